@@ -20,7 +20,6 @@ const MAX_NAME: usize = 64;
 pub struct BatchRequest {
     /// Letters, digits, `-` and `_`, at most 64, unlike all others of the batch.
     pub name: String,
-    /// What is asked.
     pub ask: LlmRequest,
 }
 
@@ -31,11 +30,9 @@ pub struct BatchId(pub String);
 /// How far a batch is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchProgress {
-    /// Still being answered.
     Working {
         /// How many questions have been settled one way or the other.
         done: u64,
-        /// Of how many.
         of: u64,
     },
     /// All answers can be read.
@@ -45,11 +42,9 @@ pub enum BatchProgress {
 /// Where the batch is that holds a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatchFound {
-    /// Here, and done.
     Done(BatchId),
     /// Perhaps in one of these: while it works, a provider does not tell what is in a batch.
     Perhaps(Vec<BatchId>),
-    /// Nowhere.
     Nowhere,
 }
 

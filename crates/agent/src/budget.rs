@@ -8,7 +8,6 @@ use ratchet_core::money::Money;
 pub struct Allowance {
     /// Tokens in and out.
     pub tokens: Option<u64>,
-    /// Money.
     pub money: Option<Money>,
     /// Time from the moment the budget is made.
     pub time: Option<Duration>,
@@ -18,7 +17,6 @@ pub struct Allowance {
 /// most they can.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
-    /// Questions sent.
     pub calls: u64,
     /// Tokens in and out.
     pub tokens: u64,
@@ -37,7 +35,6 @@ pub enum BudgetExceeded {
         /// Only so many.
         left: u64,
     },
-    /// Too much money.
     #[error("it could cost {needed} and {left} is left; allow more, or take a cheaper model")]
     Money {
         /// At most so much.
@@ -45,15 +42,11 @@ pub enum BudgetExceeded {
         /// Only so much.
         left: Money,
     },
-    /// The time is up.
     #[error("its time is up")]
     Time,
     /// A bound on money means nothing for a model without a price.
     #[error("nobody knows what {model} costs; give it a price, or set no bound on money")]
-    NoPrice {
-        /// Which model.
-        model: String,
-    },
+    NoPrice { model: String },
 }
 
 /// A budget that calls share: each reserves the most it can take, and gives back what it did not.

@@ -26,7 +26,6 @@ pub(crate) enum Documents {
     Forced,
     /// The provider offers it a way to, and words ask it to take it.
     Offered,
-    /// Words alone.
     Asked,
 }
 
@@ -63,7 +62,6 @@ impl Capabilities {
         Some(Self { documents, ..self })
     }
 
-    /// The temperature to send.
     pub(crate) fn temperature(self, ask: &LlmRequest) -> Option<f64> {
         ask.temperature.filter(|_| self.temperature == Temperature::Sent)
     }

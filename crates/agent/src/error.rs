@@ -22,44 +22,22 @@ pub enum ModelError {
     },
     /// The provider has more to do than it can, also after waiting.
     #[error("the provider is overloaded (status {status}: {why}); ask again later")]
-    Overloaded {
-        /// What it answered with.
-        status: u16,
-        /// What it said.
-        why: String,
-    },
+    Overloaded { status: u16, why: String },
     /// The key is missing, wrong, or not good for this.
     #[error("the provider does not accept the key ({why}); check the key and what it may do")]
-    Unauthorised {
-        /// What the provider said.
-        why: String,
-    },
+    Unauthorised { why: String },
     /// There is no money left with the provider.
     #[error("the provider wants to be paid first ({why}); see its billing page")]
-    OutOfCredit {
-        /// What the provider said.
-        why: String,
-    },
+    OutOfCredit { why: String },
     /// The provider has no such model, or not at this address.
     #[error("the provider does not know it ({why}); check the name of the model and the address")]
-    NotThere {
-        /// What the provider said.
-        why: String,
-    },
+    NotThere { why: String },
     /// The question is longer than the model can read.
     #[error("the question is too long for the model ({why}); send smaller chunks")]
-    TooLong {
-        /// What the provider said.
-        why: String,
-    },
+    TooLong { why: String },
     /// The provider would not have the question, and never will.
     #[error("the provider rejects the question (status {status}: {why})")]
-    Rejected {
-        /// What it answered with.
-        status: u16,
-        /// What it said.
-        why: String,
-    },
+    Rejected { status: u16, why: String },
     /// The model would not answer.
     #[error("the model refuses to answer{}; ask differently, or another model", because(.0))]
     Refused(String),
@@ -69,15 +47,8 @@ pub enum ModelError {
     /// What came back is not what the provider's documentation says.
     #[error("the provider's answer cannot be read ({0}); is it the right address and provider?")]
     Garbled(String),
-    /// Nobody is there.
     #[error("{place} cannot be reached ({why}); check the address and the network")]
-    Unreachable {
-        /// Where it should be.
-        place: String,
-        /// What went wrong.
-        why: String,
-    },
-    /// The answer broke off.
+    Unreachable { place: String, why: String },
     #[error("the answer broke off ({0}); ask again")]
     CutStream(String),
     /// What is needed to ask at all is missing.
@@ -85,12 +56,7 @@ pub enum ModelError {
     NotSetUp(String),
     /// The provider cannot do this.
     #[error("{provider} cannot {what}")]
-    Unsupported {
-        /// Who.
-        provider: &'static str,
-        /// Do what.
-        what: &'static str,
-    },
+    Unsupported { provider: &'static str, what: &'static str },
 }
 
 /// An answer that is not what was asked for. It was paid for all the same.
@@ -98,9 +64,7 @@ pub enum ModelError {
 pub struct InvalidResponse {
     /// What is wrong with it, to be sent back to the model.
     pub why: String,
-    /// What the model said.
     pub said: String,
-    /// What it used.
     pub usage: Usage,
     /// What it cost, if the price is known.
     pub cost: Option<Money>,

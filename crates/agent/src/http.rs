@@ -60,7 +60,6 @@ impl Wire {
         self.send(request.body(body.to_string())).await
     }
 
-    /// Asks for a document.
     pub(crate) async fn get(&self, path: &str) -> Result<Response, ModelError> {
         self.send(self.client.get(self.at(path))).await
     }
@@ -171,7 +170,6 @@ pub(crate) async fn lines(
 pub(crate) enum Heard {
     /// There is more to come.
     More,
-    /// That was the end.
     All,
 }
 

@@ -20,7 +20,6 @@ pub enum JudgeName {
     Offline,
     /// A model of a provider whose key is in the environment.
     Model {
-        /// Who provides it.
         provider: ProviderName,
         /// The provider's name for it.
         model: String,
@@ -37,9 +36,7 @@ pub enum JudgeName {
 /// Who provides a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProviderName {
-    /// Anthropic's API.
     Anthropic,
-    /// Amazon Bedrock.
     Bedrock,
     /// OpenAI's API, which many others speak too.
     OpenAi,
@@ -48,10 +45,8 @@ pub enum ProviderName {
 }
 
 impl ProviderName {
-    /// Every provider.
     pub const ALL: [Self; 4] = [Self::Anthropic, Self::Bedrock, Self::OpenAi, Self::Claude];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -70,7 +65,6 @@ impl ProviderName {
 /// Why a text names no judge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JudgeNameError {
-    /// Nobody is called that.
     #[error("there is no judge {0:?}; {known}", known = possible(.1))]
     Unknown(String, DefaultModels),
     /// Which model must be said.

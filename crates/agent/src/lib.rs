@@ -30,7 +30,6 @@ pub mod environment;
 /// Conversations with an agent that acts: the `claude` program.
 pub mod claude;
 
-/// Requests over HTTP.
 mod http;
 /// Streams of events over HTTP.
 pub mod sse;

@@ -95,7 +95,6 @@ impl Model {
         &self.name
     }
 
-    /// How patient it is.
     pub(crate) fn retries(&self) -> &Retries {
         &self.retries
     }
@@ -244,7 +243,6 @@ impl Model {
         self.check(ask, said, schema.as_ref(), Answered { bill, attempts: 1 })
     }
 
-    /// What an answer took.
     fn bill(&self, ask: &LlmRequest, said: &Said) -> Bill {
         let (usage, provenance) = match &said.usage {
             Some(usage) => (usage.clone(), Provenance::Verified),
@@ -329,7 +327,6 @@ impl Bill {
     }
 }
 
-/// What an answer took.
 struct Bill {
     usage: Usage,
     provenance: Provenance,

@@ -20,11 +20,9 @@ use crate::response::Said;
 /// Who answers.
 #[derive(Clone, Debug)]
 pub enum Provider {
-    /// Anthropic's API.
     Anthropic(Anthropic),
     /// OpenAI's API, or a server that speaks it.
     OpenAi(OpenAi),
-    /// Amazon Bedrock.
     Bedrock(Bedrock),
     /// The `claude` program on this machine.
     Claude(ClaudeProgram),

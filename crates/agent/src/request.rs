@@ -26,7 +26,6 @@ pub struct LlmRequest {
 /// A text that may be the end of what a provider keeps in its cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheablePart {
-    /// What it says.
     pub text: String,
     /// Whether all up to here is worth keeping for the next question.
     pub caching: Caching,
@@ -37,20 +36,17 @@ pub struct CacheablePart {
 pub enum Caching {
     /// More questions begin with the same words.
     UpToHere,
-    /// Nothing is marked.
     Unmarked,
 }
 
 /// One side's turn to speak.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
-    /// The user says something.
     User(Vec<CacheablePart>),
     /// The model said something, called tools, or both.
     Model {
         /// What it said; nothing when empty.
         text: String,
-        /// What it called.
         calls: Vec<ToolCall>,
     },
     /// What the tools gave that the model called.
@@ -60,9 +56,7 @@ pub enum Turn {
 /// A tool that a model may call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// What it is called.
     pub name: String,
-    /// What it does.
     pub description: String,
     /// The JSON Schema of its input.
     pub input: Value,
@@ -71,29 +65,22 @@ pub struct ToolSpec {
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// Which call.
     pub id: String,
-    /// Which tool.
     pub name: String,
-    /// With what.
     pub input: Value,
 }
 
 /// What a tool gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
-    /// Which call.
     pub id: String,
-    /// What came out.
     pub text: String,
-    /// Whether it went wrong.
     pub outcome: ToolOutcome,
 }
 
 /// How a call of a tool went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolOutcome {
-    /// Well.
     Fine,
     /// Not well.
     Failed,

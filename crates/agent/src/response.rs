@@ -13,11 +13,8 @@ pub struct LlmResponse {
     pub text: String,
     /// The document, where one was asked for; it fits the schema.
     pub json: Option<Value>,
-    /// The tools it calls.
     pub calls: Vec<ToolCall>,
-    /// Why it stopped.
     pub stop: StopReason,
-    /// What it used.
     pub usage: Usage,
     /// How the usage is known: verified, unless the provider does not tell.
     pub provenance: Provenance,
@@ -41,9 +38,7 @@ impl LlmResponse {
 /// Why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// It was done.
     Done,
-    /// It waits for tools.
     Tools,
     /// It reached the most tokens that the answer may have.
     MaxTokens,

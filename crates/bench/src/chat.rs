@@ -6,7 +6,6 @@
 
 /// The program that the server takes for `claude`.
 mod agent;
-/// Whoever looks on.
 mod listener;
 
 use std::path::{Path, PathBuf};
@@ -37,7 +36,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Crowd {
     /// Sessions that talk at once.
     pub(crate) sessions: usize,
-    /// Clients of each.
     pub(crate) clients: usize,
     /// Lines that each agent says.
     pub(crate) lines: u64,
@@ -45,16 +43,13 @@ pub(crate) struct Crowd {
     pub(crate) pace_ms: u64,
 }
 
-/// What a crowd cost.
 #[derive(Debug, Serialize)]
 pub(crate) struct Relaying {
-    /// Who talked.
     pub(crate) crowd: Crowd,
     /// Where the server's folder was.
     pub(crate) place: Place,
     /// Events that were kept, all sessions together.
     pub(crate) events: u64,
-    /// Events that clients got.
     pub(crate) relayed: u64,
     /// From the moment a line leaves the agent until a client has what it became.
     pub(crate) took: Spread,

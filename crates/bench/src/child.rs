@@ -16,19 +16,15 @@ use crate::client::{Client, Target};
 /// The keys every measured server is started with.
 const PUBLIC_KEY: &str = "pk-lf-bench";
 const SECRET_KEY: &str = "sk-lf-bench";
-/// The project they open.
 pub(crate) const PROJECT: &str = "bench";
 
-/// Who may come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
-    /// Whoever has the keys.
     Keys,
     /// Anybody on this machine: a browser brings no keys.
     Open,
 }
 
-/// A running server.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,

@@ -17,7 +17,6 @@ use tokio::task::JoinSet;
 pub(crate) struct Target {
     /// `host:port`.
     pub(crate) authority: String,
-    /// Where spans are sent.
     pub(crate) traces_path: String,
     /// Headers of every request: keys, most often.
     pub(crate) headers: Vec<(String, String)>,
@@ -45,7 +44,6 @@ impl Target {
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     target: Target,

@@ -18,16 +18,13 @@ const DAY_NANOS: i64 = 86_400 * 1_000_000_000;
 /// Spans handed over at once: whole traces.
 const BATCH: usize = 2_000;
 
-/// A full folder.
 #[derive(Debug)]
 pub(crate) struct Filled {
     /// Traces that are in it, for look-ups.
     pub(crate) traces: Vec<[u8; 16]>,
-    /// Observations in it.
     pub(crate) rows: u64,
     /// Bytes on disk.
     pub(crate) bytes: u64,
-    /// How long it took.
     pub(crate) seconds: f64,
 }
 

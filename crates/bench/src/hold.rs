@@ -22,7 +22,6 @@ use crate::sample::Spread;
 
 /// Bodies that are sent at once.
 const AT_ONCE: usize = 8;
-/// Where they are sent.
 const PATHS: [&str; 5] = [
     "/api/public/ingestion",
     "/api/public/scores",
@@ -33,10 +32,8 @@ const PATHS: [&str; 5] = [
 const HEALTH: &str = "/api/public/health";
 /// How often an idle server is asked how it is.
 const ASKED: usize = 200;
-/// Spans of a request.
 const BATCH: u64 = 1_000;
 
-/// What a server bore.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Holding {
     /// The health check of an idle server.

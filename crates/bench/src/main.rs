@@ -3,7 +3,6 @@
 //! It measures a `ratchet serve` of its own over HTTP, the steps of recording in this process, and
 //! with `--peer` any other OTLP/HTTP server under the very same load.
 
-/// What to measure.
 mod args;
 /// Texts that look like agents'.
 mod text;
@@ -13,33 +12,21 @@ mod template;
 mod stream;
 /// One connection.
 mod client;
-/// Time spent.
 mod clock;
-/// Middle and slow end.
 mod sample;
-/// Folders to measure in.
 mod scratch;
-/// The server under test.
 mod child;
-/// Sending spans.
 mod record;
-/// Recording, step by step.
 mod split;
 /// Millions of observations.
 mod fill;
-/// Asking questions.
 mod reads;
-/// Opening pages.
 mod pages;
-/// Scoring sessions.
 mod score;
-/// Relaying what agents say.
 mod chat;
 /// Bodies that blow up, and a trace without end.
 mod hold;
-/// What came of it.
 mod report;
-/// Everything in order.
 mod run;
 
 use std::io::Write;

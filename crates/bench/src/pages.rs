@@ -16,7 +16,6 @@ use crate::sample::Spread;
 /// What one page costs at one size.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PageReading {
-    /// Which page.
     pub(crate) name: &'static str,
     /// Until all of the page itself is there, over HTTP.
     pub(crate) server: Spread,

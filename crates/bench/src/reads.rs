@@ -24,7 +24,6 @@ use crate::text::Dice;
 /// What questions cost at one size.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Reading {
-    /// Observations in the folder.
     pub(crate) rows: u64,
     /// Bytes on disk for each.
     pub(crate) bytes_per_span: f64,

@@ -18,19 +18,14 @@ use crate::template::{Pool, TRACE_LEN};
 /// How many connections send how many spans at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Cell {
-    /// Connections.
     pub(crate) connections: usize,
-    /// Spans in a request.
     pub(crate) batch: usize,
 }
 
-/// What came of it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Recording {
-    /// The load.
     #[serde(flatten)]
     pub(crate) cell: Cell,
-    /// Spans acknowledged.
     pub(crate) spans: u64,
     /// From the first request to the last acknowledgement, and for Ratchet to the read that
     /// confirms it.
@@ -49,16 +44,13 @@ pub(crate) struct Recording {
     pub(crate) confirmed: bool,
 }
 
-/// A server under load.
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
-    /// Where it is.
     pub(crate) target: Target,
     /// Its process, if its CPU time can be told.
     pub(crate) pid: Option<u32>,
     /// For how long to send.
     pub(crate) lasts: Duration,
-    /// What to send.
     pub(crate) pool: Arc<Pool>,
     /// Whether to read back what was acknowledged, over Langfuse's API.
     pub(crate) reads_back: bool,

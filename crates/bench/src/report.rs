@@ -1,8 +1,6 @@
 //! Everything that was measured, for programs and for people.
 
-/// For people.
 mod table;
-/// The same for chats.
 mod chat_table;
 /// The same for what a server bears.
 mod hold_table;
@@ -16,18 +14,14 @@ use crate::record::{Cell, Recording};
 use crate::score::Scoring;
 use crate::split::Split;
 
-/// Everything that was measured.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     /// The machine and the load.
     pub(crate) setting: Setting,
-    /// Starting and doing nothing.
     pub(crate) idle: Option<Idle>,
-    /// Recording, load by load.
     pub(crate) recording: Vec<Recording>,
     /// Where the CPU time goes.
     pub(crate) split: Option<Split>,
-    /// Questions, size by size.
     pub(crate) reading: Vec<Reading>,
     /// Sessions before a judge that answers at once.
     pub(crate) scoring: Option<Scoring>,
@@ -50,14 +44,11 @@ pub(crate) struct Setting {
     pub(crate) seconds: f64,
 }
 
-/// Starting and doing nothing.
 #[derive(Debug, Serialize)]
 pub(crate) struct Idle {
     /// From starting the process to its first answer, on a new folder.
     pub(crate) cold_start_ms: f64,
-    /// Resident memory after that.
     pub(crate) memory_bytes: u64,
-    /// The program's file.
     pub(crate) program_bytes: u64,
     /// Bytes on disk for each span, recorded over HTTP in batches of a hundred.
     pub(crate) bytes_per_span: Option<f64>,
@@ -66,7 +57,6 @@ pub(crate) struct Idle {
 /// Another server under the same load.
 #[derive(Debug, Serialize)]
 pub(crate) struct Peer {
-    /// Where it is.
     pub(crate) url: String,
     /// What it did, load by load.
     pub(crate) recording: Vec<Recording>,

@@ -5,14 +5,12 @@ use serde::Serialize;
 /// How long things took: the middle and the slow end, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Spread {
-    /// Half took less.
     pub(crate) p50_ms: f64,
     /// All but one in a hundred took less.
     pub(crate) p99_ms: f64,
 }
 
 impl Spread {
-    /// Of some measurements.
     pub(crate) fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let at = |percent: usize| {

@@ -1,8 +1,6 @@
 //! What scoring costs by itself: with a judge that answers at once, all that is left is ours.
 
-/// The judge.
 mod judge;
-/// What is judged.
 mod sessions;
 
 use std::path::Path;
@@ -35,7 +33,6 @@ const USUAL: Shape = Shape { traces: 100, output_bytes: 600 };
 /// The long one: a million tokens.
 const LONG: Shape = Shape { traces: 300, output_bytes: 15_000 };
 
-/// What scoring costs.
 #[derive(Debug, Serialize)]
 pub(crate) struct Scoring {
     /// Many sessions of a hundred traces.
@@ -46,12 +43,9 @@ pub(crate) struct Scoring {
     pub(crate) sent: Sent,
 }
 
-/// What some sessions took.
 #[derive(Debug, Serialize)]
 pub(crate) struct ScoringPace {
-    /// Who judged.
     pub(crate) judge: &'static str,
-    /// How many sessions.
     pub(crate) sessions: u64,
     /// Sessions a second.
     pub(crate) per_second: f64,

@@ -12,7 +12,6 @@ pub(crate) struct Scratch {
 /// What becomes of folders that have been measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// They go.
     Removed,
     /// They stay, for a closer look.
     Kept,
@@ -32,7 +31,6 @@ impl Scratch {
         Ok(Self { path, fate })
     }
 
-    /// A place within it.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

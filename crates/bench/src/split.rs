@@ -28,9 +28,7 @@ use crate::template::Pool;
 /// CPU microseconds of one span in each step, and the rates the first and the last alone allow.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Split {
-    /// Spans measured.
     pub(crate) spans: u64,
-    /// Protobuf into spans.
     pub(crate) decode_us: f64,
     /// Spans into what they say.
     pub(crate) map_us: f64,

@@ -7,7 +7,6 @@ use ratchet_core::time::Timestamp;
 use crate::template::{Fresh, Pool, TRACE_LEN};
 use crate::text::Dice;
 
-/// Traces of a session.
 const SESSION_LEN: u64 = 3;
 /// How long a span takes, in nanoseconds, before chance adds to it.
 const SPAN_NANOS: u64 = 40_000_000;

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use crate::text::{Dice, Writer};
 
-/// Spans in a trace.
 pub(crate) const TRACE_LEN: usize = 10;
 
 /// What each span of a trace does, and within which other it does it.
@@ -66,9 +65,7 @@ pub(crate) struct SpanTemplate {
 /// What is new about a span.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fresh {
-    /// The trace's id.
     pub(crate) trace: [u8; 16],
-    /// Its own id.
     pub(crate) span: [u8; 8],
     /// Its parent's id; ignored by roots.
     pub(crate) parent: [u8; 8],
@@ -76,7 +73,6 @@ pub(crate) struct Fresh {
     pub(crate) session: [u8; 32],
     /// When it began, in nanoseconds since the epoch.
     pub(crate) start: u64,
-    /// When it ended.
     pub(crate) end: u64,
 }
 
@@ -133,7 +129,6 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Writes that many traces.
     pub(crate) fn write(traces: usize, seed: u64) -> Self {
         let mut author = Author { writer: Writer::new(seed), dice: Dice::new(seed ^ 1) };
         let resource = Resource {
@@ -167,7 +162,6 @@ impl Pool {
     }
 }
 
-/// Writes traces.
 struct Author {
     writer: Writer,
     dice: Dice,

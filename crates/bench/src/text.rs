@@ -10,7 +10,6 @@ const WORDS: &str = include_str!("words.txt");
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Dice from a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -30,7 +29,6 @@ impl Dice {
     }
 }
 
-/// Writes texts.
 #[derive(Debug)]
 pub(crate) struct Writer {
     words: Vec<&'static str>,

@@ -12,7 +12,6 @@ const AXE: &str = ".setup/npm-browser/node_modules/axe-core/axe.min.js";
 pub struct Violation {
     /// The rule, by axe-core's name.
     pub rule: String,
-    /// What it asks for.
     pub help: String,
     /// Where it is broken, and how.
     pub places: Vec<String>,

@@ -122,7 +122,6 @@ impl Drop for Browser {
     }
 }
 
-/// Where Chromium is.
 fn program() -> PathBuf {
     if let Some(named) = std::env::var_os("RATCHET_CHROMIUM") {
         return named.into();

@@ -7,7 +7,6 @@ use crate::page::Page;
 /// What it took to open a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// How many requests.
     pub requests: usize,
     /// How many bytes came for them, headers included, as they went over the wire.
     pub bytes: u64,

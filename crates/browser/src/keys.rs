@@ -84,7 +84,6 @@ impl Stroke {
         }
     }
 
-    /// Down and up again.
     pub(crate) fn events(&self) -> [Value; 2] {
         let down = if self.writes.is_empty() { "rawKeyDown" } else { "keyDown" };
         [down, "keyUp"].map(|kind| {

@@ -23,7 +23,6 @@
 
 /// Messages to the browser and back.
 mod wire;
-/// The process.
 mod browser;
 /// One tab.
 mod page;
@@ -31,15 +30,12 @@ mod page;
 mod ask;
 /// What goes wrong on a page, and what is under way.
 mod watch;
-/// Keys by their names.
 mod keys;
 /// What works while nobody looks.
 mod worker;
 /// How a page is looked at.
 mod look;
-/// What axe-core finds.
 mod axe;
-/// What a page costs.
 mod cost;
 
 pub use axe::Violation;

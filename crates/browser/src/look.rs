@@ -2,12 +2,9 @@ use serde_json::{Value, json};
 
 use crate::page::Page;
 
-/// What the person prefers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// Dark on light.
     Light,
-    /// Light on dark.
     Dark,
 }
 

@@ -9,18 +9,15 @@ use crate::PATIENCE;
 /// Something that should not happen on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Of what kind.
     pub trouble: Trouble,
     /// What the browser says about it.
     pub text: String,
 }
 
-/// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// An error or a warning on the console.
     Console,
-    /// A script broke.
     Script,
     /// A request failed or was refused.
     Request,
@@ -32,11 +29,9 @@ pub enum Trouble {
     Advice,
     /// A dialog of the browser's opened.
     Dialog,
-    /// Another window opened.
     Window,
     /// Text that was recorded has run: `__ran(…)` was called.
     Ran,
-    /// The page died.
     Crash,
 }
 
@@ -58,7 +53,6 @@ pub(crate) struct Watch {
 pub(crate) struct Seen {
     /// The host that may be asked, as the beginning of an address.
     pub(crate) home: String,
-    /// What went wrong.
     pub(crate) problems: Vec<Problem>,
     /// The load that is finished.
     pub(crate) loaded: Option<String>,

@@ -11,7 +11,6 @@ pub(crate) mod layers;
 pub(crate) mod lookup;
 /// The kinds of values they have.
 pub(crate) mod value;
-/// How chat agents run.
 pub(crate) mod chat;
 /// Where data is kept when nobody says.
 mod data_folder;
@@ -51,9 +50,7 @@ pub(crate) struct ConfigArgs {
 /// What the settings mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// The data folder.
     pub(crate) data: PathBuf,
-    /// Where the server listens.
     pub(crate) addresses: Addresses,
     /// Where people reach the server, if not where it listens.
     pub(crate) url: Option<ServerUrl>,
@@ -67,7 +64,6 @@ pub(crate) struct Config {
     pub(crate) timeouts: Timeouts,
     /// How much the forms of pages may take.
     pub(crate) forms: FormLimits,
-    /// How the store works.
     pub(crate) store: StoreConfig,
     /// A server that vouches for people.
     pub(crate) trusted_proxies: Networks,
@@ -76,7 +72,6 @@ pub(crate) struct Config {
     pub(crate) outbound: OutboundPolicy,
     /// Whether tokens are counted where nobody says them.
     pub(crate) count_tokens: Switch,
-    /// How chat agents run.
     pub(crate) chat: ChatConfig,
     /// What the first start creates.
     pub(crate) init: Init,
@@ -88,12 +83,10 @@ pub(crate) struct Config {
     unknown_variables: Vec<String>,
 }
 
-/// Where the server listens.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addresses {
     /// Web pages and all APIs.
     pub(crate) web: Listen,
-    /// OTLP over gRPC.
     pub(crate) otlp_grpc: Address,
     /// OTLP over HTTP, besides the first.
     pub(crate) otlp_http: Address,
@@ -112,12 +105,10 @@ pub(crate) struct LogConfig {
     pub(crate) traces_headers: Option<Secret>,
 }
 
-/// How the store works.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoreConfig {
     /// Batches that may wait to be written.
     pub(crate) queue: usize,
-    /// Connections for reading.
     pub(crate) readers: usize,
     /// Room on the disk that recording leaves alone.
     pub(crate) reserve: DiskReserve,
@@ -126,9 +117,7 @@ pub(crate) struct StoreConfig {
 /// A server that vouches for people, as far as it was said.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oidc {
-    /// Its address.
     pub(crate) issuer: Option<String>,
-    /// What it calls us.
     pub(crate) client_id: Option<String>,
     /// What proves that we are that one.
     pub(crate) client_secret: Option<Secret>,
@@ -138,22 +127,17 @@ pub(crate) struct Oidc {
     pub(crate) domains: Option<String>,
     /// What people may do who come for the first time.
     pub(crate) role: Option<String>,
-    /// Where.
     pub(crate) project: Option<String>,
 }
 
 /// What the first start creates, as far as it was said.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Init {
-    /// The project's id.
     pub(crate) project_id: Option<String>,
-    /// The project's name.
     pub(crate) project_name: Option<String>,
     /// The half of the key that is no secret.
     pub(crate) public_key: Option<String>,
-    /// The secret half.
     pub(crate) secret_key: Option<Secret>,
-    /// Who owns the server.
     pub(crate) owner_email: Option<String>,
     /// What they sign in with.
     pub(crate) owner_password: Option<Secret>,
@@ -164,7 +148,6 @@ pub(crate) struct Init {
 pub(crate) struct Credentials {
     /// The half that is no secret.
     pub(crate) public_key: Option<String>,
-    /// The secret half.
     pub(crate) secret_key: Option<Secret>,
 }
 

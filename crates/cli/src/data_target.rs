@@ -1,7 +1,6 @@
 //! Where scoring reads, writes and keeps its journal: a data folder, or a server and a journal of
 //! our own.
 
-/// Runs that are alive.
 mod live_runs;
 
 use std::fs::OpenOptions;
@@ -56,12 +55,9 @@ pub(crate) const SEED: &str = "marks around evidence";
 /// The source that is the data folder.
 const LOCAL: &str = "local";
 
-/// Where scoring works.
 #[derive(Debug)]
 pub(crate) struct DataTarget {
-    /// Where sessions are read.
     pub(crate) source: Source,
-    /// Where scores are written.
     pub(crate) sink: Sink,
     /// Where it is written down what was asked, said and paid.
     pub(crate) journal: Journal,
@@ -179,7 +175,6 @@ impl DataTarget {
         JudgeFactory { folder, project: &self.journal.project, data, seed, outbound }
     }
 
-    /// Where connections may lead.
     pub(crate) fn outbound(&self) -> &OutboundPolicy {
         &self.outbound
     }
@@ -202,7 +197,6 @@ fn open_folder(config: &Config, command: &str) -> anyhow::Result<Store> {
     Ok(folder)
 }
 
-/// What opens a server.
 fn access(url: &str, config: &Config) -> anyhow::Result<Access> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let ours = config.credentials.public_key.clone().zip(config.credentials.secret_key.clone());

@@ -1,18 +1,13 @@
 //! One realistic week, made up from a seed and recorded over Ratchet's own interfaces.
 
-/// Chance from a seed.
 mod seeded_random;
-/// When things happen.
 mod rhythm;
-/// Who takes part.
 mod people;
-/// What is said.
 mod words;
 /// What a run consists of.
 mod story;
 /// Telling a story step by step.
 mod scene;
-/// The stories themselves.
 mod stories;
 /// What people think of it.
 mod feedback;
@@ -20,13 +15,10 @@ mod feedback;
 mod judges;
 /// What a team keeps beside it.
 mod catalog;
-/// Everything together.
 mod week;
-/// From stories to OTLP.
 mod wire;
 /// From OTLP to a server.
 pub(crate) mod send;
-/// Where to look then.
 pub(crate) mod what_to_look_at;
 #[cfg(test)]
 mod tests;
@@ -52,11 +44,8 @@ pub(crate) struct Traffic {
     pub(crate) verdicts: Vec<Value>,
     /// Prompts, a dataset, a queue, remarks.
     pub(crate) shelf: Shelf,
-    /// How many traces.
     pub(crate) traces: usize,
-    /// How many spans.
     pub(crate) spans: usize,
-    /// Places worth a look.
     pub(crate) examples: Examples,
 }
 

@@ -12,12 +12,9 @@ pub(crate) enum Outcome {
     Stopped(Signal),
 }
 
-/// A request to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Ctrl-C.
     Interrupt,
-    /// From a supervisor.
     Terminate,
 }
 

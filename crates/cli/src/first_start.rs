@@ -41,7 +41,6 @@ pub(crate) struct Opening {
 /// Who is shown the first keys. They can be seen once: nobody is given any unseen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FirstKeysFor {
-    /// Whoever reads the welcome.
     Reader,
     /// A command that shows none. The first server that does makes them.
     Nobody,
@@ -118,7 +117,6 @@ fn is_graphic(text: &str) -> bool {
 }
 
 impl Presets {
-    /// Makes whatever is missing.
     pub(crate) async fn apply(
         self,
         catalog: &Catalog,

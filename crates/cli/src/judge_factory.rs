@@ -23,13 +23,11 @@ use crate::offline;
 pub(crate) struct JudgeFactory<'a> {
     /// The data folder, which has prices and connections.
     pub(crate) folder: Option<&'a Store>,
-    /// The project in it.
     pub(crate) project: &'a ProjectId,
     /// The folder's place, where users keep words of their own.
     pub(crate) data: Option<&'a Path>,
     /// A secret from which marks around evidence follow.
     pub(crate) seed: &'a str,
-    /// Where connections may lead.
     pub(crate) outbound: &'a OutboundPolicy,
 }
 
@@ -53,7 +51,6 @@ impl JudgeFactory<'_> {
         }))
     }
 
-    /// What models cost.
     pub(crate) fn prices(&self) -> Arc<PriceTable> {
         match self.folder {
             Some(folder) => folder.prices(self.project),

@@ -63,11 +63,9 @@ pub(crate) struct Doorway {
 /// What guests are let into.
 #[derive(Clone, Debug)]
 pub(crate) struct House {
-    /// Where keys are made.
     pub(crate) catalog: Catalog,
     /// The project that they open.
     pub(crate) project: ProjectId,
-    /// Where the server listens.
     pub(crate) url: String,
     /// Where the server learns which keys are theirs: they may have agents work in any folder.
     pub(crate) local_keys: LocalKeys,
@@ -166,7 +164,6 @@ async fn receive(mut guest: UnixStream, house: &House, stop: &Stop) -> anyhow::R
 /// A guest's side: stays let in until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Guest {
-    /// Where the server listens.
     pub(crate) url: String,
     /// The key that was given.
     pub(crate) credentials: Credentials,

@@ -32,7 +32,6 @@ pub(crate) fn init(config: &LogConfig) -> anyhow::Result<Option<OwnTraces>> {
     Ok(traces)
 }
 
-/// Sends the last traces.
 pub(crate) async fn stop(traces: Option<OwnTraces>) {
     if let Some(traces) = traces {
         traces.stop().await;

@@ -6,13 +6,9 @@ mod cmd;
 mod config;
 /// What a new data folder needs.
 mod first_start;
-/// Opening the data folder.
 mod folder;
-/// Rubrics by name.
 mod rubrics;
-/// Judges by their names.
 mod judge_factory;
-/// The offline judge.
 mod offline;
 /// Where a command's data is.
 mod target;
@@ -36,11 +32,8 @@ mod local_socket;
 mod oidc_config;
 /// What a server says once it listens.
 mod startup_message;
-/// Requests to stop.
 mod signals;
-/// Log lines.
 mod log;
-/// The async runtime.
 mod runtime;
 /// Results for people and for programs.
 mod print;

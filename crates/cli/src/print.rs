@@ -77,12 +77,10 @@ pub(crate) struct Progress {
 const PROGRESS_STEP: u64 = 8_000_000;
 
 impl Progress {
-    /// Nothing done yet.
     pub(crate) fn new(what: &'static str) -> Self {
         Self { what, bytes: 0, shown: 0, is_watched: io::stderr().is_terminal() }
     }
 
-    /// Some more done.
     pub(crate) fn add(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         if self.is_watched && self.bytes - self.shown >= PROGRESS_STEP {

@@ -14,7 +14,6 @@ pub(crate) struct Rubrics {
 /// A rubric and where it is from.
 #[derive(Clone, Debug)]
 pub(crate) struct Shelved {
-    /// The rubric.
     pub(crate) rubric: Rubric,
     /// Its file as it is written, remarks and all.
     pub(crate) text: String,

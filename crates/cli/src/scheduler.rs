@@ -35,14 +35,11 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// How often a run says that it is still at it.
 const RENEW_EVERY: Duration = Duration::from_secs(60);
 
-/// Where scheduled runs work.
 #[derive(Debug)]
 pub(crate) struct Station {
-    /// The store.
     pub(crate) folder: Store,
     /// The folder's place, for texts that users keep there.
     pub(crate) data: PathBuf,
-    /// Who runs.
     pub(crate) runner: Runner,
     /// Where connections and webhooks may lead.
     pub(crate) outbound: OutboundPolicy,

@@ -48,7 +48,6 @@ pub(crate) struct Server {
     door: Option<Doorway>,
     /// What there is to talk to, and secrets made just now.
     pub(crate) opening: Opening,
-    /// Where it listens.
     pub(crate) bound: Bound,
 }
 
@@ -59,7 +58,6 @@ pub(crate) struct Bound {
     pub(crate) web: SocketAddr,
     /// OTLP over HTTP, besides the first.
     pub(crate) otlp_http: Option<SocketAddr>,
-    /// OTLP over gRPC.
     pub(crate) otlp_grpc: Option<SocketAddr>,
 }
 

@@ -62,7 +62,6 @@ pub(crate) fn line(server: &Server) -> anyhow::Result<String> {
     Ok(serde_json::to_string(&view)? + "\n")
 }
 
-/// The welcome for people.
 pub(crate) fn text(server: &Server) -> String {
     let web = url(server.bound.web);
     let mut text = first_start(&server.opening, &web);

@@ -2,13 +2,10 @@
 //!
 //! Both answer with the server's own views, so that `--json` looks the same either way.
 
-/// A server, over HTTP.
 mod remote;
-/// Who may sign in.
 mod users;
 /// What a project has settled.
 mod project_settings;
-/// What runs by itself.
 mod schedules;
 /// A backup that comes as a stream.
 mod unpack;
@@ -46,7 +43,6 @@ pub(crate) struct TargetArgs {
 pub(crate) enum Target {
     /// A data folder, locked until closed.
     Folder(Store),
-    /// A running server.
     Server(Remote),
 }
 
@@ -114,7 +110,6 @@ impl Target {
         }
     }
 
-    /// Makes a project.
     pub(crate) async fn create_project(
         &self,
         request: ProjectRequest,
@@ -160,7 +155,6 @@ impl Target {
         }
     }
 
-    /// Makes a key.
     pub(crate) async fn create_key(
         &self,
         project: &str,

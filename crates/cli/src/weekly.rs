@@ -36,13 +36,10 @@ pub(crate) const AT_ONCE: usize = 4;
 /// What is to be done about a week.
 #[derive(Debug)]
 pub(crate) struct Weekly {
-    /// Which week.
     pub(crate) week: Week,
-    /// By which rubric.
     pub(crate) rubric: Rubric,
     /// Who judges; nobody if the scores that are there will do.
     pub(crate) judge: Option<Judge>,
-    /// Sessions judged at once.
     pub(crate) at_once: usize,
     /// Whether questions are handed in together, and how often one looks for answers then.
     pub(crate) batch: Option<Duration>,
@@ -52,18 +49,14 @@ pub(crate) struct Weekly {
     pub(crate) words: String,
     /// The file that suggestions are added to.
     pub(crate) learnings: Option<PathBuf>,
-    /// Who is told.
     pub(crate) hooks: Vec<Webhook>,
-    /// Where they may be.
     pub(crate) outbound: OutboundPolicy,
     /// Names the run; never used before.
     pub(crate) run: String,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub(crate) struct Told {
-    /// The report.
     pub(crate) done: WeekDone,
     /// What was scored for it.
     pub(crate) scoring: WeekScored,
@@ -76,7 +69,6 @@ pub(crate) struct WeekScored {
     pub(crate) scored: usize,
     /// Sessions that could not be.
     pub(crate) failed: usize,
-    /// What that cost.
     pub(crate) cost: Money,
     /// Whether the budget ended before the sessions did.
     pub(crate) is_cut: bool,

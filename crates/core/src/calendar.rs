@@ -1,6 +1,4 @@
-/// Whose clocks.
 mod zone;
-/// From Sunday to Sunday.
 mod week;
 
 use jiff::tz::TimeZone;
@@ -17,13 +15,9 @@ const DAY: i64 = 24 * HOUR;
 /// How wide the steps on a time axis are, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Granularity {
-    /// A minute.
     Minute,
-    /// An hour.
     Hour,
-    /// A day.
     Day,
-    /// A week, from Monday.
     Week,
     /// A month of the calendar.
     Month,

@@ -62,9 +62,7 @@ pub enum CronError {
     /// A field says what it cannot say.
     #[error("{field} {text:?}: {why}")]
     Field {
-        /// Which field.
         field: CronField,
-        /// What is written there.
         text: String,
         /// What is wrong with it.
         why: String,

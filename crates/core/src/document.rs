@@ -7,7 +7,6 @@ use serde::de::DeserializeOwned;
 pub(crate) struct Malformed {
     /// The line, from 1.
     pub(crate) line: usize,
-    /// What the parser says.
     pub(crate) problem: String,
 }
 

@@ -42,7 +42,6 @@ enum Form {
 pub enum StoredId<'a> {
     /// The 8 or 16 bytes of a hexadecimal id.
     Bytes(&'a [u8]),
-    /// Any other id.
     Text(&'a str),
 }
 
@@ -52,7 +51,6 @@ pub enum IdError {
     /// Ids have at least one character.
     #[error("an id must not be empty")]
     Empty,
-    /// Ids are bounded.
     #[error("an id has at most {MAX_ID_BYTES} bytes, this one has {0}")]
     TooLong(usize),
     /// Carriage returns would break line-oriented exports.

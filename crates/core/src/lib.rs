@@ -51,9 +51,7 @@ pub mod permit_pool;
 /// Documents that people keep as files.
 mod document;
 
-/// Sessions for tests.
 #[cfg(test)]
 mod sessions;
-/// Values for property tests.
 #[cfg(test)]
 mod arbitrary;

@@ -14,7 +14,6 @@ impl Money {
     /// No money at all, which is not the same as an unknown cost.
     pub const ZERO: Self = Self(0);
 
-    /// An amount in picodollars.
     pub const fn from_pico(pico: i64) -> Self {
         Self(pico)
     }
@@ -27,7 +26,6 @@ impl Money {
         fits.then_some(Self(pico as i64))
     }
 
-    /// The amount in picodollars.
     pub const fn pico(self) -> i64 {
         self.0
     }

@@ -43,12 +43,10 @@ pub(crate) fn turn(input: Value, steps: Vec<StepOf>, output: Value) -> TraceOf {
     TraceOf { input: Some(input), output: Some(output), steps }
 }
 
-/// A model call.
 pub(crate) fn generation(input: Value, output: Value) -> StepOf {
     StepOf { input: Some(input), output: Some(output), ..step(ObservationKind::Generation) }
 }
 
-/// A tool call.
 pub(crate) fn tool(name: &str, input: Value, output: Value) -> StepOf {
     let name = Some(name.to_owned());
     StepOf { name, input: Some(input), output: Some(output), ..step(ObservationKind::Tool) }
@@ -70,7 +68,6 @@ pub(crate) fn step(kind: ObservationKind) -> StepOf {
 }
 
 impl StepOf {
-    /// The same, failed.
     pub(crate) fn failed(self) -> Self {
         Self { level: Level::Error, ..self }
     }

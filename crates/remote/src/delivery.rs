@@ -12,18 +12,15 @@ use crate::http;
 /// A message on its way.
 #[derive(Clone, Debug)]
 pub struct OutgoingMessage {
-    /// Where to.
     pub url: Url,
     /// What is said about it.
     pub headers: Vec<(&'static str, String)>,
-    /// What it says.
     pub body: Vec<u8>,
 }
 
 /// What came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// The status.
     pub status: StatusCode,
     /// How long the receiver wants to be left alone.
     pub retry_after: Option<Duration>,
@@ -62,7 +59,6 @@ pub enum HandOverError {
     /// The receiver is where this server does not call.
     #[error(transparent)]
     Refused(#[from] OutboundRefused),
-    /// Nobody answered.
     #[error("nobody answered")]
     Unreachable(#[source] reqwest::Error),
 }

@@ -45,7 +45,6 @@ const KEYS_AGAIN: Duration = Duration::from_secs(60);
 pub struct ProviderSettings {
     /// Its address, exactly as it writes it itself.
     pub issuer: String,
-    /// What it calls us.
     pub client_id: String,
     /// What proves that we are that one; none for public clients.
     pub client_secret: Option<Secret>,
@@ -70,7 +69,6 @@ struct Known {
 pub struct LoginAttempt {
     /// Where the browser comes back to.
     pub redirect_uri: String,
-    /// Comes back with it.
     pub state: Secret,
     /// Comes back inside the token.
     pub nonce: Secret,
@@ -81,30 +79,21 @@ pub struct LoginAttempt {
 /// Why a sign-in with a provider fails.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
-    /// The settings cannot work.
     #[error("{0}")]
     Settings(String),
     /// The provider did not answer.
     #[error("cannot reach the provider for its {what}")]
     Unreachable {
-        /// What was asked for.
         what: &'static str,
-        /// Why it failed.
         #[source]
         source: reqwest::Error,
     },
     /// The provider said no.
     #[error("the provider refused the {what} with status {status}")]
-    Refused {
-        /// What was asked for.
-        what: &'static str,
-        /// What it said.
-        status: u16,
-    },
+    Refused { what: &'static str, status: u16 },
     /// What the provider says makes no sense.
     #[error("the provider's {what} makes no sense: {why}")]
     Nonsense {
-        /// What was asked for.
         what: &'static str,
         /// What is wrong with it.
         why: String,

@@ -27,7 +27,6 @@ pub const POINT_BYTES: usize = 65;
 pub const AUTH_BYTES: usize = 16;
 /// How long a push service keeps a message for a browser that is off, in seconds.
 const KEPT_SECONDS: u32 = 24 * 60 * 60;
-/// Characters of an address.
 const MAX_ADDRESS: usize = 2_000;
 
 /// A browser that wants to be told.

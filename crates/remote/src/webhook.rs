@@ -3,7 +3,6 @@
 //! Messages are signed as Standard Webhooks has it, which receivers have libraries for: the HMAC of
 //! the message's id, the time and the body, each with a full stop between them.
 
-/// What Slack understands.
 mod slack;
 
 use std::time::Duration;
@@ -60,7 +59,6 @@ pub enum WebhookError {
     /// It is where this server does not call.
     #[error("the {0} was not told: {1}")]
     Forbidden(&'static str, OutboundRefused),
-    /// Nobody answered.
     #[error("the {0} cannot be reached")]
     Unreachable(&'static str, #[source] reqwest::Error),
     /// They answered, but would not have it.

@@ -4,23 +4,17 @@
 //! An owner's key opens the whole server, not only its project: whoever may make keys for other
 //! projects could let themselves in anyway.
 
-/// Projects in paths.
 mod path;
-/// What addresses ask for.
 mod query;
-/// How the server is.
 pub mod status;
 /// Projects and how long they keep telemetry.
 pub mod projects;
-/// API keys.
 pub mod keys;
-/// Who may sign in.
 pub mod users;
 /// What must not be kept.
 pub mod redaction;
 /// Whose web pages may call.
 pub mod origins;
-/// Who changed what.
 pub mod audit;
 /// A consistent copy of all data, as a stream.
 pub mod backup;
@@ -30,7 +24,6 @@ pub mod tar;
 pub mod media;
 /// What weeks of scored sessions say.
 pub mod reports;
-/// What runs by itself.
 pub mod schedules;
 /// Giving freed disk space back.
 pub mod compact;

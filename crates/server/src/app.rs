@@ -30,13 +30,9 @@ pub struct App(Arc<Parts>);
 pub struct Parts {
     /// Durable truth: `store.telemetry` and `store.catalog`.
     pub store: Store,
-    /// Limits and timeouts.
     pub settings: Settings,
-    /// The time.
     pub clock: Clock,
-    /// What models cost.
     pub prices: Arc<PriceTable>,
-    /// Figures for Prometheus.
     pub metrics: Metrics,
     /// How often each key has called lately.
     pub rates: RateLimiter,
@@ -58,7 +54,6 @@ pub struct Parts {
 }
 
 impl App {
-    /// Puts the parts together.
     pub fn new(store: Store, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
         let rates = RateLimiter::new(settings.limits.rate);
         let public_rates = PublicRates::new(settings.limits.public_rate);
@@ -153,7 +148,6 @@ impl Deref for App {
 /// How a server behaves. The default suits one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Who may call.
     pub access: Access,
     /// How much a client may send.
     pub limits: Limits,
@@ -169,10 +163,8 @@ pub struct Settings {
     pub scratch: Option<PathBuf>,
 }
 
-/// Who may call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever has a key.
     #[default]
     Keys,
     /// Anyone, as an owner of this project: only for a server nobody else can reach.
@@ -251,7 +243,6 @@ pub struct Timeouts {
     pub headers: Duration,
     /// Between two pieces of a body.
     pub body_gap: Duration,
-    /// For a whole body.
     pub body: Duration,
     /// Without taking anything of what it is sent.
     pub stall: Duration,

@@ -55,7 +55,6 @@ pub struct Recorder(pub Caller);
 /// A caller who may write scores: a recorder, or a browser that has the public key only.
 #[derive(Clone, Debug)]
 pub struct Scorer {
-    /// Who it is.
     pub caller: Caller,
     /// What they may speak about.
     pub reach: EventScope,
@@ -75,7 +74,6 @@ pub struct Owner(pub Caller);
 /// ask for the permission.
 #[derive(Debug)]
 pub struct Chatter {
-    /// Who it is.
     pub caller: Caller,
     /// The agents that this server runs.
     pub chats: Chats,

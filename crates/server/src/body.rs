@@ -30,7 +30,6 @@ use crate::error::{ApiError, ApiResult};
 pub struct Received {
     /// The bytes.
     pub wire: Bytes,
-    /// How they are compressed.
     pub encoding: Encoding,
     /// Its share of the memory for bodies.
     room: Room,
@@ -41,11 +40,9 @@ pub struct Received {
 pub enum Encoding {
     /// Not at all.
     Identity,
-    /// With gzip.
     Gzip,
 }
 
-/// A body after decompression.
 #[derive(Debug)]
 pub struct Unpacked {
     bytes: Bytes,

@@ -7,7 +7,6 @@ use ratchet_core::time::Timestamp;
 /// Tells the time: the system's, or one that tests move by hand.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The machine's clocks.
     System,
     /// Stands still until told.
     Manual(ManualClock),
@@ -54,7 +53,6 @@ impl ManualClock {
         Self { start, origin: Instant::now(), elapsed: Arc::default() }
     }
 
-    /// Moves the time forward.
     pub fn advance(&self, by: Duration) {
         let nanos = u64::try_from(by.as_nanos()).unwrap_or(u64::MAX);
         self.elapsed.fetch_add(nanos, Ordering::SeqCst);

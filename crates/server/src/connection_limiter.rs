@@ -52,7 +52,6 @@ struct ClientConnections {
 #[derive(Debug)]
 struct Entry {
     client: ClientAddress,
-    /// Requests under way.
     active: usize,
     /// When it last had a request under way, or was opened: moments are numbered.
     active_at: u64,

@@ -66,7 +66,6 @@ pub enum ApiError {
     Unavailable {
         /// What is in the way.
         why: String,
-        /// When to try again.
         retry_after: Duration,
     },
     /// Our fault. 500; the client sees an id only, the log has the rest.
@@ -80,7 +79,6 @@ impl ApiError {
         Self::Internal(what.into().into())
     }
 
-    /// The status code.
     pub fn status(&self) -> StatusCode {
         self.status_and_class().0
     }

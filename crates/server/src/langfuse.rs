@@ -11,17 +11,14 @@ use crate::app::App;
 mod params;
 /// The `filter` parameter.
 mod filter;
-/// Ids in paths.
 mod path;
 /// JSON objects in bodies.
 mod json_fields;
-/// Which client is calling.
 mod client;
 /// From a body to the disk.
 mod record;
 /// From records to an answer.
 mod response;
-/// Batches of events.
 mod ingestion;
 /// Traces and observations one at a time, as the oldest clients write them.
 mod legacy_writes;
@@ -33,43 +30,29 @@ mod score_configs;
 mod feedback;
 /// The project a key opens.
 mod projects;
-/// Traces.
 mod traces;
-/// Observations.
 mod observations;
 /// Observations, a group of fields at a time.
 mod observations_v2;
-/// Figures.
 mod metrics;
-/// Sessions.
 mod sessions;
-/// Prompts.
 mod prompts;
 /// Prompts in an older form.
 mod prompts_v1;
-/// Skills.
 mod skills;
 /// Which prompt versions observations used.
 mod prompt_ids;
-/// Images, sounds and files.
 mod media;
-/// Annotation queues.
 mod queues;
-/// Comments.
 mod comments;
-/// Datasets.
 mod datasets;
-/// Dataset items.
 mod dataset_items;
 /// Datasets in an older form.
 mod datasets_v1;
-/// Runs over datasets.
 mod dataset_runs;
-/// Experiments.
 mod experiments;
 /// Models and what they cost.
 mod models;
-/// How models are reached.
 mod llm_connections;
 /// The keys of a project.
 mod api_keys;
@@ -77,9 +60,7 @@ mod api_keys;
 mod organizations;
 /// Definitions that are kept whole.
 mod documents;
-/// Charts.
 mod widgets;
-/// Pages of charts.
 mod dashboards;
 /// What both families of routes for evaluators and rules share.
 mod evaluation;

@@ -7,7 +7,6 @@
 pub mod app;
 /// The one place that reads the system clock.
 pub mod clock;
-/// Every route.
 pub mod router;
 /// Names in paths that hold slashes.
 mod path_encoding;
@@ -27,23 +26,16 @@ pub mod auth;
 mod origin;
 /// How often a key may call.
 pub mod rate_limit;
-/// Request bodies, within limits.
 pub mod body;
 /// Work that takes real CPU time.
 pub mod cpu_pool;
-/// Figures for Prometheus.
 pub mod metrics;
-/// The server's own traces.
 pub mod own_traces;
 /// Whether the server is alive and ready.
 pub mod health;
-/// OpenTelemetry's protocol.
 pub mod otlp;
-/// Langfuse's public API.
 pub mod langfuse;
-/// Ratchet's own API.
 pub mod api;
-/// Thumbs for web pages.
 mod feedback;
 
 mod connection;

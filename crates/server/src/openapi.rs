@@ -19,9 +19,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::health::VERSION;
 use crate::router;
 
-/// What every operation shares.
 mod operation;
-/// What every answer shares.
 mod responses;
 
 static DOCUMENT: LazyLock<serde_json::Result<Bytes>> =

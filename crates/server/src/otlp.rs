@@ -3,9 +3,7 @@
 //! The decoders are ours and read straight into `core`'s words: one bad span is rejected alone,
 //! limits are kept while reading and not after, and no message is built twice.
 
-/// Requests over HTTP.
 pub(crate) mod http;
-/// Requests over gRPC.
 pub(crate) mod grpc;
 /// From a body to the disk, whichever way it came.
 mod record;
@@ -13,9 +11,7 @@ mod record;
 mod reply;
 /// OTLP in JSON.
 mod json;
-/// OTLP in protobuf.
 mod protobuf;
-/// Protobuf's fields.
 mod wire;
 /// What was taken and what was refused.
 mod partial_success;
@@ -27,7 +23,6 @@ mod span_builder;
 mod log;
 /// A metric while it is being read.
 mod metric;
-/// Limits while reading.
 mod limits;
 
 use ratchet_core::record::log::LogRecord;

@@ -32,7 +32,6 @@ pub struct Listeners {
     pub web: TcpListener,
     /// The same routes for exporters that use OTLP/HTTP's own port.
     pub otlp_http: Option<TcpListener>,
-    /// OTLP/gRPC.
     pub otlp_grpc: Option<TcpListener>,
 }
 
@@ -191,7 +190,6 @@ mod tests {
 
     use super::*;
 
-    /// What was logged.
     #[derive(Clone, Debug, Default)]
     struct Logged(Arc<Mutex<Vec<u8>>>);
 

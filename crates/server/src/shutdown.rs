@@ -22,7 +22,6 @@ impl Stopper {
 }
 
 impl Stop {
-    /// Whether someone said stop.
     pub fn is_requested(&self) -> bool {
         *self.0.borrow()
     }

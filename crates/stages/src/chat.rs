@@ -14,7 +14,6 @@ pub mod workspace_policy;
 mod service;
 /// Who did what to a session.
 mod audit;
-/// Whoever runs a session.
 mod chat_actor;
 /// Where those who have to do with a session meet.
 mod chat_handle;
@@ -28,9 +27,7 @@ mod event_feed;
 pub mod event_stream;
 /// What servers reach sessions by.
 mod chats;
-/// Turns become traces.
 mod turn_recorder;
-/// How processes are started.
 mod launch;
 /// How a session is set up.
 mod settings;

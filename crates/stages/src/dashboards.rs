@@ -4,17 +4,14 @@
 
 /// Conditions on what is counted.
 pub mod filter;
-/// What can be asked.
 pub mod view;
 /// From what was sent to a question for the store.
 mod query;
-/// How the answer looks.
 pub mod response;
 /// Conditions that are kept.
 pub mod widget_filters;
 /// Questions that are kept: charts.
 pub mod widget;
-/// Charts on a page.
 pub mod dashboard;
 /// Definitions that are kept whole.
 pub mod definitions;

@@ -24,7 +24,6 @@ pub use table::{Format, unread};
 pub const MAX_ROWS: usize = 10_000;
 /// Columns that a table may have.
 pub const MAX_COLUMNS: usize = 200;
-/// Problems that are told.
 const MAX_TOLD: usize = 20;
 
 /// The cells of a row by column; what is empty is not there.
@@ -42,9 +41,7 @@ pub struct BadLine {
 /// What is wrong with a table: its first bad lines, and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadTable {
-    /// The first of them.
     pub lines: Vec<BadLine>,
-    /// All of them.
     pub count: usize,
 }
 
@@ -74,7 +71,6 @@ pub struct Preview {
     pub columns: Vec<String>,
     /// Its first rows, each with its line.
     pub first: Vec<(u64, Cells)>,
-    /// All of its rows.
     pub rows: usize,
 }
 
@@ -150,10 +146,8 @@ pub fn cases(
     bad.or(cases)
 }
 
-/// Where items go.
 #[derive(Clone, Debug)]
 pub struct Into {
-    /// Which project.
     pub project: ProjectId,
     /// The name of the dataset.
     pub dataset: String,

@@ -8,7 +8,6 @@ pub mod score;
 pub mod dashboards;
 /// What is wrong with what someone sent.
 pub mod validation;
-/// People talk to agents.
 pub mod chat;
 /// People who are not looking are told.
 pub mod notify;
@@ -18,13 +17,10 @@ pub mod dataset_import;
 pub mod llm_connections;
 /// People mark sessions, and a judge is held against them.
 pub mod review;
-/// Where stages read from.
 pub mod source;
-/// Where stages write to.
 pub mod sink;
 /// A week of scores becomes a report.
 pub mod weekly_report;
-/// What runs by itself.
 pub mod schedule;
 /// What to change, by a model or by templates.
 mod improve;

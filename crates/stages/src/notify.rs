@@ -70,9 +70,7 @@ pub struct Notifier {
     pub store: Store,
     /// Where people reach this server, without a slash at the end.
     pub server: String,
-    /// Where receivers may be.
     pub outbound: OutboundPolicy,
-    /// Time and chance.
     pub pace: Arc<dyn BackoffClock>,
     /// How much, and how long.
     pub limits: CourierLimits,

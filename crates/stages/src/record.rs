@@ -18,15 +18,12 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 pub mod events;
 /// What another server recorded is recorded here.
 pub mod copy;
-/// Claude Code's events.
 pub mod logs;
 /// Tokens of model calls that came without usage.
 pub mod count;
-/// Rows of files.
 pub mod rows;
 /// Whether the clock can be believed.
 pub mod clock;
-/// What is too old.
 pub mod retention;
 /// Media that nothing refers to any more.
 pub mod media;
@@ -36,7 +33,6 @@ pub mod sweep;
 /// Where a request came from and when.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// Where its records belong.
     pub project: ProjectId,
     /// The SDK that sent it.
     pub sender: Sender,
@@ -59,7 +55,6 @@ pub fn text_bytes_before_rules(intake: &RecordingSettings, text_bytes: usize) ->
 pub struct OtlpBatch<T> {
     /// The process and the library.
     pub origin: Origin,
-    /// What they sent.
     pub items: Vec<T>,
 }
 

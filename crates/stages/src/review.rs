@@ -4,13 +4,10 @@
 pub mod labels;
 /// Which sessions people are asked about.
 pub mod sampling;
-/// What a judge said.
 pub mod judge_scores;
 /// What judges say of the same sessions week by week.
 pub mod panel;
-/// What drafts would change.
 pub mod trial;
-/// What a dataset holds.
 mod items;
 
 use std::collections::BTreeMap;
@@ -53,7 +50,6 @@ pub enum ReviewError {
     NoCriterion(String),
 }
 
-/// Whom to compare.
 #[derive(Clone, Copy, Debug)]
 pub struct JudgeSelection<'a> {
     /// The dataset that people's labels are in.
@@ -81,7 +77,6 @@ pub async fn correlation(
 /// What people and the judge said of the sessions that people labelled.
 #[derive(Clone, Debug, Default)]
 pub struct LabelComparison {
-    /// What people said.
     pub labels: Vec<Label>,
     /// What the judge said first of each session.
     pub spoken: BTreeMap<SessionId, JudgeScore>,

@@ -33,9 +33,7 @@ const RECENT_RUNS: u64 = 20;
 /// A run that is ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueRun {
-    /// Of what.
     pub schedule: Schedule,
-    /// The claim on it.
     pub claim: RunClaim,
 }
 

@@ -4,29 +4,23 @@
 //! chunks' verdicts, write scores. What was paid for is in the journal before anything is made of
 //! it, so that a run can end at any moment and another one goes on.
 
-/// Which sessions.
 pub mod select_sessions;
-/// What a session shows.
 pub mod evidence;
 /// Who judges, and how they are asked.
 pub mod judge;
 /// What other sessions of the same agent took.
 mod peers;
-/// What was scored before.
 pub mod previous_scores;
-/// Scores are written.
 pub mod write_scores;
 /// What was asked, said and paid.
 pub mod journal;
 /// A part of many, the same part each time.
 pub mod sample;
-/// What became of sessions.
 mod outcome;
 /// One session, from its first look to its scores.
 mod job;
 /// Questions that can wait are cheaper.
 mod batch;
-/// What it would take.
 mod estimate;
 /// Verdicts that someone else hands in.
 pub mod external_verdicts;
@@ -57,16 +51,13 @@ pub use outcome::{Report, Scored, ScoringProgress, Skip};
 /// How many traces a session must have got since it was scored to be scored again.
 pub const NEW_TRACES: u64 = 3;
 
-/// What scoring works with.
 #[derive(Clone, Copy)]
 pub struct ScoringContext<'a> {
     /// Where sessions and their scores are read.
     pub source: &'a Source,
-    /// Where scores are written.
     pub sink: &'a Sink,
     /// Where it is written down what was asked, said and paid.
     pub journal: &'a Journal,
-    /// Tells the time.
     pub clock: &'a (dyn Fn() -> Timestamp + Sync),
     /// Whether to begin nothing more.
     pub is_stopping: &'a (dyn Fn() -> bool + Sync),
@@ -79,15 +70,11 @@ pub struct ScoringContext<'a> {
 pub struct Request {
     /// Names the run; never used before.
     pub run: String,
-    /// What is looked at.
     pub rubric: Rubric,
-    /// Who judges.
     pub judge: Judge,
-    /// Which sessions.
     pub wanted: SessionFilter,
     /// Whether sessions that are scored are scored again.
     pub again: Rescore,
-    /// Whether scores are written.
     pub keeping: WritePolicy,
     /// Sessions under way at once.
     pub at_once: usize,
@@ -100,14 +87,11 @@ pub struct Request {
 pub enum Rescore {
     /// Only if they went on since.
     IfGrown,
-    /// All of them.
     Always,
 }
 
-/// Whether scores are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WritePolicy {
-    /// They are.
     Write,
     /// They are not, but judges are asked and paid. What they say stays in the journal: who asks the
     /// same afterwards need not pay again.
@@ -121,16 +105,13 @@ pub enum WritePolicy {
 /// Why a run could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ScoreError {
-    /// Sessions cannot be read.
     #[error("cannot read sessions: {0}")]
     Source(#[from] SourceError),
-    /// Scores cannot be written.
     #[error("cannot write scores: {0}")]
     Sink(#[from] SinkError),
     /// The journal cannot be kept.
     #[error("cannot keep the journal: {0}")]
     Journal(#[from] StoreError),
-    /// Nobody can be asked.
     #[error(transparent)]
     Judge(ModelError),
     /// A session that was asked for by its id is not there.

@@ -32,7 +32,6 @@ use crate::record::events::{Rules, Statements, TEXT_BYTES};
 /// Score configs in a page of the local store.
 const CONFIGS: u64 = 100;
 
-/// Where to write.
 #[derive(Clone, Debug)]
 pub enum Sink {
     /// A project of the local store.
@@ -44,11 +43,8 @@ pub enum Sink {
 /// A project of the local store, to be written to.
 #[derive(Clone, Debug)]
 pub struct LocalSink {
-    /// Where scores go.
     pub telemetry: Telemetry,
-    /// Where all else goes.
     pub catalog: Catalog,
-    /// Which project.
     pub project: ProjectId,
 }
 
@@ -63,18 +59,12 @@ pub enum SinkError {
     Client(#[from] ClientError),
     /// A score makes no sense, and with it none was written.
     #[error("score {score} is refused: {why}")]
-    Refused {
-        /// Its id.
-        score: String,
-        /// Why.
-        why: String,
-    },
+    Refused { score: String, why: String },
     /// Something cannot be written as JSON.
     #[error("cannot write it as JSON: {0}")]
     Json(Issue),
 }
 
-/// What a sink answers.
 pub type SinkResult<T> = Result<T, SinkError>;
 
 impl Sink {

@@ -26,7 +26,6 @@ const PLACES: u64 = 1_000;
 /// Whole traces in a slice of the local store: they are large.
 const WHOLE: u64 = 20;
 
-/// Where to read.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A project of the local store.
@@ -46,7 +45,6 @@ pub enum SourceError {
     Client(#[from] ClientError),
 }
 
-/// What a source answers.
 pub type SourceResult<T> = Result<T, SourceError>;
 
 impl Source {

@@ -31,14 +31,12 @@ impl Checks {
         }
     }
 
-    /// Whatever else must hold.
     pub fn must(&mut self, holds: bool, field: &str, message: &str) {
         if !holds {
             self.report(Issue::at(field, message));
         }
     }
 
-    /// Notes what is wrong.
     pub fn report(&mut self, issue: Issue) {
         self.0.push(issue);
     }

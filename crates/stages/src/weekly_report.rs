@@ -39,9 +39,7 @@ const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;
 /// Which week is reported on, and how.
 #[derive(Clone, Debug)]
 pub struct WeekRequest {
-    /// Which week.
     pub week: Week,
-    /// By which rubric.
     pub rubric: Rubric,
     /// What suggestions are made from where no model makes them.
     pub templates: Templates,
@@ -52,7 +50,6 @@ pub struct WeekRequest {
 /// What came of a week.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeekDone {
-    /// The report.
     pub report: WeekReport,
     /// What that changed, and its suggestions as they are tracked.
     pub saved: SavedReport,
@@ -63,10 +60,8 @@ pub struct WeekDone {
 /// Why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum WeekError {
-    /// Scores cannot be read.
     #[error("cannot read scores: {0}")]
     Source(#[from] SourceError),
-    /// Labels cannot be read.
     #[error(transparent)]
     Labels(#[from] ReviewError),
     /// The report cannot be kept.

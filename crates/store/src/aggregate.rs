@@ -9,7 +9,6 @@ use crate::query::{Condition, ObservationColumn, TimeRange};
 
 /// What observations can be grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(missing_docs, reason = "each is the field of the same name in core::observation")]
 pub enum Dimension {
     Environment,
     Kind,
@@ -51,7 +50,6 @@ pub enum Step {
     /// One step: the whole range.
     #[default]
     Whole,
-    /// An hour.
     Hour,
     /// A day, in UTC.
     Day,
@@ -60,7 +58,6 @@ pub enum Step {
 /// A question for sums over observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AggregateQuery {
-    /// Of which project.
     pub project: ProjectId,
     /// Begun when. Rollups answer by the hour: the range is widened to whole hours.
     pub range: TimeRange,
@@ -99,16 +96,13 @@ pub struct Group {
     pub at: Option<Timestamp>,
     /// Its value for each dimension asked for, in that order.
     pub key: Vec<Option<String>>,
-    /// Its sums.
     pub sums: Sums,
 }
 
 /// Sums over observations. Each can be subtracted again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// How many.
     pub count: i64,
-    /// How many failed.
     pub errors: i64,
     /// Tokens in.
     pub input_tokens: i64,
@@ -116,7 +110,6 @@ pub struct Sums {
     pub output_tokens: i64,
     /// All tokens.
     pub total_tokens: i64,
-    /// The known costs together.
     pub cost: Money,
     /// How much of that is approximate, because its tokens were counted here.
     pub approximate_cost: Money,
@@ -126,7 +119,6 @@ pub struct Sums {
     pub cost_unknown: i64,
     /// All latencies together in nanoseconds; wraps around rather than lose what it was.
     pub latency_nanos: i64,
-    /// How long they took.
     pub latency: Histogram,
 }
 

@@ -22,7 +22,6 @@ pub struct Attached {
 /// How much hangs on some traces together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AttachedCount {
-    /// Their observations.
     pub observations: u64,
     /// The scores on them and on their observations.
     pub scores: u64,

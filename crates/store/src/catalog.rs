@@ -3,7 +3,6 @@
 //! One file for each noun, with its types and its SQL. That SQL is written once, in what SQLite
 //! and PostgreSQL share.
 
-/// Statements, parameters, rows.
 mod sql;
 /// What was read, until it changes.
 mod cache;
@@ -17,25 +16,19 @@ mod key;
 mod permission;
 /// What people sign in with.
 mod password;
-/// Who may sign in.
 mod user;
-/// Who may try.
 mod sign_in;
 /// Who is signed in, and for how long.
 mod login;
-/// Who someone is elsewhere.
 mod identity;
 /// Names with versions, labels and tags.
 mod versioned;
-/// What models are told.
 mod prompt;
-/// What agents are taught.
 mod skill;
 /// What scores must look like.
 mod score_config;
 /// What must not be kept.
 mod redaction;
-/// Whose pages may call.
 mod cors_origin;
 /// What users say about the product.
 mod product_feedback;
@@ -45,19 +38,16 @@ mod recording_settings;
 mod media;
 /// What people are to look at.
 mod queue;
-/// What they say.
 mod comment;
 /// Cases to try an agent on.
 mod dataset;
 /// One such case.
 mod dataset_item;
-/// How cases have changed.
 mod dataset_history;
 /// Whether a case fits what its dataset asks of it.
 mod dataset_check;
 /// What models are called and cost.
 pub(crate) mod model;
-/// How models are reached.
 mod llm_connection;
 /// Definitions that are kept whole.
 mod document;
@@ -65,9 +55,7 @@ mod document;
 mod saved_view;
 /// What weeks of scored sessions say.
 mod report;
-/// What could be changed.
 mod suggestion;
-/// What runs by itself.
 mod schedule;
 /// Conversations with agents that run here.
 mod chat;
@@ -79,7 +67,6 @@ mod clock_mark;
 pub(crate) mod administration;
 /// What judges were asked and said.
 mod scoring;
-/// Who changed what.
 mod audit;
 
 use std::path::Path;
@@ -148,7 +135,6 @@ pub struct Catalog {
     known_secrets: KnownSecrets,
     /// Rung when there is something to deliver.
     bell: Arc<Notify>,
-    /// Who holds it.
     actor: Arc<Actor>,
 }
 

@@ -17,9 +17,7 @@ pub struct PendingNotification {
     pub number: i64,
     /// In which project; `None` if that is given up.
     pub project: Option<ProjectId>,
-    /// In which session.
     pub session: SessionId,
-    /// What happened.
     pub event: ChatEvent,
 }
 

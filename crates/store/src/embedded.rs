@@ -104,11 +104,9 @@ const MEDIA_FOLDER: &str = "media";
 /// How to open a data folder.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What models cost.
     pub prices: Arc<PriceTable>,
     /// How many batches may wait to be written before more are refused.
     pub queue_len: usize,
-    /// Connections for reading.
     pub readers: usize,
     /// Who holds the lock, for the message to others: "ratchet serve, process 123".
     pub holder: String,
@@ -123,7 +121,6 @@ pub struct Options {
 pub struct Store {
     /// Traces, observations, sessions and scores.
     pub telemetry: Telemetry,
-    /// Projects, keys and people.
     pub catalog: Catalog,
     /// The bytes of images, sounds and files.
     pub media: MediaFiles,
@@ -139,7 +136,6 @@ pub struct Store {
 pub struct StoreStats {
     /// Batches waiting to be written.
     pub queue_depth: u64,
-    /// Transactions committed since start.
     pub commits: u64,
     /// Observations written since start, repeats included.
     pub observations: u64,

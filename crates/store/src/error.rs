@@ -35,7 +35,6 @@ pub enum StoreError {
     /// Another process holds the data folder.
     #[error("{} is in use by {holder}; stop it or choose another folder with --data", folder.display())]
     Locked {
-        /// The data folder.
         folder: PathBuf,
         /// Who holds it, as that process wrote it into the lock file.
         holder: String,
@@ -43,21 +42,14 @@ pub enum StoreError {
     /// The database was written by a newer Ratchet.
     #[error("{} has schema version {found}, newer than the {known} this ratchet knows; upgrade ratchet", file.display())]
     TooNew {
-        /// The database file.
         file: PathBuf,
-        /// Its schema version.
         found: u32,
         /// The newest this binary knows.
         known: u32,
     },
     /// A database file is damaged.
     #[error("{} is damaged: {what}; restore a backup with `ratchet restore`", file.display())]
-    Corrupt {
-        /// The database file.
-        file: PathBuf,
-        /// What SQLite says.
-        what: String,
-    },
+    Corrupt { file: PathBuf, what: String },
     /// A backup is not whole, not ours, or too new.
     #[error("{0}")]
     Backup(String),
@@ -88,11 +80,8 @@ pub enum StoreError {
     /// Any other failure of a file.
     #[error("cannot {what} {}", path.display())]
     File {
-        /// What was being done.
         what: &'static str,
-        /// To which file.
         path: PathBuf,
-        /// Why it failed.
         #[source]
         source: std::io::Error,
     },

@@ -13,11 +13,9 @@ use crate::query::{Detail, Paging, TimeRange};
 /// An agent tried on items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
-    /// Its id.
     pub id: String,
     /// What it is called; its id if nobody said.
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
     /// Whatever the client keeps with it.
     pub metadata: Option<Json>,
@@ -32,20 +30,17 @@ pub struct Experiment {
 /// An experiment and what of it ran in a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentSummary {
-    /// The experiment.
     pub experiment: Experiment,
     /// When the first item began.
     pub start: Timestamp,
     /// When the last item ended.
     pub end: Timestamp,
-    /// How many items.
     pub items: u64,
 }
 
 /// One try of one item.
 #[derive(Clone, Debug)]
 pub struct KeptExperimentItem {
-    /// Names the try.
     pub id: String,
     /// The experiment it is part of.
     pub experiment: Experiment,
@@ -76,14 +71,12 @@ pub struct KeptExperimentItem {
 pub enum Outcome {
     /// A step of a run.
     Step(Box<Observation>),
-    /// A whole run.
     Run(Box<Trace>),
 }
 
 /// Which experiments are wanted. Empty lists mean any.
 #[derive(Clone, Debug)]
 pub struct ExperimentQuery {
-    /// Of which project.
     pub project: ProjectId,
     /// With items that ran in this time.
     pub range: TimeRange,
@@ -93,14 +86,12 @@ pub struct ExperimentQuery {
     pub names: Vec<String>,
     /// Over one of these datasets.
     pub datasets: Vec<String>,
-    /// Which slice.
     pub paging: Paging,
 }
 
 /// Which items of experiments are wanted. Empty lists mean any.
 #[derive(Clone, Debug)]
 pub struct ExperimentItemQuery {
-    /// Which experiments.
     pub of: ExperimentQuery,
     /// With one of these item ids.
     pub items: Vec<String>,
@@ -111,12 +102,8 @@ pub struct ExperimentItemQuery {
 /// Which experiments over a dataset are wanted.
 #[derive(Clone, Debug)]
 pub struct RunQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// Over which dataset.
     pub dataset: String,
-    /// Of this name.
     pub name: Option<String>,
-    /// Which slice.
     pub paging: Paging,
 }

@@ -51,14 +51,12 @@ impl FromStr for ArrivalCursor {
 pub enum RecordKind {
     /// Traces, whenever something about one of them comes.
     Traces,
-    /// Observations.
     Observations,
 }
 
 /// A record that came or changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arrival {
-    /// A trace.
     Trace(TraceId),
     /// An observation of a trace.
     Observation(TraceId, ObservationId),
@@ -67,7 +65,6 @@ pub enum Arrival {
 /// What came or changed after a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// Each record once.
     pub records: Vec<Arrival>,
     /// The moment after the last of them.
     pub until: ArrivalCursor,
@@ -103,7 +100,6 @@ impl Default for Log {
 }
 
 impl Log {
-    /// Adds what came together.
     pub(crate) fn add(&mut self, project: ProjectId, records: Vec<Arrival>) {
         let (before, length) = (self.count, records.len());
         self.count += length as u64;
@@ -117,7 +113,6 @@ impl Log {
         }
     }
 
-    /// The moment of now.
     pub(crate) fn now(&self) -> ArrivalCursor {
         self.at(self.count)
     }

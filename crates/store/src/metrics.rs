@@ -5,7 +5,6 @@
 
 /// How single values become figures.
 pub(crate) mod tally;
-/// Records into groups.
 pub(crate) mod table;
 
 use ratchet_core::calendar::Granularity;
@@ -21,11 +20,8 @@ pub const PERCENTILE_ERROR: f64 = 0.033;
 /// A question for figures over records with the columns `C`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricsQuery<C> {
-    /// Of which project.
     pub project: ProjectId,
-    /// Begun when.
     pub range: TimeRange,
-    /// Passing all of these.
     pub conditions: Vec<Condition<C>>,
     /// One row for each combination of these.
     pub by: Vec<By<C>>,
@@ -49,9 +45,7 @@ pub enum By<C> {
 /// One figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AskedFigure<C> {
-    /// Over which values.
     pub measure: Measure<C>,
-    /// Which figure.
     pub aggregation: Aggregation,
 }
 
@@ -71,19 +65,14 @@ pub enum Aggregation {
     Count,
     /// How many different values there are.
     Distinct,
-    /// All of them together.
     Sum,
-    /// Their mean.
     Average,
-    /// The least.
     Min,
-    /// The greatest.
     Max,
     /// The least value that this many percent of all values do not exceed.
     Percentile(u8),
     /// How many lie in each of so many bins of equal width.
     Histogram {
-        /// How many bins.
         bins: u8,
     },
 }
@@ -117,9 +106,7 @@ pub struct MetricsRow {
 pub enum Figure {
     /// There was no value to make it of.
     None,
-    /// How many.
     Count(u64),
-    /// How much.
     Number(f64),
     /// How many in each bin.
     Histogram(Vec<Bin>),

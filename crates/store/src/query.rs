@@ -11,9 +11,7 @@ use crate::project::ProjectId;
 /// From a moment (included) to a moment (excluded); open where nothing is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
-    /// The first moment inside.
     pub from: Option<Timestamp>,
-    /// The first moment outside.
     pub to: Option<Timestamp>,
 }
 
@@ -31,9 +29,7 @@ impl TimeRange {
 /// A test on one column of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition<Column> {
-    /// Which column.
     pub column: Column,
-    /// What must hold.
     pub test: Test,
 }
 
@@ -49,13 +45,10 @@ impl<Column> Condition<Column> {
 pub enum Test {
     /// A text equals, contains, or starts or ends with another.
     Text(TextTest, String),
-    /// A number compares so.
     Number(Compare, f64),
     /// One of these numbers.
     AnyNumber(Vec<f64>),
-    /// A time compares so.
     Time(Compare, Timestamp),
-    /// A truth.
     Is(bool),
     /// One of these; for tags, any of these is there.
     AnyOf(Vec<String>),
@@ -65,7 +58,6 @@ pub enum Test {
     AllOf(Vec<String>),
     /// There is no value.
     IsNull,
-    /// There is a value.
     IsNotNull,
     /// The value at a key of the metadata passes a test.
     Key(String, Box<Test>),
@@ -74,36 +66,28 @@ pub enum Test {
 /// How texts compare. Case matters, as in Langfuse, unless told otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextTest {
-    /// The same.
     Equals,
     /// Not the same.
     Differs,
-    /// Somewhere inside.
     Contains,
-    /// Nowhere inside.
     Lacks,
     /// Somewhere inside, in any case.
     Matches,
     /// Nowhere inside, in any case.
     Misses,
-    /// At the start.
     StartsWith,
-    /// At the end.
     EndsWith,
 }
 
 /// How numbers and times compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
-    /// The same.
     Equal,
     /// Not the same.
     Unequal,
-    /// Above.
     Greater,
     /// Above or the same.
     AtLeast,
-    /// Below.
     Less,
     /// Below or the same.
     AtMost,
@@ -111,7 +95,6 @@ pub enum Compare {
 
 /// The columns of a trace that can be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of the same name in core::trace")]
 pub enum TraceColumn {
     Id,
     Timestamp,
@@ -161,7 +144,6 @@ pub enum TraceColumn {
 
 /// The columns of an observation that can be tested, its trace's among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of the same name in core::observation")]
 pub enum ObservationColumn {
     Id,
     Trace,
@@ -226,7 +208,6 @@ pub enum ObservationColumn {
 
 /// The columns of a score that can be tested, its trace's among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of the same name in core::score")]
 pub enum ScoreColumn {
     Id,
     Name,
@@ -265,7 +246,6 @@ pub enum ScoreColumn {
 
 /// What to order traces by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the field of the same name in core::trace")]
 pub enum TraceOrder {
     #[default]
     Timestamp,
@@ -285,7 +265,6 @@ pub enum TraceOrder {
 /// Up or down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// From the least.
     Ascending,
     /// From the greatest: newest first.
     #[default]
@@ -297,7 +276,6 @@ pub enum Direction {
 pub struct PageNumber {
     /// The page's number, from 1.
     pub page: u64,
-    /// Rows on a page.
     pub limit: u64,
 }
 
@@ -335,47 +313,33 @@ pub enum Detail {
 /// A question for traces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// Begun when.
     pub range: TimeRange,
-    /// Passing all of these.
     pub conditions: Vec<Condition<TraceColumn>>,
-    /// In which order.
     pub order: (TraceOrder, Direction),
-    /// Which slice.
     pub paging: Paging,
-    /// How much of each.
     pub detail: Detail,
 }
 
 /// A question for observations, ordered by their start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservationQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// Begun when.
     pub range: TimeRange,
     /// Of this trace only: spares the scan.
     pub trace: Option<TraceId>,
-    /// Passing all of these.
     pub conditions: Vec<Condition<ObservationColumn>>,
     /// Oldest or newest first.
     pub direction: Direction,
-    /// Which slice.
     pub paging: Paging,
-    /// How much of each.
     pub detail: Detail,
 }
 
 /// A question for how many of the newest records match, cheap at any size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TallyQuery<Column> {
-    /// Of which project.
     pub project: ProjectId,
-    /// Begun when.
     pub range: TimeRange,
-    /// Passing all of these.
     pub conditions: Vec<Condition<Column>>,
     /// How many records to look at, from the newest.
     pub at_most: u64,
@@ -397,13 +361,10 @@ pub struct Matching {
 /// A question for sessions, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// Begun when.
     pub range: TimeRange,
     /// In one of these environments; in any when empty.
     pub environments: Vec<String>,
-    /// Which slice.
     pub paging: Paging,
 }
 
@@ -419,29 +380,22 @@ pub struct SessionEnds {
 /// A question for scores, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// Given when.
     pub range: TimeRange,
     /// On what: spares the scan.
     pub on: ScoresOn,
-    /// Passing all of these.
     pub conditions: Vec<Condition<ScoreColumn>>,
-    /// Which slice.
     pub paging: Paging,
 }
 
 /// What the scores asked for judge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ScoresOn {
-    /// Whatever.
     #[default]
     Anything,
     /// This trace or its observations.
     Trace(TraceId),
-    /// This observation.
     Observation(TraceId, ObservationId),
-    /// This session.
     Session(SessionId),
     /// This run of a dataset.
     DatasetRun(String),
@@ -450,9 +404,7 @@ pub enum ScoresOn {
 /// A search for a text in names, inputs, outputs and metadata of observations, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// Begun when.
     pub range: TimeRange,
     /// The text, in any case.
     pub text: String,
@@ -480,7 +432,6 @@ pub struct TextHits<T> {
 /// A slice of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<T> {
-    /// The rows.
     pub rows: Vec<T>,
     /// How many there are in all; for numbered pages only.
     pub total: Option<u64>,

@@ -14,9 +14,7 @@ pub const COUNTED_UP_TO: u64 = 1_000_000;
 /// Which scores are looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreScope {
-    /// Of which project.
     pub project: ProjectId,
-    /// Given when.
     pub range: TimeRange,
     /// In one of these environments; in any when empty.
     pub environments: Vec<String>,
@@ -25,7 +23,6 @@ pub struct ScoreScope {
 /// A question for the newest scores of each name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleQuery {
-    /// Of which scores.
     pub scope: ScoreScope,
     /// Of this name only; of every name when `None`.
     pub name: Option<String>,
@@ -36,7 +33,6 @@ pub struct SampleQuery {
 /// The newest scores of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// What is judged.
     pub name: String,
     /// How many scores there are, counted up to [`COUNTED_UP_TO`].
     pub total: u64,
@@ -47,9 +43,7 @@ pub struct Sample {
 /// What one score says, without the rest of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreValueRow {
-    /// The verdict.
     pub value: ScoreValue,
-    /// Who says so.
     pub source: ScoreSource,
     /// When it was first given.
     pub timestamp: Timestamp,
@@ -58,7 +52,6 @@ pub struct ScoreValueRow {
 /// One side of a comparison: scores of one name, by anyone or by one kind of judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// What is judged.
     pub name: String,
     /// Only by these, if it matters.
     pub source: Option<ScoreSource>,
@@ -67,11 +60,9 @@ pub struct Side {
 /// A question for what two kinds of scores say about the same traces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairQuery {
-    /// Of which scores.
     pub scope: ScoreScope,
     /// The one side, whose newest scores are looked at.
     pub left: Side,
-    /// The other side.
     pub right: Side,
     /// Scores of the left side to look at, at most.
     pub at_most: u64,
@@ -91,7 +82,6 @@ pub struct Pairs {
 /// Two verdicts on one trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// Which trace.
     pub trace: TraceId,
     /// Which step of it, where the left side judges a step. The right side's verdict on the same
     /// step is taken first, then its newest on the trace.

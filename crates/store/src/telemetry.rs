@@ -25,7 +25,6 @@ use crate::user::{UserDay, UserQuery, UserScope, Users};
 /// What one request records: all of it or nothing.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Where it belongs.
     pub project: ProjectId,
     /// What it says about traces.
     pub traces: Vec<TracePatch>,

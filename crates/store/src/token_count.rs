@@ -17,14 +17,12 @@ pub struct Uncounted {
     pub(crate) project: Option<ProjectId>,
     /// What went in, where the model has a price.
     pub input: Option<Payload>,
-    /// What came out, likewise.
     pub output: Option<Payload>,
 }
 
 /// The tokens of a model call, counted here.
 #[derive(Clone, Debug)]
 pub struct TokenCount {
-    /// The call.
     pub of: Uncounted,
     /// Its units; `None` when there is nothing to count.
     pub usage: Option<Usage>,

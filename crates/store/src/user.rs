@@ -10,9 +10,7 @@ use crate::query::TimeRange;
 /// widened to whole days.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserScope {
-    /// Of which project.
     pub project: ProjectId,
-    /// Begun when.
     pub range: TimeRange,
     /// In one of these environments; in any when empty.
     pub environments: Vec<String>,
@@ -21,11 +19,9 @@ pub struct UserScope {
 /// A question for users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserQuery {
-    /// Over which traces.
     pub scope: UserScope,
     /// Whose name has this somewhere inside, in any case; all when empty.
     pub containing: String,
-    /// Greatest first.
     pub order: UserOrder,
     /// Users at most.
     pub limit: u64,
@@ -37,7 +33,6 @@ pub enum UserOrder {
     /// By when they were last seen.
     #[default]
     LastSeen,
-    /// By their traces.
     Traces,
     /// By the steps that failed for them.
     Errors,
@@ -61,14 +56,12 @@ pub struct Users {
 pub struct ServedUser {
     /// What the client calls them.
     pub id: String,
-    /// Sums over their traces.
     pub sums: UserSums,
 }
 
 /// Sums over traces of one user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserSums {
-    /// How many traces.
     pub traces: u64,
     /// How many of their steps failed.
     pub errors: u64,

@@ -1,6 +1,5 @@
 //! Whole numbers in few bytes: seven bits to a byte, the least first.
 
-/// Appends a number.
 pub(crate) fn write(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push((value & 0x7f) as u8 | 0x80);

@@ -7,31 +7,23 @@
 pub mod merging;
 /// Sums over traces and sessions.
 pub mod summaries;
-/// Pages, cursors and orders.
 pub mod paging;
 /// Lists within a time, and what came last.
 pub mod seeking;
-/// Every column, every test.
 pub mod filters;
 /// The users that agents served.
 pub mod users;
-/// Scores, found and deleted.
 pub mod scores;
 /// Scores by name, and side by side.
 pub mod judgements;
-/// Experiments and their items.
 pub mod experiments;
-/// What chat agents said.
 pub mod chats;
-/// Looking for a text.
 pub mod search;
 /// Sums by hour and dimension.
 pub mod aggregates;
 /// Figures by dimension and step of time.
 pub mod metrics;
-/// Deleting what is old.
 pub mod retention;
-/// Projects, sizes and batches.
 pub mod borders;
 /// Random stories, told to the engine and to the model.
 pub mod random;
@@ -45,7 +37,6 @@ use tokio::runtime::{Builder, Runtime};
 
 /// An empty store, and whatever must live as long as it does.
 pub struct Fresh {
-    /// The store.
     pub store: Telemetry,
     /// Its folder, its server …
     pub keep: Box<dyn Any>,

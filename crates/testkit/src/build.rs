@@ -90,7 +90,6 @@ impl BatchBuilder {
         self
     }
 
-    /// The batch.
     pub fn build(self) -> Batch {
         self.0
     }
@@ -99,11 +98,8 @@ impl BatchBuilder {
 /// Anything a batch can say.
 #[derive(Clone, Debug)]
 pub enum Patch {
-    /// About a trace.
     Trace(Box<TracePatch>),
-    /// About an observation.
     Observation(Box<ObservationPatch>),
-    /// About a score.
     Score(Box<ScorePatch>),
 }
 

@@ -38,22 +38,18 @@ impl DataFolder {
         Self { folder, dir }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// The open folder itself.
     pub fn folder(&self) -> &Store {
         &self.folder
     }
 
-    /// The telemetry in it.
     pub fn telemetry(&self) -> &Telemetry {
         &self.folder.telemetry
     }
 
-    /// The catalog in it.
     pub fn catalog(&self) -> &Catalog {
         &self.folder.catalog
     }

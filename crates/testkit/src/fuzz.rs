@@ -23,7 +23,6 @@ use crate::seeded_random::Chance;
 /// Something that reads bytes from outside.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// What it is called.
     pub name: &'static str,
     /// What its inputs look like.
     pub shape: Shape,
@@ -38,9 +37,7 @@ pub struct Target {
 pub enum Shape {
     /// A JSON document.
     Json,
-    /// A protobuf message.
     Protobuf,
-    /// Anything else.
     Bytes,
 }
 

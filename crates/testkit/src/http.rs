@@ -59,7 +59,6 @@ pub fn gzip(plain: &[u8]) -> Vec<u8> {
 }
 
 impl Request {
-    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -81,7 +80,6 @@ impl Request {
         self.header("Content-Type", "application/json").body(body)
     }
 
-    /// Sends protobuf.
     pub fn protobuf(self, body: impl Into<Vec<u8>>) -> Self {
         self.header("Content-Type", "application/x-protobuf").body(body)
     }
@@ -131,10 +129,8 @@ impl Request {
     }
 }
 
-/// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The status code.
     pub status: u16,
     /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
@@ -143,7 +139,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

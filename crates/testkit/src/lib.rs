@@ -9,7 +9,6 @@
 pub mod build;
 /// OTLP requests, in protobuf and in JSON.
 pub mod otlp;
-/// Throw-away data folders.
 pub mod folder;
 /// Questions with everything a test does not care about filled in.
 pub mod ask;
@@ -33,7 +32,6 @@ pub mod proxy;
 pub mod tls;
 /// Real processes on free ports.
 pub mod process;
-/// Programs at a terminal.
 pub mod pty;
 /// Small disks that can be filled.
 pub mod mount;
@@ -45,9 +43,7 @@ pub mod claude;
 pub mod provider;
 /// A receiver of webhooks and pushes.
 pub mod webhook_receiver;
-/// Inputs written by hand.
 pub mod fixtures;
-/// Feeding decoders with nonsense.
 pub mod fuzz;
 
 #[cfg(test)]

@@ -24,12 +24,10 @@ impl SmallDisk {
         mounted.ok().map(|()| disk)
     }
 
-    /// Where it is mounted.
     pub fn path(&self) -> &Path {
         self.dir.path()
     }
 
-    /// A folder on it.
     pub fn folder(&self) -> PathBuf {
         self.path().join("data")
     }

@@ -12,7 +12,6 @@ use crate::build::START;
 pub struct Hurry(Arc<Mutex<Vec<Duration>>>);
 
 impl Hurry {
-    /// The waits so far.
     pub fn waits(&self) -> Vec<Duration> {
         self.0.lock().unwrap().clone()
     }

@@ -69,18 +69,15 @@ impl RequestBuilder {
         self
     }
 
-    /// Adds a span.
     pub fn with(mut self, span: SpanBuilder) -> Self {
         self.spans.push(span.0);
         self
     }
 
-    /// Adds several spans.
     pub fn with_all(self, spans: impl IntoIterator<Item = SpanBuilder>) -> Self {
         spans.into_iter().fold(self, RequestBuilder::with)
     }
 
-    /// The message.
     pub fn build(self) -> ExportTraceServiceRequest {
         let resource = Resource { attributes: self.resource, ..Resource::default() };
         let scope_spans =
@@ -93,7 +90,6 @@ impl RequestBuilder {
         ExportTraceServiceRequest { resource_spans: vec![resource_spans] }
     }
 
-    /// The message in protobuf.
     pub fn to_protobuf(self) -> Vec<u8> {
         self.build().encode_to_vec()
     }
@@ -110,7 +106,6 @@ impl RequestBuilder {
 pub struct SpanBuilder(Span);
 
 impl SpanBuilder {
-    /// Says its name.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.0.name);
         self
@@ -129,7 +124,6 @@ impl SpanBuilder {
         self
     }
 
-    /// Says something of it.
     pub fn saying(mut self, key: &str, value: impl Into<Plain>) -> Self {
         self.0.attributes.push(attribute(key, value.into()));
         self
@@ -163,7 +157,6 @@ impl SpanBuilder {
         self
     }
 
-    /// The message.
     pub fn build(self) -> Span {
         self.0
     }

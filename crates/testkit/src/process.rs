@@ -90,14 +90,12 @@ impl Launch {
         self
     }
 
-    /// With more arguments.
     #[must_use]
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.command.args(args);
         self
     }
 
-    /// With an environment variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
@@ -177,9 +175,7 @@ impl Launch {
 pub struct Finished {
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
     pub stdout: String,
-    /// What it told besides.
     pub stderr: String,
 }
 
@@ -224,7 +220,6 @@ impl Ratchet {
         self.ready["otlpGrpc"].as_str().unwrap()
     }
 
-    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -244,7 +239,6 @@ impl Ratchet {
         assert!(is_there, "no {text:?} in:\n{}", self.log());
     }
 
-    /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
@@ -278,11 +272,9 @@ impl Ratchet {
 /// What is left of a server.
 #[derive(Debug)]
 pub struct Ended {
-    /// How it ended.
     pub status: ExitStatus,
     /// What it printed after its first line.
     pub stdout: Vec<String>,
-    /// All it logged.
     pub log: String,
 }
 

@@ -29,9 +29,7 @@ pub enum Verdict {
 /// What is known of a request when its fate is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// GET, POST …
     pub method: String,
-    /// Path and query.
     pub target: String,
     /// How many requests came before it.
     pub earlier: usize,
@@ -98,7 +96,6 @@ impl Proxy {
         format!("http://{}", self.address)
     }
 
-    /// All requests so far.
     pub fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()
     }

@@ -1,6 +1,5 @@
 //! A program at a terminal: keys are pressed, and what the screen shows is read.
 
-/// What a terminal shows.
 mod display;
 
 use std::fs::File;

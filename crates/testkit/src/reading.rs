@@ -15,13 +15,9 @@ use crate::reference_store::Model;
 /// nothing else may.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Its traces.
     pub traces: Vec<Trace>,
-    /// Its observations.
     pub observations: Vec<Observation>,
-    /// Its sessions.
     pub sessions: Vec<Session>,
-    /// Its scores.
     pub scores: Vec<Score>,
 }
 
@@ -36,7 +32,6 @@ impl Reading {
         Self { traces, observations, sessions, scores }.normalised()
     }
 
-    /// Reads a whole project.
     pub async fn of_store(store: &Telemetry, project: &ProjectId) -> Self {
         Self {
             traces: ask::traces(store, project).await,

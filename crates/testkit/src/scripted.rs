@@ -14,19 +14,13 @@
 //! assert!(model.requests().is_empty());
 //! ```
 
-/// What it says.
 mod reply;
 /// Requests and answers over HTTP.
 mod http;
-/// Anthropic's format.
 mod anthropic;
-/// Anthropic's batches.
 mod batches;
-/// OpenAI's format.
 mod openai;
-/// OpenAI's newer format.
 mod responses;
-/// Bedrock's format.
 mod converse;
 /// The frames of Bedrock's streams.
 mod frame;
@@ -76,7 +70,6 @@ enum Line {
 struct Format {
     /// The tool through which a document is to be handed in, if the request names one.
     tool: fn(&Value) -> Option<&str>,
-    /// The answer.
     say: fn(&Asked, &Reply, &str) -> Said,
 }
 

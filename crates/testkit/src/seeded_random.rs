@@ -7,7 +7,6 @@ use crate::say;
 pub struct Chance(u64);
 
 impl Chance {
-    /// Starts from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -21,7 +20,6 @@ impl Chance {
         Self::new(seed)
     }
 
-    /// The next number.
     pub fn number(&mut self) -> u64 {
         // A Weyl sequence, its bits well mixed: every seed gives a full period of 2^64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

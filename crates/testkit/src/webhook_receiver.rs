@@ -24,7 +24,6 @@ const MOST_WAITING: usize = 1_000;
 /// How a message is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboxAnswer {
-    /// With a status.
     Status(u16),
     /// With a status, and a wish to be left alone for so many seconds.
     Busy(u16, u64),
@@ -36,13 +35,11 @@ pub enum InboxAnswer {
     HangUp,
 }
 
-/// A message that came.
 #[derive(Clone, Debug)]
 pub struct HeardLetter {
     /// Where it was sent to.
     pub path: String,
     headers: Vec<(String, String)>,
-    /// What it says.
     pub body: Vec<u8>,
 }
 
@@ -90,7 +87,6 @@ impl Inbox {
         self.answers.lock().unwrap().extend(answers);
     }
 
-    /// An address here.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }

@@ -35,7 +35,6 @@ pub(crate) const STYLE: &str = concat!(
 /// The script that works while no page is open.
 const WORKER: &str = "service-worker.js";
 
-/// Every file by name.
 const FILES: &[(&str, &str)] = &[
     ("ratchet.css", STYLE),
     ("ratchet.js", include_str!("assets/ratchet.js")),

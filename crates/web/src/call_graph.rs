@@ -22,9 +22,7 @@ const BACK: f64 = 44.0;
 /// A drawing of who called whom.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallGraph {
-    /// Who.
     pub(crate) nodes: Vec<GraphNode>,
-    /// Called whom.
     pub(crate) edges: Vec<GraphEdge>,
     /// How wide and how high the drawing is.
     pub(crate) size: (f64, f64),
@@ -37,7 +35,6 @@ pub(crate) struct CallGraph {
 pub(crate) struct GraphNode {
     /// What kind of step; none for the trace itself.
     pub(crate) kind: Option<ObservationKind>,
-    /// What it is called.
     pub(crate) name: String,
     /// How often it was called.
     pub(crate) calls: usize,
@@ -54,17 +51,13 @@ pub(crate) struct GraphNode {
 /// Calls from one node to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GraphEdge {
-    /// Who called.
     pub(crate) from: usize,
-    /// Whom.
     pub(crate) to: usize,
-    /// How often.
     pub(crate) calls: usize,
     /// Whether it leads back to someone who was there before.
     pub(crate) is_back: bool,
 }
 
-/// Draws who called whom.
 pub(crate) fn draw(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
     let mut graph = gather(title, steps, rows);
     mark_back_edges(&mut graph);

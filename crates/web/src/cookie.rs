@@ -7,7 +7,6 @@ use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use ratchet_core::secret::Secret;
 
-/// A cookie of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cookie {
     /// Proves that someone is signed in.

@@ -51,7 +51,6 @@ impl FormToken {
         html! { input type="hidden" name=(FIELD) value=(self.0.expose()); }
     }
 
-    /// The text, for scripts.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }

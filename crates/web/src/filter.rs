@@ -7,9 +7,7 @@
 pub(crate) mod field;
 /// A text, piece by piece.
 mod reader;
-/// Pieces with a meaning.
 mod semantics;
-/// Terms as text.
 mod print;
 /// Terms as questions to the store.
 mod conditions;
@@ -26,7 +24,6 @@ pub(crate) use field::{Flag, NumberField, On, WordField};
 
 /// Bytes of a filter that are read; nobody types more.
 const MAX_BYTES: usize = 4_000;
-/// Terms that are taken.
 const MAX_TERMS: usize = 50;
 
 /// What a list is narrowed to: all of its terms must hold.
@@ -41,7 +38,6 @@ pub(crate) struct Filter {
 pub(crate) struct Term {
     /// Whether it must not hold.
     pub(crate) negated: bool,
-    /// What.
     pub(crate) what: What,
 }
 
@@ -56,7 +52,6 @@ pub(crate) enum What {
     Number(NumberField, Compare, f64),
     /// A score by its name.
     Score(String, Verdict),
-    /// A truth.
     Is(Flag),
 }
 
@@ -82,7 +77,6 @@ pub(crate) enum Verdict {
     Number(Compare, f64),
     /// Yes or no.
     Truth(bool),
-    /// A label.
     Label(String),
 }
 
@@ -98,7 +92,6 @@ pub(crate) struct Problem {
 /// What was read: what makes sense, and what does not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Parsed {
-    /// What makes sense.
     pub(crate) filter: Filter,
     /// What does not, in order.
     pub(crate) problems: Vec<Problem>,

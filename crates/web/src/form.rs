@@ -9,7 +9,6 @@ use crate::web::Web;
 pub(crate) struct PageForm {
     /// Who sent it, and about what.
     pub(crate) place: RequestContext,
-    /// What it says.
     pub(crate) form: Params,
 }
 

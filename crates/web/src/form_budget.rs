@@ -46,7 +46,6 @@ impl Default for FormLimits {
 pub(crate) enum Sender {
     /// Someone who is signed in, by what names them.
     Person(String),
-    /// Anyone else, by address.
     Stranger(String),
 }
 

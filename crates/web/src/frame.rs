@@ -20,13 +20,11 @@ pub(crate) struct Page {
     pub(crate) section: Section,
     /// What stands above it and how to get there, below the project.
     pub(crate) crumbs: Vec<(String, Link)>,
-    /// What it is called.
     pub(crate) title: String,
     /// One line in words, written from the data.
     pub(crate) summary: Markup,
     /// The one thing to do.
     pub(crate) action: Markup,
-    /// What it shows.
     pub(crate) body: Markup,
 }
 
@@ -38,7 +36,6 @@ impl Page {
         Self { section, crumbs, title, summary: nothing(), action: nothing(), body: nothing() }
     }
 
-    /// The whole document.
     pub(crate) fn show(&self, place: &RequestContext) -> Markup {
         let title = format!("{} · {}", self.title, place.project.name);
         let body = html! {
@@ -112,7 +109,6 @@ fn document(title: &str, theme: Option<Theme>, body: &Markup) -> Markup {
 
 /// An entry of the rail. The stages of the loop are its headings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the page of the same name")]
 pub enum Section {
     Home,
     Traces,
@@ -144,7 +140,6 @@ impl Section {
         (Some("Look"), &[Self::Dashboards, Self::Settings]),
     ];
 
-    /// What it is called.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Home => "Home",
@@ -206,7 +201,6 @@ impl Section {
         }
     }
 
-    /// The way there.
     pub fn link(self, place: &RequestContext) -> Link {
         place.to(self.segment().as_slice())
     }

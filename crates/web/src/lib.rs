@@ -5,19 +5,14 @@
 
 /// What every page can reach.
 pub mod web;
-/// Who is looking.
 pub mod viewer;
-/// How they get in.
 pub mod sign_in;
-/// What their browsers carry.
 mod cookie;
-/// Changes that nobody meant.
 pub mod csrf;
 /// Memory and time for forms.
 pub mod form_budget;
 /// The address that a request is counted by.
 mod client_address;
-/// Forms with files.
 mod multipart;
 /// Files that wait until people say what to do with them.
 pub mod upload_staging;
@@ -25,13 +20,11 @@ pub mod upload_staging;
 pub mod scope;
 /// Where they are: the project, the part of it, and the way to other pages.
 pub mod request_context;
-/// Forms that change something.
 pub(crate) mod form;
 /// What is around every page.
 pub mod frame;
 /// Hourly sums of what is in scope.
 pub mod sums;
-/// Time cut into steps.
 mod time_buckets;
 /// Scores of one name, and what they say together.
 mod score_summary;
@@ -49,7 +42,6 @@ mod timeline;
 mod call_graph;
 /// What pages are made of.
 pub mod components;
-/// Style and scripts.
 pub mod assets;
 /// What lists are narrowed to.
 mod filter;
@@ -59,7 +51,6 @@ mod parquet;
 mod policy;
 /// One file for each page.
 mod pages;
-/// The API's description.
 mod docs;
 
 pub use pages::{pages, report_document};

@@ -12,20 +12,16 @@ use ratchet_core::record::message_formats::{self, ChatMessage, Part, Reading, Ro
 const READ_UP_TO: usize = 300_000;
 /// Bytes of it that are drawn.
 const DRAWN: usize = 16_000;
-/// Characters of a preview.
 const PREVIEW: usize = 160;
 
 /// What went in or what came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// What went in.
     Input,
-    /// What came out.
     Output,
 }
 
 impl Side {
-    /// The word in addresses.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -33,7 +29,6 @@ impl Side {
         }
     }
 
-    /// What people read.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Input => "Input",

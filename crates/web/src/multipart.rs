@@ -14,11 +14,9 @@ const MAX_PARTS: usize = 50;
 /// One field of a form, as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SentPart<'a> {
-    /// What it is called.
     pub(crate) name: &'a str,
     /// What the file was called, if it is one.
     pub(crate) file: Option<&'a str>,
-    /// What was sent.
     pub(crate) content: &'a [u8],
 }
 

@@ -25,7 +25,6 @@ pub enum PageError {
     Bad(String),
     /// Nobody is signed in; afterwards they go where they wanted to.
     SignIn {
-        /// Where that is.
         next: String,
     },
     /// Nobody is signed in, and it is a script that asks.
@@ -38,12 +37,9 @@ pub enum PageError {
     Waiting(String),
     /// The visitor has as much under way as one person may have.
     HasShare {
-        /// Of what.
         what: String,
-        /// How much.
         most: usize,
     },
-    /// The store failed.
     Store(StoreError),
 }
 

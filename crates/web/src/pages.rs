@@ -2,33 +2,24 @@
 
 /// The loop with today's numbers.
 mod home;
-/// What waits for people.
 mod queues;
 /// Cases to try agents on.
 mod datasets;
-/// What models are told.
 mod prompts;
-/// Prompts tried on models.
 mod playground;
 /// Conversations with agents that run here.
 mod chats;
-/// Figures over time.
 mod dashboards;
 /// What the project has settled.
 mod settings;
-/// Traces and observations.
 mod lists;
-/// Whatever has an id.
 mod lookup;
-/// Traces that belong together.
 mod sessions;
 /// One session.
 mod session;
-/// Whom agents served.
 mod users;
 /// One user.
 mod user;
-/// Every name of scores.
 mod scores;
 /// One name of scores.
 mod score;
@@ -36,11 +27,9 @@ mod score;
 mod score_compare;
 /// How far the judge is to be trusted.
 mod calibration;
-/// Sessions that people mark.
 mod labels;
 /// What weeks of scored sessions say.
 mod reports;
-/// Every component, alive.
 mod gallery;
 /// One trace.
 mod trace;

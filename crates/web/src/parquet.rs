@@ -31,11 +31,9 @@ pub(crate) enum Kind {
     Text,
     /// Numbers, or nothing.
     Number,
-    /// Whole numbers.
     Whole,
     /// Moments, in microseconds: many readers know no nanoseconds.
     Moment,
-    /// Any number of texts.
     Words,
 }
 

@@ -27,9 +27,7 @@ const ENCODED: &AsciiSet =
 /// Where a visitor is: who they are, the project, the part of it, and the address itself.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
-    /// Who is looking.
     pub visitor: Viewer,
-    /// Which project.
     pub project: Project,
     /// Every project they may look at.
     pub projects: Vec<Project>,
@@ -41,7 +39,6 @@ pub struct RequestContext {
     pub params: Params,
     /// Light or dark, if they have a wish.
     pub theme: Option<Theme>,
-    /// When they asked.
     pub now: Timestamp,
     /// How long to look for what they asked for.
     pub patience: Duration,
@@ -133,7 +130,6 @@ async fn environments(web: &Web, project: &ProjectId, scope: &Scope) -> PageResu
 pub struct Params(Vec<(String, String)>);
 
 impl Params {
-    /// Reads a query.
     pub fn read(query: &str) -> Self {
         let pairs = form_urlencoded::parse(query.as_bytes());
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
@@ -176,7 +172,6 @@ impl Params {
         self.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1)
     }
 
-    /// Every name and value.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -262,9 +257,7 @@ impl fmt::Display for Link {
 /// Light or dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// Dark on light.
     Light,
-    /// Light on dark.
     Dark,
 }
 

@@ -17,9 +17,7 @@ pub struct Scope {
 /// A time to look at, up to now unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Span {
-    /// The last hour.
     Hour,
-    /// The last day.
     Day,
     /// The last seven days.
     #[default]
@@ -28,7 +26,6 @@ pub enum Span {
     Month,
     /// The last ninety days.
     Quarter,
-    /// All there is.
     All,
     /// From one moment to another.
     Between(Timestamp, Timestamp),
@@ -63,7 +60,6 @@ impl Span {
         Self::CHOICES.into_iter().find(|span| span.word() == word)
     }
 
-    /// What people call it.
     pub fn label(self) -> String {
         match self {
             Self::Hour => "last hour".to_owned(),

@@ -16,11 +16,9 @@ use crate::request_context::{Link, RequestContext};
 /// Scores of one name by one kind of judge in one form.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScoreSummary {
-    /// Who says so.
     pub(crate) source: ScoreSource,
     /// How the values are to be read.
     pub(crate) data_type: DataType,
-    /// What they say together.
     pub(crate) together: Together,
     /// How many of them were looked at.
     pub(crate) n: u64,
@@ -28,7 +26,6 @@ pub(crate) struct ScoreSummary {
     pub(crate) last_at: Timestamp,
 }
 
-/// What scores say together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Together {
     /// Their mean, and how they lie.

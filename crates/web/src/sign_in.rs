@@ -1,12 +1,9 @@
 //! Signing in and out, the first owner, and what people do with their own account.
 
-/// Where to go afterwards.
 mod next;
-/// The forms.
 mod form;
 /// Another server that vouches for people.
 mod provider;
-/// The first owner.
 mod set_up;
 /// One's own password and sessions.
 mod account;
@@ -46,7 +43,6 @@ pub struct SignIn {
     pub trusted_proxies: Networks,
 }
 
-/// The pages.
 pub(crate) fn routes() -> Router<Web> {
     Router::new()
         .route("/sign-in", get(show).post(enter))

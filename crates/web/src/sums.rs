@@ -77,7 +77,6 @@ pub async fn whole(web: &Web, place: &RequestContext, range: TimeRange) -> PageR
 /// Sums of each key, step by step.
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
-    /// The steps.
     pub(crate) course: TimeBuckets,
     /// Each key and its sums, the busiest first.
     pub(crate) keys: Vec<KeySums>,
@@ -90,7 +89,6 @@ pub(crate) struct KeySums {
     pub(crate) key: Vec<Option<String>>,
     /// One for each step; `None` where nothing was recorded.
     pub(crate) steps: Vec<Option<Sums>>,
-    /// All of them together.
     pub(crate) whole: Sums,
 }
 
@@ -108,7 +106,6 @@ impl Timed {
         (0..self.course.len()).map(at).collect()
     }
 
-    /// Everything together.
     pub(crate) fn whole(&self) -> Sums {
         let mut whole = Sums::default();
         self.keys.iter().for_each(|key| whole.add(&key.whole));
@@ -177,9 +174,7 @@ fn rare_keys(groups: &[Group]) -> BTreeSet<Vec<Option<String>>> {
 /// How much of a time can be read record by record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// All of it.
     All,
-    /// From this moment on.
     Since(Timestamp),
 }
 

@@ -15,7 +15,6 @@ const MAX_LANES: usize = 8;
 /// The time from the first start to the last end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeFrame {
-    /// The first start.
     pub(crate) start: Timestamp,
     /// How long, in nanoseconds; at least one.
     pub(crate) length: i64,
@@ -45,13 +44,10 @@ impl TimeFrame {
 /// A step in the strip: which lane, from where to where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeBar {
-    /// Which of the steps.
     pub(crate) step: usize,
     /// Which lane, from 0.
     pub(crate) lane: usize,
-    /// From where, in thousandths.
     pub(crate) from: u32,
-    /// To where, in thousandths.
     pub(crate) to: u32,
 }
 

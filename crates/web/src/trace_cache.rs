@@ -22,9 +22,7 @@ const LOOKED_AT: usize = 5_000;
 /// The steps of a trace in their tree, without payloads.
 #[derive(Debug, Default)]
 pub(crate) struct TraceSteps {
-    /// The steps, by start.
     pub(crate) steps: Vec<Observation>,
-    /// Their tree.
     pub(crate) rows: Vec<TreeRow>,
     /// Whether there are more steps than these.
     pub(crate) is_cut: bool,

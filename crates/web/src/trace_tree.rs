@@ -11,7 +11,6 @@ use ratchet_core::record::observation::{Level, Observation};
 /// A step in its place. Rows stand in reading order: a step, then all that is below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeRow {
-    /// Which of the steps.
     pub(crate) step: usize,
     /// How many steps it is part of.
     pub(crate) depth: usize,

@@ -20,26 +20,19 @@ const PLACES: (usize, usize) = (4, 2);
 /// How long a file waits.
 const WAITS: i64 = 30 * 60 * 1_000_000_000;
 
-/// A file that waits.
 #[derive(Clone, Debug)]
 pub(crate) struct Upload {
     /// For whom; anyone where nobody signs in.
     pub(crate) person: Option<String>,
-    /// In which project.
     pub(crate) project: ProjectId,
-    /// For which dataset.
     pub(crate) dataset: String,
     /// What the file was called.
     pub(crate) file: String,
-    /// How it is written.
     pub(crate) format: Format,
-    /// What is in it.
     pub(crate) bytes: Bytes,
-    /// Since when it waits.
     pub(crate) at: Timestamp,
 }
 
-/// The files that wait.
 #[derive(Debug)]
 pub struct UploadStaging {
     places: PermitPool<String>,
@@ -100,7 +93,6 @@ impl UploadStaging {
         found.map(|known| known.upload.clone()).filter(|upload| now.since(upload.at) < WAITS)
     }
 
-    /// Lets a file go.
     pub(crate) fn forget(&self, word: &str) {
         self.waiting().retain(|known| known.word != word);
     }

@@ -15,7 +15,6 @@ use crate::web::{Access, Web};
 /// to do so first.
 #[derive(Clone, Debug)]
 pub struct Viewer {
-    /// Who it is.
     pub who: Who,
     /// What they may do: in the project they look at, or on the whole server outside of any.
     pub role: Role,
@@ -23,7 +22,6 @@ pub struct Viewer {
     pub form_token: FormToken,
 }
 
-/// Who a visitor is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
     /// A person who signed in.

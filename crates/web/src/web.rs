@@ -26,9 +26,7 @@ pub struct Web(Arc<WebParts>);
 pub struct WebParts {
     /// Durable truth: `store.telemetry` and `store.catalog`.
     pub store: Store,
-    /// Who may look.
     pub access: Access,
-    /// What pages keep to.
     pub settings: WebSettings,
     /// Memory for what visitors send.
     pub(crate) form_budget: FormBudget,
@@ -48,7 +46,6 @@ pub struct WebParts {
 
 /// The agents that a server runs, and when it stops.
 pub(crate) struct Talking {
-    /// The agents.
     pub(crate) chats: Arc<Chats>,
     /// Room for streams of events, by person: each takes a connection for as long as its page is
     /// open.
@@ -69,10 +66,8 @@ impl fmt::Debug for Talking {
     }
 }
 
-/// Who may look.
 #[derive(Debug)]
 pub enum Access {
-    /// Whoever signs in.
     People(SignIn),
     /// Anyone, as an owner, starting at this project: only for a server nobody else can reach.
     Open(ProjectId),
@@ -177,7 +172,6 @@ impl Web {
         }));
     }
 
-    /// The time of day.
     pub fn now(&self) -> Timestamp {
         (self.clock.0)()
     }

@@ -1,4 +1,3 @@
-/// Its arguments.
 mod arguments;
 
 use std::collections::BTreeMap;
@@ -29,11 +28,9 @@ pub const MCP_FILE: &str = "mcp.json";
 #[derive(Clone, Debug)]
 pub struct ClaudeCommand {
     program: PathBuf,
-    /// Its folders.
     pub place: ClaudeFolders,
     /// All that it sees of the environment; [`super::environment`] knows what it may.
     pub environment: Vec<(String, Secret)>,
-    /// What it is told.
     pub options: ClaudeOptions,
     /// What it asks us before and after it acts.
     pub hooks: Vec<HookRule>,

@@ -23,18 +23,14 @@ pub struct RewindReport {
     pub can_rewind: bool,
     /// Which files change; only said by [`Rewind::Try`].
     pub files_changed: Vec<String>,
-    /// Lines that come back.
     pub insertions: u64,
-    /// Lines that go.
     pub deletions: u64,
 }
 
 /// What becomes of messages that wait when a turn is interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {
-    /// They are answered next.
     Keep,
-    /// They are forgotten.
     Cancel,
 }
 

@@ -16,13 +16,7 @@ pub enum ClaudeError {
     },
     /// A folder or file that it needs cannot be made.
     #[error("cannot make {}", path.display())]
-    Folder {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// It has ended.
+    Folder { path: PathBuf, source: io::Error },
     #[error("{0}")]
     Ended(Arc<ClaudeEnd>),
     /// It did not answer a request.
@@ -30,7 +24,6 @@ pub enum ClaudeError {
     TooSlow {
         /// The subtype of the request.
         request: String,
-        /// How long we waited.
         after: Duration,
     },
     /// It will not do what a request says.
@@ -38,7 +31,6 @@ pub enum ClaudeError {
     Refused {
         /// The subtype of the request.
         request: String,
-        /// What it says.
         why: String,
         /// Its word for it, if it has one.
         code: Option<String>,

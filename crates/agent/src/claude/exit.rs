@@ -3,7 +3,6 @@ use std::fmt;
 /// How a process ended, and what it complained about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaudeEnd {
-    /// Whose will it was.
     pub cause: EndCause,
     /// What it ended with; `None` when a signal ended it.
     pub code: Option<i32>,
@@ -22,7 +21,6 @@ pub struct ClaudeEnd {
 pub enum EndCause {
     /// Its own, or somebody else's.
     Itself,
-    /// Ours.
     Asked,
     /// It said nothing for too long while it should have worked.
     Silence,

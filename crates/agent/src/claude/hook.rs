@@ -20,7 +20,6 @@ pub struct HookRule {
 /// What the program does when a hook gives no answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HookFailure {
-    /// It goes on.
     #[default]
     GoOn,
     /// It does not.

@@ -10,20 +10,16 @@ use super::request::CliRequest;
 /// Something that came from a process.
 #[derive(Clone, Debug)]
 pub enum FromClaude {
-    /// Something it said.
     Line(CliLine),
     /// Something it asks, and waits for [`answer`](super::process::ClaudeProcess::answer).
     Request(CliRequest),
     /// It does not want to know any more what it asked. No answer is due.
     Withdrawn {
-        /// Which request.
         id: String,
-        /// How it said so.
         raw: Arc<RawValue>,
     },
     /// It said something that is too long to be kept.
     Lost {
-        /// How long.
         bytes: u64,
     },
     /// It has ended; nothing comes after this.

@@ -12,7 +12,6 @@ use super::request::CliRequest;
 pub struct UserMessage {
     /// Our id for it, by which files can be had back as they were before.
     pub uuid: Uuid,
-    /// What is said.
     pub content: MessageContent,
     /// When it counts, if the agent is busy.
     pub priority: Option<Priority>,
@@ -23,7 +22,6 @@ pub struct UserMessage {
 /// What is said.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageContent {
-    /// Words.
     Text(String),
     /// Words, pictures and documents, as the Messages API has them.
     Blocks(Vec<Value>),
@@ -32,7 +30,6 @@ pub enum MessageContent {
 /// When a message counts, if the agent is busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// At once.
     Now,
     /// As soon as a tool is done.
     Next,
@@ -43,7 +40,6 @@ pub enum Priority {
 /// Whether an answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseExpected {
-    /// It is.
     Answer,
     /// It is only to be known from now on.
     Nothing,

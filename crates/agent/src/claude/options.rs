@@ -9,11 +9,9 @@ use uuid::Uuid;
 /// What the program is told when it starts. What is left out is as the program has it.
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeOptions {
-    /// Which conversation.
     pub conversation: ChatThread,
     /// What it is told about itself.
     pub system_prompt: SystemPrompt,
-    /// Which model answers.
     pub model: Option<String>,
     /// Which ones do when it cannot, in order.
     pub fallback_models: Vec<String>,
@@ -33,7 +31,6 @@ pub struct ClaudeOptions {
     pub disallowed_tools: Vec<String>,
     /// Servers of tools that the program starts or calls: `{"mcpServers": {…}}`.
     pub mcp_config: Option<Value>,
-    /// Whose servers count.
     pub mcp_scope: McpScope,
     /// Whose settings count. Those of an untrusted workspace never do.
     pub setting_sources: Vec<SettingSource>,
@@ -41,7 +38,6 @@ pub struct ClaudeOptions {
     pub trust: Trust,
     /// Settings on top, as in a settings file.
     pub settings: Option<Value>,
-    /// Folders with plugins.
     pub plugin_dirs: Vec<PathBuf>,
     /// Folders besides the workspace that tools may touch.
     pub add_dirs: Vec<PathBuf>,
@@ -67,18 +63,15 @@ pub enum ChatThread {
     New(Uuid),
     /// One that exists. Only one process may: the program does not lock it.
     Resume {
-        /// Which.
         id: Uuid,
         /// The last message that still counts; all when `None`.
         at: Option<Uuid>,
     },
     /// A copy of one that exists, which stays as it is. It needs the folder of its original.
     Fork {
-        /// The original.
         of: Uuid,
         /// The last message that is copied; all when `None`.
         at: Option<Uuid>,
-        /// The copy's own id.
         id: Uuid,
     },
 }
@@ -89,18 +82,14 @@ pub enum SystemPrompt {
     /// What it says by itself.
     #[default]
     Own,
-    /// That, and this.
     Append(String),
-    /// This alone.
     Replace(String),
 }
 
 /// What the program may do without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PermissionMode {
-    /// What rules allow.
     Default,
-    /// Changes to files too.
     AcceptEdits,
     /// Nothing but reading and planning.
     Plan,
@@ -108,7 +97,6 @@ pub enum PermissionMode {
     DontAsk,
     /// What a model thinks harmless.
     Auto,
-    /// Everything.
     Bypass,
 }
 
@@ -139,7 +127,6 @@ pub enum BypassLater {
     /// It is not.
     #[default]
     Never,
-    /// It is.
     Possible,
 }
 
@@ -149,7 +136,6 @@ pub enum SubagentText {
     /// Only what they do.
     #[default]
     Hidden,
-    /// Their words too.
     Told,
 }
 
@@ -159,12 +145,10 @@ pub enum KeptLines {
     /// It is not.
     #[default]
     Hidden,
-    /// It is.
     Told,
 }
 
 impl PermissionMode {
-    /// All there are.
     pub const ALL: [Self; 6] =
         [Self::Default, Self::AcceptEdits, Self::Plan, Self::DontAsk, Self::Auto, Self::Bypass];
 

@@ -5,18 +5,14 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum PermissionUpdate {
-    /// More rules.
     AddRules {
-        /// Which.
         rules: Vec<PermissionRule>,
-        /// What they say.
         behavior: RuleBehaviour,
         /// How long they are kept.
         destination: RuleDestination,
     },
     /// More folders that tools may touch.
     AddDirectories {
-        /// Which.
         directories: Vec<String>,
         /// How long they are kept.
         destination: RuleDestination,
@@ -27,7 +23,6 @@ pub enum PermissionUpdate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRule {
-    /// Which tool.
     pub tool_name: String,
     /// Which uses of it, as `git log:*`; all when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,11 +33,8 @@ pub struct PermissionRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RuleBehaviour {
-    /// It is allowed.
     Allow,
-    /// It is refused.
     Deny,
-    /// A person is asked.
     Ask,
 }
 
@@ -50,7 +42,6 @@ pub enum RuleBehaviour {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RuleDestination {
-    /// In the configuration folder.
     UserSettings,
     /// In the workspace, for everyone.
     ProjectSettings,

@@ -50,11 +50,9 @@ struct Running {
 /// What is to become of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wish {
-    /// It runs.
     Run,
     /// It ends when it is done.
     End,
-    /// It ends.
     Kill,
 }
 

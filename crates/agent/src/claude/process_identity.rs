@@ -13,7 +13,6 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 /// Kept with a conversation, it tells after a restart whether the process is still there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessIdentity {
-    /// The number.
     pub pid: u32,
     /// When it started, in the system's own words; empty where the system does not say.
     pub started: String,

@@ -103,7 +103,6 @@ impl HeldSeat {
         self.lock().as_ref().is_some_and(|seat| seat.slot.is_some())
     }
 
-    /// Gives the slot back.
     pub(super) fn rest(&self) {
         if let Some(seat) = self.lock().as_mut() {
             seat.slot = None;
@@ -117,7 +116,6 @@ impl HeldSeat {
         }
     }
 
-    /// Gives everything back.
     pub(super) fn leave(&self) {
         *self.lock() = None;
     }

@@ -10,7 +10,6 @@ use serde_json::value::RawValue;
 pub struct CliRequest {
     /// Its id, for the answer.
     pub id: String,
-    /// What it asks.
     pub ask: CliAsk,
     /// The whole line, as it was said.
     pub raw: Arc<RawValue>,
@@ -28,21 +27,15 @@ pub enum CliAsk {
     /// What a person fills in for a server of tools.
     Elicitation(ElicitationAsk),
     /// Something else, or one of these in a form we do not know.
-    Other {
-        /// What it is called.
-        subtype: String,
-    },
+    Other { subtype: String },
 }
 
 /// Whether a tool may run.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ToolAsk {
-    /// Which tool.
     pub tool_name: String,
-    /// What people call it.
     #[serde(default)]
     pub display_name: Option<String>,
-    /// With what.
     pub input: Box<RawValue>,
     /// What it would do, in words.
     #[serde(default)]
@@ -57,7 +50,6 @@ pub struct ToolAsk {
     /// The path that is why it asks.
     #[serde(default)]
     pub blocked_path: Option<String>,
-    /// Why it asks.
     #[serde(default)]
     pub decision_reason: Option<String>,
     /// The sub-agent that wants to, if it is one.
@@ -73,7 +65,6 @@ pub struct ToolAsk {
 pub struct HookAsk {
     /// The name we gave it.
     pub callback_id: String,
-    /// What it is about.
     pub input: Box<RawValue>,
     /// Which call of the model, if it is about one.
     #[serde(default)]
@@ -83,7 +74,6 @@ pub struct HookAsk {
 /// A message to a server of tools that lives in this process.
 #[derive(Clone, Debug, Deserialize)]
 pub struct McpAsk {
-    /// Which server.
     pub server_name: String,
     /// The message, as JSON-RPC has it.
     pub message: Box<RawValue>,
@@ -92,9 +82,7 @@ pub struct McpAsk {
 /// What a person fills in for a server of tools.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ElicitationAsk {
-    /// Which server.
     pub mcp_server_name: String,
-    /// What it says.
     pub message: String,
     /// How it wants to know: `form` or `url`.
     #[serde(default)]

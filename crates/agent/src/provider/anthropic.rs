@@ -1,8 +1,6 @@
-/// Questions as Messages.
 mod question;
 /// Messages that come in pieces.
 mod stream;
-/// Many at once, later.
 mod batches;
 
 use ratchet_core::record::tokens::{Provenance, Tokens};
@@ -64,7 +62,6 @@ impl Anthropic {
     }
 }
 
-/// Reads a message.
 fn said(message: &Value, request: Option<String>) -> Result<Said, ModelError> {
     let Some(blocks) = message["content"].as_array() else {
         return Err(ModelError::Garbled("the message has no content".to_owned()));

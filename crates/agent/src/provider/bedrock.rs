@@ -1,10 +1,7 @@
-/// Questions as Converse requests.
 mod question;
-/// Converse's events.
 mod stream;
 /// JSON as the SDK holds it.
 mod document;
-/// What its failures mean.
 mod failure;
 /// Names that lead where they may.
 mod resolver;
@@ -47,7 +44,6 @@ pub struct BedrockAccess {
     pub region: Option<String>,
     /// The address, if not the region's own.
     pub endpoint: Option<String>,
-    /// Who asks.
     pub credentials: BedrockCredentials,
     /// Where the address may lead.
     pub outbound: OutboundPolicy,
@@ -60,9 +56,7 @@ pub enum BedrockCredentials {
     Ambient,
     /// Someone with a pair of keys.
     Keys {
-        /// Names the pair.
         id: String,
-        /// Its secret half.
         secret: Secret,
         /// What goes with a pair that is lent for a while.
         session: Option<Secret>,

@@ -1,6 +1,5 @@
 /// Questions as one prompt.
 mod prompt;
-/// What the program says.
 mod report;
 /// A folder that is gone afterwards.
 mod temp_folder;

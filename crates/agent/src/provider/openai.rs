@@ -1,4 +1,3 @@
-/// Questions as chat completions.
 mod question;
 /// Completions that come in pieces.
 mod stream;
@@ -53,7 +52,6 @@ impl OpenAi {
     }
 }
 
-/// Reads a completion.
 fn said(completion: &Value, request: Option<String>) -> Result<Said, ModelError> {
     let choice = &completion["choices"][0];
     let message = &choice["message"];

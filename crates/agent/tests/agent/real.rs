@@ -8,11 +8,8 @@ mod bounds;
 mod going_on;
 /// What is asked of us before and after it acts.
 mod hooks;
-/// What its models cost.
 mod prices;
-/// Tools of other servers.
 mod servers;
-/// What it leaves behind.
 mod traces;
 
 use ratchet_agent::claude::message::UserMessage;

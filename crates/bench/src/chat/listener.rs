@@ -19,10 +19,8 @@ pub(super) struct Listener {
     _connection: Client,
 }
 
-/// What clients heard.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    /// Events.
     pub(super) events: u64,
     /// How long those took that tell when they were said.
     pub(super) took: Vec<Duration>,

@@ -1,7 +1,6 @@
 use super::table::{megabytes, milliseconds, table, whole};
 use crate::hold::Holding;
 
-/// What a server bore.
 pub(super) fn table_of(holding: &Holding) -> String {
     let row = |what: &str, measured: String| vec![what.to_owned(), measured];
     let trace = &holding.trace;

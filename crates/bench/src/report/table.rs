@@ -4,7 +4,6 @@ use crate::score::{AIM_BYTES, AIM_PER_100_MS, ScoringPace, Sent};
 
 use super::{Idle, Peer, Report, chat_table, hold_table};
 
-/// The whole report.
 pub(super) fn report(report: &Report) -> String {
     let setting = &report.setting;
     let mut text = format!(

@@ -29,10 +29,8 @@ pub(crate) struct Sent {
     pub(crate) tokens_with_cache: u64,
 }
 
-/// The judge.
 #[derive(Debug)]
 pub(super) struct InstantJudge {
-    /// Where it listens.
     pub(super) url: String,
     heard: Arc<Mutex<Vec<Bytes>>>,
     _serving: JoinSet<()>,

@@ -44,7 +44,6 @@ impl CopyView {
         Self { folder: folder.to_owned(), files, bytes, left_out }
     }
 
-    /// The report for people.
     pub(crate) fn text(&self, verb: &str) -> String {
         let (count, size) = (self.files.len(), bytes_text(self.bytes));
         let mut text = format!("{verb} {count} files, {size}, in {}\n", self.folder.display());

@@ -1,6 +1,4 @@
-/// What programs are told.
 mod view;
-/// What people are told.
 mod text;
 /// Telling the judge something else.
 mod revise;

@@ -8,15 +8,12 @@ mod markdown;
 mod events;
 /// A session on a server.
 mod client;
-/// Which session is meant.
 mod resolve;
-/// Files that are attached.
 mod files;
 /// What was done with tools.
 mod tools;
 /// What was asked, and what became of it.
 mod answers;
-/// What a person sees.
 mod screen;
 /// What a tool would do, to the letter.
 mod tool_preview;
@@ -26,7 +23,6 @@ mod ask;
 mod conversation;
 /// What begins with a slash.
 mod commands;
-/// A conversation by lines.
 mod line_mode;
 /// Keys, as they are pressed.
 mod keys;
@@ -34,7 +30,6 @@ mod keys;
 mod terminal;
 /// A text that is being written.
 mod editor;
-/// Choices on the screen.
 mod menu;
 /// What stands below the conversation.
 mod pane;
@@ -75,7 +70,6 @@ use terminal::Ability;
 /// All that is told but the agent's own lines.
 const TOLD: &str = "state,message,text_delta,tool_use,tool_result,question,permission,answered,done,\
                     error,notice";
-/// Everything.
 const ALL: &str = "";
 /// Events, keys or lines that wait to be taken.
 const QUEUE: usize = 256;

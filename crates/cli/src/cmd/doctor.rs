@@ -35,9 +35,7 @@ pub(crate) struct DoctorArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum State {
-    /// As it should be.
     Ok,
-    /// Worth knowing.
     Warn,
     /// A server would fail or lose something.
     Bad,

@@ -1,6 +1,5 @@
 /// Asking somebody at a terminal, or a pipe.
 mod ask;
-/// Labels as a table.
 mod files;
 /// A session in a few words.
 mod brief;

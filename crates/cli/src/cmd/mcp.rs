@@ -1,6 +1,4 @@
-/// What clients may ask.
 mod tools;
-/// What they are told.
 mod answer;
 
 use std::sync::Arc;
@@ -54,7 +52,6 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-/// What the tools read.
 #[derive(Clone, Debug)]
 struct Desk {
     source: Source,

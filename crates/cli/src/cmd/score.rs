@@ -1,6 +1,4 @@
-/// Who judges.
 mod judge;
-/// What it would cost.
 mod estimate;
 /// Prompts for others, and their verdicts.
 mod external_verdicts;

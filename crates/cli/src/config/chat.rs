@@ -12,7 +12,6 @@ use ratchet_stages::chat::ChatLimits;
 use super::lookup::Lookup;
 use super::value::{Count, Lasting, Place};
 
-/// How chat agents run.
 #[derive(Clone, Debug)]
 pub(crate) struct ChatConfig {
     /// The program that agents run on.
@@ -33,7 +32,6 @@ pub(crate) struct ChatConfig {
     pub(crate) prompt_tokens: u64,
     /// Where the platform keeps servers of tools, skills and prompts; the data folder if nobody says.
     pub(crate) platform: Option<PathBuf>,
-    /// Where the user does.
     pub(crate) user: Option<PathBuf>,
 }
 
@@ -98,7 +96,6 @@ impl ChatConfig {
         })
     }
 
-    /// The platform's folder.
     pub(crate) fn platform_in(&self, data: &Path) -> PathBuf {
         self.platform.clone().unwrap_or_else(|| data.to_owned())
     }

@@ -16,11 +16,8 @@ pub(crate) const FILE_NAME: &str = "ratchet.toml";
 pub(crate) enum Source {
     /// Typed on the command line.
     Flag(&'static str),
-    /// An environment variable.
     Environment(String),
-    /// A configuration file.
     File(PathBuf),
-    /// Nobody said anything.
     Default,
 }
 

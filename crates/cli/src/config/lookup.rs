@@ -22,7 +22,6 @@ pub(crate) struct Effective {
     pub(crate) value: String,
     /// Where the value came from.
     pub(crate) source: Source,
-    /// What it does.
     pub(crate) about: &'static str,
 }
 

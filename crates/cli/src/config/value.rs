@@ -11,7 +11,6 @@ use ratchet_store::embedded::DiskReserve;
 /// An address to listen on, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
-    /// Listen here.
     At(SocketAddr),
     /// Do not listen.
     Off,
@@ -185,10 +184,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// Whether something is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Switch {
-    /// It is.
     On,
     /// It is not.
     Off,

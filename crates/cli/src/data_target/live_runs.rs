@@ -24,7 +24,6 @@ impl Alive {
         Ok(Self { _file: file, path })
     }
 
-    /// Whether a run lives.
     pub(super) fn is(state: &Path, run: &str) -> bool {
         let Ok(file) = File::open(place(state, run)) else { return false };
         file.try_lock().is_err()

@@ -24,13 +24,10 @@ const LOOKED_AT: usize = 9;
 pub(crate) struct Shelf {
     /// Versions of prompts, oldest first.
     pub(crate) prompts: Vec<Value>,
-    /// The dataset.
     pub(crate) dataset: Value,
-    /// Its items.
     pub(crate) items: Vec<Value>,
     /// What each release made of each item.
     pub(crate) tries: Vec<Value>,
-    /// How people judge.
     pub(crate) configs: Vec<Value>,
     /// The queue, without the ids of its configs.
     pub(crate) queue: Value,

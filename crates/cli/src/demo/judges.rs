@@ -13,7 +13,6 @@ use super::wire;
 /// One verdict.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    /// Names the score.
     id: String,
     /// The name of what is judged, and its id: a trace or a session.
     of: (&'static str, String),
@@ -79,7 +78,6 @@ pub(crate) fn verdicts<'a>(
     bench.given
 }
 
-/// Where the judges sit.
 struct Bench {
     chance: Chance,
     given: Vec<Verdict>,

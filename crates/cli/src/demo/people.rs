@@ -71,7 +71,6 @@ pub(crate) static FLASH: Model = Model {
     caching: Caching::Reads,
     reasoning: 0.3,
 };
-/// OpenAI's small embedding model.
 pub(crate) static EMBEDDING: Model = Model {
     name: "text-embedding-3-small",
     provider: "openai",
@@ -88,14 +87,12 @@ pub(crate) enum Convention {
     Langfuse,
     /// The `gen_ai.*` attributes of OpenTelemetry.
     GenAi,
-    /// What Claude Code sends.
     ClaudeCode,
 }
 
 /// An agent: the unit that is scored, gated and promoted.
 #[derive(Debug)]
 pub(crate) struct Agent {
-    /// What it is called.
     pub(crate) name: &'static str,
     /// How its spans are written.
     pub(crate) convention: Convention,
@@ -110,7 +107,6 @@ pub(crate) struct Agent {
 /// One release of an agent.
 #[derive(Debug)]
 pub(crate) struct Release {
-    /// Its version.
     pub(crate) version: &'static str,
     /// The version of the prompt in it.
     pub(crate) prompt_version: u64,
@@ -136,7 +132,6 @@ pub(crate) static SUPPORT: Agent = Agent {
     ],
     rhythm: Rhythm::Home,
 };
-/// Plans journeys.
 pub(crate) static TRAVEL: Agent = Agent {
     name: "trip-planner",
     convention: Convention::GenAi,
@@ -164,17 +159,13 @@ pub(crate) static CODING: Agent = Agent {
 /// How long before production a release runs in beta, in days.
 const BETA_LEAD_DAYS: f64 = 1.0;
 
-/// Where an agent runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The team tries it.
     Beta,
-    /// Everybody uses it.
     Prod,
 }
 
 impl Place {
-    /// The environment's name.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Beta => "beta",
@@ -232,7 +223,6 @@ const FAMILY: [&str; 20] = [
 /// Someone who talks to an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
-    /// What friends call them.
     pub(crate) given: &'static str,
     /// How the agents know them.
     pub(crate) id: String,
@@ -267,8 +257,6 @@ pub(crate) enum Crowd {
     Customers,
     /// People who want to be elsewhere.
     Travellers,
-    /// People with questions.
     Analysts,
-    /// People with code.
     Developers,
 }

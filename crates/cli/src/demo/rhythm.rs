@@ -14,11 +14,9 @@ pub(crate) const DAY: i64 = 24 * HOUR;
 /// Seven days that end now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Week {
-    /// The last moment.
     pub(crate) end: Timestamp,
 }
 
-/// Who is awake when.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rhythm {
     /// People at home: busy in the evening, and at the weekend too.

@@ -13,7 +13,6 @@ use super::words::{self, Slots};
 pub(crate) struct Scene {
     /// What chance has in store.
     pub(crate) chance: Chance,
-    /// What time it is.
     pub(crate) now: Timestamp,
 }
 
@@ -115,7 +114,6 @@ impl Scene {
 /// A tool call on its way.
 #[derive(Debug)]
 pub(crate) struct Errand {
-    /// The call.
     pub(crate) call: ToolCall,
     /// How long it takes, at the median.
     pub(crate) median_ms: f64,
@@ -128,7 +126,6 @@ pub(crate) struct Errand {
 pub(crate) enum Trouble {
     /// No answer in time.
     Timeout,
-    /// Too many calls.
     RateLimit,
     /// The service behind it is down.
     Unavailable,
@@ -152,13 +149,11 @@ impl Trouble {
 /// How much of a dialogue each model call records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// Everything said so far.
     Whole,
     /// What was said since the last call: long sessions would repeat themselves a hundred times.
     Tail,
 }
 
-/// What a picture weighs.
 const PHOTO_TOKENS: u64 = 255;
 /// Providers cache prompts from about this many tokens on.
 const CACHE_FROM: u64 = 1_024;
@@ -166,7 +161,6 @@ const CACHE_FROM: u64 = 1_024;
 /// A dialogue with a model, which grows with every call.
 #[derive(Debug)]
 pub(crate) struct Dialogue {
-    /// Who answers.
     pub(crate) model: &'static Model,
     system: String,
     messages: Vec<Message>,
@@ -196,7 +190,6 @@ impl Dialogue {
         }
     }
 
-    /// Someone speaks.
     pub(crate) fn hear(&mut self, message: Message) {
         self.context += match &message {
             Message::User(text) => words::tokens(text),

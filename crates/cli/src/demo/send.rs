@@ -36,7 +36,6 @@ impl Visitor {
         Ok(Self { client, web, key })
     }
 
-    /// Where the server is.
     pub(crate) fn web(&self) -> &str {
         &self.web
     }

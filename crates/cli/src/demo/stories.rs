@@ -7,21 +7,15 @@ use super::story::Run;
 
 /// Customers and their kitchen machines.
 pub(crate) mod support;
-/// Journeys.
 pub(crate) mod travel;
-/// Questions and briefs.
 pub(crate) mod research;
-/// Developers and their terminals.
 pub(crate) mod coding;
 
-/// How a story begins.
 #[derive(Debug)]
 pub(crate) struct Beginning {
     /// The time and what chance has in store.
     pub(crate) scene: Scene,
-    /// Where the agent runs.
     pub(crate) place: Place,
-    /// In which release.
     pub(crate) release: &'static Release,
     /// The week it happens in.
     pub(crate) week: Week,
@@ -30,6 +24,5 @@ pub(crate) struct Beginning {
 /// One conversation with an agent: its runs in order, those of agents it asked among them.
 #[derive(Debug)]
 pub(crate) struct Visit {
-    /// The runs.
     pub(crate) runs: Vec<Run>,
 }

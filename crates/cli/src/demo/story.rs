@@ -8,17 +8,12 @@ use super::people::{Agent, Model, Place, Release};
 /// One agent run: a trace.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// Names the trace.
     pub(crate) id: [u8; 16],
     /// What it is about, for the list of traces.
     pub(crate) name: String,
-    /// Who ran.
     pub(crate) agent: &'static Agent,
-    /// Where.
     pub(crate) place: Place,
-    /// In which release.
     pub(crate) release: &'static Release,
-    /// Whom it served.
     pub(crate) user: String,
     /// Which conversation it belongs to.
     pub(crate) session: String,
@@ -35,86 +30,58 @@ pub(crate) struct Run {
 /// A step of another run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AskedBy {
-    /// The other trace.
     pub(crate) trace: [u8; 16],
-    /// The step in it.
     pub(crate) step: [u8; 8],
 }
 
 /// One step of a run.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// Names the span.
     pub(crate) id: [u8; 8],
-    /// When it began.
     pub(crate) start: Timestamp,
-    /// When it ended.
     pub(crate) end: Timestamp,
-    /// What was done.
     pub(crate) work: Work,
-    /// How it went.
     pub(crate) outcome: Outcome,
-    /// The steps within.
     pub(crate) children: Vec<Step>,
 }
 
-/// What a step does.
 #[derive(Debug)]
 pub(crate) enum Work {
     /// An agent or sub-agent takes a request and gives an answer.
     Agent {
-        /// Who.
         name: &'static str,
-        /// The request.
         input: String,
-        /// The answer.
         output: String,
     },
-    /// A model is called.
     Model(Box<Completion>),
-    /// A tool is called.
     Tool(ToolCall),
-    /// Documents are looked for.
     Retrieval {
-        /// Where.
         name: &'static str,
-        /// What for.
         query: String,
-        /// What was found.
         documents: Value,
     },
     /// A text becomes a vector.
     Embedding {
-        /// By which model.
         model: &'static Model,
-        /// The text.
         input: String,
-        /// What it took.
         tokens: u64,
     },
     /// A text is checked before it goes on.
     Guard {
-        /// The check.
         name: &'static str,
-        /// The text.
         input: String,
-        /// The verdict.
         verdict: &'static str,
     },
 }
 
-/// A model call.
 #[derive(Debug)]
 pub(crate) struct Completion {
-    /// The model.
     pub(crate) model: &'static Model,
     /// What it was told to be.
     pub(crate) system: String,
     /// What was said so far, or only since its last call.
     pub(crate) messages: Vec<Message>,
-    /// What it said.
     pub(crate) reply: Message,
-    /// What that took.
     pub(crate) tokens: Tokens,
     /// When the first token came.
     pub(crate) first_token: Timestamp,
@@ -127,57 +94,43 @@ pub(crate) enum Message {
     User(String),
     /// From a person, with a picture of what they mean.
     Photo(String),
-    /// From the model.
     Assistant {
-        /// What it says.
         text: String,
-        /// The tools it wants.
         calls: Vec<ToolCall>,
     },
-    /// From a tool.
     Tool(ToolCall),
 }
 
 /// A tool, what it was given and what it gave.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolCall {
-    /// The tool.
     pub(crate) name: &'static str,
     /// Ties the result to the request.
     pub(crate) id: String,
-    /// What it was given.
     pub(crate) arguments: Value,
-    /// What it gave.
     pub(crate) result: Value,
 }
 
 /// Tokens of one model call; the kinds do not overlap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tokens {
-    /// Read fresh.
     pub(crate) input: u64,
     /// Read from the prompt cache.
     pub(crate) cached: u64,
     /// Written to the prompt cache.
     pub(crate) written: u64,
-    /// Answered.
     pub(crate) output: u64,
-    /// Thought.
     pub(crate) reasoning: u64,
 }
 
-/// How a step went.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
-    /// As it should.
     Fine,
     /// It worked, but somebody should look.
     Warned(String),
-    /// It failed.
     Failed {
         /// The kind of error, as code would name it.
         kind: &'static str,
-        /// What it says.
         message: String,
     },
 }
@@ -187,15 +140,11 @@ pub(crate) enum Outcome {
 pub(crate) struct Thumb {
     /// The run that was judged.
     pub(crate) trace: [u8; 16],
-    /// Names the score.
     pub(crate) id: String,
     /// Up or down.
     pub(crate) up: bool,
-    /// What the person added.
     pub(crate) comment: Option<String>,
-    /// When.
     pub(crate) at: Timestamp,
-    /// Where the run ran.
     pub(crate) place: Place,
 }
 

@@ -18,9 +18,7 @@ use super::story::{Run, Thumb};
 pub(crate) struct Happenings {
     /// Every run, in order of its end.
     pub(crate) runs: Vec<Run>,
-    /// Every thumb.
     pub(crate) thumbs: Vec<Thumb>,
-    /// What judges said.
     pub(crate) verdicts: Vec<Verdict>,
     /// What two releases made of each item of a dataset.
     pub(crate) trials: Vec<Vec<Trial>>,
@@ -34,7 +32,6 @@ const SUPPORT_RUNS: usize = 560;
 const TRAVEL_RUNS: usize = 270;
 const RESEARCH_RUNS: usize = 170;
 
-/// Items of the dataset.
 const ITEMS: usize = 16;
 
 /// The last visits of each agent happen just now, so that the newest page is never empty.

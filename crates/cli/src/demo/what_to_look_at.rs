@@ -2,25 +2,17 @@ use std::time::Duration;
 
 use super::send::Visitor;
 
-/// What was recorded.
 #[derive(Debug)]
 pub(crate) struct Recorded {
-    /// How many traces.
     pub(crate) traces: usize,
-    /// How many spans.
     pub(crate) spans: usize,
-    /// How many thumbs.
     pub(crate) thumbs: usize,
-    /// Places worth a look.
     pub(crate) examples: Examples,
-    /// How long it took.
     pub(crate) took: Duration,
 }
 
-/// Places worth a look.
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
-    /// A trace with sub-agents.
     pub(crate) trace: String,
     /// A session in which the coding agent goes in circles.
     pub(crate) session: String,

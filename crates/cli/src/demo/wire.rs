@@ -4,9 +4,7 @@
 mod langfuse;
 /// The `gen_ai.*` attributes.
 mod gen_ai;
-/// What Claude Code sends.
 mod claude_code;
-/// Building spans.
 mod span;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -26,9 +24,7 @@ const SPANS_PER_REQUEST: usize = 400;
 /// A request body and how many spans are in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Export {
-    /// Protobuf.
     pub(crate) body: Vec<u8>,
-    /// How many spans.
     pub(crate) spans: usize,
 }
 

@@ -81,7 +81,6 @@ impl Target {
         }
     }
 
-    /// Adds a redaction rule.
     pub(crate) async fn add_redaction_rule(
         &self,
         project: &str,
@@ -99,7 +98,6 @@ impl Target {
         }
     }
 
-    /// Removes a redaction rule.
     pub(crate) async fn remove_redaction_rule(
         &self,
         project: &str,

@@ -46,7 +46,6 @@ impl Remote {
         Ok(Self { client, base, public_key, secret_key })
     }
 
-    /// Asks for something.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
         answer(self.send(self.request(Method::GET, self.base.join(path)?)).await?).await
     }
@@ -102,7 +101,6 @@ impl Remote {
         Ok(url.into())
     }
 
-    /// Has something set.
     pub(crate) async fn put<T: DeserializeOwned>(
         &self,
         path: &str,

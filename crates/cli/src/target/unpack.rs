@@ -56,10 +56,13 @@ struct Unpacker<'a> {
 }
 
 enum State {
-    /// Collecting the next header.
     Header(Vec<u8>),
     /// Collecting a long name: bytes to come, padding included, and how many of all are the name.
-    Name { bytes: Vec<u8>, left: usize, length: usize },
+    Name {
+        bytes: Vec<u8>,
+        left: usize,
+        length: usize,
+    },
     /// Writing a file: bytes of content to come, and bytes of padding after it.
     Content(Box<Incoming>),
     /// The archive said it was over.

@@ -17,7 +17,6 @@ impl Target {
         }
     }
 
-    /// Makes a person.
     pub(crate) async fn create_user(
         &self,
         request: UserRequest,

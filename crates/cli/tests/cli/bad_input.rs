@@ -1,20 +1,14 @@
 //! Requests that make no sense, written by hand, each with the answer it deserves.
 
-/// Spans in protobuf.
 mod protobuf;
 /// Spans in JSON.
 mod spans;
-/// Batches of events.
 mod events;
-/// Scores.
 mod scores;
-/// Questions.
 mod reads;
-/// Keys.
 mod auth;
 /// Bodies, encodings and HTTP itself.
 mod bodies;
-/// Ratchet's own API.
 mod admin;
 /// Odd texts, and whether what comes back can be read.
 mod readable;

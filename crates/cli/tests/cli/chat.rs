@@ -2,9 +2,7 @@
 
 /// What an agent may spend, see and trust.
 mod bounds;
-/// At a terminal.
 mod terminal;
-/// With others.
 mod together;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +13,6 @@ use ratchet_testkit::scripted::{Call, Failure, Reply, ScriptedModel};
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
 
-/// The binary under test.
 const BINARY: &str = env!("CARGO_BIN_EXE_ratchet");
 
 /// A folder to work in, a folder for data, and a model.

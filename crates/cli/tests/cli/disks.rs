@@ -83,7 +83,6 @@ fn a_server_killed_on_a_full_disk_starts_again_once_there_is_room() {
     assert_sound(&disk.folder());
 }
 
-/// Deletes traces by number.
 fn delete(running: &Ratchet, numbers: std::ops::RangeInclusive<u64>) {
     let ids: Vec<String> = numbers.map(|number| otlp::trace_id(number.into())).collect();
     let body = serde_json::json!({ "traceIds": ids }).to_string();

@@ -3,23 +3,19 @@
 
 /// What the program says about itself.
 mod help;
-/// Where settings come from.
 mod config;
 /// Starting, stopping and standing in each other's way.
 mod serve;
 /// Files that only their owner can read.
 mod private_files;
-/// A made-up week.
 mod demo;
 /// Projects and keys, on a folder and on a server.
 mod catalog;
 /// Servers that are asked over TLS.
 mod tls;
-/// Who may sign in.
 mod people;
 /// What other programs have kept.
 mod import;
-/// Sessions are scored.
 mod score;
 /// People label sessions, and the judge is held against them.
 mod trust;
@@ -27,7 +23,6 @@ mod trust;
 mod week;
 /// What sessions are judged by.
 mod rubrics;
-/// Talking to agents.
 mod chat;
 /// Whoever is not looking is told.
 mod notices;
@@ -35,7 +30,6 @@ mod notices;
 mod agents;
 /// Agents end with whoever runs them.
 mod supervision;
-/// Questions of other agents.
 mod mcp;
 /// What comes with Claude Code's plugin.
 mod plugin;
@@ -53,7 +47,6 @@ mod disks;
 mod clients;
 /// Many of them at once.
 mod slow_crowd;
-/// Rows of files.
 mod import_rows;
 /// Copies out of a Langfuse server.
 mod import_langfuse;

@@ -55,7 +55,6 @@ impl Client {
         answer
     }
 
-    /// What a tool answers.
     #[track_caller]
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));

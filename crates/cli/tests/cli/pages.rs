@@ -2,15 +2,12 @@
 
 /// The browser and the servers that all these tests share.
 mod stage;
-/// Writing to a server.
 mod writer;
 /// What people add to recorded traffic.
 mod furnish;
 /// What a judge and people say of sessions.
 mod trusted;
-/// What weeks say.
 mod weekly;
-/// Which pages there are.
 mod list;
 /// Nothing goes wrong when a page is opened, whatever it is looked at with.
 mod clean;
@@ -26,9 +23,7 @@ mod trace;
 mod lists;
 /// What lists give: one row beside them, and files.
 mod taken;
-/// Sessions, users and scores.
 mod people;
-/// Prompts, datasets and queues.
 mod shelf;
 /// Cases of datasets: uploaded, added, changed.
 mod cases;
@@ -36,7 +31,6 @@ mod cases;
 mod settings;
 /// Who is told of news.
 mod notices;
-/// Conversations with agents.
 mod chats;
 /// Connections to models, and prompts tried on them.
 mod models;
@@ -48,7 +42,6 @@ mod boards;
 mod doors;
 /// What pages cost when there is much to show.
 mod budget;
-/// Pictures of all pages.
 mod screenshots;
 
 use ratchet_browser::{Page, Size, Theme};

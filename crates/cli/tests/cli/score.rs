@@ -1,10 +1,8 @@
 //! Sessions are scored: from a folder, from a server, by whoever judges.
 
-/// Stories to score.
 pub(crate) mod sessions;
 /// The whole way with the offline judge.
 mod offline;
-/// Models that judge.
 pub(crate) mod models;
 /// Runs that are lost, at the same time, or in the way of something that goes on.
 mod runs;
@@ -12,7 +10,6 @@ mod runs;
 mod batches;
 /// Judges who are not asked but hand their verdict in.
 mod outside;
-/// Sessions of every size.
 mod sizes;
 
 use std::path::Path;

@@ -17,7 +17,6 @@ use crate::chat::Stage;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What the model answers before it holds its tongue: calls of tools, one after the other.
 const CALLS: usize = 5;
-/// What these cost.
 const COST: f64 = 0.0015;
 
 #[track_caller]

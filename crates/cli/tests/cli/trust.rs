@@ -1,6 +1,5 @@
 //! People label sessions, and the judge is held against them: in a folder, and on a server.
 
-/// Judges that are models.
 mod models;
 /// The panel, week by week.
 mod weekly;

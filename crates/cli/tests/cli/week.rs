@@ -2,11 +2,9 @@
 
 /// Whoever is told of a report.
 pub(crate) mod listener;
-/// Models that judge.
 mod judged;
 /// On a server that is up.
 mod served;
-/// Many weeks.
 mod trend;
 /// What runs by itself, with a clock of its own.
 mod runs;

@@ -9,7 +9,6 @@ pub(crate) struct Labelled {
     pub(crate) task: String,
     /// The chat messages, oldest first.
     pub(crate) messages: Vec<Value>,
-    /// Whether it went well.
     pub(crate) is_good: bool,
 }
 

@@ -6,11 +6,9 @@
 //! at a threshold that was chosen without the task at hand. Nothing is fitted here, so every task is
 //! one that the judge has not seen, unless its signals were chosen by looking at this very file.
 
-/// Files of labelled trajectories.
 mod labelled;
 /// From messages to what an SDK would have sent.
 mod traffic;
-/// What came of it.
 mod report;
 
 use std::error::Error;
@@ -86,7 +84,6 @@ impl Asked {
 /// Whether other sessions are there to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Company {
-    /// Those of other tasks.
     Peers,
     /// None.
     Alone,

@@ -21,7 +21,6 @@ pub(crate) enum Shape {
     Whole,
 }
 
-/// When every session begins.
 const START: Timestamp = Timestamp::from_millis(1_772_438_400_000);
 
 /// The session that an SDK would have sent for a conversation.

@@ -11,7 +11,6 @@ const MAX_ID_CHARS: usize = 255;
 /// Whether a dataset item is tried in new runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DatasetStatus {
-    /// It is.
     #[default]
     Active,
     /// It is kept for the runs that had it.
@@ -19,10 +18,8 @@ pub enum DatasetStatus {
 }
 
 impl DatasetStatus {
-    /// Every status.
     pub const ALL: [Self; 2] = [Self::Active, Self::Archived];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -39,10 +36,8 @@ impl DatasetStatus {
 /// Why a text cannot be the name of a dataset or a run, or the id of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Nothing there.
     #[error("must not be empty")]
     Empty,
-    /// Too much there.
     #[error("must have at most {0} characters")]
     TooLong(usize),
     /// Line breaks, null bytes and the like.

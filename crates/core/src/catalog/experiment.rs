@@ -28,18 +28,14 @@ pub struct ExperimentItem {
     pub observation: Option<ObservationId>,
     /// When it was tried, as far as a span said so.
     pub ran: Option<TimeSpan>,
-    /// When it was said.
     pub told_at: Timestamp,
 }
 
 /// What is said of an experiment beside one of its items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExperimentMetadata {
-    /// Its id.
     pub id: String,
-    /// What it is called.
     pub name: Option<String>,
-    /// What it is for.
     pub description: Option<String>,
     /// Whatever the client keeps with it.
     pub metadata: Option<Json>,
@@ -50,9 +46,7 @@ pub struct ExperimentMetadata {
 /// From when to when something ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
-    /// From.
     pub start: Timestamp,
-    /// To.
     pub end: Timestamp,
 }
 

@@ -6,26 +6,19 @@ pub use reach::ConnectionRequest;
 /// How to speak to a provider of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LlmAdapter {
-    /// Anthropic's API.
     Anthropic,
     /// OpenAI's API, which many others speak too.
     OpenAi,
-    /// Azure's form of it.
     Azure,
-    /// AWS Bedrock.
     Bedrock,
-    /// Google Vertex AI.
     VertexAi,
-    /// Google AI Studio.
     AiStudio,
 }
 
 impl LlmAdapter {
-    /// Every adapter.
     pub const ALL: [Self; 6] =
         [Self::Anthropic, Self::OpenAi, Self::Azure, Self::Bedrock, Self::VertexAi, Self::AiStudio];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",

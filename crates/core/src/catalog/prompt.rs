@@ -4,7 +4,6 @@
 mod reference;
 /// Prompts with their references filled in.
 mod compose;
-/// What a prompt says.
 mod body;
 /// Prompts with their variables filled in.
 mod fill;
@@ -34,15 +33,12 @@ const MAX_MESSAGE_CHARS: usize = 500;
 pub enum PromptKind {
     /// One text.
     Text,
-    /// Messages.
     Chat,
 }
 
 impl PromptKind {
-    /// Every kind.
     pub const ALL: [Self; 2] = [Self::Text, Self::Chat];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -59,10 +55,8 @@ impl PromptKind {
 /// Why a text cannot be the name, a label, a tag or the message of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptNameError {
-    /// Nothing there.
     #[error("must not be empty")]
     Empty,
-    /// Too much there.
     #[error("must have at most {0} characters")]
     TooLong(usize),
     /// A bar would end the name inside a reference.
@@ -71,7 +65,6 @@ pub enum PromptNameError {
     /// Line breaks, null bytes and the like.
     #[error("must not contain control characters")]
     Control,
-    /// Folders have names.
     #[error("must not begin or end with a slash, nor contain two in a row")]
     Slashes,
     /// The address of a page.

@@ -22,9 +22,7 @@ pub struct ThrottlePolicy {
 /// How often someone has failed lately, and when they last did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
-    /// How often.
     pub count: u32,
-    /// The last time.
     pub last: Timestamp,
 }
 

@@ -17,9 +17,7 @@ pub const MAX_ORIGINS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct Invalid {
-    /// The field.
     pub field: &'static str,
-    /// What is wrong.
     pub problem: String,
 }
 

@@ -34,19 +34,14 @@ pub enum AttachedContent {
     Entity {
         /// The head, without its lines of dashes.
         front: String,
-        /// What comes after.
         body: String,
     },
-    /// Any other text.
     Text(String),
-    /// A picture.
     Image {
-        /// Its content type.
         media_type: &'static str,
         /// Its bytes.
         bytes: Vec<u8>,
     },
-    /// A PDF document.
     Pdf(Vec<u8>),
 }
 
@@ -59,7 +54,6 @@ pub enum AttachmentError {
     /// More than a model takes.
     #[error("{name} has {bytes} bytes; {kind} may have {most}")]
     TooLarge {
-        /// What it is called.
         name: String,
         /// How many bytes it has.
         bytes: usize,

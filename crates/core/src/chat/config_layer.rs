@@ -3,7 +3,6 @@ use std::fmt;
 /// Whose word something is. Later ones overrule earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
-    /// Whoever runs the server.
     Platform,
     /// Whoever talks to the agent.
     User,
@@ -12,7 +11,6 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Platform => "platform",
@@ -34,7 +32,6 @@ impl fmt::Display for Layer {
 /// run them. So nobody's folder is trusted until a person says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Its files are data.
     #[default]
     Untrusted,
     /// Its settings count, and what they name may run.

@@ -10,10 +10,8 @@ pub enum ReceiverKind {
 }
 
 impl ReceiverKind {
-    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Webhook, Self::Browser];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
@@ -30,9 +28,7 @@ impl ReceiverKind {
 /// How far a message got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryResult {
-    /// Someone answered.
     Answered {
-        /// The status of HTTP.
         status: u16,
         /// How long they want to be left alone.
         retry_after: Option<Duration>,
@@ -65,7 +61,6 @@ impl Default for DeliveryPatience {
 /// What comes after a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
-    /// Nothing: it arrived.
     Delivered,
     /// Another try, after a pause.
     Again(Duration),
@@ -78,7 +73,6 @@ pub enum RetryDecision {
 /// A try, and those before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
-    /// To whom.
     pub receiver: ReceiverKind,
     /// How many tries there were, this one included.
     pub tries: u32,

@@ -17,9 +17,7 @@ pub enum EventKind {
     TextDelta,
     /// A piece of what it thinks aloud.
     ThinkingDelta,
-    /// It uses a tool.
     ToolUse,
-    /// What the tool gave.
     ToolResult,
     /// It asks a person something.
     Question,
@@ -27,7 +25,6 @@ pub enum EventKind {
     Permission,
     /// A person answered, or time did for them, or nobody needs to any more.
     Answered,
-    /// A turn is over.
     Done,
     /// Something failed that is not the agent's own affair.
     Error,
@@ -36,7 +33,6 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// Every kind.
     pub const ALL: [Self; 13] = [
         Self::Raw,
         Self::State,
@@ -81,7 +77,6 @@ impl EventKind {
 /// An event that has no place in the order yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnorderedEvent {
-    /// What kind of event.
     pub kind: EventKind,
     /// What it says: a JSON object.
     pub body: Arc<str>,
@@ -94,7 +89,6 @@ pub struct ChatEvent {
     pub seq: u64,
     /// When it happened, by the server's clock.
     pub at: Timestamp,
-    /// What kind of event.
     pub kind: EventKind,
     /// What it says: a JSON object.
     pub body: Arc<str>,

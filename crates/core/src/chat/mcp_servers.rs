@@ -22,11 +22,8 @@ const MAX_SERVERS: usize = 100;
 /// A file that names servers.
 #[derive(Clone, Copy, Debug)]
 pub struct McpFile<'a> {
-    /// Whose it is.
     pub layer: Layer,
-    /// Where it stands.
     pub place: &'a str,
-    /// What it says.
     pub text: &'a str,
 }
 
@@ -34,7 +31,6 @@ pub struct McpFile<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct McpFault {
-    /// Which file.
     pub place: String,
     /// Where in it, and what is wrong.
     pub what: String,

@@ -25,7 +25,6 @@ pub enum NotificationKind {
 }
 
 impl NotificationKind {
-    /// Every kind.
     pub const ALL: [Self; 4] =
         [Self::TurnEnded, Self::PersonNeeded, Self::SessionFailed, Self::Test];
     /// Those that one may ask to be told of.
@@ -50,7 +49,6 @@ impl NotificationKind {
 /// What someone who is not looking may want to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
-    /// What kind of news.
     pub kind: NotificationKind,
     /// What is known of it; a JSON object.
     facts: Value,
@@ -59,9 +57,7 @@ pub struct Notification {
 /// Where something happened.
 #[derive(Clone, Copy, Debug)]
 pub struct NotificationSource<'a> {
-    /// In which project.
     pub project: &'a str,
-    /// In which session.
     pub session: &'a SessionId,
     /// What people call the session.
     pub title: Option<&'a str>,

@@ -29,7 +29,6 @@ pub enum PermissionPromptKind {
 /// Something the agent asks of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionPrompt {
-    /// Which question.
     pub id: PermissionPromptId,
     /// What kind of answer is wanted.
     pub kind: PermissionPromptKind,
@@ -42,7 +41,6 @@ pub struct PermissionPrompt {
 /// How long an allowance holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
-    /// For this call.
     Once,
     /// For whatever else in this session is covered by the rules that the agent proposes.
     Session,
@@ -53,7 +51,6 @@ pub enum Allowance {
 pub enum Decision {
     /// The tool may be used, with the input that it asked for and no other.
     Allow {
-        /// For how long.
         allowance: Allowance,
         /// The input that the person saw, to be compared with what was asked.
         input: Option<Json>,
@@ -69,9 +66,7 @@ pub enum Decision {
     Answers(BTreeMap<String, String>),
     /// Words in answer to all questions.
     Says(String),
-    /// The form, filled in.
     Fills(Json),
-    /// Nobody answered in time.
     TimedOut,
 }
 
@@ -84,7 +79,6 @@ pub enum AnswerMismatch {
     /// A permission wants a yes or a no.
     #[error("a permission is allowed or denied")]
     Permission,
-    /// A form wants content.
     #[error("a form is answered with content, or denied")]
     Form,
     /// The input is the tool's, an object.

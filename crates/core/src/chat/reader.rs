@@ -56,7 +56,6 @@ pub enum LineSignal {
     Began {
         /// What the agent calls the conversation.
         conversation: Option<String>,
-        /// The model it asks.
         model: Option<String>,
         /// What it may do without asking.
         mode: Option<String>,
@@ -67,17 +66,14 @@ pub enum LineSignal {
     PutOff(String),
     /// A message of ours, by its id, was taken back before the agent took it up, or after its turn.
     TakenBack(String),
-    /// The mode changed.
     Mode(String),
     /// So many tasks run in the background.
     Background(usize),
-    /// The turn is over.
     Ended(TurnEnd),
     /// What the agent keeps of the conversation, line by line: for the record, not for clients.
     Kept {
         /// The file it keeps them in.
         file: String,
-        /// The lines.
         lines: Vec<String>,
     },
 }
@@ -85,7 +81,6 @@ pub enum LineSignal {
 /// How a turn ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnEnd {
-    /// Whether it failed.
     pub is_error: bool,
     /// Whether a person stopped it.
     pub is_interrupted: bool,

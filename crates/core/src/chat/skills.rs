@@ -37,11 +37,9 @@ pub type SkillFiles = BTreeMap<String, ContentHash>;
 /// A skill of the platform or the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OfferedSkill {
-    /// Whose it is.
     pub layer: Layer,
     /// The name of its folder.
     pub name: String,
-    /// What is in it.
     pub files: SkillFiles,
 }
 
@@ -97,16 +95,12 @@ pub fn is_folder_name(name: &str) -> bool {
 pub enum SkillStep {
     /// Writes a file, taken from that layer.
     Write {
-        /// Which file.
         path: String,
         /// Whose skill it belongs to.
         from: Layer,
     },
     /// Takes a file away that we wrote, and folders that are then empty.
-    Remove {
-        /// Which file.
-        path: String,
-    },
+    Remove { path: String },
 }
 
 /// What happens to a skill.

@@ -35,9 +35,7 @@ pub enum ChatState {
     },
     /// It waits for a message.
     Idle,
-    /// It works.
     Running {
-        /// On what.
         turn: TraceId,
     },
     /// It cannot go on without a person.
@@ -51,7 +49,6 @@ pub enum ChatState {
     Parked,
     /// Its process died at work or did not start; the next message tries again.
     Failed,
-    /// It is over.
     Closed,
 }
 
@@ -75,7 +72,6 @@ pub enum ChatStateName {
 }
 
 impl ChatStateName {
-    /// Every state.
     pub const ALL: [Self; 7] = [
         Self::Starting,
         Self::Idle,
@@ -86,7 +82,6 @@ impl ChatStateName {
         Self::Closed,
     ];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -112,7 +107,6 @@ pub enum ChatInput {
     Sent(TraceId),
     /// A person wants it ready, with nothing to do yet.
     Woken,
-    /// Its process is up.
     Started,
     /// The agent began a turn by itself: a task in the background has ended.
     Began(TraceId),
@@ -124,13 +118,11 @@ pub enum ChatInput {
     Withdrawn(PermissionPromptId),
     /// A person wants the turn to stop.
     Interrupted,
-    /// The turn is over.
     Ended,
     /// Its process is given up because nothing happens.
     Parked,
     /// Its process is gone, whoever's fault it is.
     Died,
-    /// A person ended it.
     Closed,
 }
 
@@ -139,10 +131,7 @@ pub enum ChatInput {
 pub enum InvalidTransition {
     /// One turn at a time.
     #[error("turn {turn} is under way")]
-    Busy {
-        /// The turn that runs.
-        turn: TraceId,
-    },
+    Busy { turn: TraceId },
     /// There is nothing to stop or to end.
     #[error("no turn is under way")]
     NoTurn,
@@ -152,7 +141,6 @@ pub enum InvalidTransition {
         /// What was to be answered.
         ask: PermissionPromptId,
     },
-    /// It is over.
     #[error("the session is closed")]
     Closed,
     /// It cannot happen in this state.
@@ -161,7 +149,6 @@ pub enum InvalidTransition {
 }
 
 impl ChatState {
-    /// The word for it.
     pub const fn word(&self) -> ChatStateName {
         match self {
             Self::Starting { .. } => ChatStateName::Starting,
@@ -174,7 +161,6 @@ impl ChatState {
         }
     }
 
-    /// The turn under way.
     pub const fn turn(&self) -> Option<&TraceId> {
         match self {
             Self::Running { turn } => Some(turn),

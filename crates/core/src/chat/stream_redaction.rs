@@ -51,11 +51,11 @@ struct HeldWords {
 /// A line of the agent's, as far as words go.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
-    /// It carries a piece.
     Piece,
     /// It has the whole words of a voice.
-    Whole { parent: Option<String> },
-    /// Anything else.
+    Whole {
+        parent: Option<String>,
+    },
     Other,
 }
 

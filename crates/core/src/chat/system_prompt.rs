@@ -40,9 +40,7 @@ const HISTORY_SHARE: u64 = 4;
 pub struct PromptInputs<'a> {
     /// General words: [`SHIPPED`] or the user's own.
     pub base: &'a str,
-    /// Where the agent works.
     pub workspace: &'a str,
-    /// What was attached.
     pub attachments: &'a [Attachment],
     /// What was said before, oldest first; nothing unless an earlier conversation goes on here.
     pub history: &'a [PastMessage],
@@ -51,23 +49,18 @@ pub struct PromptInputs<'a> {
 /// Something that was said in an earlier conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastMessage {
-    /// By whom.
     pub by: Speaker,
-    /// What.
     pub text: String,
 }
 
 /// Who speaks in a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
-    /// A person.
     Person,
-    /// The agent.
     Agent,
 }
 
 impl Speaker {
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -88,9 +81,7 @@ impl Speaker {
 /// What an agent is told, and what of it had to be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComposedPrompt {
-    /// The text.
     pub text: String,
-    /// How long it is.
     pub tokens: Tokens,
     /// What did not fit, in order.
     pub cuts: Vec<TruncatedSection>,
@@ -103,7 +94,6 @@ pub struct TruncatedSection {
     pub what: String,
     /// How many tokens of it are there.
     pub kept: u64,
-    /// How many it has.
     pub of: u64,
 }
 
@@ -121,12 +111,7 @@ pub enum PromptError {
     #[error(
         "the base prompt has about {tokens} tokens, more than the {budget} that a system prompt may have"
     )]
-    BaseTooLong {
-        /// How long they are.
-        tokens: u64,
-        /// What there is.
-        budget: u64,
-    },
+    BaseTooLong { tokens: u64, budget: u64 },
 }
 
 /// Puts together what an agent is told, in at most so many tokens.

@@ -35,13 +35,11 @@ pub struct TranscriptView {
 pub struct TurnView {
     /// The place of its first event.
     pub seq: u64,
-    /// When it began.
     pub at: Timestamp,
     /// Its trace; none of what was told before any turn.
     pub turn: Option<String>,
     /// What the person said; nothing if the agent began by itself.
     pub message: Option<UserMessageView>,
-    /// What happened, in order.
     pub items: Vec<TurnItem>,
     /// How it ended, if it has: the body of the event that says so.
     pub end: Option<Value>,
@@ -52,7 +50,6 @@ pub struct TurnView {
 pub struct UserMessageView {
     /// Its id, by which files can be put back.
     pub id: String,
-    /// Who said it.
     pub by: Option<String>,
     /// A text, or blocks.
     pub content: Value,
@@ -65,7 +62,6 @@ pub struct TurnItem {
     pub seq: u64,
     /// The place of the last event that changed it.
     pub last: u64,
-    /// What it is.
     pub part: TurnPart,
 }
 
@@ -74,30 +70,21 @@ pub struct TurnItem {
 pub enum TurnPart {
     /// The agent's words, whole or as far as they came.
     Words {
-        /// The words.
         text: String,
         /// The agent's message that they belong to.
         message: Option<String>,
     },
-    /// What it thought aloud.
     Thought {
-        /// The words.
         text: String,
         /// The agent's message that they belong to.
         message: Option<String>,
     },
-    /// It used a tool.
     Tool(Box<ToolView>),
-    /// It asked a person.
     Ask(Box<PermissionPromptView>),
-    /// Something worth knowing.
     Notice {
-        /// Of what kind.
         what: String,
-        /// What it says.
         text: String,
     },
-    /// Something failed.
     Failure(String),
     /// A line of the agent's, as it is.
     Raw(Arc<str>),
@@ -106,15 +93,11 @@ pub enum TurnPart {
 /// A tool that was used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolView {
-    /// Which call.
     pub id: String,
-    /// Which tool.
     pub name: String,
-    /// What it was given.
     pub input: Value,
     /// What it gave, once it has: a text or blocks.
     pub output: Option<Value>,
-    /// Whether it failed.
     pub is_error: bool,
     /// What the agent that it started did.
     pub inside: Vec<TurnItem>,
@@ -123,7 +106,6 @@ pub struct ToolView {
 /// Something that a person was asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PermissionPromptView {
-    /// Which question.
     pub id: String,
     /// Whether it is about a tool that wants to be used; otherwise it is a question.
     pub is_permission: bool,

@@ -45,7 +45,6 @@ pub enum BoundaryError {
          machine needs none"
     )]
     NoRoots,
-    /// Outside of all roots.
     #[error("the workspace is under none of the folders that agents may work in (chat.roots)")]
     Outside,
     /// The whole machine, or what stands for its processes and devices.

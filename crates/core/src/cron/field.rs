@@ -23,7 +23,6 @@ const MONTHS: [&str; 12] =
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 impl CronField {
-    /// What it is called.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Minute => "minute",

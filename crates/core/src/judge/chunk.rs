@@ -67,7 +67,6 @@ pub struct Chunk {
 /// A trace that is too long for any chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elision {
-    /// Which trace.
     pub trace: usize,
     /// The most that may be left of it.
     pub to: Tokens,

@@ -1,6 +1,5 @@
 //! What a judge gets to see of a session.
 
-/// What it was about.
 mod task;
 
 use crate::id::SessionId;
@@ -12,7 +11,6 @@ pub use task::{TaskContext, Words};
 /// A session as it is judged: its traces in order of time, numbered from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// Which session.
     pub session: SessionId,
     /// Its traces, oldest first.
     pub traces: Vec<NumberedTrace>,

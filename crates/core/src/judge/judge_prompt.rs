@@ -5,7 +5,6 @@
 
 /// Text in which recorded words cannot pass for ours.
 pub(crate) mod quoting;
-/// What stands around evidence.
 pub(crate) mod marker;
 /// What a judge is told.
 mod instructions;
@@ -13,7 +12,6 @@ mod instructions;
 mod session_facts;
 /// Traces as a judge reads them.
 mod trace_text;
-/// What judging would take.
 mod estimate;
 
 use std::borrow::Cow;
@@ -51,7 +49,6 @@ const ID_BYTES: usize = 200;
 #[derive(Clone, Debug)]
 pub struct JudgeCase {
     marker: Marker,
-    /// What all chunks share.
     shared: String,
     /// All traces, one after the other.
     text: String,
@@ -73,7 +70,6 @@ struct Told {
 pub struct EarlierSummary<'a> {
     /// The numbers of its first and last trace.
     pub traces: RangeInclusive<u32>,
-    /// What was said.
     pub verdict: &'a Verdict,
 }
 
@@ -85,7 +81,6 @@ pub struct JudgePrompt {
     pub system: String,
     /// The same for all chunks of a session: what it is about.
     pub shared: String,
-    /// What this chunk shows.
     pub chunk: String,
 }
 

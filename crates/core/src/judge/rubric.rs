@@ -45,7 +45,6 @@ pub struct Rubric {
     pub description: String,
     /// What is looked at, in order.
     pub dimensions: Vec<Dimension>,
-    /// How judges are asked.
     pub judge: JudgeSettings,
 }
 
@@ -56,7 +55,6 @@ pub struct Dimension {
     pub name: String,
     /// Its share of the overall mark.
     pub weight: f64,
-    /// What marks it gives.
     pub scale: Scale,
     /// What a judge is told to look for.
     pub criteria: String,
@@ -160,7 +158,6 @@ impl Scale {
 }
 
 impl Aggregation {
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Mean => "mean",

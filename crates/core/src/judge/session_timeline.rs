@@ -27,7 +27,6 @@ pub struct TimelineEvent {
     pub trace: u32,
     /// When, as far as the recording says.
     pub at: Timestamp,
-    /// What.
     pub act: TimelineAction,
 }
 
@@ -36,7 +35,6 @@ pub struct TimelineEvent {
 pub enum TimelineAction {
     /// The person, or whoever asks, says something.
     UserSays(String),
-    /// The agent says something.
     AgentSays(String),
     /// The agent calls a tool.
     Calls(Call),
@@ -45,9 +43,7 @@ pub enum TimelineAction {
 /// A call of a tool, and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Which tool.
     pub tool: String,
-    /// What it was asked.
     pub input: Value,
     /// What it gave back, as text; `None` where the recording does not say.
     pub output: Option<String>,

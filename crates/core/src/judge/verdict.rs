@@ -37,7 +37,6 @@ pub struct Verdict {
 /// What a judge says of one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Which dimension.
     pub dimension: String,
     /// The mark, or why there is none.
     pub finding: Finding,

@@ -46,7 +46,6 @@ pub type Marks = BTreeMap<String, f64>;
 /// What a judge and people say of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinions {
-    /// Which session.
     pub session: SessionId,
     /// What the judge said first. Holds [`OVERALL`] where it was given.
     pub judge: Marks,
@@ -61,7 +60,6 @@ pub struct Opinions {
 pub struct Calibration {
     /// How many sessions both have spoken of.
     pub sessions: u64,
-    /// On the whole session.
     pub overall: Agreement,
     /// The same by what each session stands for; `None` where none was drawn by rule.
     pub weighted: Option<WeightedAgreement>,
@@ -78,7 +76,6 @@ pub struct Calibration {
 /// How far a judge and people agree on one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
-    /// Which dimension.
     pub dimension: String,
     /// What both said, session by session.
     pub pairs: Vec<(SessionId, RatingPair)>,
@@ -135,7 +132,6 @@ pub enum Standing {
 /// A session of which a judge and people think differently.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DisagreedSession {
-    /// Which session.
     pub session: SessionId,
     /// How far their marks lie apart, as the mean over the dimensions.
     pub distance: f64,

@@ -20,7 +20,6 @@ use crate::time::Timestamp;
 
 /// What the dataset is called, unless told otherwise.
 pub const DATASET: &str = "ground-truth";
-/// The longest reason.
 pub const MAX_WHY: usize = 10_000;
 /// The longest name of a person.
 pub const MAX_BY: usize = 200;
@@ -28,11 +27,8 @@ pub const MAX_BY: usize = 200;
 /// What one person says of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
-    /// Which session.
     pub session: SessionId,
-    /// Who says so.
     pub by: String,
-    /// When.
     pub at: Timestamp,
     /// Why, in their own words.
     pub why: Option<String>,
@@ -47,7 +43,6 @@ pub struct Label {
 /// A mark as a person gave it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
-    /// A number.
     Number(f64),
     /// A grade, by its label.
     Grade(String),
@@ -77,11 +72,9 @@ pub struct LabelOrigin {
 pub struct LabelItem {
     /// Its id: the same person's label of the same session has the same.
     pub id: String,
-    /// What goes in.
     pub input: Value,
     /// What people say; `None` where nobody has spoken yet.
     pub expected_output: Option<Value>,
-    /// Who, when and why.
     pub metadata: Value,
 }
 

@@ -1,9 +1,7 @@
 //! The report of a week: a document that is kept, linked to, and read in a terminal, as Markdown
 //! or on a page.
 
-/// As Markdown.
 mod markdown;
-/// For a terminal.
 mod terminal;
 
 use serde::{Deserialize, Serialize};
@@ -19,22 +17,16 @@ use crate::quality::synthesis::{Change, Standing, Synthesis, Trend};
 pub struct WeekReport {
     /// The week's first day, a Sunday.
     pub week: String,
-    /// Its last day.
     pub last_day: String,
-    /// By whose clocks.
     pub zone: String,
     /// By which rubric the sessions were judged.
     pub rubric: String,
-    /// What the scores say.
     pub synthesis: Synthesis,
-    /// Whether watching quality pays.
     pub success: Vec<SuccessMetric>,
     /// Judges that no longer say what they used to say.
     #[serde(default)]
     pub drift: Vec<DriftAlert>,
-    /// What could be changed.
     pub suggestions: Vec<Suggestion>,
-    /// Who says so.
     #[serde(default)]
     pub advice: AdviceOrigin,
 }

@@ -20,9 +20,7 @@ const WEEKS_A_MONTH: f64 = 365.2425 / 12.0 / 7.0;
 /// A number that shows whether watching quality pays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SuccessMetric {
-    /// What is measured.
     pub measure: Measure,
-    /// What it should reach.
     pub target: f64,
     /// What it is, or why nobody can tell yet.
     pub reading: Reading,
@@ -68,13 +66,10 @@ impl Measure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
-    /// It is this.
     Is {
-        /// The number.
         value: f64,
         /// Between what it lies, with 95 % confidence; none for a plain count.
         interval: Option<[f64; 2]>,
-        /// From how many.
         n: usize,
     },
     /// Nobody can tell yet, and this is what is missing.
@@ -106,7 +101,6 @@ pub struct SuccessFacts {
     pub correlation: Statistic,
     /// Suggestions done in the four weeks up to the end of the week.
     pub done: usize,
-    /// Suggestions made so far.
     pub made: usize,
     /// How overall quality goes over the weeks.
     pub trend: Trend,

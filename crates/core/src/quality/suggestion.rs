@@ -21,13 +21,11 @@ const MOST_SESSIONS: usize = 10;
 pub struct Suggestion {
     /// What it is known by from week to week: the same advice has the same key.
     pub key: String,
-    /// How much it matters.
     pub severity: Severity,
     /// Which dimension it is to lift.
     pub dimension: String,
     /// What to do, in a line.
     pub title: String,
-    /// What to change.
     pub edit: Edit,
     /// The text to add there.
     pub text: String,
@@ -51,7 +49,6 @@ impl Severity {
     /// Every severity, the greatest first.
     pub const ALL: [Self; 2] = [Self::High, Self::Medium];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::High => "high",
@@ -83,7 +80,6 @@ impl Edit {
     /// Everything that can be changed.
     pub const ALL: [Self; 3] = [Self::Instructions, Self::Skill, Self::Prompt];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Instructions => "CLAUDE.md",
@@ -102,21 +98,15 @@ impl Edit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
-    /// Nobody has decided.
     Open,
-    /// Someone wants it done.
     Accepted,
-    /// It is done.
     Done,
-    /// Someone decided against it.
     Dismissed,
 }
 
 impl Progress {
-    /// Every stage.
     pub const ALL: [Self; 4] = [Self::Open, Self::Accepted, Self::Done, Self::Dismissed];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -31,11 +31,9 @@ pub const WEEKS: usize = 12;
 /// What was said of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionMarks {
-    /// Which session.
     pub session: SessionId,
     /// Its overall quality, from 0 to 1.
     pub overall: f64,
-    /// The marks by dimension.
     pub marks: BTreeMap<String, Mark>,
 }
 
@@ -44,7 +42,6 @@ pub struct SessionMarks {
 pub struct Mark {
     /// What it counts for, from 0 to 1.
     pub value: f64,
-    /// Why.
     pub rationale: String,
 }
 
@@ -68,15 +65,12 @@ pub struct Synthesis {
 /// How a dimension stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
-    /// What it is called.
     pub name: String,
     /// How many sessions have a mark in it.
     pub n: usize,
     /// What they are; none without a session.
     pub marks: Option<Marks>,
-    /// Against the week before.
     pub change: Change,
-    /// Over the weeks.
     pub trend: Trend,
     /// The mean of each week, oldest first, this one last; none where there was no session.
     pub history: Vec<Option<f64>>,
@@ -85,15 +79,11 @@ pub struct Standing {
 /// The marks of a week.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Marks {
-    /// Their mean.
     pub mean: f64,
     /// Between what the mean of all such sessions lies, with 95 % confidence.
     pub interval: Option<[f64; 2]>,
-    /// Their standard deviation.
     pub stdev: Option<f64>,
-    /// The least.
     pub min: f64,
-    /// The greatest.
     pub max: f64,
 }
 
@@ -116,9 +106,7 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trend {
-    /// Later weeks are better.
     Rising(Slope),
-    /// Later weeks are worse.
     Falling(Slope),
     /// Chance alone would often do as much.
     Unclear(Slope),
@@ -129,7 +117,6 @@ pub enum Trend {
 /// By how much a week's mean differs from the one before, in the long run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slope {
-    /// By Theil and Sen.
     pub per_week: f64,
     /// Between what it lies, with 95 % confidence.
     pub interval: [f64; 2],
@@ -140,9 +127,7 @@ pub struct Slope {
 /// A session that stands out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlier {
-    /// Which.
     pub session: String,
-    /// Its overall quality.
     pub overall: f64,
 }
 

@@ -28,7 +28,6 @@ const MODEL_CALL: &str = "claude_code.llm_request";
 /// What some lines or events say about traces and observations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patches {
-    /// About traces.
     pub traces: Vec<TracePatch>,
     /// About observations; each says which trace it belongs to.
     pub observations: Vec<ObservationPatch>,

@@ -21,18 +21,15 @@ pub enum Authority {
 pub enum WriteKind {
     /// A create event, or a whole span.
     Create,
-    /// An update event.
     Update,
 }
 
 /// How much a statement weighs against another on the same field; the greater wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
-    /// Who says it.
     pub authority: Authority,
     /// When it happened at the client.
     pub at: Timestamp,
-    /// Create before update.
     pub act: WriteKind,
 }
 
@@ -54,7 +51,6 @@ impl Stamp {
 /// whichever comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StampedValue<T> {
-    /// Weighs first.
     pub stamp: Stamp,
     /// `None` clears the field.
     pub value: Option<T>,

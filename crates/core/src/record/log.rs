@@ -5,7 +5,6 @@ use crate::time::Timestamp;
 /// One OpenTelemetry log record, whichever encoding it came in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogRecord {
-    /// When it happened.
     pub at: Timestamp,
     /// What happened, where the record says so itself; empty otherwise.
     pub event_name: String,

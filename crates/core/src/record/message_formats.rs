@@ -23,7 +23,6 @@ pub use picture::{Medium, Picture, pictures};
 pub enum Reading {
     /// Messages, each call of a tool with its result.
     Messages(Vec<ChatMessage>),
-    /// A text.
     Text(String),
     /// Anything else: a JSON text.
     Data(String),
@@ -32,11 +31,8 @@ pub enum Reading {
 /// One message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatMessage {
-    /// Who speaks.
     pub role: Role,
-    /// The speaker's own name.
     pub name: Option<String>,
-    /// What they say.
     pub parts: Vec<Part>,
 }
 
@@ -45,9 +41,7 @@ pub struct ChatMessage {
 pub enum Role {
     /// Who wrote the agent: system and developer messages.
     System,
-    /// Whoever asks.
     User,
-    /// The model.
     Assistant,
     /// A tool that was called.
     Tool,
@@ -58,7 +52,6 @@ pub enum Role {
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// Words.
     Text(String),
     /// What the model thought before it spoke.
     Thinking(String),
@@ -77,24 +70,18 @@ pub enum Part {
 pub struct RecordedCall {
     /// What its result refers to.
     pub id: Option<String>,
-    /// Which tool.
     pub name: String,
     /// What it was asked, as JSON or as text.
     pub arguments: Value,
-    /// What it gave back.
     pub result: Option<RecordedResult>,
 }
 
 /// What a tool gave back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedResult {
-    /// Which call it answers.
     pub id: Option<String>,
-    /// Which tool.
     pub name: Option<String>,
-    /// Whether the tool failed.
     pub is_error: bool,
-    /// What it says.
     pub parts: Vec<Part>,
 }
 

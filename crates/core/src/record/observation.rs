@@ -14,23 +14,15 @@ pub enum ObservationKind {
     /// A step of no particular kind.
     #[default]
     Span,
-    /// A model call.
     Generation,
-    /// A point in time.
     Event,
     /// An agent or sub-agent at work.
     Agent,
-    /// A tool call.
     Tool,
-    /// Steps glued together.
     Chain,
-    /// A search for context.
     Retriever,
-    /// A judgement.
     Evaluator,
-    /// An embedding call.
     Embedding,
-    /// A safety check.
     Guardrail,
 }
 
@@ -76,12 +68,9 @@ impl ObservationKind {
 pub enum Level {
     /// Only for those who look closely.
     Debug,
-    /// As it should be.
     #[default]
     Default,
-    /// Worth a look.
     Warning,
-    /// It failed.
     Error,
 }
 
@@ -108,22 +97,17 @@ impl Level {
 /// The prompt version an observation used. Name and version only make sense together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PromptLink {
-    /// The prompt's name.
     pub name: String,
-    /// Its version.
     pub version: u32,
 }
 
 /// What one event or span says about an observation; merged, it is the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservationPatch {
-    /// Which observation.
     pub id: ObservationId,
     /// Which trace it belongs to. An update event may not say; the store then finds it by id.
     pub trace: Option<TraceId>,
-    /// What kind of step.
     pub kind: Field<ObservationKind>,
-    /// What it is called.
     pub name: Field<String>,
     /// The step it is part of.
     pub parent: Field<ObservationId>,
@@ -138,11 +122,9 @@ pub struct ObservationPatch {
     pub completion_start: Field<Timestamp>,
     /// How much attention it wants.
     pub level: Field<Level>,
-    /// Why.
     pub status_message: Field<String>,
     /// The version of the code that ran.
     pub version: Field<String>,
-    /// Where it ran.
     pub environment: Field<Environment>,
     /// The agent or sub-agent at work, where the step says so itself.
     pub agent: Field<String>,
@@ -150,15 +132,12 @@ pub struct ObservationPatch {
     pub model: Field<String>,
     /// Temperature and the like, a JSON object.
     pub model_parameters: Field<Json>,
-    /// Units by kind.
     pub usage: Field<Usage>,
     /// What the client says it cost; wins over the price table.
     pub cost: Field<Cost>,
     /// The prompt version it used.
     pub prompt: Field<PromptLink>,
-    /// What went in.
     pub input: Field<Payload>,
-    /// What came out.
     pub output: Field<Payload>,
     /// Keys and values of the client's own, and all attributes nobody claimed.
     pub metadata: Metadata,
@@ -258,19 +237,15 @@ impl Merge for ObservationPatch {
 /// An observation as people see it: one step of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
-    /// Which observation.
     pub id: ObservationId,
     /// Which trace it belongs to.
     pub trace: TraceId,
-    /// What kind of step.
     pub kind: ObservationKind,
-    /// What it is called.
     pub name: Option<String>,
     /// The step it is part of.
     pub parent: Option<ObservationId>,
     /// Whether the application begins here, whatever the parent.
     pub app_root: bool,
-    /// When it began.
     pub start: Timestamp,
     /// When it ended, never before it began.
     pub end: Option<Timestamp>,
@@ -278,11 +253,9 @@ pub struct Observation {
     pub completion_start: Option<Timestamp>,
     /// How much attention it wants.
     pub level: Level,
-    /// Why.
     pub status_message: Option<String>,
     /// The version of the code that ran.
     pub version: Option<String>,
-    /// Where it ran.
     pub environment: Environment,
     /// The agent or sub-agent at work.
     pub agent: Option<String>,
@@ -290,7 +263,6 @@ pub struct Observation {
     pub model: Option<String>,
     /// Temperature and the like, a JSON object.
     pub model_parameters: Option<Json>,
-    /// Units by kind.
     pub usage: Usage,
     /// Whether its units were counted here because nobody said them: then they are approximate.
     pub counted: bool,

@@ -45,20 +45,17 @@ const MAX_NAME_BYTES: usize = 512;
 pub struct ModelCall<'a> {
     /// The model as the provider names it.
     pub model: &'a str,
-    /// Units by kind.
     pub usage: &'a Usage,
     /// Temperature, service tier and the like, a JSON object.
     pub parameters: Option<&'a Json>,
     /// Keys and values of the client's own.
     pub metadata: Option<&'a Metadata>,
-    /// When it began.
     pub at: Timestamp,
 }
 
 /// What a call cost, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Priced<'a> {
-    /// What it cost.
     pub cost: Cost,
     /// The name of the tier of prices that was applied.
     pub tier: &'a str,
@@ -94,7 +91,6 @@ pub struct ListPrice<'a> {
 pub struct PriceTable {
     /// A project's own models, those that count first; they win over all files.
     own: Vec<OwnModel>,
-    /// The weightiest first.
     files: Vec<PriceFile>,
     matches: Matches,
 }
@@ -223,7 +219,6 @@ fn cost_at(prices: &Prices, call: ModelCall<'_>) -> Option<Cost> {
     (!costs.is_empty()).then(|| Cost::new(costs))
 }
 
-/// Where an entry stands.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     file: usize,

@@ -45,7 +45,6 @@ const ROUNDS: usize = 4;
 /// A rule: what to look for, and what to put in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// What to look for.
     pub what: RedactionPattern,
     /// What to put in its place; as it is, without groups.
     pub replacement: String,
@@ -111,13 +110,11 @@ impl RedactionPattern {
 /// Why a set of rules cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// There are too many.
     #[error("a project has at most {MAX_RULES} redaction rules")]
     TooMany,
     /// A pattern, a path or a replacement is too long, or empty.
     #[error("{what}: 1 to {max} characters")]
     Length {
-        /// Which.
         what: &'static str,
         /// How long it may be.
         max: usize,
@@ -128,23 +125,16 @@ pub enum RuleError {
     /// A pattern finds nothing, everywhere.
     #[error("pattern: {0} matches the empty text, so it would match everywhere")]
     Empty(String),
-    /// A path leads nowhere.
     #[error("field: {0}")]
     Path(String),
     /// There is no preset of that name.
     #[error("preset: {name} is not one of {known}")]
-    Preset {
-        /// The name.
-        name: String,
-        /// The names there are.
-        known: String,
-    },
+    Preset { name: String, known: String },
     /// A replacement would itself be redacted, so that doing it again would change it.
     #[error("replacement: {replacement} would itself be redacted by {pattern}")]
     Circular {
         /// What is put in place.
         replacement: String,
-        /// What would find it.
         pattern: String,
     },
 }

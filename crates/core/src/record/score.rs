@@ -17,20 +17,17 @@ pub mod rule;
 /// How the value of a score is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DataType {
-    /// As a number.
     Numeric,
     /// As yes or no.
     Boolean,
     /// As one of several labels.
     Categorical,
-    /// As free text.
     Text,
     /// As what the output should have been.
     Correction,
 }
 
 impl DataType {
-    /// Every data type.
     pub const ALL: [Self; 5] =
         [Self::Numeric, Self::Boolean, Self::Categorical, Self::Text, Self::Correction];
 
@@ -60,12 +57,10 @@ pub enum ScoreValue {
     Boolean(bool),
     /// One of several labels; its number where a score config gives one.
     Categorical {
-        /// The label.
         label: String,
         /// The number the config gives it.
         number: Option<f64>,
     },
-    /// Free text.
     Text(String),
     /// What the output should have been.
     Correction(String),
@@ -132,17 +127,13 @@ impl Eq for ScoreValue {}
 /// Where a score came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScoreSource {
-    /// Sent by a client.
     #[default]
     Api,
-    /// An evaluator's verdict.
     Eval,
-    /// A person's judgement.
     Annotation,
 }
 
 impl ScoreSource {
-    /// Every source.
     pub const ALL: [Self; 3] = [Self::Api, Self::Eval, Self::Annotation];
 
     /// The word for it, as clients write it.
@@ -163,11 +154,9 @@ impl ScoreSource {
 /// What a score judges.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScoreTarget {
-    /// A whole run.
     Trace(TraceId),
     /// One step of a run.
     Observation(TraceId, ObservationId),
-    /// Runs that belong together.
     Session(SessionId),
     /// A run of a dataset.
     DatasetRun(String),
@@ -176,21 +165,16 @@ pub enum ScoreTarget {
 /// What one event says about a score; merged, it is the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScorePatch {
-    /// Which score.
     pub id: ScoreId,
-    /// What it judges.
     pub target: Field<ScoreTarget>,
     /// What is judged: `quality`, `thumbs_feedback` …
     pub name: Field<String>,
-    /// The verdict.
     pub value: Field<ScoreValue>,
-    /// Who says so.
     pub source: Field<ScoreSource>,
     /// When it was first given.
     pub timestamp: Earliest,
     /// Where the judged run ran.
     pub environment: Field<Environment>,
-    /// Why.
     pub comment: Field<String>,
     /// The person who gave it.
     pub author: Field<String>,
@@ -282,21 +266,15 @@ impl Merge for ScorePatch {
 /// A score as people see it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// Which score.
     pub id: ScoreId,
-    /// What it judges.
     pub target: ScoreTarget,
-    /// What is judged.
     pub name: String,
-    /// The verdict.
     pub value: ScoreValue,
-    /// Who says so.
     pub source: ScoreSource,
     /// When it was first given.
     pub timestamp: Timestamp,
     /// Where the judged run ran.
     pub environment: Environment,
-    /// Why.
     pub comment: Option<String>,
     /// The person who gave it.
     pub author: Option<String>,

@@ -25,7 +25,6 @@ mod rule;
 mod table;
 /// A span's attributes on their way into fields.
 mod attributes;
-/// A span's events, likewise.
 mod event;
 /// What is known of all spans of an origin.
 mod origin;
@@ -69,14 +68,12 @@ pub(crate) fn attributes_json(attributes: &Attributes) -> Json {
 pub struct Sender {
     /// `python`, `javascript` …
     pub sdk_name: Option<String>,
-    /// Its version.
     pub sdk_version: Option<String>,
 }
 
 /// What a span says about its observation and about its trace.
 #[derive(Clone, Debug)]
 pub struct Interpreted {
-    /// The step itself.
     pub observation: ObservationPatch,
     /// What it lets us know of the run.
     pub trace: TracePatch,

@@ -6,13 +6,11 @@ use crate::time::Timestamp;
 /// Traces that belong together, with the sums over them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Which session.
     pub id: SessionId,
     /// When its first trace began.
     pub created_at: Timestamp,
     /// When its last trace began.
     pub last_at: Timestamp,
-    /// Where it ran.
     pub environment: Environment,
     /// How many traces it has.
     pub traces: u64,

@@ -11,7 +11,6 @@ const MAX_COUNTED_BYTES: usize = 1_000_000;
 /// How a number of tokens is known, from surest to least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Provenance {
-    /// The provider billed it.
     Verified,
     /// The provider counted it beforehand.
     Measured,
@@ -22,7 +21,6 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Verified => "verified",
@@ -36,9 +34,7 @@ impl Provenance {
 /// A number of tokens that says how it is known. Sums are as sure as their least sure part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tokens {
-    /// How many.
     pub count: u64,
-    /// How that is known.
     pub provenance: Provenance,
 }
 

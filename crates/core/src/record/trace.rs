@@ -13,19 +13,13 @@ use crate::time::Timestamp;
 /// What one event or span says about a trace; merged, it is the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePatch {
-    /// Which trace.
     pub id: TraceId,
     /// When it began, where someone says so; otherwise its first observation does.
     pub timestamp: Earliest,
-    /// What it is called.
     pub name: Field<String>,
-    /// Whom it served.
     pub user: Field<String>,
-    /// What it belongs to.
     pub session: Field<SessionId>,
-    /// The application's release.
     pub release: Field<String>,
-    /// The trace's own version.
     pub version: Field<String>,
     /// Where it ran: the root span's word beats its children's.
     pub environment: Field<Environment>,
@@ -35,13 +29,11 @@ pub struct TracePatch {
     pub tags: BTreeSet<String>,
     /// Whether anyone with the link may look.
     pub public: Field<bool>,
-    /// Whether someone marked it.
     pub bookmarked: Field<bool>,
     /// Keys and values of the client's own.
     pub metadata: Metadata,
     /// What went in, where the trace itself says so; otherwise its root observation's input.
     pub input: Field<Payload>,
-    /// What came out, likewise.
     pub output: Field<Payload>,
     /// The observation it began with.
     pub root: Field<ObservationId>,
@@ -119,31 +111,20 @@ impl Merge for TracePatch {
 /// A trace as people see it: one agent run, with the sums over its observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Which trace.
     pub id: TraceId,
-    /// When it began.
     pub timestamp: Timestamp,
-    /// What it is called.
     pub name: Option<String>,
-    /// Whom it served.
     pub user: Option<String>,
-    /// What it belongs to.
     pub session: Option<SessionId>,
-    /// The application's release.
     pub release: Option<String>,
-    /// The trace's own version.
     pub version: Option<String>,
-    /// Where it ran.
     pub environment: Environment,
-    /// The agent that ran.
     pub agent: Option<String>,
     /// Labels, sorted.
     pub tags: Vec<String>,
     /// Whether anyone with the link may look.
     pub public: bool,
-    /// Whether someone marked it.
     pub bookmarked: bool,
-    /// Sums over its observations.
     pub summary: TraceSummary,
     /// When the record was first written.
     pub created_at: Timestamp,
@@ -156,9 +137,7 @@ pub struct Trace {
 /// What a trace or an observation carries: inputs, outputs and metadata.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Content {
-    /// What went in.
     pub input: Option<Payload>,
-    /// What came out.
     pub output: Option<Payload>,
     /// Keys and values of the client's own, in order of key.
     pub metadata: Vec<(String, Json)>,
@@ -167,9 +146,7 @@ pub struct Content {
 /// Sums over a trace's observations, kept up to date as they arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceSummary {
-    /// Observations by level.
     pub levels: LevelCounts,
-    /// The first start.
     pub start: Option<Timestamp>,
     /// The last end, or start where nothing ended.
     pub end: Option<Timestamp>,
@@ -214,13 +191,9 @@ impl TraceSummary {
 /// How many observations a trace has at each level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelCounts {
-    /// At DEBUG.
     pub debug: u64,
-    /// At DEFAULT.
     pub default: u64,
-    /// At WARNING.
     pub warning: u64,
-    /// At ERROR.
     pub error: u64,
 }
 

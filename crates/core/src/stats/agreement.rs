@@ -6,9 +6,7 @@ use super::undefined::Undefined;
 /// What a person and a judge said of the same thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatingPair {
-    /// What the person said.
     pub human: f64,
-    /// What the judge said.
     pub judge: f64,
 }
 

@@ -9,7 +9,6 @@ pub enum Distance {
     Nominal,
     /// Grades: by how many verdicts lie between.
     Ordinal,
-    /// Numbers: by their difference.
     Interval,
 }
 

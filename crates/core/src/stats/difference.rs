@@ -5,15 +5,11 @@ use super::undefined::Undefined;
 /// What a sample says of what it was drawn from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleStats {
-    /// How many values.
     pub n: usize,
-    /// Their mean.
     pub mean: f64,
     /// How far they lie from it, as a standard deviation; none for a single value.
     pub deviation: Option<f64>,
-    /// The least.
     pub least: f64,
-    /// The greatest.
     pub greatest: f64,
 }
 

@@ -5,7 +5,6 @@ use super::float;
 /// A stretch of the number line and how many values lie there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistogramBin {
-    /// Where it begins.
     pub lower: f64,
     /// Where the next begins; the last bin holds this value too.
     pub upper: f64,

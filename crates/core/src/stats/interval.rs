@@ -9,16 +9,13 @@ pub(super) const Z_95: f64 = 1.959_963_984_540_054;
 /// Between what a number lies, with 95 % confidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The lower end.
     pub lower: f64,
-    /// The upper end.
     pub upper: f64,
 }
 
 /// A number of a sample, and between what that of everything lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The sample's own number.
     pub value: f64,
     /// Between what the number of everything lies; `None` when the sample is too small to tell.
     pub interval: Option<Interval>,

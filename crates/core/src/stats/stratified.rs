@@ -18,7 +18,6 @@ pub struct Stratum {
 pub struct WeightedValue<T> {
     /// How many things it stands for.
     pub weight: f64,
-    /// What was found.
     pub found: T,
 }
 
@@ -100,7 +99,6 @@ fn worth(weights: &[f64]) -> f64 {
 struct Kind {
     /// Its part of all things.
     share: f64,
-    /// How many there are.
     population: f64,
     /// How many were looked at.
     n: f64,

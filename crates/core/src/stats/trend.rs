@@ -21,9 +21,7 @@ pub struct Trend {
 /// Which way values go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrendDirection {
-    /// Later values are greater.
     Rising,
-    /// Later values are less.
     Falling,
     /// Chance alone would often do as much.
     Unclear,

@@ -3,17 +3,11 @@ use thiserror::Error;
 /// Why a statistic has no value. Never shown as 0, 1 or "not a number".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Undefined {
-    /// Nothing was measured.
     #[error("there is nothing to compare")]
     Empty,
     /// Less was measured than the statistic needs.
     #[error("{have} are too few: it takes {needed}")]
-    TooFew {
-        /// How many there are.
-        have: usize,
-        /// How many it takes.
-        needed: usize,
-    },
+    TooFew { have: usize, needed: usize },
     /// One side always says the same, so that nothing varies that could agree.
     #[error("one side always says the same")]
     ConstantInput,

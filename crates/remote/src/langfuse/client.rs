@@ -20,25 +20,19 @@ mod route;
 mod list;
 /// From wire types to the product's records.
 mod record;
-/// Traces.
 mod traces;
-/// Where traces stand.
 mod places;
-/// Observations.
 mod observations;
 /// Observations as the newer era shows them.
 mod observations_v2;
 /// Traces and sessions out of observations.
 mod rebuild;
-/// Sessions.
 mod sessions;
-/// Scores.
 mod scores;
 /// Scores, from either era's words to ours.
 mod verdict;
 /// Prompts, score configs and the like.
 mod catalog;
-/// Media, queues and comments.
 mod queues_comments;
 /// Weekly reports, which only Ratchet has.
 mod weeks;
@@ -79,7 +73,6 @@ pub struct Access {
     pub url: String,
     /// The half of the key that is no secret.
     pub public_key: String,
-    /// The secret half.
     pub secret_key: Secret,
 }
 
@@ -88,11 +81,9 @@ pub struct Access {
 pub struct ClientLimits {
     /// The longest that one attempt may take, its answer included.
     pub timeout: Duration,
-    /// When to ask again.
     pub retry: RetryRule,
     /// Requests under way at once.
     pub at_once: usize,
-    /// The longest answer taken.
     pub answer_bytes: usize,
 }
 

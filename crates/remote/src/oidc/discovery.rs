@@ -14,11 +14,8 @@ pub(super) struct Document {
 /// What a provider says about itself, checked.
 #[derive(Clone, Debug)]
 pub(super) struct Discovery {
-    /// Where browsers go.
     pub(super) authorization_endpoint: Url,
-    /// Where codes are exchanged.
     pub(super) token_endpoint: Url,
-    /// Where its keys are.
     pub(super) jwks_uri: Url,
     methods: Vec<String>,
 }

@@ -17,7 +17,6 @@ pub struct Claims {
     pub subject: String,
     /// Their address, if the provider says that it has made sure of it.
     pub verified_email: Option<String>,
-    /// What people call them.
     pub name: Option<String>,
 }
 
@@ -33,7 +32,6 @@ pub enum TokenFault {
     /// The provider has no such key.
     #[error("its key is not among the provider's")]
     UnknownKey,
-    /// Someone else made it.
     #[error("its signature is wrong")]
     Signature,
     /// It is by another provider.
@@ -42,7 +40,6 @@ pub enum TokenFault {
     /// It is for someone else.
     #[error("it is for another audience")]
     Audience,
-    /// It was good once.
     #[error("it has expired")]
     Expired,
     /// It will be good one day.

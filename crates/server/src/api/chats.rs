@@ -3,9 +3,7 @@
 //! Whoever may read may watch; to say something, to answer and to stop takes a member's key with
 //! the permission to chat.
 
-/// What clients send.
 mod wire;
-/// What clients see.
 mod view;
 /// What is in the way.
 mod error;
@@ -48,7 +46,6 @@ const USUAL: u64 = 50;
 /// Sessions of one answer at most.
 const MOST: u64 = 100;
 
-/// The routes of sessions.
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(list, create))

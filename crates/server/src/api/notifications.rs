@@ -30,7 +30,6 @@ pub use wire::{
 /// Deliveries that a list shows.
 const DELIVERIES: u64 = 50;
 
-/// The routes of notifications.
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(list))

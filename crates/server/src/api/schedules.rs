@@ -67,7 +67,6 @@ pub enum ScheduleState {
 }
 
 impl ScheduleState {
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::On => "on",

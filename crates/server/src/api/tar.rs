@@ -40,7 +40,6 @@ pub struct ArchivedFile {
 /// What a header says comes next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// A file.
     File(ArchivedFile),
     /// So many bytes, with the name of the next file in place of what its header says.
     LongName(usize),
@@ -128,7 +127,6 @@ impl Header {
     }
 }
 
-/// A header block.
 fn block(name: &str, size: u64, (kind, mode): (u8, &[u8; 8])) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     put(&mut block[NAME], name.as_bytes());

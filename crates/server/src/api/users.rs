@@ -82,7 +82,6 @@ pub struct PasswordRequest {
 /// A password, and whether it is ours to tell.
 #[derive(Clone, Debug)]
 pub struct ChosenPassword {
-    /// The password.
     pub password: Secret,
     /// The same if it was made just now.
     pub made: Option<Secret>,

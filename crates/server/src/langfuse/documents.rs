@@ -30,7 +30,6 @@ const MAX_ERROR_BYTES: usize = 1_000_000;
 
 /// A definition that is kept whole.
 pub(super) trait Kept: Serialize + DeserializeOwned + Send + 'static {
-    /// Among which documents.
     const KIND: DocumentKind;
 
     /// What it has in common with all others.
@@ -45,13 +44,11 @@ pub(super) trait Kept: Serialize + DeserializeOwned + Send + 'static {
     }
 }
 
-/// What every definition has.
 pub(super) struct Stamp<'kept> {
     /// Names it among those of its kind.
     pub(super) id: &'kept str,
     /// Since when it is there.
     pub(super) created_at: Time,
-    /// When it last changed.
     pub(super) updated_at: &'kept mut Time,
 }
 

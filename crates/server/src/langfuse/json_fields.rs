@@ -41,7 +41,6 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<App> for LongSent<T> {
 }
 
 impl<T: Send + 'static> LongSent<T> {
-    /// The same seen otherwise.
     pub(super) fn map<U>(self, see: impl FnOnce(T) -> U) -> LongSent<U> {
         LongSent { sent: see(self.sent), bytes: self.bytes }
     }

@@ -92,7 +92,6 @@ impl Params {
         self.pairs.iter().any(|(key, value)| key == name && value.is_empty())
     }
 
-    /// A truth.
     pub(super) fn truth(&mut self, name: &str) -> Option<bool> {
         self.parsed(name, |text| match text {
             "true" | "True" | "1" => Ok(true),
@@ -101,7 +100,6 @@ impl Params {
         })
     }
 
-    /// A point in time.
     pub(super) fn time(&mut self, name: &str) -> Option<Timestamp> {
         self.parsed(name, |text| Timestamp::parse(text).map_err(|why| why.to_string()))
     }
@@ -111,7 +109,6 @@ impl Params {
         TimeRange { from: self.time(from), to: self.time(to) }
     }
 
-    /// An id.
     pub(super) fn id<Of>(&mut self, name: &str) -> Option<Id<Of>> {
         self.parsed(name, |text| Id::parse(text).map_err(|why| why.to_string()))
     }
@@ -130,7 +127,6 @@ impl Params {
         })
     }
 
-    /// Which page.
     pub(super) fn page(&mut self) -> PageNumber {
         let page = self.whole("page", 1..=u64::MAX).unwrap_or(1);
         let limit = self.whole("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
@@ -166,7 +162,6 @@ impl Params {
         }
     }
 
-    /// Notes what is wrong.
     pub(super) fn report(&mut self, issues: impl IntoIterator<Item = Issue>) {
         self.issues.extend(issues);
     }

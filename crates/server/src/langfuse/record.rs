@@ -20,7 +20,6 @@ pub(super) struct Reading {
     pub(super) rules: Rules,
     /// How many events a body may hold.
     pub(super) batch_len: usize,
-    /// When it came in.
     pub(super) received_at: Timestamp,
 }
 

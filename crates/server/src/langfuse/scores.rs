@@ -25,7 +25,6 @@ use crate::error::{ApiError, ApiResult};
 mod query;
 /// What the first shape of a score has no words for.
 pub(super) mod v1;
-/// Lists in numbered pages.
 mod list;
 /// One score: shown and deleted.
 mod one;

@@ -1,4 +1,3 @@
-/// What clients send.
 mod request;
 
 use axum::Json;

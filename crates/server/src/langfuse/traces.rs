@@ -26,7 +26,6 @@ use crate::error::ApiResult;
 
 /// What a request asks for.
 mod query;
-/// Deleting.
 pub(super) mod delete;
 /// One trace with all that hangs on it.
 mod detail;

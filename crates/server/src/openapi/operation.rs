@@ -3,11 +3,9 @@ use serde_json::{Map, Value, json};
 /// Which operations answer with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
-    /// All of them.
     Every,
     /// Those that need a key.
     Keyed,
-    /// Those that change something.
     Change,
     /// Those that take a body.
     WithBody,

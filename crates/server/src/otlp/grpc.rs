@@ -58,7 +58,6 @@ async fn answer(app: &App, signal: Signal, request: Request) -> Response {
     }
 }
 
-/// Any other method.
 pub(crate) async fn unimplemented(request: Request) -> Response {
     let path = request.uri().path();
     Status::unimplemented(format!(

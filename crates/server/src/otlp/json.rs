@@ -3,15 +3,10 @@
 //! Lenient where clients differ: names in camel case or snake case, 64-bit numbers as numbers,
 //! strings or `{low, high}` pairs, enums as numbers or names, null for anything left out.
 
-/// A span's fields.
 pub(super) mod span;
-/// A log record's fields.
 pub(super) mod log;
-/// A metric's fields.
 pub(super) mod metric;
-/// Attribute values.
 mod value;
-/// Texts, numbers and ids.
 mod scalar;
 /// Objects and lists, field by field.
 mod shape;
@@ -30,7 +25,6 @@ pub(super) use shape::read;
 use shape::{Fields, Items, List, Object, skip};
 use value::AttributeList;
 
-/// Reads an export request.
 pub(crate) fn decode<D: Draft>(body: &[u8], intake: Intake<'_, D>) -> ApiResult<Decoded<D::Item>> {
     let mut request = Request { intake, refused: None };
     let outcome = read(body, &mut request);

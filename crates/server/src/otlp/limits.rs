@@ -68,12 +68,10 @@ impl<'a> Bounds<'a> {
         taken
     }
 
-    /// Counts an event.
     pub(crate) fn event(&mut self) -> Result<(), Fault> {
         self.hold(EVENT_BYTES).map_err(Fault::NoRoom)
     }
 
-    /// Counts a link.
     pub(crate) fn link(&mut self) -> Result<(), Fault> {
         self.hold(LINK_BYTES).map_err(Fault::NoRoom)
     }

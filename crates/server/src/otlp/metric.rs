@@ -10,7 +10,6 @@ use super::wire::Fields;
 /// A metric, of which only its name and its number of points are of interest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricCount {
-    /// What it is called.
     pub name: String,
     /// How many data points came.
     pub points: u64,

@@ -21,18 +21,15 @@ const REPEATED_BYTES: usize = 64 * 1024 * 1024;
 /// What a request holds: spans, log records or metrics.
 #[derive(Debug)]
 pub struct Decoded<T> {
-    /// The good ones.
     pub groups: Vec<OtlpBatch<T>>,
     /// How many of them there are.
     pub accepted: u64,
-    /// The bad ones.
     pub rejected: Rejected,
 }
 
 /// The bad spans of a request: how many, and what is wrong with the first few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejected {
-    /// How many.
     pub count: u64,
     reasons: Vec<String>,
 }

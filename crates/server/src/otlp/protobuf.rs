@@ -117,7 +117,6 @@ fn holder(
     Ok(attributes)
 }
 
-/// Reads a span.
 pub(super) fn span(
     mut fields: Fields<'_>,
     draft: &mut SpanDraft,

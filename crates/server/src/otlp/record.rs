@@ -16,10 +16,8 @@ use crate::auth::Caller;
 use crate::body::{Received, Unpacked};
 use crate::error::ApiResult;
 
-/// What a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Spans, which are recorded.
     Traces,
     /// Log records. Claude Code's events are recorded, others rejected.
     Logs,

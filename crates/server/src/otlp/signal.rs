@@ -8,7 +8,6 @@ use super::wire;
 ///
 /// Spans, log records and metrics come in the same envelope: by process, then by library.
 pub(crate) trait Draft: Default {
-    /// What becomes of it.
     type Item;
 
     /// What its envelope calls it.

@@ -17,7 +17,6 @@ use crate::body_budget::NoRoom;
 
 /// Tells in the metadata how many attributes of a span were beyond the limit.
 const DROPPED_ATTRIBUTES: &str = "ratchet.dropped_attributes";
-/// The same for events.
 const DROPPED_EVENTS: &str = "ratchet.dropped_events";
 /// The same for links; links whose ids make no sense count too.
 const DROPPED_LINKS: &str = "ratchet.dropped_links";

@@ -5,11 +5,9 @@
 
 use serde_json::{Map, Value};
 
-/// The description itself.
 mod document;
 /// What a description says, as facts that can be compared.
 mod facts;
-/// Our facts beside Langfuse's.
 mod comparison;
 /// What both descriptions allow, and only one server does.
 mod behaviour;

@@ -72,7 +72,6 @@ impl TestServer {
         self.stopper.stop();
     }
 
-    /// Where its data is.
     pub(crate) fn data_path(&self) -> PathBuf {
         self.data.path().to_owned()
     }
@@ -204,7 +203,6 @@ impl Request {
     }
 }
 
-/// What the server answered.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::harness::{Reply, TestServer};
 
-/// Batches of events.
 mod ingestion;
 /// Scores that come without a batch.
 mod scores;
@@ -12,7 +11,6 @@ mod scores;
 mod score_reads;
 /// What scores must look like.
 mod score_configs;
-/// What comes back.
 mod reads;
 /// What clients of the first API, and the oldest clients, send and expect.
 mod first_api;
@@ -20,11 +18,8 @@ mod first_api;
 mod span_metadata;
 /// Which records a query finds.
 mod queries;
-/// Annotation queues.
 mod queues;
-/// Comments.
 mod comments;
-/// Projects, keys and people.
 mod administration;
 /// Evaluators and the rules that apply them.
 mod evaluators;
@@ -32,29 +27,22 @@ mod evaluators;
 mod dashboards;
 /// Clients that change the same thing at the same time.
 mod at_once;
-/// How models are reached.
 mod llm_connections;
 /// Models and what they cost.
 mod models;
-/// Images, sounds and files.
 mod media;
 /// What refers to them, and how long they stay.
 mod media_uses;
 /// Observations, a group of fields at a time.
 mod observations_v2;
-/// Deleting traces.
 mod deletes;
-/// Figures.
 mod metrics;
 /// The same run in each era's words.
 mod eras;
 /// One project never sees another's.
 mod isolation;
-/// Prompts.
 mod prompts;
-/// Skills.
 mod skills;
-/// Datasets and their items.
 mod datasets;
 /// Runs over datasets, and experiments.
 mod experiments;

@@ -5,31 +5,22 @@
 mod harness;
 /// Who may call, and how often.
 mod access;
-/// Bodies of all kinds.
 mod bodies;
 /// Clients that are slow, silent or gone.
 mod connections;
-/// OTLP over gRPC.
 mod grpc;
-/// Events and metrics.
 mod logs;
-/// What operators see.
 mod operating;
-/// The Langfuse API.
 mod langfuse;
-/// Our own client.
 mod client;
 /// Where stages read and write.
 mod sources;
-/// OTLP over HTTP.
 mod traces;
-/// What the API promises.
 mod contract;
 /// What must not be kept.
 mod redaction;
 /// A server that runs agents.
 mod agents;
-/// Sessions with agents.
 mod sessions;
 /// Who is told of news.
 mod notifications;
@@ -45,5 +36,4 @@ mod feedback;
 mod tokens;
 /// What a public key alone can do to scores.
 mod public_scores;
-/// Decoders fed with nonsense.
 mod fuzz;

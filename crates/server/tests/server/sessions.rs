@@ -67,7 +67,6 @@ impl Stage {
     }
 }
 
-/// A stream of events.
 pub(crate) struct Events {
     response: Response,
     text: String,

@@ -4,9 +4,7 @@
 //! never in doubt. Whatever is decided becomes events; only when they are on disk does anything
 //! follow from them: clients are told, wishes are answered, and the agent hears it.
 
-/// What the agent says.
 mod lines;
-/// What people want.
 mod commands;
 /// How the agent works, and what it did to files, made otherwise.
 mod adjust;
@@ -121,7 +119,6 @@ enum Chore {
     AskOver(PermissionPromptId),
     /// Nothing has happened for long, if nothing has since.
     IdleOver(u64),
-    /// Somebody else was answered.
     Done,
 }
 

@@ -15,7 +15,6 @@ use super::workspace_policy::{Attached, ChatRequest, WorkspacePolicy, WorkspaceP
 /// The agents that a server runs: what the API and the pages reach them by.
 #[derive(Debug)]
 pub struct Chats {
-    /// Their sessions.
     pub major: ChatService,
     /// Where they may work, and what they are given.
     pub ground: WorkspacePolicy,
@@ -24,11 +23,9 @@ pub struct Chats {
 /// A session that someone wants to begin.
 #[derive(Debug)]
 pub struct NewChatRequest {
-    /// Its id.
     pub id: Uuid,
     /// The folder that the agent is to work in, as someone named it.
     pub folder: PathBuf,
-    /// What people call it.
     pub title: Option<String>,
     /// What it is begun with.
     pub wish: ChatRequest,
@@ -41,9 +38,7 @@ pub struct ChatMessageInput {
     pub id: Uuid,
     /// The words; may be none if something is attached.
     pub text: String,
-    /// What goes with them.
     pub attached: Vec<Attached>,
-    /// Who says it.
     pub by: Option<String>,
 }
 

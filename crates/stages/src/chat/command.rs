@@ -9,26 +9,47 @@ use uuid::Uuid;
 use super::error::ChatError;
 use super::settings::ChatChange;
 
-/// Where an answer goes.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, ChatError>>;
 
 /// What someone wants of a session.
 #[derive(Debug)]
 pub(super) enum ChatCommand {
     /// A message is to begin a turn.
-    Send { message: Box<UserMessage>, by: Option<String>, reply: Reply<TraceId> },
-    /// A question is answered.
-    Answer { ask: PermissionPromptId, decision: Decision, by: Option<String>, reply: Reply<()> },
+    Send {
+        message: Box<UserMessage>,
+        by: Option<String>,
+        reply: Reply<TraceId>,
+    },
+    Answer {
+        ask: PermissionPromptId,
+        decision: Decision,
+        by: Option<String>,
+        reply: Reply<()>,
+    },
     /// The turn is to stop.
-    Interrupt { reply: Reply<()> },
+    Interrupt {
+        reply: Reply<()>,
+    },
     /// A process is to be there.
-    Wake { reply: Reply<()> },
+    Wake {
+        reply: Reply<()>,
+    },
     /// The agent is to work otherwise.
-    Change { change: ChatChange, reply: Reply<()> },
+    Change {
+        change: ChatChange,
+        reply: Reply<()>,
+    },
     /// Files are to be as they were before a message.
-    Rewind { message: Uuid, rewind: Rewind, reply: Reply<RewindReport> },
-    /// It is over.
-    Close { reply: Reply<()> },
+    Rewind {
+        message: Uuid,
+        rewind: Rewind,
+        reply: Reply<RewindReport>,
+    },
+    Close {
+        reply: Reply<()>,
+    },
     /// The server goes down: the process ends, the session does not.
-    Stop { reply: Reply<()> },
+    Stop {
+        reply: Reply<()>,
+    },
 }

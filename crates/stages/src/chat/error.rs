@@ -14,14 +14,10 @@ pub enum ChatError {
     NotFound(SessionId),
     /// One turn at a time.
     #[error("turn {turn} is under way")]
-    Busy {
-        /// The turn that runs.
-        turn: TraceId,
-    },
+    Busy { turn: TraceId },
     /// There is nothing to stop.
     #[error("no turn is under way")]
     NoTurn,
-    /// The first answer counts.
     #[error("{ask} was answered already")]
     Answered {
         /// What was to be answered.
@@ -35,7 +31,6 @@ pub enum ChatError {
     /// That is no answer to this question.
     #[error(transparent)]
     AnswerMismatch(#[from] AnswerMismatch),
-    /// It is over.
     #[error("the session is closed")]
     Closed,
     /// It cannot be done now.
@@ -57,7 +52,6 @@ pub enum ChatError {
          POST /api/v1/sessions/ID/mode", spent = spent.dollars(), limit = limit.dollars()
     )]
     Budget {
-        /// What it may spend.
         limit: Money,
         /// What it has spent, with what its parent had when it was forked.
         spent: Money,
@@ -68,7 +62,6 @@ pub enum ChatError {
     /// The server is going down.
     #[error("the server is shutting down")]
     Stopping,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -33,13 +33,10 @@ pub struct EventFeed {
 /// Where the next event comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
-    /// From the store.
     Reading,
     /// From the store, and from nowhere else.
     Ending,
-    /// From the session.
     Following,
-    /// From nowhere.
     Over,
 }
 

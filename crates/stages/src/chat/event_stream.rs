@@ -37,7 +37,6 @@ const ALIVE: &str = ": still here\n\n";
 /// Which events a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSelection {
-    /// Of these kinds.
     pub kinds: BTreeSet<EventKind>,
     /// After this place in their order.
     pub after: u64,

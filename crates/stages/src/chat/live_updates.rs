@@ -62,7 +62,6 @@ struct Held {
 /// What someone who looks on has not seen.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unseen {
-    /// Nothing.
     Nothing,
     /// What was just handed over.
     These,

@@ -19,7 +19,6 @@ const MAX_BASE_BYTES: usize = 1_000_000;
 pub struct LayerFolders {
     /// Whoever runs the server: the data folder, usually.
     pub platform: Option<PathBuf>,
-    /// Whoever talks to agents.
     pub user: Option<PathBuf>,
 }
 
@@ -31,12 +30,7 @@ pub enum GivenError {
     Servers(Vec<McpFault>),
     /// A file cannot be read.
     #[error("{}: {cause}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
+    File { path: PathBuf, cause: io::Error },
     /// Something in a folder cannot be had.
     #[error(transparent)]
     ConfinedFolder(#[from] ConfinedPathError),

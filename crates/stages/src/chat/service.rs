@@ -6,7 +6,6 @@ mod commands;
 mod fork;
 /// Sessions that were in the middle of something when the server was last heard of.
 mod recovery;
-/// What all sessions share.
 mod shared;
 
 use std::collections::HashMap;
@@ -67,7 +66,6 @@ impl fmt::Debug for ChatService {
 pub struct NewMessage {
     /// What is said, with an id that no other message has: the turn is named after it.
     pub message: UserMessage,
-    /// Who says it.
     pub by: Option<String>,
 }
 

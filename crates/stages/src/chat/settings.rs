@@ -79,7 +79,6 @@ impl ChatSettings {
 pub struct ChatChange {
     /// What it may do without asking.
     pub mode: Option<PermissionMode>,
-    /// Which model answers.
     pub model: Option<ModelChoice>,
     /// What the conversation may spend.
     pub budget: Option<BudgetChoice>,
@@ -91,7 +90,6 @@ pub struct ChatChange {
 /// What a conversation may spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetChoice {
-    /// Anything.
     Unlimited,
     /// So much, with what it has spent already.
     Limit(Money),
@@ -131,10 +129,8 @@ impl ChatChange {
     }
 }
 
-/// Which model answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// The program's own choice.
     Usual,
     /// The one of that name.
     Named(String),
@@ -158,7 +154,6 @@ pub const MAX_TITLE_CHARS: usize = 300;
 pub struct NewChat {
     /// Which session: a UUID, for the agent gives its conversation the same name.
     pub id: SessionId,
-    /// What people call it.
     pub title: Option<String>,
     /// The folder that it works in; whoever asks has made sure that it may.
     pub workspace: PathBuf,

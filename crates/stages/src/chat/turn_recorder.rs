@@ -57,12 +57,14 @@ pub(super) struct TurnRecorder {
     spent: Spent,
 }
 
-/// Who begins a turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Beginning<'a> {
     /// A person, with a message of this id; its content is JSON.
-    Person { by: Option<&'a str>, message: &'a str, content: &'a str },
-    /// The agent itself.
+    Person {
+        by: Option<&'a str>,
+        message: &'a str,
+        content: &'a str,
+    },
     Agent,
 }
 
@@ -86,7 +88,6 @@ impl TurnRecorder {
         std::mem::take(&mut self.patches).merged()
     }
 
-    /// A turn begins.
     pub(super) fn began(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
         self.last = Some(turn.clone());
         self.unkept = UnpersistedOutput::default();

@@ -16,7 +16,6 @@ pub struct WorkFolder {
     files: ConfinedFolder,
 }
 
-/// Where agents may work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boundary {
     /// Folders under which they may.
@@ -87,12 +86,7 @@ pub enum WorkFolderError {
     Boundary(#[from] BoundaryError),
     /// It is not there, or is no folder.
     #[error("the workspace {path}: {cause}")]
-    Missing {
-        /// What was named.
-        path: String,
-        /// What the system says.
-        cause: io::Error,
-    },
+    Missing { path: String, cause: io::Error },
     /// It can no longer be reached as it was.
     #[error("the workspace cannot be opened: {0}")]
     ConfinedFolder(#[from] ConfinedPathError),
@@ -143,7 +137,6 @@ impl WorkFolder {
         self.admitted.path()
     }
 
-    /// The files in it.
     pub fn files(&self) -> &ConfinedFolder {
         &self.files
     }

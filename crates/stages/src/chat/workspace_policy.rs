@@ -22,7 +22,6 @@ const MESSAGE_TOKENS: u64 = 30_000;
 /// On what ground agents stand here: where they may work, and what each of them is given.
 #[derive(Clone, Debug)]
 pub struct WorkspacePolicy {
-    /// Where they may work.
     pub boundary: Boundary,
     /// Workspaces whose own settings may run programs.
     pub trusted: Vec<PathBuf>,
@@ -46,13 +45,11 @@ pub enum Attached {
 /// What a session is begun with.
 #[derive(Clone, Debug, Default)]
 pub struct ChatRequest {
-    /// What it is given.
     pub attached: Vec<Attached>,
     /// What was said in an earlier conversation.
     pub history: Vec<PastMessage>,
     /// How its agent is started, as far as someone said; the rest is filled in.
     pub setting: ChatSettings,
-    /// Who names its folder.
     pub exposure: WorkspaceSource,
 }
 
@@ -72,7 +69,6 @@ pub struct ReadyChat {
 pub struct Given {
     /// Whether what lies in the workspace may run code.
     pub trust: Trust,
-    /// The servers of tools.
     pub servers: McpPlan,
     /// Where tool servers and skills come from.
     pub notes: Vec<String>,

@@ -77,7 +77,6 @@ pub fn below(tiles: &[Placement]) -> i64 {
 
 /// What people do to a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what its name says")]
 pub enum Shift {
     Earlier,
     Later,
@@ -92,7 +91,6 @@ impl Shift {
     pub const ALL: [Self; 6] =
         [Self::Earlier, Self::Later, Self::Wider, Self::Narrower, Self::Taller, Self::Shorter];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Earlier => "earlier",
@@ -104,7 +102,6 @@ impl Shift {
         }
     }
 
-    /// Reads the word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|shift| shift.as_str() == word)
     }
@@ -170,7 +167,6 @@ fn flow(tiles: &mut [Placement]) {
 mod tests {
     use super::*;
 
-    /// Across, down, wide, high.
     type Spot = (i64, i64, i64, i64);
 
     fn tile(id: &str, (x, y, width, height): Spot) -> Placement {

@@ -14,7 +14,6 @@ use self::kind::FilterKind;
 
 /// The columns that can be filtered on.
 pub mod column;
-/// The kinds of conditions.
 mod kind;
 
 #[cfg(test)]
@@ -38,12 +37,10 @@ struct SentCondition {
 pub struct Filter<C> {
     /// When it must have begun.
     pub range: TimeRange,
-    /// What else must hold.
     pub conditions: Vec<Condition<C>>,
 }
 
 impl<C> Filter<C> {
-    /// Whether nothing is asked.
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.range == TimeRange::default()
     }

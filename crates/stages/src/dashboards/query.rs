@@ -39,11 +39,8 @@ const DEFAULT_ROWS: usize = 100;
 /// A question, by what it is about.
 #[derive(Debug)]
 pub enum Question {
-    /// About traces.
     Traces(MetricsQuery<TraceColumn>),
-    /// About observations.
     Observations(MetricsQuery<ObservationColumn>),
-    /// About scores.
     Scores(MetricsQuery<ScoreColumn>),
 }
 

@@ -15,16 +15,12 @@ pub const TIME: &str = "time_dimension";
 /// Steps of time that are filled in at most.
 const MAX_FILLED: usize = 10_000;
 
-/// How an answer looks.
 #[derive(Debug)]
 pub struct Shape {
-    /// Over which time.
     pub range: TimeRange,
-    /// Its dimensions.
     pub by: Vec<By>,
     /// How wide its steps of time are, if it has any.
     pub every: Option<Granularity>,
-    /// Its figures.
     pub metrics: Vec<FigureColumn>,
     /// As told; by time or by the first figure when empty.
     pub order: Vec<Order>,
@@ -35,7 +31,6 @@ pub struct Shape {
 /// A dimension in the answer.
 #[derive(Debug)]
 pub struct By {
-    /// What it is called.
     pub name: &'static str,
     /// How its values are written.
     pub form: Form,
@@ -48,14 +43,12 @@ pub struct FigureColumn {
     pub name: String,
     /// What it is given in.
     pub unit: Unit,
-    /// How it is made.
     pub aggregation: Aggregation,
 }
 
 /// What rows are ordered by.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
-    /// Which column.
     pub by: Place,
     /// Whether the greatest comes first.
     pub is_descending: bool,
@@ -64,11 +57,8 @@ pub struct Order {
 /// A column of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The step of time.
     Time,
-    /// A dimension.
     Dimension(usize),
-    /// A figure.
     Metric(usize),
 }
 

@@ -58,14 +58,11 @@ fn unknown(what: &str, name: &str, view: View, known: &[&str]) -> String {
 pub struct ViewTable<C: 'static> {
     /// Dimensions that other views have, too.
     shared: &'static [KnownDimension<C>],
-    /// Dimensions of its own.
     own: &'static [KnownDimension<C>],
-    /// What can be measured.
     pub measures: &'static [MeasureName<C>],
 }
 
 impl<C> ViewTable<C> {
-    /// Every dimension.
     pub fn dimensions(&'static self) -> impl Iterator<Item = &'static KnownDimension<C>> {
         self.shared.iter().chain(self.own)
     }
@@ -82,10 +79,8 @@ impl<C> ViewTable<C> {
     }
 }
 
-/// A dimension by name.
 #[derive(Debug)]
 pub struct KnownDimension<C> {
-    /// What it is called.
     pub name: &'static str,
     /// What it is in the store.
     pub by: By<C>,
@@ -97,7 +92,6 @@ pub struct KnownDimension<C> {
 
 /// How a dimension's value is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what its name says")]
 pub enum Form {
     Text,
     Number,
@@ -105,10 +99,8 @@ pub enum Form {
     Tags,
 }
 
-/// A measure by name.
 #[derive(Debug)]
 pub struct MeasureName<C> {
-    /// What it is called.
     pub name: &'static str,
     /// What it is in the store.
     pub measure: Measure<C>,
@@ -119,7 +111,6 @@ pub struct MeasureName<C> {
 /// What a measure is given in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Whole things.
     Pieces,
     /// Milliseconds; the store counts seconds.
     Milliseconds,
@@ -184,7 +175,6 @@ const fn different<C>(name: &'static str, column: C) -> MeasureName<C> {
     MeasureName { name, measure: Measure::Column(column), unit: Unit::Different }
 }
 
-/// Traces.
 pub static TRACES: ViewTable<T> = ViewTable {
     shared: &[],
     own: &[
@@ -211,7 +201,6 @@ pub static TRACES: ViewTable<T> = ViewTable {
     ],
 };
 
-/// Observations.
 pub static OBSERVATIONS: ViewTable<O> = ViewTable {
     shared: &[],
     own: &[
@@ -254,7 +243,6 @@ pub static OBSERVATIONS: ViewTable<O> = ViewTable {
     ],
 };
 
-/// What all scores have.
 static OF_ALL_SCORES: &[KnownDimension<S>] = &[
     wide("id", S::Id),
     text("environment", S::Environment),

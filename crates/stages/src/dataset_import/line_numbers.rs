@@ -30,7 +30,6 @@ struct SeenEnds {
 }
 
 impl<R: Read> LineNumberedReader<R> {
-    /// Begins to read.
     pub fn new(inner: R) -> Self {
         Self { inner, ends: LineEnds::default() }
     }

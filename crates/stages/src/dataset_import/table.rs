@@ -30,7 +30,6 @@ impl Format {
         }
     }
 
-    /// What people call it.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Csv => "CSV",

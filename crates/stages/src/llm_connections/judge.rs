@@ -15,9 +15,7 @@ const ALL: PageNumber = PageNumber { page: 1, limit: 1_000 };
 
 /// What it takes to open a judge.
 pub struct JudgeAccess<'a> {
-    /// What the environment says.
     pub variables: Variables<'a>,
-    /// What models cost.
     pub prices: PriceList,
     /// Where a project's connections are, if there is a folder that has them.
     pub connections: Option<(&'a Store, &'a ProjectId)>,

@@ -7,7 +7,6 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{NewReceiver, ReceiverKeys};
 use reqwest::Url;
 
-/// Characters of a name.
 const MAX_NAME: usize = 100;
 /// Bytes of an address.
 const MAX_ADDRESS: usize = 2_000;
@@ -21,7 +20,6 @@ pub enum NotificationRequestError {
     /// What a browser gave makes no sense.
     #[error(transparent)]
     Push(#[from] PushError),
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

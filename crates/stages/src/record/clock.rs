@@ -19,7 +19,6 @@ const PROBATION: i64 = DAY;
 /// Why nothing is deleted by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockHold {
-    /// What the clock says.
     pub now: Timestamp,
     /// When it was last in order, or when the newest record is from.
     pub known: Timestamp,

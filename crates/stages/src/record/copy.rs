@@ -17,7 +17,6 @@ mod catalog;
 mod datasets;
 /// The media that records refer to.
 mod media;
-/// Queues and comments.
 mod queues_comments;
 /// Events in requests of a bearable size.
 mod deliver;
@@ -30,25 +29,19 @@ pub use deliver::Refused;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// What scores may say.
     ScoreConfigs,
     /// What models cost, where the project says so itself.
     Models,
     /// Prompts with their versions and labels.
     Prompts,
-    /// Datasets with their items.
     Datasets,
     /// Traces, and with them sessions.
     Traces,
-    /// Observations.
     Observations,
-    /// Runs of datasets.
     DatasetRuns,
-    /// Scores.
     Scores,
     /// Annotation queues with what is in them.
     Queues,
-    /// Comments.
     Comments,
 }
 
@@ -67,7 +60,6 @@ impl Part {
         Self::Comments,
     ];
 
-    /// What people call it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ScoreConfigs => "score configs",
@@ -111,7 +103,6 @@ pub struct Checkpoint {
 pub struct Progress {
     /// Where to go on; `None` when it is done.
     pub next: Option<Position>,
-    /// Records read so far.
     pub read: u64,
     /// Records in all, where the server says so.
     pub total: Option<u64>,
@@ -122,7 +113,6 @@ pub struct Progress {
 }
 
 impl Checkpoint {
-    /// Whether everything is copied.
     pub fn is_done(&self) -> bool {
         let is_done = |part: &Part| self.parts.get(part).is_some_and(|part| part.next.is_none());
         Part::ALL.iter().all(is_done)
@@ -141,7 +131,6 @@ impl Checkpoint {
     }
 }
 
-/// Why a copy stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// A server could not be asked.
@@ -149,10 +138,7 @@ pub enum CopyError {
     Client(#[from] ClientError),
     /// The checkpoint makes no sense.
     #[error("the checkpoint holds {text}, which is no time; remove it to begin anew")]
-    Checkpoint {
-        /// What it holds.
-        text: String,
-    },
+    Checkpoint { text: String },
     /// Whoever keeps the checkpoint could not.
     #[error("cannot keep the checkpoint")]
     Keep(#[source] std::io::Error),
@@ -170,7 +156,6 @@ pub trait CopyProgress {
     fn refused(&mut self, part: Part, refused: &Refused);
 }
 
-/// From where to where.
 #[derive(Debug)]
 pub struct Route<'a> {
     /// The server that is copied from.

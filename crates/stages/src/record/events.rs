@@ -43,7 +43,6 @@ pub const TEXT_BYTES: usize = 8_000_000;
 /// What a sender may send, and how much.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// Who it is.
     pub submitter: Submitter,
     /// Bytes of one text that are read; the middle of a longer one is elided, and its length kept.
     pub text_bytes: usize,
@@ -61,7 +60,6 @@ impl Rules {
     }
 }
 
-/// Who sends events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Submitter {
     /// A program with both halves of a key.
@@ -79,7 +77,6 @@ pub enum Submitter {
 /// What a sender may speak about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventScope {
-    /// Everything.
     All,
     /// Scores and nothing else: a browser that holds the public key only.
     Scores,

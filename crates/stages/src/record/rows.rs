@@ -35,9 +35,7 @@ pub use cells::{Columns, MapError};
 enum RowKind {
     /// An event as batches hold them.
     Event,
-    /// An observation.
     Observation,
-    /// A score.
     Score,
     /// A run, or an exported trace, which looks the same.
     Run,

@@ -13,9 +13,7 @@ use crate::source::{Source, SourceResult};
 pub struct JudgeScore {
     /// The marks by dimension, and the overall one.
     pub marks: Marks,
-    /// Why, by dimension.
     pub reasons: BTreeMap<String, String>,
-    /// Who judged.
     pub judge: String,
     /// The version of the rubric.
     pub version: u32,

@@ -31,7 +31,6 @@ pub struct SamplePlan<'a> {
     pub rubric: &'a Rubric,
     /// Sessions scored in so many days.
     pub days: u16,
-    /// How many sessions.
     pub size: usize,
 }
 

@@ -21,11 +21,9 @@ pub struct DraftTrial {
     pub judge: String,
     /// How many labelled sessions it had judged first, and was to judge again.
     pub of: usize,
-    /// How many it did.
     pub judged: usize,
     /// Those that could not be judged, and why.
     pub failed: Vec<(SessionId, String)>,
-    /// What that cost.
     pub cost: Money,
     /// Whether it came to its end.
     pub outcome: RunOutcome,

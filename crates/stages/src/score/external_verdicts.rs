@@ -23,7 +23,6 @@ pub struct Task {
     pub prompt: JudgePrompt,
     /// Which chunk, from 1.
     pub chunk: usize,
-    /// Of how many.
     pub of: usize,
     /// The numbers of the traces that the verdict may cite.
     pub traces: RangeInclusive<u32>,
@@ -40,7 +39,6 @@ pub enum TaskError {
     NoChunk {
         /// The one asked for.
         asked: usize,
-        /// Of so many.
         of: usize,
     },
     /// Chunks are judged in order, because each is told what was said before.
@@ -52,7 +50,6 @@ pub enum TaskError {
     /// The chunk has its verdict.
     #[error("chunk {0} has a verdict; the next one without is {1}")]
     Judged(usize, usize),
-    /// All chunks have theirs.
     #[error("all chunks have a verdict")]
     AllJudged,
     /// The prompt is another by now.
@@ -66,7 +63,6 @@ pub enum TaskError {
     Score(#[from] ScoreError),
 }
 
-/// What someone hands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmittedVerdict {
     /// On which chunk, from 1.

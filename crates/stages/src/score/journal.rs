@@ -20,7 +20,6 @@ const CLAIM_NANOS: i64 = 15 * 60 * 1_000_000_000;
 /// Where it is written down what was asked, said and paid: a project's part of a catalog.
 #[derive(Clone, Debug)]
 pub struct Journal {
-    /// The catalog.
     pub catalog: Catalog,
     /// The project, or what stands for one on another server.
     pub project: ProjectId,
@@ -255,10 +254,7 @@ impl<'a> RunJournal<'a> {
 pub(super) struct Said<'a> {
     /// The hash of all it was told.
     pub(super) prompt: &'a str,
-    /// Of which session.
     pub(super) session: &'a SessionId,
-    /// Its words.
     pub(super) answer: &'a str,
-    /// What they cost.
     pub(super) cost: Money,
 }

@@ -27,7 +27,6 @@ use super::write_scores::hash;
 use crate::source::{Source, SourceError};
 use chunks::Walk;
 
-/// Who judges.
 #[derive(Clone, Debug)]
 pub enum Judge {
     /// Nobody but the program itself, by the session's own signals.
@@ -63,15 +62,12 @@ impl OwnSignals {
 pub struct ModelJudge {
     /// What scores call it: `anthropic:claude-sonnet-5`.
     pub name: String,
-    /// The model.
     pub model: Arc<Model>,
-    /// What may be spent.
     pub budget: Budget,
     /// How sessions are put before it.
     pub briefing: Briefing,
 }
 
-/// Someone outside who judges.
 #[derive(Clone, Debug)]
 pub struct ExternalJudge {
     /// What scores call them: `claude-code`.
@@ -87,7 +83,6 @@ pub struct Briefing {
     pub words: String,
     /// What the marks around evidence are made of.
     pub seed: Seed,
-    /// How large chunks are.
     pub limits: ChunkLimits,
 }
 
@@ -98,7 +93,6 @@ pub struct Judged {
     pub whole: SessionVerdict,
     /// The hash of all that the judge was told; `None` if it was told nothing.
     pub prompt_hash: Option<String>,
-    /// What it cost.
     pub cost: Money,
 }
 
@@ -138,10 +132,8 @@ pub(super) enum Unjudged {
     Waiting {
         /// This one is next.
         next: usize,
-        /// Of so many.
         of: usize,
     },
-    /// Nobody can say.
     Failed(String),
     /// The run cannot go on.
     Broken(ScoreError),
@@ -172,7 +164,6 @@ impl From<StoreError> for Unjudged {
 }
 
 impl Judge {
-    /// What it is called.
     pub fn name(&self) -> &str {
         match self {
             Self::Offline | Self::OwnSignals(_) => "offline",
@@ -181,7 +172,6 @@ impl Judge {
         }
     }
 
-    /// Whether it costs anything.
     pub fn wants_money(&self) -> bool {
         match self {
             Self::Offline | Self::OwnSignals(_) | Self::HandedIn(_) => false,

@@ -10,16 +10,13 @@ use super::judge::Judged;
 pub struct ScoringProgress {
     /// Sessions that were looked at.
     pub done: u64,
-    /// Of so many.
     pub of: u64,
-    /// What came of them.
     pub tally: RunTally,
 }
 
 /// A session that was scored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
-    /// Which session.
     pub session: SessionId,
     /// How many traces were judged.
     pub traces: u64,
@@ -57,18 +54,15 @@ pub enum Skip {
     /// There is not enough to see.
     #[error("it has {has} {}, fewer than {wanted}", traces(*has))]
     TooShort {
-        /// So many traces.
         has: u64,
         /// Of so many at least.
         wanted: u64,
     },
-    /// It may go on.
     #[error("it is still going on: its last trace began at {0}")]
     GoingOn(Timestamp),
     /// It belongs to a later time.
     #[error("it went on after the time asked for: its last trace began at {0}")]
     Later(Timestamp),
-    /// It is scored.
     #[error("it is scored already{}", grown(*.new_traces))]
     Scored {
         /// So many traces came since.
@@ -88,7 +82,6 @@ pub enum Skip {
     Waiting {
         /// This one is next.
         next: usize,
-        /// Of so many.
         of: usize,
     },
     /// Whoever judged it could say nothing of it.
@@ -127,9 +120,7 @@ pub struct Report {
     pub skipped: Vec<(SessionId, Skip)>,
     /// Those that could not be scored, and why.
     pub failed: Vec<(SessionId, String)>,
-    /// Counts and costs.
     pub tally: RunTally,
-    /// How it ended.
     pub outcome: RunOutcome,
 }
 

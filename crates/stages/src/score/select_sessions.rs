@@ -26,13 +26,9 @@ pub struct SessionCriteria {
     pub min_traces: u64,
     /// Without a new trace for so many nanoseconds.
     pub idle_nanos: i64,
-    /// Of this user.
     pub user: Option<String>,
-    /// In this environment.
     pub environment: Option<String>,
-    /// With this tag.
     pub tag: Option<String>,
-    /// In this sample.
     pub sample: Option<SampleRate>,
 }
 

@@ -66,15 +66,11 @@ fn shapes(rubric: &Rubric) -> Vec<(String, ConfigValues)> {
 /// What all scores of a run say of themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreSheet<'a> {
-    /// By which rubric.
     pub rubric: &'a Rubric,
-    /// Who judged.
     pub judge: &'a str,
-    /// What they follow.
     pub configs: &'a Configs,
     /// How likely any session was to be looked at, where that was left to chance.
     pub sampled: Option<f64>,
-    /// When they are written.
     pub now: Timestamp,
 }
 

@@ -14,11 +14,8 @@ use super::WeekError;
 /// Where reports are kept, and suggestions tracked.
 #[derive(Clone, Copy, Debug)]
 pub enum ReportStore<'a> {
-    /// In a catalog.
     Catalog {
-        /// Which.
         catalog: &'a Catalog,
-        /// In this project.
         project: &'a ProjectId,
     },
     /// On a Ratchet server, in the project of its key.

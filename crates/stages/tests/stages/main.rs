@@ -7,7 +7,6 @@ mod talk;
 mod sessions;
 /// What was kept and never told.
 mod recovery;
-/// Sessions that share slots.
 mod slots;
 /// Many sessions, many clients, bad connections.
 mod crowd;

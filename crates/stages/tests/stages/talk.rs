@@ -37,7 +37,6 @@ pub(crate) struct Stage {
     pub(crate) shop: ProjectId,
     folder: tempfile::TempDir,
     program: PathBuf,
-    /// What agents see besides.
     pub(crate) environment: Vec<(String, Secret)>,
     /// On what ground they stand.
     pub(crate) ground: Option<WorkspacePolicy>,
@@ -57,7 +56,6 @@ impl Stage {
         Self { data: DataFolder::with(Options { prices, ..options() }), ..Self::fake() }
     }
 
-    /// With the real program.
     pub(crate) fn real() -> Self {
         Self::new(claude::real())
     }
@@ -157,7 +155,6 @@ impl Stage {
     }
 }
 
-/// Someone who looks on.
 pub(crate) struct Client {
     pub(crate) feed: EventFeed,
     pub(crate) seen: Vec<ChatEvent>,
@@ -229,7 +226,6 @@ pub(crate) fn kill(pid: u32) {
     assert!(killed.unwrap().success());
 }
 
-/// Whether a process runs.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))

@@ -60,14 +60,12 @@ pub(crate) const TABLES: &[&str] = &[
 pub struct ProjectNote {
     /// Keys and values of the owner's own, a JSON object.
     pub metadata: Json,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
 /// What is to change about a project.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectChange {
-    /// What people call it.
     pub name: Option<String>,
     /// Days to keep telemetry, forever when `None` inside.
     pub retention_days: Option<Option<u32>>,
@@ -78,7 +76,6 @@ pub struct ProjectChange {
 /// Someone who works in a project or on the whole server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// Who.
     pub user: User,
     /// What they may do there.
     pub role: Role,

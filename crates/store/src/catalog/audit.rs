@@ -1,6 +1,5 @@
 //! Who changed what, and when. Every change leaves an entry, in its own transaction.
 
-/// Who.
 mod actor;
 /// What was done, and to what.
 mod words;
@@ -29,17 +28,13 @@ pub struct AuditEntry {
     pub number: u64,
     /// In which project; on the whole server when `None`.
     pub project: Option<ProjectId>,
-    /// When.
     pub at: Timestamp,
-    /// By whom.
     pub actor: Actor,
-    /// What was done.
     pub verb: Verb,
     /// To what kind of thing.
     pub noun: Noun,
     /// Which one: its id, or its name if that is what names it.
     pub object: String,
-    /// What people call it.
     pub name: String,
     /// What it was, in short.
     pub was: Option<String>,
@@ -60,7 +55,6 @@ pub struct AuditQuery {
     pub object: Option<String>,
     /// Not before.
     pub from: Option<Timestamp>,
-    /// Before.
     pub to: Option<Timestamp>,
     /// Behind the entry of this number.
     pub behind: Option<u64>,
@@ -94,7 +88,6 @@ impl AuditQuery {
     }
 }
 
-/// Something to be noted.
 #[derive(Clone, Debug)]
 pub(super) struct Deed<'a> {
     verb: Verb,

@@ -33,7 +33,6 @@ impl<K, V> Clone for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V> Cache<K, V> {
-    /// Looks a value up.
     pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> (Option<Arc<V>>, Look)
     where
         K: Borrow<Q>,

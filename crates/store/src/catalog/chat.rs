@@ -16,19 +16,14 @@ use crate::{StoreError, StoreResult};
 pub struct Chat {
     /// Which conversation: the session that its traces belong to.
     pub id: SessionId,
-    /// Where it comes from.
     pub origin: ChatOrigin,
-    /// What people call it.
     pub title: Option<String>,
     /// The folder that it works in.
     pub workspace: String,
     /// How its agent is started, a JSON object.
     pub setting: Json,
-    /// How it stands.
     pub standing: ChatStatus,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
@@ -46,15 +41,12 @@ pub struct ChatOrigin {
 /// How a conversation stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatStatus {
-    /// What it does.
     pub state: ChatStateName,
     /// Why, where that needs saying.
     pub why: Option<String>,
-    /// The turn under way.
     pub turn: Option<TraceId>,
     /// The process that runs for it.
     pub process: Option<ChatProcess>,
-    /// Turns that have ended.
     pub turns: u64,
     /// What they cost, as the agent reckons, with what is known of turns that broke off.
     pub cost: Money,

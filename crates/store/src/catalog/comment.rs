@@ -14,17 +14,13 @@ use crate::{StoreError, StoreResult};
 pub struct Comment {
     /// Names it within the project.
     pub id: String,
-    /// What it is on.
     pub kind: CommentedKind,
     /// Which one of those.
     pub object: String,
-    /// What is said.
     pub content: String,
     /// Who says it, if a person does.
     pub author: Option<String>,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
@@ -32,11 +28,9 @@ pub struct Comment {
 /// prompt.
 #[derive(Clone, Debug)]
 pub struct NewComment {
-    /// What it is on.
     pub kind: CommentedKind,
     /// Which one of those.
     pub object: String,
-    /// What is said.
     pub content: String,
     /// Who says it, if a person does.
     pub author: Option<String>,
@@ -49,7 +43,6 @@ pub struct CommentFilter {
     pub kind: Option<CommentedKind>,
     /// On this one of those.
     pub object: Option<String>,
-    /// By this person.
     pub author: Option<String>,
 }
 

@@ -14,28 +14,22 @@ use crate::{StoreError, StoreResult};
 /// Cases to try an agent on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
-    /// Its id.
     pub id: String,
     /// What it is called; slashes part folders.
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
     /// Whatever the client keeps with it.
     pub metadata: Option<Json>,
     /// What the inputs of its items look like.
     pub schemas: Schemas,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
 /// What a dataset asks of its items, as JSON Schema.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schemas {
-    /// Of their inputs.
     pub input: Option<Json>,
-    /// Of their expected outputs.
     pub expected_output: Option<Json>,
 }
 
@@ -44,9 +38,7 @@ pub struct Schemas {
 pub enum Change<T> {
     /// It stays as it is.
     Keep,
-    /// It is cleared.
     Clear,
-    /// It is set.
     Set(T),
 }
 
@@ -68,7 +60,6 @@ impl<T> Change<T> {
 /// A dataset to be made, or changed if there is one of the name.
 #[derive(Clone, Debug)]
 pub struct NewDataset {
-    /// What it is called.
     pub name: String,
     /// What it is for; as it was when `None`.
     pub description: Option<String>,
@@ -201,7 +192,6 @@ fn changed(known: Option<Dataset>, new: NewDataset, now: Timestamp) -> Dataset {
 
 /// How far saving a dataset came.
 enum Saving {
-    /// It is written.
     Done(Dataset),
     /// These of its items must be checked first.
     Open(Unchecked),

@@ -8,7 +8,6 @@ use crate::project::ProjectId;
 /// A moment at which a dataset changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatasetMoment {
-    /// When.
     pub at: Timestamp,
     /// Items that were made or changed then.
     pub written: u64,

@@ -24,7 +24,6 @@ const TICK: i64 = 1_000_000;
 /// A case of a dataset, as it is or was at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatasetItem {
-    /// Its id.
     pub id: String,
     /// The id of its dataset.
     pub dataset: String,
@@ -32,9 +31,7 @@ pub struct DatasetItem {
     pub dataset_name: String,
     /// Whether it is tried in new runs.
     pub status: DatasetStatus,
-    /// What goes in.
     pub input: Option<Json>,
-    /// What should come out.
     pub expected_output: Option<Json>,
     /// Whatever the client keeps with it.
     pub metadata: Option<Json>,
@@ -42,7 +39,6 @@ pub struct DatasetItem {
     pub source_trace: Option<String>,
     /// The observation it was made from.
     pub source_observation: Option<String>,
-    /// When it was made.
     pub created_at: Timestamp,
     /// Since when it is as it is.
     pub valid_from: Timestamp,
@@ -57,9 +53,7 @@ pub struct NewDatasetItem {
     pub id: Option<String>,
     /// Whether it is tried in new runs.
     pub status: Option<DatasetStatus>,
-    /// What goes in.
     pub input: Option<Json>,
-    /// What should come out.
     pub expected_output: Option<Json>,
     /// Whatever the client keeps with it.
     pub metadata: Option<Json>,
@@ -92,19 +86,15 @@ pub struct ItemVersion {
 /// Which items are wanted.
 #[derive(Clone, Debug)]
 pub struct DatasetItemQuery {
-    /// Of which project.
     pub project: ProjectId,
     /// Of the dataset with this name.
     pub dataset_name: Option<String>,
-    /// Made from this trace.
     pub source_trace: Option<String>,
-    /// Made from this observation.
     pub source_observation: Option<String>,
     /// Tried in new runs, or kept aside.
     pub status: DatasetStatus,
     /// As they were then; as they are when `None`.
     pub as_of: Option<Timestamp>,
-    /// Which page.
     pub page: PageNumber,
 }
 
@@ -279,7 +269,6 @@ type Open = Vec<(Schemas, Sides)>;
 
 /// How far saving items came.
 enum Saving {
-    /// They are written.
     Done(Vec<DatasetItem>),
     /// These must be checked first: all of them, in their order.
     Open(Open),

@@ -14,7 +14,6 @@ const MAX_DOCUMENTS: u64 = 10_000;
 /// What a document defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentKind {
-    /// A page of charts.
     Dashboard,
     /// One chart.
     Widget,
@@ -45,11 +44,8 @@ impl DocumentKind {
 pub struct Document {
     /// Names it among those of its kind in the project.
     pub id: String,
-    /// What it says.
     pub body: Json,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 

@@ -22,9 +22,7 @@ pub struct Identity {
 /// What people may do who come for the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
-    /// What they may do.
     pub role: Role,
-    /// Where; everywhere for owners.
     pub project: Option<ProjectId>,
 }
 

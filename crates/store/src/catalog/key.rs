@@ -16,7 +16,6 @@ use crate::{StoreError, StoreResult};
 pub enum Role {
     /// Write telemetry and nothing else.
     IngestOnly,
-    /// Look at everything.
     Viewer,
     /// Look, record and change what the project holds.
     Member,
@@ -25,10 +24,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Every role, least first.
     pub const ALL: [Self; 4] = [Self::IngestOnly, Self::Viewer, Self::Member, Self::Owner];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IngestOnly => "ingest-only",
@@ -62,7 +59,6 @@ impl FromColumn for Role {
 pub struct ApiKey {
     /// Names the key for people and for revoking.
     pub id: String,
-    /// Which project it opens.
     pub project: ProjectId,
     /// The half that is no secret.
     pub public_key: String,
@@ -72,22 +68,18 @@ pub struct ApiKey {
     pub role: Role,
     /// What it may do beyond it.
     pub permissions: Permissions,
-    /// What it is for.
     pub note: Option<String>,
-    /// Since when.
     pub created_at: Timestamp,
 }
 
 /// A key to be made.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// Which project it opens.
     pub project: ProjectId,
     /// What it may do in its project.
     pub role: Role,
     /// What it may do beyond it.
     pub permissions: Permissions,
-    /// What it is for.
     pub note: Option<String>,
     /// The pair to use; a random one when `None`.
     pub pair: Option<KeyPair>,
@@ -98,7 +90,6 @@ pub struct NewKey {
 pub struct KeyPair {
     /// The half that is no secret.
     pub public_key: String,
-    /// The secret half.
     pub secret_key: Secret,
 }
 

@@ -34,9 +34,7 @@ pub struct LlmConnection {
     pub header_names: Vec<String>,
     /// What else the adapter needs, a JSON object.
     pub config: Option<Json>,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
@@ -54,7 +52,6 @@ pub struct NewLlmConnection {
     pub provider: String,
     /// How to speak to it.
     pub adapter: LlmAdapter,
-    /// What opens it.
     pub secret: Secret,
     /// Where it is, if not where it usually is.
     pub base_url: Option<String>,
@@ -71,7 +68,6 @@ pub struct NewLlmConnection {
 /// The secrets of a connection.
 #[derive(Clone, Debug)]
 pub struct LlmCredentials {
-    /// What opens it.
     pub secret: Secret,
     /// Headers that go with every call.
     pub headers: BTreeMap<String, Secret>,

@@ -28,11 +28,9 @@ const CLIENT_BYTES: usize = 300;
 pub struct Login {
     /// Names the session for people and for revoking.
     pub id: String,
-    /// Whose it is.
     pub person: String,
     /// What the browser calls itself.
     pub client: String,
-    /// Since when.
     pub created_at: Timestamp,
     /// When it was last used, give or take a few minutes.
     pub seen_at: Timestamp,
@@ -41,9 +39,7 @@ pub struct Login {
 /// Someone who is signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginUser {
-    /// By which session.
     pub session: Login,
-    /// Who.
     pub user: User,
 }
 

@@ -37,18 +37,15 @@ pub struct Media {
 pub struct NewMedia {
     /// What its bytes will hash to.
     pub hash: MediaHash,
-    /// What it is.
     pub content_type: MediaType,
     /// How many bytes it will have.
     pub content_length: u64,
-    /// Where it is used.
     pub used_in: MediaUse,
 }
 
 /// Where a piece of media is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaUse {
-    /// What holds it.
     pub owner: MediaOwner,
     /// Which field of that: input, output, metadata, `expectedOutput`.
     pub field: String,
@@ -57,20 +54,15 @@ pub struct MediaUse {
 /// What holds a piece of media.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MediaOwner {
-    /// A trace.
     Trace(String),
     /// A step of a trace.
     Observation {
-        /// The trace.
         trace: String,
-        /// The step.
         observation: String,
     },
     /// An item of a dataset, which may not be there yet.
     DatasetItem {
-        /// The dataset.
         dataset: String,
-        /// The item.
         item: String,
     },
 }
@@ -78,13 +70,10 @@ pub enum MediaOwner {
 /// How an upload went, as the client tells it.
 #[derive(Clone, Debug)]
 pub struct UploadReport {
-    /// When.
     pub at: Timestamp,
     /// The status the client was answered with.
     pub status: i64,
-    /// What went wrong.
     pub error: Option<String>,
-    /// How long it took.
     pub millis: Option<i64>,
 }
 

@@ -18,7 +18,6 @@ pub struct KeptModel {
     pub id: String,
     /// What it is and what it costs.
     pub definition: ModelDefinition,
-    /// Since when.
     pub created_at: Timestamp,
 }
 

@@ -33,9 +33,7 @@ const NAME_BYTES: usize = 200;
 pub struct NoticeReceiver {
     /// Names it within the project.
     pub id: String,
-    /// What it is.
     pub kind: ReceiverKind,
-    /// What people call it.
     pub name: String,
     /// Where it is, as far as that is no secret.
     pub address: String,
@@ -43,25 +41,19 @@ pub struct NoticeReceiver {
     pub events: Vec<NotificationKind>,
     /// Whether it is left alone.
     pub is_paused: bool,
-    /// Whose browser it is.
     pub person: Option<String>,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
 /// How to reach a receiver. All of it is secret: whoever has it can tell them anything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiverKeys {
-    /// A program.
     Webhook {
-        /// Its address.
         url: Secret,
         /// What messages are signed with.
         secret: Secret,
     },
-    /// A browser.
     Browser {
         /// The address that its push service gave it.
         endpoint: Secret,
@@ -77,18 +69,15 @@ pub enum ReceiverKeys {
 pub struct NewReceiver {
     /// What people will call it.
     pub name: String,
-    /// How to reach it.
     pub keys: ReceiverKeys,
     /// What it is told of.
     pub events: Vec<NotificationKind>,
-    /// Whose browser it is.
     pub person: Option<String>,
 }
 
 /// What is to be different about a receiver; what is `None` stays.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverChange {
-    /// What people call it.
     pub name: Option<String>,
     /// What it is told of.
     pub events: Option<Vec<NotificationKind>>,

@@ -15,7 +15,6 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// Every permission.
     pub const ALL: [Self; 3] = [Self::Chat, Self::Backup, Self::Administration];
 
     /// Its name in requests, settings and the database.
@@ -60,7 +59,6 @@ pub struct Permissions(u8);
 impl Permissions {
     /// No permission: what a key for SDKs has.
     pub const NONE: Self = Self(0);
-    /// All of them.
     pub const ALL: Self = Self(7);
 
     /// What a key has if nobody says otherwise: an owner's key all, any other none.

@@ -12,7 +12,6 @@ pub struct ProductFeedback {
     pub target_type: String,
     /// Which one.
     pub target: String,
-    /// What they say.
     pub feedback: String,
     /// What they wanted to do.
     pub goal: Option<String>,

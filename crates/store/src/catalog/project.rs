@@ -8,22 +8,18 @@ use crate::{StoreError, StoreResult};
 /// A project: the border around traces, keys and everything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// Which project.
     pub id: ProjectId,
     /// What people call it; unique.
     pub name: String,
     /// Days to keep telemetry; forever when `None`.
     pub retention_days: Option<u32>,
-    /// Since when.
     pub created_at: Timestamp,
 }
 
 /// A project to be made.
 #[derive(Clone, Debug)]
 pub struct NewProject {
-    /// Its id.
     pub id: ProjectId,
-    /// Its name.
     pub name: String,
     /// Days to keep telemetry; forever when `None`.
     pub retention_days: Option<u32>,

@@ -1,8 +1,5 @@
-/// Making versions.
 mod create;
-/// Lists of names.
 mod list;
-/// Removing versions.
 mod delete;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,13 +24,11 @@ pub use list::{PromptQuery, PromptSummary};
 /// One version of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
-    /// Names this version alone.
     pub id: String,
     /// What it is called; slashes part folders.
     pub name: String,
     /// Which version, from 1.
     pub version: u32,
-    /// What it says.
     pub body: PromptBody,
     /// Whatever the client keeps with it.
     pub config: Json,
@@ -43,9 +38,7 @@ pub struct Prompt {
     pub tags: Vec<String>,
     /// Why this version was made.
     pub commit_message: Option<String>,
-    /// Who made it.
     pub created_by: String,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When its labels or tags last changed.
     pub updated_at: Timestamp,
@@ -54,7 +47,6 @@ pub struct Prompt {
 /// Whether the references of a prompt are wanted filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// As it was written.
     Raw,
     /// With all it refers to in its place.
     Composed,

@@ -1,4 +1,3 @@
-/// How far queues are.
 mod progress;
 
 use ratchet_core::catalog::annotation::{ItemKind, ItemStatus};
@@ -21,13 +20,10 @@ pub struct Queue {
     pub id: String,
     /// What people call it; unique in the project.
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
     /// The score configs by which its items are judged.
     pub score_configs: Vec<String>,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
@@ -36,7 +32,6 @@ pub struct Queue {
 pub struct NewQueue {
     /// What people will call it.
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
     /// The score configs by which its items will be judged.
     pub score_configs: Vec<String>,
@@ -47,39 +42,30 @@ pub struct NewQueue {
 pub struct QueueItem {
     /// Names it within the queue.
     pub id: String,
-    /// The queue.
     pub queue: String,
-    /// What it is.
     pub kind: ItemKind,
     /// Which one of those.
     pub object: String,
-    /// How far it is.
     pub status: ItemStatus,
     /// When someone was done with it.
     pub completed_at: Option<Timestamp>,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
 /// Something to be put into a queue.
 #[derive(Clone, Debug)]
 pub struct NewQueueItem {
-    /// What it is.
     pub kind: ItemKind,
     /// Which one of those.
     pub object: String,
-    /// How far it is.
     pub status: ItemStatus,
 }
 
 /// A queue of a project.
 #[derive(Clone, Debug)]
 pub struct QueueId {
-    /// The project.
     pub project: ProjectId,
-    /// The queue.
     pub queue: String,
 }
 

@@ -13,9 +13,7 @@ use crate::{StoreError, StoreResult};
 pub struct KeptRule {
     /// Names the rule for people and for removing.
     pub id: String,
-    /// What it does.
     pub rule: Rule,
-    /// Since when.
     pub created_at: Timestamp,
 }
 

@@ -17,9 +17,7 @@ pub struct KeptReport {
     pub week: String,
     /// The report itself, a JSON object.
     pub document: Json,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 
@@ -30,7 +28,6 @@ pub struct NewReport {
     pub week: String,
     /// The report itself, a JSON object.
     pub document: Json,
-    /// What it suggests.
     pub suggestions: Vec<Suggestion>,
 }
 
@@ -48,7 +45,6 @@ pub struct SavedReport {
 pub enum ReportEffect {
     /// The week had none.
     Made,
-    /// The week had another.
     Changed,
     /// The week had the same.
     Same,

@@ -14,7 +14,6 @@ const MOST_VIEWS: usize = 100;
 pub struct SavedView {
     /// Names it within the project.
     pub id: String,
-    /// Of which page.
     pub page: ViewedPage,
     /// What people call it; unique for the page.
     pub name: String,
@@ -22,37 +21,30 @@ pub struct SavedView {
     pub query: String,
     /// Who saved it, where people sign in.
     pub author: Option<String>,
-    /// Since when.
     pub created_at: Timestamp,
 }
 
 /// A list to be kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewView {
-    /// Of which page.
     pub page: ViewedPage,
     /// What people will call it.
     pub name: String,
     /// The query of the page's address.
     pub query: String,
-    /// Who saves it.
     pub author: Option<String>,
 }
 
 /// A page that views are kept of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewedPage {
-    /// The list of traces.
     Traces,
-    /// The list of observations.
     Observations,
 }
 
 impl ViewedPage {
-    /// Every page.
     pub const ALL: [Self; 2] = [Self::Traces, Self::Observations];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Traces => "traces",

@@ -28,17 +28,14 @@ const WEEKLY_CRON: &str = "0 2 * * SUN";
 pub struct Schedule {
     /// What people call it; unique in the project.
     pub name: String,
-    /// When it runs.
     pub cron: Cron,
     /// By whose clocks, which are also those of its weeks.
     pub zone: Zone,
-    /// What it runs.
     pub what: ScheduledWeek,
     /// Whether it runs at all.
     pub is_on: bool,
     /// Runs up to here are not its business: it was not there, or off.
     pub due_after: Timestamp,
-    /// Since when.
     pub created_at: Timestamp,
 }
 
@@ -47,13 +44,11 @@ pub struct Schedule {
 pub struct ScheduledWeek {
     /// Who judges, as a judge is named.
     pub judge: String,
-    /// By which rubric.
     pub rubric: String,
     /// What a run may cost at most.
     pub max_cost: Option<Money>,
     /// The file that suggestions are added to.
     pub learnings: Option<String>,
-    /// Whether Slack is told.
     pub tells_slack: bool,
     /// Whether a webhook is told.
     pub tells_webhook: bool,
@@ -64,13 +59,10 @@ pub struct ScheduledWeek {
 pub struct NewSchedule {
     /// What people will call it.
     pub name: String,
-    /// When it runs.
     pub cron: Cron,
-    /// By whose clocks.
     pub zone: Zone,
     /// Who judges, as a judge is named.
     pub judge: String,
-    /// By which rubric.
     pub rubric: String,
     /// What a run may cost at most.
     pub max_cost: Option<Money>,
@@ -265,7 +257,6 @@ impl Catalog {
 /// Whether a schedule is to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleToggle {
-    /// It is.
     On,
     /// It is not.
     Off,

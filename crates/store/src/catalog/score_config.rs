@@ -15,11 +15,8 @@ use crate::{StoreError, StoreResult};
 pub struct KeptScoreConfig {
     /// What scores must look like.
     pub config: ScoreConfig,
-    /// What it is for.
     pub description: Option<String>,
-    /// Since when.
     pub created_at: Timestamp,
-    /// When it last changed.
     pub updated_at: Timestamp,
 }
 

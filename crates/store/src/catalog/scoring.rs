@@ -21,19 +21,14 @@ pub use verdicts::PaidVerdict;
 /// A run that scored sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoringRun {
-    /// Names it.
     pub id: String,
-    /// By which rubric.
     pub rubric: String,
-    /// Who judged.
     pub judge: String,
-    /// Since when.
     pub started_at: Timestamp,
     /// Until when.
     pub ended_at: Option<Timestamp>,
     /// How it ended, or that it has not.
     pub outcome: RunOutcome,
-    /// What came of it.
     pub tally: RunTally,
 }
 
@@ -48,15 +43,12 @@ pub enum RunOutcome {
     Stopped,
     /// Something stood in its way.
     Failed,
-    /// Its process is gone.
     Lost,
 }
 
 impl RunOutcome {
-    /// Every outcome.
     pub const ALL: [Self; 5] = [Self::Running, Self::Done, Self::Stopped, Self::Failed, Self::Lost];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -88,9 +80,7 @@ impl FromColumn for RunOutcome {
 /// What came of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunTally {
-    /// Sessions scored.
     pub scored: u64,
-    /// Sessions left alone.
     pub skipped: u64,
     /// Sessions that could not be scored.
     pub failed: u64,
@@ -98,18 +88,14 @@ pub struct RunTally {
     pub calls: u64,
     /// Calls that a lost run may have paid for already.
     pub repeated: u64,
-    /// What the calls cost.
     pub cost: Money,
 }
 
 /// Who wants to be at a session, and until when nobody else may.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoringClaim {
-    /// Which session.
     pub session: String,
-    /// By which rubric.
     pub rubric: String,
-    /// Which run.
     pub run: String,
     /// Until when, unless it is renewed.
     pub expires_at: Timestamp,

@@ -1,6 +1,4 @@
-/// Making versions.
 mod create;
-/// Lists of names.
 mod list;
 
 use ratchet_core::catalog::prompt::{LATEST, Pick};
@@ -20,9 +18,7 @@ pub use list::{SkillQuery, SkillSummary};
 /// One version of a skill.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skill {
-    /// Names this version alone.
     pub id: String,
-    /// What it is called.
     pub name: String,
     /// Which version, from 1.
     pub version: u32,
@@ -36,9 +32,7 @@ pub struct Skill {
     pub tags: Vec<String>,
     /// Why this version was made.
     pub commit_message: Option<String>,
-    /// Who made it.
     pub created_by: String,
-    /// When it was made.
     pub created_at: Timestamp,
     /// When its labels or tags last changed.
     pub updated_at: Timestamp,

@@ -25,7 +25,6 @@ pub(crate) use value::{FromColumn, Value};
 /// What is listed: the parts of a SELECT without its page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'sql> {
-    /// The columns to read.
     pub(crate) columns: &'sql str,
     /// From `FROM` to the end of `WHERE`.
     pub(crate) from: &'sql str,
@@ -58,7 +57,6 @@ impl<'db> Tx<'db> {
         Tx { db: self.db, file: self.file, actor }
     }
 
-    /// Whose work it is.
     pub(crate) fn actor(&self) -> &Actor {
         self.actor
     }
@@ -150,7 +148,6 @@ fn numbered(sql: &str) -> String {
 }
 
 impl Row<'_> {
-    /// Reads a column.
     pub(crate) fn get<T: FromColumn>(&self, column: usize) -> StoreResult<T> {
         let value = match self.row.get_ref(column).map_err(StoreError::Database)? {
             ValueRef::Null => Some(Value::Null),

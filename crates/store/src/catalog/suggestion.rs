@@ -19,7 +19,6 @@ pub struct KeptSuggestion {
     pub suggestion: Suggestion,
     /// The week that asked for it first.
     pub first_week: String,
-    /// The last that did.
     pub last_week: String,
     /// How far it has come.
     pub progress: Progress,
@@ -32,11 +31,8 @@ pub struct KeptSuggestion {
 /// Something that someone decided about a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuggestionStep {
-    /// What they decided.
     pub progress: Progress,
-    /// Who.
     pub actor: String,
-    /// When.
     pub at: Timestamp,
 }
 

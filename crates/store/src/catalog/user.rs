@@ -17,9 +17,7 @@ pub struct User {
     pub email: String,
     /// What they are called, if they said.
     pub name: Option<String>,
-    /// What they may do.
     pub role: Role,
-    /// Since when.
     pub created_at: Timestamp,
 }
 
@@ -32,7 +30,6 @@ pub struct NewUser {
     pub name: Option<String>,
     /// What they sign in with.
     pub password: Secret,
-    /// What they may do.
     pub role: Role,
     /// Where, for all but owners, who may everywhere; nowhere yet when `None`.
     pub project: Option<ProjectId>,

@@ -18,10 +18,8 @@ pub(super) struct Versioned {
     table: &'static str,
 }
 
-/// What models are told.
 pub(super) const PROMPTS: Versioned = Versioned { table: "prompt" };
 
-/// What agents are taught.
 pub(super) const SKILLS: Versioned = Versioned { table: "skill" };
 
 impl Versioned {
@@ -41,7 +39,6 @@ impl Versioned {
         }
     }
 
-    /// The versions there are.
     pub(super) fn versions(
         self,
         tx: &Tx<'_>,

@@ -91,7 +91,6 @@ impl<'a> Applier<'a> {
         Ok(self.outdated)
     }
 
-    /// Applies a batch.
     pub(super) fn apply(&mut self, batch: &Prepared) -> rusqlite::Result<()> {
         let project = self.project(&batch.project)?;
         self.prices = Arc::clone(&batch.prices);

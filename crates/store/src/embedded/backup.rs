@@ -33,7 +33,6 @@ use tree::SECRET_FILES;
 pub struct BackupReport {
     /// Bytes written.
     pub bytes: u64,
-    /// Files written.
     pub files: Vec<PathBuf>,
     /// Files of the data folder that are not in the backup, on purpose.
     pub left_out: Vec<String>,
@@ -52,7 +51,6 @@ pub enum BackupSecrets {
 /// from where it is, and the manifest is filled while that is done.
 #[derive(Debug)]
 pub struct BackupOutline {
-    /// Copies of the databases.
     pub databases: Vec<PathBuf>,
     /// The media, which do not change.
     pub media: Vec<PathBuf>,
@@ -100,7 +98,6 @@ impl Store {
         [self.engine.shared.file.clone(), self.catalog_db.file().to_owned()]
     }
 
-    /// The data folder itself.
     fn path(&self) -> &Path {
         self.catalog_db.file().parent().unwrap_or(Path::new("."))
     }

@@ -33,7 +33,6 @@ type Work = Box<dyn FnOnce(&Tx<'_>) -> Result<Outcome, Undone> + Send>;
 enum Undone {
     /// It refused, in words of its own.
     Refused(Outcome),
-    /// The database failed.
     Failed(StoreError),
 }
 

@@ -29,7 +29,6 @@ pub(super) enum EntryMetadata {
 }
 
 impl EntryMetadata {
-    /// Chooses the form.
     pub(super) fn of(metadata: &Metadata) -> Self {
         if metadata.is_empty() {
             return Self::None;

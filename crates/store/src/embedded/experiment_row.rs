@@ -150,7 +150,6 @@ pub(super) fn delete_of_trace(
     Ok(())
 }
 
-/// Reads an experiment.
 pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
     Ok(Experiment {
         id: row.get(1)?,

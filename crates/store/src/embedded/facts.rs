@@ -68,7 +68,6 @@ impl Facts {
     }
 }
 
-/// A text field's value.
 pub(super) fn text(field: &Field<String>) -> Option<&str> {
     field.value().map(String::as_str)
 }

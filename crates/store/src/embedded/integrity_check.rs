@@ -14,20 +14,15 @@ use crate::{StoreError, StoreResult};
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
-    /// As it should be.
     Well,
-    /// Worth a look.
     Doubtful,
-    /// Broken.
     Ill,
 }
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was looked at.
     pub about: String,
-    /// How it is.
     pub health: Health,
     /// In words, with what to do.
     pub detail: String,

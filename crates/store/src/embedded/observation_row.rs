@@ -55,7 +55,6 @@ const INSERT_COLUMNS: &str = "trace, id, project, start, end, kind, level, name,
 /// Whether a row may be there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnConflict {
-    /// It is new.
     Fail,
     /// It is replaced by what it was merged into.
     Replace,
@@ -94,7 +93,6 @@ impl Place {
     }
 }
 
-/// Writes a row.
 pub(super) fn write(
     db: &Connection,
     on_conflict: OnConflict,

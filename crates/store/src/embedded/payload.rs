@@ -35,7 +35,6 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// Deletes a block.
 pub(super) fn delete(db: &Connection, block: i64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM payload WHERE no = ?")?.execute([block])?;
     Ok(())

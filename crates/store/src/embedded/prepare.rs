@@ -34,7 +34,6 @@ pub struct Prepared {
     pub(super) strays: Vec<ObservationPatch>,
     pub(super) scores: Vec<ScorePatch>,
     pub(super) experiment_items: Vec<ExperimentItem>,
-    /// What chat agents said.
     pub(super) events: Vec<PreparedEvents>,
     /// Which media it mentions, and where.
     pub(super) mentions: Vec<MediaRef>,

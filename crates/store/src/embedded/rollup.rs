@@ -127,7 +127,6 @@ impl RollupDelta {
         Ok(())
     }
 
-    /// Writes the changes.
     pub(super) fn write(self, db: &Connection) -> rusqlite::Result<()> {
         for (key, delta) in self.0 {
             let mut sums = read(db, &key)?.unwrap_or_default();

@@ -35,7 +35,6 @@ const VALUES: &str = "(no, id, trace, observation, session, dataset_run, name, \
     metadata, stamps, created_at, updated_at, project) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
     ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// A table of scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScoreTable {
     /// The scores that everyone sees.

@@ -32,7 +32,6 @@ impl Stamps {
         Self { groups: Vec::new(), has_time }
     }
 
-    /// Notes a field's stamp.
     pub(super) fn note<T>(&mut self, bit: Bit, field: &Field<T>) {
         if let Some(word) = field.word() {
             self.note_stamp(bit, word.stamp, word.value.is_none());

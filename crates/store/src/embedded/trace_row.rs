@@ -67,7 +67,6 @@ pub(super) struct TraceSums {
 }
 
 impl TraceSums {
-    /// Counts an observation in.
     pub(super) fn add(&mut self, facts: &Facts) {
         *self.levels.at_mut(facts.level) += 1;
         let end = facts.end.unwrap_or(facts.start);
@@ -147,7 +146,6 @@ impl TraceRow {
         }
     }
 
-    /// Writes the row.
     pub(super) fn write(
         &self,
         db: &Connection,

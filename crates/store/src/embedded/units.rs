@@ -30,7 +30,6 @@ const KINDS: [&str; 18] = [
 /// Stands before a kind that is spelt out.
 const SPELT_OUT: u8 = 0;
 
-/// Writes amounts by kind.
 pub(super) fn encode<'a>(amounts: impl Iterator<Item = (&'a str, u64)>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(32);
     for (kind, amount) in amounts {

@@ -49,11 +49,9 @@ pub(super) struct WriterHandle {
     queue: Mutex<Option<SyncSender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     pub(super) counters: Arc<Counters>,
-    /// What was committed last.
     pub(super) arrivals: Arc<Mutex<Log>>,
 }
 
-/// The writer's own state.
 pub(super) struct Writer {
     pub(super) db: Connection,
     pub(super) file: PathBuf,
@@ -65,7 +63,6 @@ pub(super) struct Writer {
 }
 
 impl WriterHandle {
-    /// Starts the thread.
     pub(super) fn start(
         db: Connection,
         file: PathBuf,

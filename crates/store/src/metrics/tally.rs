@@ -37,9 +37,7 @@ pub(crate) enum Value<'a> {
 /// Many values that were summed up before.
 #[derive(Clone, Debug)]
 pub(crate) struct Summed<'a> {
-    /// How many values.
     pub(crate) values: u64,
-    /// All of them together.
     pub(crate) total: f64,
     /// In buckets, where they were kept so.
     pub(crate) buckets: Option<&'a Histogram>,
@@ -139,7 +137,6 @@ impl Tally {
         }
     }
 
-    /// The figure.
     pub(crate) fn figure(self) -> Figure {
         let number = |value: Option<f64>| value.map_or(Figure::None, Figure::Number);
         match self {

@@ -124,7 +124,6 @@ fn all_figures<C: Copy>(measures: &[C]) -> Vec<AskedFigure<C>> {
     over(Measure::Records).chain(columns).collect()
 }
 
-/// What hourly sums keep.
 fn kept_figures() -> Vec<AskedFigure<O>> {
     let sums = [Aggregation::Count, Aggregation::Sum, Aggregation::Average];
     let measures = [

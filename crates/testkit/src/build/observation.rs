@@ -20,17 +20,14 @@ pub fn span(id: &str) -> ObservationBuilder {
     observation(id).kind(ObservationKind::Span)
 }
 
-/// A model call.
 pub fn generation(id: &str) -> ObservationBuilder {
     observation(id).kind(ObservationKind::Generation)
 }
 
-/// A tool call.
 pub fn tool(id: &str) -> ObservationBuilder {
     observation(id).kind(ObservationKind::Tool)
 }
 
-/// A point in time.
 pub fn event(id: &str) -> ObservationBuilder {
     observation(id).kind(ObservationKind::Event)
 }
@@ -74,31 +71,26 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says its kind.
     pub fn kind(mut self, kind: ObservationKind) -> Self {
         self.patch.kind = Field::said(kind, self.stamp);
         self
     }
 
-    /// Says its name.
     pub fn named(mut self, name: &str) -> Self {
         self.patch.name = Field::said(name.to_owned(), self.stamp);
         self
     }
 
-    /// Clears its name.
     pub fn without_name(mut self) -> Self {
         self.patch.name = Field::cleared(self.stamp);
         self
     }
 
-    /// Says when it began.
     pub fn beginning(mut self, millis: i64) -> Self {
         self.patch.start = Earliest(Some(at(millis)));
         self
     }
 
-    /// Says when it ended.
     pub fn ending(mut self, millis: i64) -> Self {
         self.patch.end = Latest(Some(at(millis)));
         self
@@ -115,7 +107,6 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says its level.
     pub fn level(mut self, level: Level) -> Self {
         self.patch.level = Field::said(level, self.stamp);
         self
@@ -133,7 +124,6 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says where it ran.
     pub fn in_environment(mut self, name: &str) -> Self {
         self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
         self
@@ -189,19 +179,16 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says what went in.
     pub fn input(mut self, input: Payload) -> Self {
         self.patch.input = Field::said(input, self.stamp);
         self
     }
 
-    /// Says what came out.
     pub fn output(mut self, output: Payload) -> Self {
         self.patch.output = Field::said(output, self.stamp);
         self
     }
 
-    /// Clears what came out.
     pub fn without_output(mut self) -> Self {
         self.patch.output = Field::cleared(self.stamp);
         self
@@ -214,7 +201,6 @@ impl ObservationBuilder {
         self
     }
 
-    /// The patch.
     pub fn build(self) -> ObservationPatch {
         self.patch
     }

@@ -77,13 +77,11 @@ impl ScoreBuilder {
         self.value(ScoreValue::Numeric(number))
     }
 
-    /// Says the verdict.
     pub fn value(mut self, value: ScoreValue) -> Self {
         self.patch.value = Field::said(value, self.stamp);
         self
     }
 
-    /// Says who judged.
     pub fn from(mut self, source: ScoreSource) -> Self {
         self.patch.source = Field::said(source, self.stamp);
         self
@@ -103,13 +101,11 @@ impl ScoreBuilder {
         self
     }
 
-    /// Says why.
     pub fn comment(mut self, comment: &str) -> Self {
         self.patch.comment = Field::said(comment.to_owned(), self.stamp);
         self
     }
 
-    /// Clears why.
     pub fn without_comment(mut self) -> Self {
         self.patch.comment = Field::cleared(self.stamp);
         self
@@ -122,7 +118,6 @@ impl ScoreBuilder {
         self
     }
 
-    /// The patch.
     pub fn build(self) -> ScorePatch {
         self.patch
     }

@@ -39,73 +39,61 @@ impl TraceBuilder {
         self
     }
 
-    /// Says when it began.
     pub fn beginning(mut self, millis: i64) -> Self {
         self.patch.timestamp = Earliest(Some(at(millis)));
         self
     }
 
-    /// Says its name.
     pub fn named(mut self, name: &str) -> Self {
         self.patch.name = Field::said(name.to_owned(), self.stamp);
         self
     }
 
-    /// Clears its name.
     pub fn without_name(mut self) -> Self {
         self.patch.name = Field::cleared(self.stamp);
         self
     }
 
-    /// Says whom it served.
     pub fn for_user(mut self, user: &str) -> Self {
         self.patch.user = Field::said(user.to_owned(), self.stamp);
         self
     }
 
-    /// Clears whom it served.
     pub fn without_user(mut self) -> Self {
         self.patch.user = Field::cleared(self.stamp);
         self
     }
 
-    /// Says its session.
     pub fn in_session(mut self, session: &str) -> Self {
         self.patch.session = Field::said(SessionId::parse(session).unwrap(), self.stamp);
         self
     }
 
-    /// Clears its session.
     pub fn without_session(mut self) -> Self {
         self.patch.session = Field::cleared(self.stamp);
         self
     }
 
-    /// Says its release.
     pub fn release(mut self, release: &str) -> Self {
         self.patch.release = Field::said(release.to_owned(), self.stamp);
         self
     }
 
-    /// Says its version.
     pub fn version(mut self, version: &str) -> Self {
         self.patch.version = Field::said(version.to_owned(), self.stamp);
         self
     }
 
-    /// Says where it ran.
     pub fn in_environment(mut self, name: &str) -> Self {
         self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
         self
     }
 
-    /// Says which agent ran.
     pub fn agent(mut self, agent: &str) -> Self {
         self.patch.agent = Field::said(agent.to_owned(), self.stamp);
         self
     }
 
-    /// Adds a tag.
     pub fn tagged(mut self, tag: &str) -> Self {
         self.patch.tags.insert(tag.to_owned());
         self
@@ -130,19 +118,16 @@ impl TraceBuilder {
         self
     }
 
-    /// Says what went in.
     pub fn input(mut self, input: Payload) -> Self {
         self.patch.input = Field::said(input, self.stamp);
         self
     }
 
-    /// Says what came out.
     pub fn output(mut self, output: Payload) -> Self {
         self.patch.output = Field::said(output, self.stamp);
         self
     }
 
-    /// Clears what came out.
     pub fn without_output(mut self) -> Self {
         self.patch.output = Field::cleared(self.stamp);
         self
@@ -154,7 +139,6 @@ impl TraceBuilder {
         self
     }
 
-    /// The patch.
     pub fn build(self) -> TracePatch {
         self.patch
     }

@@ -31,18 +31,15 @@ pub struct LogsBuilder {
 }
 
 impl LogsBuilder {
-    /// Adds a log record.
     pub fn with(mut self, record: LogBuilder) -> Self {
         self.records.push(record.0);
         self
     }
 
-    /// Adds several log records.
     pub fn with_all(self, records: impl IntoIterator<Item = LogBuilder>) -> Self {
         records.into_iter().fold(self, LogsBuilder::with)
     }
 
-    /// The message.
     pub fn build(self) -> ExportLogsServiceRequest {
         let resource = Resource { attributes: self.resource, ..Resource::default() };
         let scope_logs = vec![ScopeLogs { log_records: self.records, ..ScopeLogs::default() }];
@@ -51,7 +48,6 @@ impl LogsBuilder {
         ExportLogsServiceRequest { resource_logs }
     }
 
-    /// The message in protobuf.
     pub fn to_protobuf(self) -> Vec<u8> {
         self.build().encode_to_vec()
     }
@@ -63,7 +59,6 @@ impl LogsBuilder {
 pub struct LogBuilder(LogRecord);
 
 impl LogBuilder {
-    /// Says something of it.
     pub fn saying(mut self, key: &str, value: impl Into<Plain>) -> Self {
         self.0.attributes.push(attribute(key, value.into()));
         self

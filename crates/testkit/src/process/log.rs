@@ -32,7 +32,6 @@ impl Log {
         Self { told, reader: Some(reader) }
     }
 
-    /// What came so far.
     pub(super) fn text(&self) -> String {
         self.told.text.lock().unwrap().clone()
     }

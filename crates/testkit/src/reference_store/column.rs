@@ -17,11 +17,8 @@ pub(super) enum Cell {
     Truth(bool),
     Tags(Vec<String>),
     Keys(Vec<(String, Json)>),
-    /// Scores by name.
     Numbers(Vec<(String, f64)>),
-    /// Scores by name.
     Labels(Vec<(String, String)>),
-    /// Of a trace's steps.
     Models(Vec<String>),
 }
 

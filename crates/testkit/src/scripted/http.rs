@@ -10,10 +10,8 @@ use serde_json::{Value, json};
 /// No client of ours pauses this long in the middle of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A request.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// GET, POST …
     pub method: String,
     /// Without the query.
     pub path: String,
@@ -27,7 +25,6 @@ pub struct Asked {
     pub is_question: bool,
 }
 
-/// An answer.
 #[derive(Debug)]
 pub(super) struct Said {
     status: u16,
@@ -36,12 +33,9 @@ pub(super) struct Said {
     end: End,
 }
 
-/// How an answer ends.
 #[derive(Debug)]
 enum End {
-    /// As it should.
     Whole,
-    /// In the middle.
     Cut,
     /// In the middle, while the line stays open.
     Stalled,
@@ -134,7 +128,6 @@ impl Said {
         self
     }
 
-    /// With a header more.
     pub(super) fn with(mut self, name: &'static str, value: String) -> Self {
         self.headers.push((name, value));
         self

@@ -13,7 +13,6 @@ pub struct Reply {
     pub text: String,
     /// A document that it hands in, in whatever way the request asks for one.
     pub document: Option<Value>,
-    /// The tools it calls.
     pub calls: Vec<Call>,
     /// What it says it used.
     pub tokens: Tokens,
@@ -21,7 +20,6 @@ pub struct Reply {
     pub failure: Option<Failure>,
 }
 
-/// How a model fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// With a status of HTTP.
@@ -40,27 +38,19 @@ pub enum Failure {
     Refusal,
 }
 
-/// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Which call.
     pub id: String,
-    /// Which tool.
     pub name: String,
-    /// With what.
     pub input: Value,
 }
 
 /// Tokens, each kind apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// Fresh ones in.
     pub input: u64,
-    /// Read from a cache.
     pub cache_read: u64,
-    /// Written to a cache.
     pub cache_write: u64,
-    /// Ones out.
     pub output: u64,
     /// Of the ones out, spent on reasoning. Only OpenAI's formats say so.
     pub reasoning: u64,
@@ -85,7 +75,6 @@ impl Reply {
         Self { calls: vec![Call { id, name: name.to_owned(), input }], ..Self::text("") }
     }
 
-    /// A failure.
     pub fn failing(failure: Failure) -> Self {
         Self { failure: Some(failure), ..Self::default() }
     }

@@ -8,7 +8,6 @@ use super::figure;
 /// One statistic.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// What it is called.
     pub name: &'a str,
     /// What it says, in a few words.
     pub says: &'a str,
@@ -64,7 +63,6 @@ pub fn cell(statistic: Statistic) -> Markup {
     }
 }
 
-/// An interval in words.
 pub fn interval(statistic: Statistic) -> String {
     match statistic.ok().and_then(|estimate| estimate.interval) {
         Some(interval) => format!("{} to {}", two(interval.lower), two(interval.upper)),

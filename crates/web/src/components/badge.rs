@@ -7,11 +7,8 @@ use super::icon::{Icon, icon};
 /// Who decided: the one meaning of colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decider {
-    /// Code.
     Code,
-    /// A model.
     Model,
-    /// A person.
     Human,
 }
 

@@ -10,10 +10,8 @@ use super::plot::{self, Plot, Tall, plot};
 /// Labels that get a bar of their own; the rest stand together in the last one.
 const MAX_LABELS: usize = 24;
 
-/// How a number lies.
 #[derive(Clone, Debug)]
 pub struct Spread<'a> {
-    /// What is shown.
     pub title: &'a str,
     /// Of how many, from where.
     pub note: &'a str,
@@ -23,7 +21,6 @@ pub struct Spread<'a> {
     pub colour: &'a str,
     /// How a value reads, with its unit.
     pub read: fn(f64) -> String,
-    /// How tall it stands.
     pub tall: Tall,
 }
 
@@ -183,7 +180,6 @@ pub fn labels(title: &str, counts: &[(&str, u64)], colour: &str) -> Markup {
 /// Values by name, the greatest first.
 #[derive(Clone, Debug)]
 pub struct Lying<'a> {
-    /// What is shown.
     pub title: &'a str,
     /// Of how many, from where.
     pub note: String,

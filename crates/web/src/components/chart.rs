@@ -1,6 +1,5 @@
 //! Drawings of numbers, made by the server. Every one has its numbers as a table, one click away.
 
-/// Lines, bars and areas.
 mod marks;
 /// The numbers as a table.
 mod numbers;
@@ -23,26 +22,21 @@ pub struct Series {
     pub values: Vec<Option<f64>>,
 }
 
-/// Values over time.
 #[derive(Clone, Debug)]
 pub struct OverTime {
-    /// What is shown.
     pub title: String,
     /// Of how many, from where: `n = 1,204 steps`.
     pub note: String,
     /// The steps, as the axis and the table name them.
     pub steps: Vec<String>,
-    /// What is drawn.
     pub series: Vec<Series>,
     /// All of it together in as long a time before, step by step; none when nothing is compared.
     pub before: Vec<Option<f64>>,
-    /// How it is drawn.
     pub form: Form,
     /// How a value reads, with its unit.
     pub read: fn(f64) -> String,
     /// How it reads with all its digits.
     pub exact: fn(f64) -> String,
-    /// How tall it stands.
     pub tall: Tall,
 }
 
@@ -65,7 +59,6 @@ impl Default for OverTime {
 /// How values over time are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As lines.
     Lines,
     /// As bars, on top of each other.
     Bars,

@@ -12,7 +12,6 @@ pub struct Entered {
 }
 
 impl Entered {
-    /// What a form sent.
     pub fn new(values: Params) -> Self {
         Self { values, problems: Vec::new() }
     }
@@ -53,7 +52,6 @@ impl Entered {
         self.values.pairs().any(|(name, _)| name == field)
     }
 
-    /// Fills a field in.
     pub fn set(&mut self, field: &str, value: &str) {
         let others = self.values.pairs().filter(|(name, _)| *name != field);
         let pairs: Vec<(&str, &str)> = others.chain([(field, value)]).collect();
@@ -72,7 +70,6 @@ impl Entered {
         self
     }
 
-    /// Whether nothing is wrong.
     pub fn is_fine(&self) -> bool {
         self.problems.is_empty()
     }
@@ -88,23 +85,18 @@ impl Entered {
 pub struct FormField<'a> {
     /// Its name in the form.
     pub name: &'a str,
-    /// What people call it.
     pub label: &'a str,
-    /// What to enter.
     pub hint: &'a str,
 }
 
-/// A line of text.
 pub fn line(field: FormField<'_>, entered: &Entered) -> Markup {
     typed("text", field, entered.raw(field.name), entered)
 }
 
-/// A number.
 pub fn number(field: FormField<'_>, entered: &Entered) -> Markup {
     typed("number", field, entered.raw(field.name), entered)
 }
 
-/// A day.
 pub fn day(field: FormField<'_>, entered: &Entered) -> Markup {
     typed("date", field, entered.raw(field.name), entered)
 }
@@ -127,7 +119,6 @@ fn typed(kind: &str, field: FormField<'_>, value: &str, entered: &Entered) -> Ma
     )
 }
 
-/// Several lines of text.
 pub fn area(field: FormField<'_>, rows: u32, entered: &Entered) -> Markup {
     let Names { input, told, is_wrong } = Names::of(field, entered);
     around(
@@ -161,7 +152,6 @@ pub fn choice(field: FormField<'_>, options: &[(&str, &str)], entered: &Entered)
     )
 }
 
-/// A box to tick.
 pub fn tick(field: FormField<'_>, entered: &Entered) -> Markup {
     let Names { input, told, .. } = Names::of(field, entered);
     html! {

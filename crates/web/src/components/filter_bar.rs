@@ -11,9 +11,7 @@ pub(crate) struct FilterField<'a> {
     pub(crate) action: &'a str,
     /// What the address keeps besides the filter, as hidden fields.
     pub(crate) kept: Markup,
-    /// What was typed.
     pub(crate) typed: &'a str,
-    /// What could be typed.
     pub(crate) example: &'a str,
     /// What was typed and means nothing, and why.
     pub(crate) problems: Vec<(&'a str, &'a str)>,

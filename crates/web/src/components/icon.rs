@@ -2,7 +2,6 @@ use maud::{Markup, PreEscaped, html};
 
 /// A small drawing. Always beside a word, never instead of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is a drawing of its name")]
 pub enum Icon {
     Ratchet,
     Home,

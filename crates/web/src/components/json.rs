@@ -10,7 +10,6 @@ use super::figure;
 const OPEN_DEPTH: usize = 2;
 /// Members of one list or map that are drawn; the raw text has them all.
 const MAX_MEMBERS: usize = 200;
-/// Values drawn in all.
 const MAX_VALUES: usize = 2_000;
 
 /// Draws a recorded text: as a tree where it is JSON, as it is where not.

@@ -22,7 +22,6 @@ const NAMED_PAUSES: usize = 12;
 const SHORT_PAUSE: f64 = 0.05;
 /// The least a run is wide.
 const LEAST: f64 = 3.0;
-/// Lanes that are drawn.
 const MAX_LANES: usize = 12;
 
 /// One run of one agent.
@@ -30,15 +29,11 @@ const MAX_LANES: usize = 12;
 pub struct Run {
     /// Whose lane it is in.
     pub agent: String,
-    /// What it is called.
     pub name: String,
-    /// When it began.
     pub start: Timestamp,
-    /// When it ended.
     pub end: Timestamp,
     /// Whether something in it failed.
     pub failed: bool,
-    /// Where it leads.
     pub link: Link,
 }
 

@@ -9,13 +9,10 @@ use super::figure;
 
 /// Labels of one side that get a row or a column of their own.
 const MAX_LABELS: usize = 12;
-/// The rest.
 const OTHER: &str = "(other)";
 
-/// What two judges say.
 #[derive(Clone, Debug)]
 pub struct Matrix<'a> {
-    /// What is shown.
     pub title: &'a str,
     /// Who stands at the rows.
     pub rows: &'a str,

@@ -21,7 +21,6 @@ const FOLD_SYSTEM: usize = 600;
 /// Where the things are that a payload refers to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ContentLinks {
-    /// The whole payload.
     pub(crate) whole: String,
     /// Its pictures; the number of the picture comes at the end.
     pub(crate) pictures: String,
@@ -48,7 +47,6 @@ impl<'a> MessageStyle<'a> {
         Self { at, left: room, pictures_drawn: pictures_before }
     }
 
-    /// Draws a conversation.
     pub(crate) fn conversation(&mut self, messages: &[ChatMessage]) -> Markup {
         let mut drawn = Vec::new();
         for message in messages {

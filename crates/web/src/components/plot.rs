@@ -16,9 +16,7 @@ const LETTERS: usize = 16;
 /// How tall a drawing stands on its page. What is drawn is stretched to it; labels are moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tall {
-    /// In a small tile.
     Low,
-    /// Beside text.
     #[default]
     Usual,
     /// In a tile of its own.
@@ -51,7 +49,6 @@ impl Tall {
 /// A drawing with its labels.
 #[derive(Debug)]
 pub struct Plot<'a> {
-    /// What is shown.
     pub title: &'a str,
     /// What stands at the left, and how high, from 0 to 1; each gets a line across.
     pub scale: Vec<(f64, String)>,
@@ -59,9 +56,7 @@ pub struct Plot<'a> {
     pub below: Vec<(f64, String)>,
     /// What stands at the right, beside what it names.
     pub ends: Vec<End<'a>>,
-    /// What is drawn.
     pub drawing: Markup,
-    /// How tall it stands.
     pub tall: Tall,
 }
 
@@ -70,9 +65,7 @@ pub struct Plot<'a> {
 pub struct End<'a> {
     /// How far down, as near as others let it.
     pub y: f64,
-    /// Which hue.
     pub hue: usize,
-    /// The name.
     pub name: &'a str,
 }
 
@@ -81,7 +74,6 @@ pub fn y_of(part: f64) -> f64 {
     HEIGHT - part * (HEIGHT - TOP)
 }
 
-/// Draws it.
 pub fn plot(plot: &Plot<'_>) -> Markup {
     let stretch = plot.tall.pixels() / HEIGHT;
     html! {

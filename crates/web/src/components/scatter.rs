@@ -14,13 +14,10 @@ const BOTTOM: f64 = 46.0;
 /// Two numbers of the same things.
 #[derive(Clone, Debug)]
 pub struct Scatter<'a> {
-    /// What is shown.
     pub title: &'a str,
     /// What goes to the right.
     pub x: &'a str,
-    /// What goes up.
     pub y: &'a str,
-    /// The things.
     pub points: &'a [(f64, f64)],
     /// Lines across, such as a mean.
     pub levels: &'a [Level],
@@ -29,9 +26,7 @@ pub struct Scatter<'a> {
 /// A line across, with its name.
 #[derive(Clone, Debug)]
 pub struct Level {
-    /// How high.
     pub at: f64,
-    /// What it is.
     pub name: String,
 }
 

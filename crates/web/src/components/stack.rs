@@ -2,15 +2,12 @@
 
 use maud::{Markup, html};
 
-/// Hues there are.
 const HUES: usize = 6;
 
 /// A part of a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Share {
-    /// What it is.
     pub(crate) name: String,
-    /// How much.
     pub(crate) amount: f64,
     /// How much, with its unit.
     pub(crate) text: String,

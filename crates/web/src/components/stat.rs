@@ -5,7 +5,6 @@ use super::chart;
 /// A number that people look at first: what it is, how much, and compared with what.
 #[derive(Clone, Debug, Default)]
 pub struct Stat {
-    /// What is counted.
     pub label: String,
     /// How much, with its unit; what is missing where it cannot be told.
     pub value: Value,
@@ -13,14 +12,11 @@ pub struct Stat {
     pub change: Option<String>,
     /// How it went over time.
     pub course: Vec<f64>,
-    /// Where it leads.
     pub link: Option<String>,
 }
 
-/// How much.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// So much.
     Known {
         /// The number with its unit.
         text: String,
@@ -46,7 +42,6 @@ impl Value {
     }
 }
 
-/// Draws a number.
 pub fn stat(stat: &Stat) -> Markup {
     let inside = html! {
         span.stat-label { (stat.label) }
@@ -73,7 +68,6 @@ pub fn stat(stat: &Stat) -> Markup {
     }
 }
 
-/// Numbers side by side.
 pub fn row(stats: &[Stat]) -> Markup {
     html! { div.stats { @for one in stats { (stat(one)) } } }
 }

@@ -12,17 +12,13 @@ use crate::timeline::WHOLE;
 const LANE: (usize, usize) = (7, 2);
 /// Bars that can be clicked; of more, only the drawing is sent.
 const LINKED: usize = 600;
-/// Marks along the time.
 const TICKS: i64 = 4;
 
 /// A bar of a strip.
 #[derive(Clone, Debug)]
 pub(crate) struct StripBar {
-    /// Which step.
     pub(crate) id: String,
-    /// Where it leads.
     pub(crate) link: String,
-    /// What it is.
     pub(crate) title: String,
     /// The class that colours it.
     pub(crate) class: &'static str,

@@ -6,21 +6,16 @@ use ratchet_store::query::PageNumber;
 use super::icon::{Icon, icon};
 use crate::request_context::Link;
 
-/// A column.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// What it is called.
     pub name: String,
-    /// How its cells stand.
     pub align: Align,
     /// How the rows can be ordered by it.
     pub sort: Option<Sort>,
 }
 
-/// How cells stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
-    /// Text, from the left.
     #[default]
     Text,
     /// Numbers, from the right, in figures of one width.
@@ -41,19 +36,15 @@ pub struct Sort {
 /// Up or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// From the least.
     Ascending,
-    /// From the greatest.
     Descending,
 }
 
 impl Column {
-    /// A column of texts.
     pub fn text(name: &str) -> Self {
         Self { name: name.to_owned(), align: Align::Text, sort: None }
     }
 
-    /// A column of numbers.
     pub fn number(name: &str) -> Self {
         Self { align: Align::Number, ..Self::text(name) }
     }
@@ -70,7 +61,6 @@ impl Column {
     }
 }
 
-/// A row.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// Names it for selection and for scripts.
@@ -83,14 +73,11 @@ pub struct Row {
     pub failed: bool,
 }
 
-/// Rows and columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// What it holds, for those who do not see it.
     pub caption: String,
-    /// Its columns.
     pub columns: Vec<Column>,
-    /// Its rows.
     pub rows: Vec<Row>,
     /// The form that takes the selected rows, if rows can be selected.
     pub select_for: Option<String>,

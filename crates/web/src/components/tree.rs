@@ -18,11 +18,9 @@ pub(crate) struct TreeLine {
     pub(crate) number: usize,
     /// Which step; none for the trace itself.
     pub(crate) id: Option<String>,
-    /// Where it leads.
     pub(crate) link: String,
     /// The drawing of its kind.
     pub(crate) glyph: Markup,
-    /// What it is called.
     pub(crate) name: String,
     /// How far in it stands, from 0.
     pub(crate) depth: usize,
@@ -42,20 +40,15 @@ pub(crate) struct TreeLine {
     pub(crate) cost: Option<Money>,
     /// How much of that is approximate.
     pub(crate) approximate_cost: Money,
-    /// What it was judged.
     pub(crate) scores: Markup,
     /// Whether it is the one that is looked at.
     pub(crate) is_selected: bool,
 }
 
-/// What failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Nothing.
     None,
-    /// Something below it.
     Below,
-    /// The step itself.
     Itself,
 }
 

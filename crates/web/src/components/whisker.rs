@@ -10,12 +10,10 @@ const WIDTH: f64 = 240.0;
 /// Room on both sides, so that ends are seen.
 const MARGIN: f64 = 8.0;
 
-/// What a difference says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says {
     Rose,
     Fell,
-    /// It may be chance.
     Nothing,
     /// There are too few to tell.
     TooFew,

@@ -1,17 +1,13 @@
 /// Which list is filtered: some words make sense on one of them only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On {
-    /// Traces.
     Traces,
-    /// Observations.
     Observations,
 }
 
 impl On {
-    /// Both lists.
     const BOTH: &'static [Self] = &[Self::Traces, Self::Observations];
 
-    /// The word in addresses.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Traces => "traces",
@@ -62,7 +58,6 @@ impl WordField {
         Self::Status,
     ];
 
-    /// The word for it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -143,7 +138,6 @@ impl NumberField {
         Self::FirstToken,
     ];
 
-    /// The word for it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Cost => "cost",
@@ -188,7 +182,6 @@ impl NumberField {
 /// Something that is so or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flag {
-    /// Someone marked the trace.
     Bookmarked,
     /// Anyone with the link may look at the trace.
     Public,
@@ -200,7 +193,6 @@ impl Flag {
     /// Every one.
     pub(crate) const ALL: [Self; 3] = [Self::Bookmarked, Self::Public, Self::Root];
 
-    /// The word for it.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Bookmarked => "bookmarked",

@@ -9,9 +9,7 @@ use super::{Filter, Flag, NumberField, Pattern, Term, Verdict, What, WordField};
 /// What a chart counts: its conditions have other names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// Observations.
     Observations,
-    /// Scores of any kind.
     Scores,
 }
 

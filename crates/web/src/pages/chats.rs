@@ -4,15 +4,12 @@
 mod one;
 /// What can be set in it, and done with it.
 mod menu;
-/// Its turns, drawn.
 mod turns;
 /// What the agent asks, and the forms that answer.
 mod permission_prompts;
 /// Which kinds of events are shown.
 mod toggles;
-/// A new conversation.
 mod new_chat;
-/// Forms that carry files.
 mod multipart_form;
 /// What people do in a conversation.
 mod actions;
@@ -46,7 +43,6 @@ use crate::request_context::RequestContext;
 use crate::viewer::Who;
 use crate::web::Web;
 
-/// Conversations on a page.
 const ROWS: u64 = 50;
 
 pub(super) fn routes() -> Router<Web> {

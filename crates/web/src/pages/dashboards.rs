@@ -8,15 +8,12 @@ mod split;
 mod panel;
 /// Sums of each key, as a table.
 mod keys;
-/// Every dashboard.
 mod all;
 /// One dashboard.
 mod one;
 /// What a chart asks, and what it shows.
 mod tile;
-/// Figures into marks.
 mod drawing;
-/// Figures into tables.
 mod pivot;
 /// Figures as people read them.
 mod reading;

@@ -6,7 +6,6 @@ mod one;
 mod form;
 /// One item and its versions.
 mod item;
-/// Tables that become items.
 mod upload;
 /// One run.
 mod run;

@@ -18,17 +18,13 @@ mod search;
 mod bar;
 /// What there is to choose from.
 mod facets;
-/// How many, in words.
 mod summary;
-/// The page itself.
 mod page;
 /// Rows that come later, and a look at one.
 mod live;
 /// One row beside the list.
 mod panel;
-/// Lists as files.
 mod export;
-/// What forms have done.
 mod change;
 /// Lists as people like to see them.
 mod views;

@@ -2,7 +2,6 @@
 
 /// What is to be tried, as the fields of a form.
 mod fields;
-/// The form.
 mod form;
 /// Asking, all at once and within bounds.
 mod model_calls;

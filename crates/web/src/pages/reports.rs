@@ -2,13 +2,10 @@
 
 /// One week.
 mod week;
-/// How dimensions stand.
 mod dimensions;
 /// What could be changed, and how far that is.
 mod suggestions;
-/// Whether watching quality pays.
 mod success;
-/// What runs by itself.
 mod schedules;
 /// A page that needs no server.
 mod standalone;

@@ -26,9 +26,7 @@ use crate::web::Web;
 
 /// Scores of the first side that are looked at.
 const LOOKED_AT: u64 = 5_000;
-/// Points that are drawn.
 const DRAWN: usize = 2_000;
-/// Pairs that are listed.
 const LISTED: usize = 50;
 
 pub(super) fn routes() -> Router<Web> {

@@ -34,7 +34,6 @@ use crate::request_context::RequestContext;
 use crate::score_summary;
 use crate::web::Web;
 
-/// Turns on a page.
 const TURNS: u64 = 20;
 /// Turns that the drawings know of.
 const OUTLINED: u64 = 300;

@@ -15,7 +15,6 @@ use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Sessions on a page.
 const ROWS: u64 = 50;
 
 pub(super) fn routes() -> Router<Web> {

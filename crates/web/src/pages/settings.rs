@@ -2,21 +2,16 @@
 
 /// Name, retention, the end of the project.
 mod general;
-/// Who works in it.
 mod members;
-/// What opens it.
 mod keys;
-/// What models cost.
 mod models;
 /// A price as people type it.
 mod tiers;
-/// How models are reached.
 mod connections;
 /// What must not be kept, and whose pages may call.
 mod redaction;
 /// Who is told of news.
 mod notifications;
-/// Who changed what.
 mod audit;
 /// All projects of the server.
 mod projects;
@@ -101,7 +96,6 @@ impl Tab {
         }
     }
 
-    /// The way there.
     fn link(self, place: &RequestContext) -> Link {
         let segments: Vec<&str> = std::iter::once("settings").chain(self.segment()).collect();
         place.to(&segments)
@@ -212,7 +206,6 @@ fn once(shown: Markup) -> Response {
     ([(CACHE_CONTROL, "no-store")], shown).into_response()
 }
 
-/// Reads a form.
 fn entered(form: &str) -> Entered {
     Entered::new(Params::read(form))
 }
@@ -235,7 +228,6 @@ fn question(place: &RequestContext, tab: Tab, ask: &Ask<'_>) -> Markup {
     page(place, tab, Markup::default(), &body)
 }
 
-/// What a question asks.
 struct Ask<'a> {
     title: String,
     lost: Markup,

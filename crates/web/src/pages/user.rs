@@ -30,11 +30,8 @@ use crate::web::Web;
 
 /// Traces that are looked at for sessions and scores.
 const LOOKED_AT: u64 = 300;
-/// Traces that are listed.
 const LISTED: usize = 25;
-/// Sessions that are listed.
 const SESSIONS: usize = 15;
-/// Scores that are read.
 const SCORES: u64 = 2_000;
 /// Kinds of scores that are drawn.
 const MAX_SERIES: usize = 4;

@@ -14,7 +14,6 @@ use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Users on a page.
 const ROWS: u64 = 100;
 
 const ORDERS: [(UserOrder, &str, &str); 5] = [

@@ -9,7 +9,6 @@ const EFFORT: i32 = 1;
 /// Encodings by their numbers in the format.
 pub(super) const PLAIN: i32 = 0;
 pub(super) const RLE: i32 = 3;
-/// A page with values.
 const DATA_PAGE: i32 = 0;
 
 /// The values of a column that are in no group yet.
@@ -30,7 +29,6 @@ pub(super) struct PackedColumn {
 #[derive(Debug)]
 pub(super) struct PackedPage {
     pub(super) header: Vec<u8>,
-    /// Levels and values, compressed.
     pub(super) body: Vec<u8>,
     /// Bytes of the body before.
     pub(super) raw_bytes: usize,

@@ -6,7 +6,6 @@ use super::thrift::Struct;
 const REQUIRED: i32 = 0;
 const OPTIONAL: i32 = 1;
 const REPEATED: i32 = 2;
-/// How values are stored.
 const INT64: i32 = 2;
 const DOUBLE: i32 = 5;
 const BYTE_ARRAY: i32 = 6;
@@ -14,7 +13,6 @@ const BYTE_ARRAY: i32 = 6;
 const UTF8: i32 = 0;
 const LIST: i32 = 3;
 const TIMESTAMP_MICROS: i32 = 10;
-/// How pages are compressed.
 const ZSTD: i32 = 6;
 /// The version of the format.
 const VERSION: i32 = 2;

@@ -7,7 +7,6 @@ const I64: u8 = 6;
 const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
-/// Ends a struct.
 const STOP: u8 = 0;
 
 /// A struct in the making. Its fields are written in the order of their numbers.
@@ -18,7 +17,6 @@ pub(super) struct Struct {
 }
 
 impl Struct {
-    /// A truth that holds.
     pub(super) fn yes(mut self, field: u8) -> Self {
         self.begin(field, TRUE);
         self
@@ -38,14 +36,12 @@ impl Struct {
         self
     }
 
-    /// A text.
     pub(super) fn text(mut self, field: u8, text: &str) -> Self {
         self.begin(field, BINARY);
         binary(&mut self.bytes, text);
         self
     }
 
-    /// A struct inside.
     pub(super) fn inner(mut self, field: u8, inner: Self) -> Self {
         self.begin(field, STRUCT);
         self.bytes.extend(inner.end());
@@ -59,14 +55,12 @@ impl Struct {
         self
     }
 
-    /// A list of texts.
     pub(super) fn texts(mut self, field: u8, texts: &[&str]) -> Self {
         self.begin_list(field, BINARY, texts.len());
         texts.iter().for_each(|text| binary(&mut self.bytes, text));
         self
     }
 
-    /// A list of structs.
     pub(super) fn structs(mut self, field: u8, structs: Vec<Self>) -> Self {
         self.begin_list(field, STRUCT, structs.len());
         structs.into_iter().for_each(|inner| self.bytes.extend(inner.end()));

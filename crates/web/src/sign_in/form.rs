@@ -90,9 +90,7 @@ fn seconds(wait: Duration) -> u64 {
 /// The form to sign in with.
 #[derive(Clone, Debug)]
 pub(super) struct SignInForm<'a> {
-    /// What was typed before.
     pub(super) email: &'a str,
-    /// Where to go afterwards.
     pub(super) next: &'a Next,
     /// Why it is shown again.
     pub(super) problem: Option<Problem>,

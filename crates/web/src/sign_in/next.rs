@@ -22,7 +22,6 @@ impl Next {
         if is_fine { Self(text.to_owned()) } else { Self::default() }
     }
 
-    /// The text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -34,7 +34,6 @@ const SEALED_FOR: &str = "sign-in with a provider";
 /// A server that vouches for people, and whom of them we let in.
 #[derive(Debug)]
 pub struct OidcLogin {
-    /// The server.
     pub provider: Provider,
     /// What the button calls it.
     pub label: String,

@@ -132,12 +132,10 @@ impl Site {
         browser.send("POST", page, &[PARTS], form).await
     }
 
-    /// The time of day.
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.nanos.load(Ordering::SeqCst))
     }
 
-    /// Moves the clock.
     pub(crate) fn advance(&self, by: Duration) {
         self.nanos.fetch_add(i64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
     }
@@ -186,7 +184,6 @@ pub(crate) struct Browser {
     router: Router,
     pub(crate) address: SocketAddr,
     pub(crate) jar: BTreeMap<String, String>,
-    /// Sent with every request.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) form_token: String,
 }
@@ -265,7 +262,6 @@ impl Browser {
     }
 }
 
-/// What a page answered.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

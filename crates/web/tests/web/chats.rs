@@ -107,7 +107,6 @@ impl Stage {
         self.major.events(id("shop"), session, 0).await.unwrap()
     }
 
-    /// Every score there is.
     async fn scores(&self) -> Vec<Score> {
         let question = ScoreQuery {
             project: id("shop"),

@@ -5,7 +5,6 @@
 mod browser;
 /// Who is told of news.
 mod notifications;
-/// Traces and observations.
 mod lists;
 /// Lists as columns with types.
 mod lists_parquet;
@@ -13,7 +12,6 @@ mod lists_parquet;
 mod lists_scored;
 /// What people do with them.
 mod lists_changed;
-/// Rows as they come.
 mod lists_live;
 /// More rows than can be looked at.
 mod lists_long;
@@ -21,27 +19,19 @@ mod lists_long;
 mod trace;
 /// Sums of which a part is approximate.
 mod approximate;
-/// Prompts, datasets and queues.
 mod shelf;
 /// Datasets: uploads, items and their versions.
 mod datasets;
-/// What projects have settled.
 mod settings;
 /// What models cost, and how they are reached.
 mod settings_models;
-/// Prompts tried on models.
 mod playground;
-/// Conversations with agents.
 mod chats;
-/// Who changed what.
 mod audit;
-/// Signing in and out.
 mod sign_in;
-/// The first owner.
 mod set_up;
 /// One's own account.
 mod account;
-/// Changes that nobody meant.
 mod forgery;
 /// A project that has one of everything.
 mod shop;
@@ -53,11 +43,8 @@ mod slow_forms;
 mod shares;
 /// Servers that vouch for people.
 mod provider;
-/// Sessions and their conversations.
 mod sessions;
-/// Users.
 mod users;
-/// The overview and dashboards.
 mod dashboards;
 /// Scores by name, and side by side.
 mod scores;

@@ -41,7 +41,6 @@ impl Ids {
         self.made.get(name).map_or(self.chosen, String::as_str)
     }
 
-    /// What nobody has.
     pub(crate) fn nobodys() -> Self {
         let made = [
             "key",

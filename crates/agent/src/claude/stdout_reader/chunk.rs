@@ -3,16 +3,12 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 /// The longest line, in bytes. Lines hold whole files and pictures, so it is long.
 pub(super) const MAX_LINE: usize = 64 * 1024 * 1024;
 
-/// What comes next.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Chunk {
     /// A line, without its end.
     Line(Vec<u8>),
     /// A line that is longer than we keep; it is skipped to its end.
-    TooLong {
-        /// How long it was.
-        bytes: u64,
-    },
+    TooLong { bytes: u64 },
     /// Nothing more, or nothing more that can be read.
     End,
 }

@@ -22,7 +22,6 @@ impl Anthropic {
         http::json(self.wire.post(PATH, &body).await?).await
     }
 
-    /// Looks at a batch.
     pub(crate) async fn batch(&self, id: &str) -> Result<Value, ModelError> {
         http::json(self.wire.get(&format!("{PATH}/{}", plain(id)?)).await?).await
     }

@@ -18,7 +18,6 @@ pub(super) async fn message(
     growing.whole()
 }
 
-/// A message so far.
 #[derive(Default)]
 struct Growing {
     message: Value,

@@ -24,7 +24,6 @@ fn number_of(number: &serde_json::Number) -> Number {
     }
 }
 
-/// And back.
 pub(super) fn to_json(document: &Document) -> Value {
     match document {
         Document::Null => Value::Null,

@@ -17,7 +17,6 @@ pub(super) struct Whole {
     pub(super) usage: Option<TokenUsage>,
 }
 
-/// A block so far.
 enum Block {
     Text(String),
     Call { id: String, name: String, input: String },

@@ -12,7 +12,6 @@ use crate::response::{Said, StopReason};
 pub(super) struct Report {
     /// Its last word, which tells all.
     result: Value,
-    /// Why the model stopped.
     stop: Option<String>,
 }
 

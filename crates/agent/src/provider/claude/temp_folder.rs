@@ -25,7 +25,6 @@ impl EmptyFolder {
         Ok(folder)
     }
 
-    /// Where to work.
     pub(super) fn work(&self) -> &Path {
         &self.work
     }

@@ -22,7 +22,6 @@ pub(super) async fn completion(
     Ok(growing.whole())
 }
 
-/// A completion so far.
 #[derive(Default)]
 struct Growing {
     model: Value,

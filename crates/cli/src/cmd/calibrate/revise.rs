@@ -19,9 +19,7 @@ use crate::config::Config;
 /// What became of the drafts.
 #[derive(Clone, Debug)]
 pub(super) struct Applied {
-    /// Where the rubric stands.
     pub(super) file: PathBuf,
-    /// Its version.
     pub(super) version: u32,
     /// How many sessions were scored again.
     pub(super) rescored: usize,

@@ -12,7 +12,6 @@ use ratchet_store::catalog::RunOutcome;
 use super::Found;
 use crate::print::table;
 
-/// Sessions that are shown.
 const APART: usize = 5;
 
 /// All that was found, for people.

@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use super::{CalibrateArgs, Found};
 
-/// Sessions that are named.
 const APART: usize = 20;
 
 /// All that was found, for programs.

@@ -9,19 +9,29 @@ use super::tool_preview::exactly;
 /// Something that waits for a person.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ask {
-    /// Which.
     pub(crate) id: String,
     what: What,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum What {
-    /// May this be done?
-    Permission { tool: String, input: Value, reason: String, rules: Vec<String> },
+    Permission {
+        tool: String,
+        input: Value,
+        reason: String,
+        rules: Vec<String>,
+    },
     /// Questions, of which so many are answered.
-    Questions { questions: Vec<Question>, answers: Map<String, Value> },
+    Questions {
+        questions: Vec<Question>,
+        answers: Map<String, Value>,
+    },
     /// A form of a tool server.
-    Form { server: String, message: String, schema: Value },
+    Form {
+        server: String,
+        message: String,
+        schema: Value,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -42,12 +52,9 @@ pub(crate) struct Choices {
     pub(crate) words: &'static str,
 }
 
-/// What a person chose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Chosen {
-    /// Options, by their place.
     Options(Vec<usize>),
-    /// Words of their own.
     Words(String),
 }
 

@@ -29,14 +29,10 @@ pub(crate) struct Link<'a> {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Known {
-    /// Which.
     pub(crate) id: String,
-    /// What people call it.
     #[serde(default)]
     pub(crate) title: Option<String>,
-    /// Where it works.
     pub(crate) workspace: String,
-    /// Turns that have ended.
     pub(crate) turns: u64,
     /// What they cost, in US dollars.
     pub(crate) cost: f64,
@@ -46,7 +42,6 @@ pub(crate) struct Known {
     /// What it may spend, in US dollars.
     #[serde(default)]
     pub(crate) max_budget: Option<f64>,
-    /// What counts against that.
     #[serde(default)]
     pub(crate) spent: f64,
     /// Whether trust in its workspace was taken back.
@@ -78,9 +73,7 @@ impl Known {
 pub(crate) enum Beginning {
     /// A new one.
     New {
-        /// Where it works.
         workspace: PathBuf,
-        /// Which model answers.
         model: Option<String>,
         /// What it may do without asking.
         mode: Option<String>,
@@ -125,12 +118,10 @@ impl<'a> Link<'a> {
         Ok((Self { server, session: known.id.clone() }, known))
     }
 
-    /// Its id.
     pub(crate) fn id(&self) -> &str {
         &self.session
     }
 
-    /// Asks how it is.
     pub(crate) async fn known(&self) -> anyhow::Result<Known> {
         self.server.get_from(&["sessions", &self.session]).await
     }
@@ -177,7 +168,6 @@ impl<'a> Link<'a> {
 /// What comes of following a session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Told {
-    /// Something happened in it.
     Event(Heard),
     /// The server cannot be reached; that is why.
     Lost(String),
@@ -185,7 +175,6 @@ pub(crate) enum Told {
     Back,
 }
 
-/// A stream of events.
 #[derive(Debug)]
 pub(crate) struct Events<'a> {
     link: Link<'a>,

@@ -17,7 +17,6 @@ pub(crate) const MODES: [(&str, &str); 4] = [
     ("dontAsk", "denies what would have to be asked"),
 ];
 
-/// What can be typed.
 pub(crate) const HELP: &str = "\
 /mode [MODE]      what the agent may do without asking: default, acceptEdits, plan, dontAsk
 /model NAME       which model answers
@@ -38,9 +37,7 @@ pub(crate) const HELP: &str = "\
 /// What is to be done after a command.
 #[derive(Debug)]
 pub(crate) enum Next<'a> {
-    /// Nothing else.
     Stay,
-    /// The conversation ends.
     Quit,
     /// It goes on in another session.
     Switch(Link<'a>, Box<Known>),

@@ -19,7 +19,6 @@ const WORKING: &str = "working";
 /// it, to a terminal or into a pipe.
 #[derive(Debug)]
 pub(crate) struct Talk<'a> {
-    /// The session.
     pub(crate) link: Link<'a>,
     /// What is shown of it.
     pub(crate) screen: Screen,
@@ -27,7 +26,6 @@ pub(crate) struct Talk<'a> {
     pub(crate) echo: Echo,
     /// Files that go with the next message.
     pub(crate) attachments: Vec<Value>,
-    /// Whether the agent works.
     pub(crate) is_busy: bool,
     /// What it does, or waits for, while it works.
     pub(crate) doing: String,
@@ -52,7 +50,6 @@ pub(crate) struct Talk<'a> {
 /// Whether what is typed here is on the screen already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echo {
-    /// It is.
     Typed,
     /// It is to be shown as everything else.
     Shown,

@@ -16,9 +16,7 @@ pub(crate) struct Editor {
 /// What a key came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Edited {
-    /// Perhaps another text.
     Text,
-    /// This was entered.
     Entered(String),
 }
 
@@ -26,17 +24,14 @@ pub(crate) enum Edited {
 pub(crate) type Rows = (Vec<String>, (usize, usize));
 
 impl Editor {
-    /// Whether nothing is written.
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// What is written.
     pub(crate) fn text(&self) -> String {
         self.text.iter().collect()
     }
 
-    /// Writes something else instead.
     pub(crate) fn set(&mut self, text: &str) {
         self.text = text.chars().collect();
         self.cursor = self.text.len();
@@ -51,7 +46,6 @@ impl Editor {
         self.at = self.history.len();
     }
 
-    /// Takes a key.
     pub(crate) fn take(&mut self, key: &Key) -> Edited {
         match key {
             Key::Enter if self.text.get(self.cursor.wrapping_sub(1)) == Some(&'\\') => {

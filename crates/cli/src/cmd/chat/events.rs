@@ -13,7 +13,6 @@ pub(crate) struct Heard {
     pub(crate) kind: Option<EventKind>,
     /// When, by the server's clock.
     pub(crate) at: Option<Timestamp>,
-    /// What it says.
     pub(crate) body: Value,
     /// The whole of it, as it came.
     pub(crate) line: String,
@@ -29,7 +28,6 @@ struct Envelope {
 }
 
 impl Heard {
-    /// Reads an event.
     pub(crate) fn read(line: &str) -> anyhow::Result<Self> {
         let read: Envelope = serde_json::from_str(line)
             .context("the server told an event that makes no sense; are the versions the same?")?;

@@ -6,7 +6,6 @@ use base64::engine::general_purpose::STANDARD;
 use ratchet_core::chat::attachment::{Attachment, MAX_ATTACHMENTS, MAX_PDF_BYTES};
 use serde_json::{Value, json};
 
-/// Files to be attached.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     /// Texts, which an agent can be told before the conversation begins.
@@ -16,7 +15,6 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Reads them.
     pub(crate) fn read(files: &[PathBuf]) -> anyhow::Result<Self> {
         if files.len() > MAX_ATTACHMENTS {
             bail!("{MAX_ATTACHMENTS} files can be attached at most");

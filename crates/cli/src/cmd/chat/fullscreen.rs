@@ -64,7 +64,6 @@ struct Open {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum About {
-    /// What the agent asks.
     Ask(String, Choices),
     /// One of these commands.
     Commands(Vec<String>),

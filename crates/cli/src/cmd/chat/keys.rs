@@ -7,42 +7,29 @@ const MAX_SEQUENCE: usize = 32;
 /// What is pasted stands between these.
 const PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
 
-/// Something a person pressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// A character.
     Char(char),
     /// A letter together with Ctrl.
     Ctrl(char),
     /// Text from elsewhere, all at once.
     Paste(String),
-    /// Enter.
     Enter,
     /// Enter together with Alt or Shift, or Ctrl-J: a new line.
     NewLine,
-    /// Esc, alone.
     Escape,
-    /// Backspace.
     Backspace,
-    /// Delete.
     Delete,
-    /// Tab.
     Tab,
     /// The arrow to the left.
     Left,
     /// The arrow to the right.
     Right,
-    /// The arrow up.
     Up,
-    /// The arrow down.
     Down,
-    /// To the last word.
     WordLeft,
-    /// To the next word.
     WordRight,
-    /// Home.
     Home,
-    /// End.
     End,
 }
 

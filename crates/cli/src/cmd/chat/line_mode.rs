@@ -30,10 +30,8 @@ pub(crate) struct Lines<'a> {
     hinted: Option<(String, Choices)>,
 }
 
-/// What is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// The conversation, for people.
     Words,
     /// Every event as a line of JSON.
     Events,

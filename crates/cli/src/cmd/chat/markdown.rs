@@ -9,9 +9,7 @@
 mod lead;
 /// What is set off within a line.
 mod inline;
-/// Words in lines.
 mod wrap;
-/// Tables.
 mod table;
 
 use super::sanitize::{char_columns, safe};
@@ -48,7 +46,6 @@ pub(crate) struct Markdown {
     gap: Gap,
 }
 
-/// What is being read.
 #[derive(Debug)]
 enum At {
     /// The beginning of a line.
@@ -57,7 +54,6 @@ enum At {
     Line,
     /// Words, set off in this way.
     Words(Marks),
-    /// Code.
     Code(Fence),
 }
 
@@ -66,7 +62,6 @@ enum At {
 enum Gap {
     /// There is no last line.
     Nothing,
-    /// Nothing.
     Close,
     /// An empty line.
     Wide,
@@ -204,7 +199,6 @@ impl Markdown {
         }
     }
 
-    /// Begins words.
     fn open(&mut self, margin: Margin, marks: Marks, words: &str) {
         self.close_gap();
         self.flow.begin(margin);

@@ -21,9 +21,7 @@ const MAX_STDIN: u64 = 8 * 1024 * 1024;
 /// One message and its answer. Nobody is there for questions.
 #[derive(Debug)]
 pub(crate) struct Once<'a> {
-    /// The session.
     pub(crate) link: Link<'a>,
-    /// What is printed.
     pub(crate) output: Output,
     /// Tools that may be used though nobody can be asked.
     pub(crate) allowed: &'a [String],

@@ -34,7 +34,6 @@ pub(crate) struct Screen {
     message: String,
     /// What was done with tools.
     pub(crate) tools: Tools,
-    /// What was asked.
     pub(crate) answers: Answers,
     /// Where the pages of the project are, if that is known.
     pub(crate) pages: Option<String>,
@@ -42,7 +41,6 @@ pub(crate) struct Screen {
     pub(crate) tokens: (u64, u64),
 }
 
-/// What was shown last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Block {
     Nothing,
@@ -128,7 +126,6 @@ impl Screen {
         }
     }
 
-    /// What a person said.
     pub(crate) fn person(&mut self, event: &Heard, by: Option<&str>) -> String {
         let by = by.map(|by| format!(" ({})", plain_line(by))).unwrap_or_default();
         let mut shown = self.open(Block::Person);

@@ -15,7 +15,6 @@ pub(crate) struct Marks(u16);
 impl Marks {
     /// Not at all.
     pub(crate) const NONE: Self = Self(0);
-    /// It matters.
     pub(crate) const BOLD: Self = Self(1);
     /// It is said with a certain tone.
     pub(crate) const ITALIC: Self = Self(1 << 1);
@@ -23,18 +22,13 @@ impl Marks {
     pub(crate) const CODE: Self = Self(1 << 2);
     /// It does not hold any more.
     pub(crate) const STRUCK: Self = Self(1 << 3);
-    /// It leads somewhere.
     pub(crate) const UNDERLINED: Self = Self(1 << 4);
     /// It is beside the point.
     pub(crate) const DIM: Self = Self(1 << 5);
-    /// Something is wrong.
     pub(crate) const RED: Self = Self(1 << 6);
-    /// Something went well.
     pub(crate) const GREEN: Self = Self(1 << 7);
-    /// Someone is asked.
     pub(crate) const YELLOW: Self = Self(1 << 8);
 
-    /// Both.
     #[must_use]
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -26,7 +26,6 @@ const AS_BEFORE: &str = "\u{1b}[?2004l\u{1b}[?25h";
 pub(crate) enum Ability {
     /// Keys as they are pressed, and text that is drawn anew.
     Keys,
-    /// Lines.
     Lines,
 }
 
@@ -53,7 +52,6 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Sets the terminal.
     pub(crate) fn open() -> io::Result<Self> {
         let terminal = Self { before: tcgetattr(io::stdin())? };
         terminal.enter()?;

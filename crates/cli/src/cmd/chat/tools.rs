@@ -95,7 +95,6 @@ impl Tools {
         Some(call.clone())
     }
 
-    /// What is under way.
     pub(crate) fn under_way(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().filter(|call| call.outcome.is_none())
     }

@@ -1,8 +1,6 @@
-/// Transcripts as they grow.
 mod tail;
 /// What a hook of Claude Code tells.
 mod hook;
-/// What came of it.
 mod report;
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 /// How far a copy has come, in a file.
 mod checkpoint;
-/// What people are told.
 mod report;
 
 use std::convert::Infallible;

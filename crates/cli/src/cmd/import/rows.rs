@@ -108,7 +108,6 @@ impl<'a> Intake<'a> {
         self.into.is_none() && self.report.rows >= PREVIEWED as u64
     }
 
-    /// Takes a row.
     pub(super) async fn take(&mut self, place: RowPlace, row: &str) -> anyhow::Result<()> {
         let events = match rows::events(row, self.at) {
             Ok(events) => events,

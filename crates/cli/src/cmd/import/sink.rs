@@ -24,7 +24,6 @@ pub(super) struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Finds the project.
     pub(super) async fn open(target: &'a Target, project: Option<&str>) -> anyhow::Result<Self> {
         let project = match target {
             Target::Folder(_) => Some(ProjectId::parse(&target.project(project).await?.id)?),

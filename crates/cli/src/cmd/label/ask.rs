@@ -9,16 +9,10 @@ use ratchet_stages::review::judge_scores::JudgeScore;
 
 use crate::print::table;
 
-/// What somebody answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answer {
     /// What they think of the session.
-    Label {
-        /// By dimension.
-        marks: BTreeMap<String, Mark>,
-        /// In their own words.
-        why: Option<String>,
-    },
+    Label { marks: BTreeMap<String, Mark>, why: Option<String> },
     /// Not this one.
     Skip,
     /// No more.

@@ -100,7 +100,6 @@ fn rows(file: &Path, rubric: &Rubric, unless: &LabelDefaults) -> anyhow::Result<
     Ok(read)
 }
 
-/// Writes all labels.
 pub(super) async fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
     let table = DataTarget::with(&args.at.place, "ratchet label export", async |place| {
         let rubric = find_rubric(place, &args.at.rubric)?;

@@ -24,7 +24,6 @@ const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
 const MAX_SLICES: usize = 200;
 
 impl Desk {
-    /// Answers a question.
     pub(super) async fn answer(&self, question: &Question) -> anyhow::Result<Value> {
         match question {
             Question::Sessions(asked) => self.sessions(asked).await,

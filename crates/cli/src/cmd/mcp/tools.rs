@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 const MAX_ROWS: u64 = 200;
 const MAX_TEXT_BYTES: u64 = 100_000;
 
-/// What is asked.
 #[derive(Debug)]
 pub(super) enum Question {
     Sessions(SessionsAsked),

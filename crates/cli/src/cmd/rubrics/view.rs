@@ -33,7 +33,6 @@ impl RubricEntry {
     }
 }
 
-/// A whole rubric.
 #[derive(Debug, Serialize)]
 pub(super) struct RubricView {
     name: String,

@@ -132,7 +132,6 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     written.with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// What someone hands in.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Submission {

@@ -55,7 +55,6 @@ impl JudgeArgs {
         Ok(JudgeName::parse(&self.judge, &DefaultModels::builtin())?.to_string())
     }
 
-    /// What may be spent.
     pub(crate) fn budget(&self) -> Budget {
         Budget::new(Allowance { money: self.max_cost, ..Allowance::default() })
     }
@@ -79,7 +78,6 @@ impl JudgeArgs {
     }
 }
 
-/// What models cost.
 pub(crate) fn prices(place: &DataTarget) -> Arc<PriceTable> {
     place.courthouse("").prices()
 }

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 
 use crate::exit::Outcome;
 
-/// What came of scoring.
 #[derive(Debug, Serialize)]
 pub(super) struct ScoringView {
     pub(super) sessions: Vec<SessionView>,

@@ -12,28 +12,23 @@ use crate::demo::story::{Outcome, Run, Step, Work};
 pub(super) struct SpanAttributes(Vec<KeyValue>);
 
 impl SpanAttributes {
-    /// Says a text.
     pub(super) fn text(&mut self, key: &str, value: &str) {
         self.say(key, Any::StringValue(value.to_owned()));
     }
 
-    /// Says a whole number.
     pub(super) fn count(&mut self, key: &str, value: u64) {
         self.say(key, Any::IntValue(i64::try_from(value).unwrap_or(i64::MAX)));
     }
 
-    /// Says a truth.
     pub(super) fn truth(&mut self, key: &str, value: bool) {
         self.say(key, Any::BoolValue(value));
     }
 
-    /// Says several texts.
     pub(super) fn texts(&mut self, key: &str, values: &[&str]) {
         let values = values.iter().map(|value| any(Any::StringValue((*value).to_owned())));
         self.say(key, Any::ArrayValue(ArrayValue { values: values.collect() }));
     }
 
-    /// What was said.
     pub(super) fn into_inner(self) -> Vec<KeyValue> {
         self.0
     }

@@ -109,7 +109,6 @@ fn sizes() -> Vec<Case> {
     ]
 }
 
-/// HTTP itself, spoken badly.
 fn protocol() -> Vec<Case> {
     let auth = format!("Authorization: {}\r\n", http::basic(PUBLIC_KEY, SECRET_KEY));
     let post = |rest: &str| {

@@ -9,9 +9,7 @@ use super::{Stage, calling, claude};
 
 /// Wide enough for addresses of pages.
 const SIZE: (u16, u16) = (100, 30);
-/// An arrow down.
 const DOWN: &str = "\u{1b}[B";
-/// Ctrl-C.
 const CTRL_C: &str = "\u{3}";
 
 /// A conversation at a terminal, with the fake program unless told otherwise.

@@ -207,7 +207,6 @@ pub(super) fn webhook(writer: &Writer<'_>, name: &str) -> String {
     id.to_owned()
 }
 
-/// Where agents work.
 pub(super) const WORKSPACE: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// A conversation in which somebody said all this, and the agent got each time to the state named.

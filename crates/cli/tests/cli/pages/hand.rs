@@ -39,7 +39,6 @@ impl Hand {
         }
     }
 
-    /// Writes into a field.
     #[track_caller]
     pub(super) fn write(self, page: &Page, selector: &str, text: &str) {
         match self {
@@ -52,7 +51,6 @@ impl Hand {
         page.type_text(text);
     }
 
-    /// Chooses an option.
     #[track_caller]
     pub(super) fn choose(self, page: &Page, selector: &str, value: &str) {
         let (quoted, wanted) = (Value::from(selector), Value::from(value));

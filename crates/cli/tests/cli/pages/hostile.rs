@@ -1,11 +1,8 @@
 //! Text in every place that takes text, written to run, to break out, to mislead or to break the
 //! layout.
 
-/// What is written.
 mod words;
-/// Where it is written.
 mod seed;
-/// Lists as files.
 mod files;
 
 pub(super) use seed::seed;

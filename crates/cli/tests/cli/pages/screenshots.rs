@@ -4,7 +4,6 @@ use super::list::visit;
 use super::stage::stage;
 use super::{DARK, LIGHT, PHONE, WIDE};
 
-/// Git ignores it.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../screenshots");
 
 #[test]

@@ -83,7 +83,6 @@ impl Stage {
         })
     }
 
-    /// A hundred thousand observations.
     pub(super) fn crowded(&self) -> &Served {
         self.crowded.get_or_init(|| {
             let data = TempDir::new().unwrap();
@@ -92,7 +91,6 @@ impl Stage {
         })
     }
 
-    /// Nothing but a project.
     pub(super) fn empty(&self) -> &Served {
         self.empty.get_or_init(|| {
             let data = TempDir::new().unwrap();

@@ -27,7 +27,6 @@ impl Writer<'_> {
         answer
     }
 
-    /// Records events, now.
     #[track_caller]
     pub(super) fn record(&self, events: &[(&str, Value)]) {
         let now = Clock::System.now().to_string();

@@ -8,7 +8,6 @@ use super::sessions::{Story, folder_of};
 use super::{ids, reason, report, score};
 use crate::fails;
 
-/// Hands a verdict in.
 fn submit(data: &Path, body: &Value) -> Finished {
     score(data, &["submit", "--json"]).typing(&body.to_string()).run()
 }

@@ -13,7 +13,6 @@ use crate::{ask, server};
 /// How long anything may take before a test gives up on it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A command under way.
 pub(super) struct Running {
     child: Child,
     _home: tempfile::TempDir,

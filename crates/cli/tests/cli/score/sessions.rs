@@ -9,13 +9,11 @@ use crate::server;
 /// A session to be told.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Story {
-    /// What it is called.
     pub(crate) id: &'static str,
     /// How many traces it has.
     pub(crate) traces: usize,
     /// How many bytes each tool gives back.
     pub(crate) output_bytes: usize,
-    /// Whether every tool fails.
     pub(crate) fails: bool,
 }
 

@@ -2,7 +2,6 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-/// A message that came.
 #[derive(Debug)]
 pub(crate) struct Heard {
     headers: Vec<(String, String)>,

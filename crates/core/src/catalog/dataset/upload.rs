@@ -10,15 +10,11 @@ use crate::payload::Json;
 /// What a column becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    /// The item's id.
     Id,
-    /// What goes in.
     Input,
-    /// What should come out.
     ExpectedOutput,
     /// What is kept with it.
     Metadata,
-    /// Nothing.
     Ignore,
 }
 
@@ -27,7 +23,6 @@ impl Target {
     pub const ALL: [Self; 5] =
         [Self::Input, Self::ExpectedOutput, Self::Metadata, Self::Id, Self::Ignore];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Id => "id",
@@ -95,9 +90,7 @@ pub fn guess(names: &[String]) -> Vec<Target> {
 pub struct Case {
     /// Its id, if the row says one.
     pub id: Option<String>,
-    /// What goes in.
     pub input: Option<Json>,
-    /// What should come out.
     pub expected_output: Option<Json>,
     /// What is kept with it.
     pub metadata: Option<Json>,
@@ -110,7 +103,6 @@ pub struct Mapping(Vec<(String, Target)>);
 /// Why columns cannot become items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
-    /// Nothing goes in.
     #[error("choose at least one column that becomes the input")]
     NoInput,
     /// Two columns for one id.

@@ -19,7 +19,6 @@ pub struct ConnectionRequest<'a> {
     pub provider: &'a str,
     /// How to speak to it.
     pub adapter: LlmAdapter,
-    /// What opens it.
     pub secret: &'a str,
     /// Where it is, if not where it usually is.
     pub base_url: Option<&'a str>,

@@ -12,18 +12,14 @@ const MAX_PLACEHOLDER_CHARS: usize = 200;
 pub enum PromptBody {
     /// One text.
     Text(String),
-    /// Messages.
     Chat(Vec<ChatMessage>),
 }
 
 /// One message of a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatMessage {
-    /// Said by someone.
     Said {
-        /// By whom.
         role: String,
-        /// What.
         content: String,
         /// Whatever else the client keeps with it.
         rest: Map<String, Value>,
@@ -43,7 +39,6 @@ pub struct BodyError {
     pub message: Option<usize>,
     /// Which field of the message.
     pub field: Option<&'static str>,
-    /// What is wrong.
     pub why: String,
 }
 

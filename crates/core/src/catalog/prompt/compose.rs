@@ -17,18 +17,14 @@ const MAX_BYTES: usize = 32_000_000;
 pub struct Part {
     /// Which version, in the resolution graph.
     pub node: Node,
-    /// What it says.
     pub body: PromptBody,
 }
 
 /// A version of a prompt in a resolution graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Its id.
     pub id: String,
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: u32,
 }
 
@@ -47,7 +43,6 @@ pub struct Composed {
 /// Which version took in which others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
-    /// The outermost.
     pub root: Node,
     /// By id of the one that refers.
     pub dependencies: BTreeMap<String, Vec<Node>>,
@@ -56,7 +51,6 @@ pub struct Graph {
 /// Why a prompt cannot be put together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ComposeError {
-    /// A reference leads nowhere.
     #[error("prompt dependency not found: {0}")]
     Missing(Reference),
     /// Only texts can stand inside texts.
@@ -67,16 +61,13 @@ pub enum ComposeError {
     Circular {
         /// The prompt that comes again.
         name: String,
-        /// Its version.
         version: u32,
     },
     /// One inside the other inside the other.
     #[error("prompts are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// Too much of it.
     #[error("the prompt with all it refers to is longer than {MAX_BYTES} bytes")]
     TooLong,
-    /// Too many of them.
     #[error("the prompt refers to more than {MAX_PARTS} others")]
     TooMany,
 }

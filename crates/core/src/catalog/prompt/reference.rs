@@ -6,9 +6,7 @@ const CLOSE: &str = "@@@";
 /// Another prompt that a text asks to have put in its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
-    /// The other prompt's name.
     pub name: String,
-    /// Which of its versions.
     pub pick: Pick,
 }
 
@@ -36,7 +34,6 @@ impl fmt::Display for Reference {
 pub(super) enum Piece<'a> {
     /// To be kept as it is.
     Plain(&'a str),
-    /// To be replaced.
     Refers(Reference),
 }
 

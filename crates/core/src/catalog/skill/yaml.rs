@@ -21,7 +21,6 @@ pub(crate) enum YamlError {
     /// JSON knows texts only.
     #[error("a key must be a text")]
     Key,
-    /// The same key again.
     #[error("the key {0} stands there twice")]
     Twice(String),
     /// More than one, where one is expected.

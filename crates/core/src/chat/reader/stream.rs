@@ -14,7 +14,6 @@ pub(super) struct Stream {
 #[derive(Clone, Debug)]
 struct Block {
     kind: EventKind,
-    /// What came in pieces.
     text: String,
     /// Whether it came whole, too: whatever else comes of it was told.
     is_whole: bool,

@@ -22,7 +22,6 @@ const UNREACHED: &str = "api_error";
 /// What a model cost in a turn, as the agent reckons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentCost {
-    /// How much.
     pub cost: Money,
     /// What the agent reckoned with, in its own word: `list`, or `unknown` for a guess.
     pub basis: Option<String>,

@@ -68,7 +68,6 @@ pub struct TaskContext {
 pub struct Words {
     /// The number of the trace.
     pub trace: u32,
-    /// The words.
     pub text: String,
     /// Whether they turn the work another way: a correction, a stop, a change of mind.
     pub redirects: bool,

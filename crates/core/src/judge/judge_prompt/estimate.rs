@@ -20,9 +20,7 @@ const DIMENSION_TOKENS: u64 = 130;
 /// What judging some sessions takes. All counts are approximate, without headroom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgingEstimate {
-    /// How many sessions.
     pub sessions: u64,
-    /// In how many chunks.
     pub chunks: u64,
     /// Tokens that judges read in all.
     pub input: u64,

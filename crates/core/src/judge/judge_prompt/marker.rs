@@ -58,12 +58,10 @@ impl Marker {
         &self.0
     }
 
-    /// What stands before.
     pub(crate) fn opening(&self) -> String {
         format!("<evidence-{}>", self.0)
     }
 
-    /// What stands after.
     pub(crate) fn closing(&self) -> String {
         format!("</evidence-{}>", self.0)
     }

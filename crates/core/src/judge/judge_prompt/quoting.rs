@@ -68,7 +68,6 @@ impl QuotedText {
         self.len() + usize::from(!self.0.is_empty())
     }
 
-    /// The text.
     pub(crate) fn into_text(self) -> String {
         self.0
     }

@@ -18,7 +18,6 @@ pub struct SessionFacts {
     pub traces: usize,
     /// How many steps they have, by level.
     pub levels: LevelCounts,
-    /// When it began.
     pub start: Option<Timestamp>,
     /// When its last step ended.
     pub end: Option<Timestamp>,

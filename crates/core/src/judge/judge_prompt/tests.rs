@@ -1,4 +1,3 @@
-/// Whatever a recording says.
 mod safety;
 
 use serde_json::json;

@@ -57,7 +57,6 @@ impl TraceWriter {
         start..self.sheet.len()
     }
 
-    /// All that was written.
     pub(super) fn into_text(self) -> String {
         self.sheet.into_text()
     }

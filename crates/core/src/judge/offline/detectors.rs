@@ -9,9 +9,7 @@ mod messages;
 mod calls;
 /// What was changed in other people's records.
 mod changes;
-/// Tests and edits.
 mod tests_and_edits;
-/// How it ended.
 mod ending;
 /// Harm that could be done.
 mod safety;
@@ -25,7 +23,6 @@ pub(super) struct Sightings(BTreeMap<Signal, Sighting>);
 /// What was seen of a signal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sighting {
-    /// How often.
     pub(super) count: usize,
     /// How strongly: as often, unless the signal has a scale of its own.
     pub(super) strength: f64,
@@ -88,7 +85,6 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// What users say.
     fn users(self) -> impl DoubleEndedIterator<Item = (u32, &'a str)> {
         self.moves.iter().filter_map(|told| match &told.act {
             TimelineAction::UserSays(text) => Some((told.trace, text.as_str())),
@@ -96,7 +92,6 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// What the agent says.
     fn agents(self) -> impl DoubleEndedIterator<Item = (u32, &'a str)> {
         self.moves.iter().filter_map(|told| match &told.act {
             TimelineAction::AgentSays(text) => Some((told.trace, text.as_str())),
@@ -105,7 +100,6 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Looks for every signal.
 pub(super) fn look(set: &SignalSet, moves: &[TimelineEvent], among: Among) -> Sightings {
     let scene = Scene { set, moves };
     let mut seen = Sightings::default();

@@ -25,7 +25,6 @@ pub(super) struct Marking {
     pub(super) needs: Vec<Signal>,
 }
 
-/// What a signal counts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Weighing {

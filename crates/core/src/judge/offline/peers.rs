@@ -49,7 +49,6 @@ pub struct Peers {
     tokens: Vec<u64>,
     steps: Vec<u64>,
     costs: Vec<Money>,
-    /// How many call tools.
     callers: usize,
 }
 

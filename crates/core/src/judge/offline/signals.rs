@@ -17,9 +17,7 @@ static SHIPPED: LazyLock<SignalSet> = LazyLock::new(|| {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
-    /// The agent said something.
     AgentSaid,
-    /// A tool was called.
     ToolCall,
     /// How much the session took among its peers, from 0 to 1.
     AmongPeers,
@@ -29,7 +27,6 @@ pub enum Signal {
     CostAlone,
     /// How much happened, on a scale of logarithms.
     Length,
-    /// A tool call failed.
     ToolError,
     /// A failure that no later call of the same tool made good.
     OpenError,
@@ -63,7 +60,6 @@ pub enum Signal {
     UserCorrection,
     /// The user said nearly the same again.
     UserRepeats,
-    /// The user was annoyed.
     UserFrustration,
     /// The user thanked or praised.
     UserThanks,
@@ -99,15 +95,11 @@ impl Signal {
 pub(super) enum Words {
     /// A user corrects, redirects or interrupts.
     UserCorrects,
-    /// A user is annoyed.
     UserFrustrated,
     /// A user thanks or praises.
     UserThanks,
-    /// A user says goodbye.
     UserCloses,
-    /// A user says yes.
     UserAgrees,
-    /// A user wants something.
     UserRequests,
     /// An agent did not manage.
     AgentGaveUp,
@@ -144,7 +136,6 @@ pub struct SignalSet {
     pub version: u32,
     /// How each dimension is marked, by name.
     pub(super) dimensions: BTreeMap<String, Marking>,
-    /// What each signal counts.
     pub(super) signals: BTreeMap<Signal, Weighing>,
     /// What is looked for in whose mouth.
     pub(super) words: BTreeMap<Words, Regex>,
@@ -191,7 +182,6 @@ pub enum SignalsError {
     /// A pattern is not a regular expression.
     #[error("signals: pattern of {name}: {why}")]
     Pattern {
-        /// Whose.
         name: String,
         /// What is wrong with it.
         why: String,

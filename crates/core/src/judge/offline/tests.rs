@@ -9,7 +9,6 @@ use super::*;
 use crate::judge::rubric::{self, Rubric};
 use crate::judge::verdict::{Finding, Judgement};
 
-/// The rubrics that ship.
 fn rubrics() -> Vec<&'static Rubric> {
     rubric::shipped().collect()
 }

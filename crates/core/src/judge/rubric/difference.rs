@@ -5,7 +5,6 @@ use super::{Dimension, Part, Rubric, Scale};
 pub struct Change {
     /// In which dimension; `None` for the rubric as a whole.
     pub dimension: Option<String>,
-    /// Which part of it.
     pub part: Part,
     /// What it was; `None` for what is new.
     pub before: Option<String>,

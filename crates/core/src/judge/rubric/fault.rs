@@ -5,11 +5,8 @@ use std::fmt;
 pub enum Part {
     /// The file as a whole.
     File,
-    /// What it is called.
     Name,
-    /// Which version it is.
     Version,
-    /// What it is for.
     Description,
     /// How freely a model chooses its words.
     Temperature,
@@ -19,7 +16,6 @@ pub enum Part {
     Dimensions,
     /// A dimension's share of the whole.
     Weight,
-    /// The marks it gives.
     Grades,
     /// What a judge is told.
     Criteria,
@@ -53,7 +49,6 @@ pub struct RubricFault {
     pub line: Option<usize>,
     /// The dimension by number, from 1, and by name.
     pub dimension: Option<(usize, String)>,
-    /// Which part.
     pub part: Part,
     /// What is wrong with it and what would be right.
     pub problem: String,

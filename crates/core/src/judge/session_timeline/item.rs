@@ -42,9 +42,7 @@ const MAX_DEPTH: usize = 4;
 /// A thing said or done, as a payload tells it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
-    /// Whoever asks says something.
     User(String),
-    /// The agent says something.
     Agent(String),
     /// The agent calls a tool.
     Call(Called),
@@ -57,9 +55,7 @@ pub(super) enum Item {
 pub(super) struct Called {
     /// What its result refers to.
     pub(super) id: Option<String>,
-    /// Which tool.
     pub(super) tool: String,
-    /// What it was asked.
     pub(super) input: Value,
     /// What it gave back, where the same payload says so.
     pub(super) given: Option<Given>,
@@ -68,7 +64,6 @@ pub(super) struct Called {
 /// What a tool gave back.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Given {
-    /// The words of it.
     pub(super) text: String,
     /// Whether the recording calls it an error.
     pub(super) is_error: bool,

@@ -8,7 +8,6 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Adds what was said.
     pub(super) fn add(&mut self, key: u64) {
         self.keys.push(key);
         *self.counts.entry(key).or_default() += 1;

@@ -28,7 +28,6 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    /// Those of a session.
     pub(super) fn of(evidence: &Evidence) -> Self {
         let mut observed = Self::default();
         for trace in &evidence.traces {

@@ -30,7 +30,6 @@ pub struct ChunkMarks {
     pub findings: Vec<Finding>,
     /// The lowest mark; `None` if none could tell.
     pub min: Option<f64>,
-    /// The highest.
     pub max: Option<f64>,
     /// How far they lie apart: the sample variance, 0 of a single one.
     pub variance: Option<f64>,

@@ -8,7 +8,6 @@ use super::{Agreement, Calibration, Standing, Statistic, distance};
 /// What a change of the judge did to one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
-    /// Which dimension.
     pub dimension: String,
     /// How far apart from people the judge was.
     pub before: Statistic,

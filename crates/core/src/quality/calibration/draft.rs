@@ -17,7 +17,6 @@ const LEARNED: &str = "Where people have marked otherwise than the judge:";
 /// What both said of a session, in their own words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disagreement {
-    /// Their marks.
     pub marks: RatingPair,
     /// What the judge gave as its reason.
     pub judge: Option<String>,
@@ -28,11 +27,8 @@ pub struct Disagreement {
 /// A criterion as it would read if the judge were told where people differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CriterionDraft {
-    /// Which dimension.
     pub dimension: String,
-    /// As it reads now.
     pub before: String,
-    /// As it would read.
     pub after: String,
 }
 

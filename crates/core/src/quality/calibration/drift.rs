@@ -14,11 +14,9 @@ pub type Judged = BTreeMap<SessionId, Marks>;
 /// By how much a judge now marks the same sessions otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drift {
-    /// Which dimension.
     pub dimension: String,
     /// How much more it gives now, over the sessions that it judged both times.
     pub change: Statistic,
-    /// What that means.
     pub bearing: DriftVerdict,
 }
 

@@ -19,9 +19,7 @@ pub const SIZE: usize = 12;
 /// What a judge said of one session of the panel in one week.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelVerdict {
-    /// Which session.
     pub session: SessionId,
-    /// Who judged, by what.
     pub who: PanelKey,
     /// In which week, by the day it began.
     pub week: String,
@@ -43,7 +41,6 @@ pub struct PanelKey {
 /// How a judge has changed since it first saw its panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelDrift {
-    /// Who judged, by what.
     pub who: PanelKey,
     /// The week that all others are held against.
     pub first: String,
@@ -56,11 +53,8 @@ pub struct PanelDrift {
 /// A judge that no longer says what it used to say, on one dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriftAlert {
-    /// Who.
     pub judge: String,
-    /// By which rubric.
     pub rubric: String,
-    /// On which dimension.
     pub dimension: String,
     /// Since which week, by the day it began.
     pub since: String,

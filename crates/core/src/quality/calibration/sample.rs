@@ -12,7 +12,6 @@ const FLOOR: usize = 2;
 /// A session that people could be asked about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// Which session.
     pub session: SessionId,
     /// The agent that ran, where it is known.
     pub agent: Option<String>,
@@ -36,7 +35,6 @@ pub enum Band {
 }
 
 impl Band {
-    /// Every band.
     pub const ALL: [Self; 5] =
         [Self::Poor, Self::Fair, Self::Good, Self::Excellent, Self::Unscored];
 
@@ -51,7 +49,6 @@ impl Band {
         }
     }
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Poor => "poor",
@@ -74,7 +71,6 @@ impl Band {
 /// found out later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampledSession {
-    /// Which session.
     pub session: SessionId,
     /// How well it went, as the judge sees it.
     pub band: Band,

@@ -7,7 +7,6 @@ use crate::time::Timestamp;
 
 use super::{Label, MAX_BY, MAX_WHY, Mark};
 
-/// Columns beside the dimensions.
 const FIXED: [&str; 4] = ["session_id", "labeled_by", "labeled_at", "why"];
 
 /// Returns labels as a table: a row for each, a column for each dimension of the rubric.
@@ -39,9 +38,7 @@ pub struct LabelColumns<'a> {
 /// Who labelled and when, where a row does not say.
 #[derive(Clone, Debug)]
 pub struct LabelDefaults {
-    /// Who.
     pub by: String,
-    /// When.
     pub at: Timestamp,
 }
 

@@ -24,7 +24,6 @@ const SHOWN: usize = 40;
 const RATIONALE_BYTES: usize = 600;
 /// How much of a session's id is shown.
 const ID_BYTES: usize = 200;
-/// Suggestions that are taken.
 const MOST: usize = 6;
 /// How long the parts of a suggestion may be, in characters.
 const TITLE_CHARS: usize = 160;

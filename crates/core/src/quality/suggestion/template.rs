@@ -11,7 +11,6 @@ pub struct Template {
     /// For issues with one of these words; for all of them without any.
     #[serde(default)]
     pub words: Vec<String>,
-    /// What to change.
     pub edit: Edit,
     /// What to do, in a line.
     pub title: String,

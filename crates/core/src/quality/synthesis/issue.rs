@@ -25,7 +25,6 @@ pub struct CommonIssue {
     pub title: String,
     /// How often it is said.
     pub count: usize,
-    /// Where, by session.
     pub sessions: Vec<String>,
     /// One place where it is said.
     pub example: Example,
@@ -36,7 +35,6 @@ pub struct CommonIssue {
 /// A rationale that names an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// Of which session.
     pub session: String,
     /// What it says in full.
     pub rationale: String,

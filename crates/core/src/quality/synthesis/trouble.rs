@@ -121,7 +121,6 @@ const TROUBLE: &[&str] = &[
     "wander",
     "wast",
 ];
-/// Whole words that do.
 const TROUBLED: &[&str] = &[
     "again", "against", "bad", "badly", "broke", "broken", "bug", "bugs", "empty", "false",
     "falsely", "gave", "late", "left", "lost", "poor", "poorly", "slow", "slowly", "still",

@@ -134,7 +134,6 @@ impl Event {
         }
     }
 
-    /// An amount.
     fn amount(&self, name: &str) -> Option<f64> {
         match self.attributes.get(name)? {
             AttributeValue::Double(number) => Some(*number),

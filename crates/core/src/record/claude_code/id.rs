@@ -24,7 +24,6 @@ pub(super) fn turn_root(turn: &TraceId) -> ObservationId {
     turn.cast()
 }
 
-/// A sub-agent at work.
 pub(super) fn agent(id: &str) -> Option<ObservationId> {
     Id::parse(&format!("agent-{id}")).ok()
 }

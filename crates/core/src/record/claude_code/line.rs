@@ -35,18 +35,14 @@ const ASIDES: &[&str] = &[
     "worktree-state",
 ];
 
-/// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// Someone spoke to the model: a person, or a tool that answers.
     User,
-    /// The model spoke.
     Assistant,
-    /// Claude Code noted something.
     System,
     /// A place in the conversation.
     Link,
-    /// About the program itself.
     Aside,
     /// Of a type that nobody here knows.
     Unknown,

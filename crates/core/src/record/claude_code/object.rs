@@ -44,17 +44,14 @@ impl<'a> Object<'a> {
         self.read(key).unwrap_or(false)
     }
 
-    /// A count.
     pub(crate) fn count(&self, key: &str) -> Option<u64> {
         self.read(key)
     }
 
-    /// A number.
     pub(crate) fn number(&self, key: &str) -> Option<f64> {
         self.read(key)
     }
 
-    /// A moment.
     pub(crate) fn time(&self, key: &str) -> Option<Timestamp> {
         Timestamp::parse(&self.text(key)?).ok()
     }
@@ -64,7 +61,6 @@ impl<'a> Object<'a> {
         self.0.iter().filter_map(|(key, raw)| Some((key.as_str(), Object::parse(raw.get()).ok()?)))
     }
 
-    /// An object inside.
     pub(crate) fn object(&self, key: &str) -> Option<Object<'a>> {
         Self::parse(self.raw(key)?.get()).ok()
     }

@@ -9,7 +9,6 @@
 mod context;
 /// What people and tools say to the model.
 mod user_messages;
-/// The model's answers.
 mod answer;
 /// What Claude Code noted itself.
 mod note;
@@ -31,7 +30,6 @@ pub(crate) use answer::usage as usage_of;
 /// What a line came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineResult {
-    /// It says something.
     Said(Patches),
     /// It is of a known type and says nothing that is recorded, or not yet.
     Nothing,

@@ -21,7 +21,6 @@ pub enum Picture {
     Kept {
         /// What it is said to be.
         mime: String,
-        /// The media's id.
         id: String,
     },
     /// Somewhere else: linked, never loaded.
@@ -31,7 +30,6 @@ pub enum Picture {
 /// How a browser shows a piece of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
-    /// As a picture.
     Picture,
     /// With a player of sound.
     Sound,

@@ -18,18 +18,11 @@ const PER: f64 = 1e6;
 pub enum PriceError {
     /// It is not TOML, or not of the right shape.
     #[error("line {line} of the price file: {problem}")]
-    Malformed {
-        /// Where.
-        line: usize,
-        /// What the parser says.
-        problem: String,
-    },
+    Malformed { line: usize, problem: String },
     /// An entry makes no sense.
     #[error("line {line} of the price file, model {model}, {field}: {problem}")]
     Model {
-        /// Where the entry begins.
         line: usize,
-        /// Which model.
         model: String,
         /// Which part of the entry.
         field: String,
@@ -71,7 +64,6 @@ struct TierEntry {
 #[derive(Clone, Debug, Default)]
 pub(super) struct PriceFile {
     pub(super) models: Vec<PricedModel>,
-    /// By canonical name.
     pub(super) by_name: HashMap<String, usize>,
     /// In the order of the file.
     pub(super) patterns: Vec<(Regex, usize)>,

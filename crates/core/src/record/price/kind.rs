@@ -30,7 +30,6 @@ struct Row {
     word: &'static str,
     /// The kind whose price it has where a model lists none for it. Without one, unknown.
     otherwise: Option<Kind>,
-    /// What clients call it.
     names: &'static [&'static str],
 }
 
@@ -205,7 +204,6 @@ impl Kind {
 pub(crate) enum Side {
     /// What the model is given.
     Input,
-    /// What the model gives.
     Output,
 }
 

@@ -33,7 +33,6 @@ const REGIONS: [&str; 9] = ["us", "eu", "apac", "au", "jp", "ca", "sa", "us-gov"
 /// A model's name, reduced to what all ways of writing it share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ModelName {
-    /// The whole name.
     pub(super) full: String,
     /// The name without its date, `latest` or other version behind; `None` without one.
     pub(super) undated: Option<String>,

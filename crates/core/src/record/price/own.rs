@@ -25,7 +25,6 @@ const MAX_TIERS: usize = 50;
 /// What a unit of usage is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ModelUnit {
-    /// Characters.
     Characters,
     /// Tokens.
     #[default]
@@ -34,14 +33,11 @@ pub enum ModelUnit {
     Milliseconds,
     /// Seconds.
     Seconds,
-    /// Images.
     Images,
-    /// Requests.
     Requests,
 }
 
 impl ModelUnit {
-    /// Every unit.
     pub const ALL: [Self; 6] = [
         Self::Characters,
         Self::Tokens,
@@ -51,7 +47,6 @@ impl ModelUnit {
         Self::Requests,
     ];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Characters => "CHARACTERS",
@@ -72,13 +67,11 @@ impl ModelUnit {
 /// A model as a project defines it, or as the program does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelDefinition {
-    /// What it is called.
     pub name: String,
     /// A regular expression over the name that a call states.
     pub pattern: String,
     /// Holds for calls from then on; for all when `None`.
     pub start: Option<Timestamp>,
-    /// What a unit is.
     pub unit: ModelUnit,
     /// What units cost, and when.
     pub tiers: Vec<PricingTier>,
@@ -91,7 +84,6 @@ pub struct ModelDefinition {
 /// Prices that hold under conditions. Kept as a document in the catalog.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PricingTier {
-    /// Names it.
     pub id: String,
     /// What people call it; unique in the model.
     pub name: String,
@@ -122,16 +114,13 @@ pub enum TierCondition {
         pattern: String,
         /// How their sum must compare.
         operator: Comparison,
-        /// With what.
         value: f64,
         /// Whether the pattern tells upper from lower case.
         is_case_sensitive: bool,
     },
     /// A parameter or a metadata key has one of some values.
     Attribute {
-        /// Where to look.
         source: AttributeSource,
-        /// Which key.
         key: String,
         /// One of these.
         values: Vec<String>,
@@ -141,15 +130,12 @@ pub enum TierCondition {
 /// How two numbers compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparison {
-    /// Greater.
     Gt,
     /// Greater or equal.
     Gte,
-    /// Less.
     Lt,
     /// Less or equal.
     Lte,
-    /// Equal.
     Eq,
     /// Not equal.
     Neq,
@@ -168,9 +154,7 @@ pub enum AttributeSource {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct ModelError {
-    /// The field.
     pub field: &'static str,
-    /// What is wrong.
     pub problem: String,
 }
 

@@ -1,6 +1,5 @@
 //! Rewrites a JSON text token by token. What is not redacted stays to the byte.
 
-/// Events of chats.
 mod event;
 
 use std::borrow::Cow;

@@ -3,26 +3,21 @@ use super::Field;
 /// The fields of a record that a path can begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
-    /// What went in.
     Input,
-    /// What came out.
     Output,
     /// Keys and values of the client's own.
     Metadata,
     /// Why a score was given.
     Comment,
-    /// Whom a trace served.
     User,
     /// What a trace or an observation is called.
     Name,
     /// Why an observation wants attention.
     StatusMessage,
-    /// Temperature and the like.
     ModelParameters,
 }
 
 impl Root {
-    /// Every field.
     pub const ALL: [Self; 8] = [
         Self::Input,
         Self::Output,

@@ -11,11 +11,8 @@ const BUILTIN: &str = include_str!("../../../../../redaction/presets.toml");
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// What rules call it.
     pub name: String,
-    /// What it finds.
     pub finds: String,
-    /// The regular expression.
     pub pattern: String,
     /// What stands in its place if a rule does not say.
     pub replacement: String,

@@ -36,27 +36,21 @@ pub enum ConfigValues {
     Boolean,
     /// One of these labels.
     Categorical(Vec<Category>),
-    /// Free text.
     Text,
 }
 
 /// A label and its number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Category {
-    /// What people choose.
     pub label: String,
-    /// What is averaged.
     pub value: f64,
 }
 
 /// The values of a config as a client states them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatedValues {
-    /// The least number.
     pub min: Option<f64>,
-    /// The greatest number.
     pub max: Option<f64>,
-    /// The labels.
     pub categories: Option<Vec<Category>>,
 }
 

@@ -8,7 +8,6 @@ use crate::id::{IdError, ScoreId};
 
 /// What the id of every public score begins with.
 const PREFIX: &str = "public-";
-/// Hexadecimal digits behind it.
 const DIGITS: usize = 32;
 
 /// What a public score is about. Two that agree in all of it are one score: the later replaces the

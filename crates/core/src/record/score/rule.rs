@@ -13,7 +13,6 @@ const MAX_TEXT_CHARS: usize = 500;
 pub struct ScoreInvalid {
     /// The field, as clients write it.
     pub field: &'static str,
-    /// The reason.
     pub why: String,
 }
 
@@ -34,7 +33,6 @@ impl fmt::Display for ScoreInvalid {
 pub enum SentValue {
     /// A number; 0 or 1 for yes and no.
     Number(f64),
-    /// A text.
     Text(String),
     /// Yes or no.
     Bool(bool),
@@ -43,26 +41,18 @@ pub enum SentValue {
 /// What a client says about a score, as far as it depends on one another.
 #[derive(Clone, Debug)]
 pub struct SentScore<'a> {
-    /// What is judged.
     pub name: Option<String>,
-    /// The verdict.
     pub value: Option<SentValue>,
-    /// How to read it.
     pub data_type: Option<DataType>,
-    /// Who says so.
     pub source: ScoreSource,
-    /// What it judges.
     pub target: &'a ScoreTarget,
-    /// The config it follows.
     pub config: Option<&'a ScoreConfig>,
 }
 
 /// A name and a value that fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FitScore {
-    /// What is judged.
     pub name: String,
-    /// The verdict.
     pub value: ScoreValue,
 }
 

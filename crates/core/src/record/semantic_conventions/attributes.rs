@@ -22,7 +22,6 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Walks the attributes once.
     pub(super) fn new(attributes: Attributes, dialect: Dialect) -> Self {
         let mut claims = Vec::with_capacity(attributes.0.len());
         let mut targets = Targets::default();

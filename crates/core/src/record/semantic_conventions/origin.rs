@@ -65,7 +65,6 @@ impl Known {
 /// The Langfuse SDK that made the spans.
 struct Sdk<'a> {
     language: &'a str,
-    /// Major and minor.
     version: (u32, u32),
 }
 

@@ -93,7 +93,6 @@ pub(super) enum Told {
     By(&'static [&'static str]),
     /// By one of these, but only in spans of Claude Code.
     ByClaudeCode(&'static [&'static str]),
-    /// By these attributes together.
     Together(Shape, &'static [&'static str]),
     /// By all attributes whose names begin so, together.
     Under(Shape, &'static str),
@@ -104,7 +103,6 @@ pub(super) enum Told {
 /// How what was told becomes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// As it is.
     Plain,
     /// A list of messages, to which system instructions belong.
     Conversation,

@@ -22,7 +22,6 @@ use crate::time::Timestamp;
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) known: &'a Known,
-    /// The observation's own keys.
     pub(super) keys: &'a Keys,
     pub(super) parent: Option<&'a ObservationId>,
     pub(super) start: Timestamp,

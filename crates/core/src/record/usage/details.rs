@@ -60,7 +60,6 @@ const TOTALS: [&str; 2] = ["total_tokens", "totalTokens"];
 /// What stands in the older form beside the units.
 const NOT_UNITS: [&str; 4] = ["unit", "inputCost", "outputCost", "totalCost"];
 
-/// Units by kind.
 pub(super) fn units(sent: &Object) -> BTreeMap<String, u64> {
     let has_count = |form: &Form| form.iter().any(|side| sent.contains_key(side.count));
     let has_parts = RESPONSES.iter().flat_map(|side| side.parts).any(|key| sent.contains_key(key));

@@ -8,7 +8,6 @@ use super::slice::Position;
 
 /// Langfuse's API, which many servers have.
 const PUBLIC: &str = "public";
-/// Ratchet's own.
 const OWN: &str = "v1";
 
 /// One request: what, where, and whether it may be repeated.
@@ -25,7 +24,6 @@ pub(super) struct Ask {
 }
 
 impl Ask {
-    /// A question.
     pub(super) fn get(path: &[&str]) -> Self {
         Self::new(Method::GET, path, None, Repeat::Harmless)
     }
@@ -43,7 +41,6 @@ impl Ask {
         Self::new(Method::PATCH, path, Some(body), Repeat::Harmless)
     }
 
-    /// Something to be set.
     pub(super) fn put(path: &[&str], body: &impl Serialize) -> Self {
         let body = serde_json::to_vec(body).unwrap_or_default();
         Self::new(Method::PUT, path, Some(body), Repeat::Harmless)
@@ -64,7 +61,6 @@ impl Ask {
         Self { api: OWN, ..self }
     }
 
-    /// With a parameter.
     pub(super) fn with(mut self, name: &'static str, value: &(impl Display + ?Sized)) -> Self {
         self.query.push((name, value.to_string()));
         self
@@ -87,7 +83,6 @@ impl Ask {
         }
     }
 
-    /// The whole address.
     pub(super) fn url(&self, base: &Url) -> Url {
         let mut url = base.clone();
         if let Ok(mut parts) = url.path_segments_mut() {

@@ -6,13 +6,11 @@ use ratchet_core::time::Timestamp;
 
 /// Time and chance, as a client needs them between attempts.
 pub trait BackoffClock: fmt::Debug + Send + Sync {
-    /// The time of day.
     fn now(&self) -> Timestamp;
 
     /// A number from 0 (included) to 1 (excluded), different each time.
     fn chance(&self) -> f64;
 
-    /// Waits.
     fn pause(&self, wait: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 

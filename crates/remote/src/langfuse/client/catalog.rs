@@ -20,7 +20,6 @@ use crate::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView, Up
 use crate::langfuse::wire::read::read;
 use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, UpdateScoreConfig};
 
-/// Rows in a slice.
 const SLICE: u64 = 50;
 /// A time before anything that was recorded; some lists want one.
 const BEGINNING: &str = "1970-01-01T00:00:00Z";

@@ -17,12 +17,9 @@ pub enum ClientError {
     /// No HTTP client could be made.
     #[error("cannot start an HTTP client; are this machine's certificates readable?")]
     Start(#[source] reqwest::Error),
-    /// Nobody answered.
     #[error("{request} got no answer in {attempts} attempts; check the address and the network")]
     Silent {
-        /// What was asked.
         request: String,
-        /// How often.
         attempts: u32,
         /// What happened the last time.
         #[source]
@@ -40,20 +37,16 @@ pub enum ClientError {
     /// The server said no.
     #[error("{request} was refused with {status}: {message}; {advice}")]
     Refused {
-        /// What was asked.
         request: String,
         /// 400, 401 …
         status: u16,
-        /// What the server said.
         message: String,
-        /// What to do.
         advice: &'static str,
     },
     /// The server asks for more patience than we have.
     #[error("{request} was refused with {status}, to be asked again in {} s; try again then",
             .wait.as_secs())]
     Later {
-        /// What was asked.
         request: String,
         /// 429 or 503.
         status: u16,
@@ -62,34 +55,21 @@ pub enum ClientError {
     },
     /// The answer is longer than we take.
     #[error("{request} was answered with more than {limit} bytes; ask for a shorter time")]
-    TooLong {
-        /// What was asked.
-        request: String,
-        /// The most we take.
-        limit: usize,
-    },
+    TooLong { request: String, limit: usize },
     /// The answer is not what the API promises.
     #[error("{request} was answered with something else: {issue}; is it a Langfuse server?")]
     Unreadable {
-        /// What was asked.
         request: String,
         /// What is wrong, and where.
         issue: Issue,
     },
     /// Neither era's route is there.
     #[error("{asked} can be read there by no route we know ({routes}); is it a Langfuse server?")]
-    NoRoute {
-        /// What was wanted.
-        asked: &'static str,
-        /// What was tried.
-        routes: String,
-    },
+    NoRoute { asked: &'static str, routes: String },
     /// Some of what was sent was not taken.
     #[error("{request}: {refused} of {sent} were not taken, the first because {first}")]
     Rejected {
-        /// What was asked.
         request: String,
-        /// How many were sent.
         sent: usize,
         /// How many were not taken.
         refused: usize,

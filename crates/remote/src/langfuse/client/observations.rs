@@ -17,7 +17,6 @@ const SLICE: u64 = 100;
 /// Which observations.
 #[derive(Clone, Debug, Default)]
 pub struct ObservationsAsked {
-    /// Begun when.
     pub between: TimeWindow,
     /// Of this trace only.
     pub trace: Option<TraceId>,

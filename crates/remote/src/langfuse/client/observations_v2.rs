@@ -36,11 +36,9 @@ pub(super) struct NewerAsked {
 /// How much of each observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fields {
-    /// Where it belongs.
     Place,
     /// All that sums are made of.
     Sums,
-    /// Everything.
     All,
 }
 
@@ -114,7 +112,6 @@ fn cut_keys(rows: &[ObservationV2View]) -> BTreeSet<String> {
     cut.map(|(key, _)| key.clone()).collect()
 }
 
-/// An observation.
 pub(super) fn observation(view: &ObservationV2View) -> Result<Observation, Issue> {
     let own_id = id("id", &view.id)?;
     let kind = ObservationKind::parse(&view.kind)

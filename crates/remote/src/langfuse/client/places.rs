@@ -22,20 +22,15 @@ const SLICE: u64 = 100;
 /// Where a trace stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePlace {
-    /// Which trace.
     pub trace: TraceId,
-    /// What it belongs to.
     pub session: Option<SessionId>,
-    /// When it began.
     pub timestamp: Timestamp,
-    /// Where it ran.
     pub environment: Environment,
 }
 
 /// Which places.
 #[derive(Clone, Debug, Default)]
 pub struct PlacesAsked {
-    /// Begun when.
     pub between: TimeWindow,
     /// Of this session only.
     pub session: Option<SessionId>,

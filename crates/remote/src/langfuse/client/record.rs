@@ -114,7 +114,6 @@ impl SessionSum {
         Self { session, first: None }
     }
 
-    /// Adds a trace.
     pub(super) fn add(&mut self, trace: &Trace) {
         let Self { session, first } = self;
         let begun = (trace.timestamp, trace.environment.clone());
@@ -131,7 +130,6 @@ impl SessionSum {
         session.cost = costs.reduce(|sum, cost| sum + cost);
     }
 
-    /// The sums so far.
     pub(super) fn into_session(self) -> Session {
         self.session
     }

@@ -33,7 +33,6 @@ impl Default for RetryRule {
 pub enum Repeat {
     /// The second changes nothing that the first did not.
     Harmless,
-    /// Each makes something new.
     Doubles,
 }
 

@@ -15,7 +15,6 @@ const SLICE: u64 = 100;
 /// Which scores.
 #[derive(Clone, Debug, Default)]
 pub struct ScoresAsked {
-    /// Given when.
     pub between: TimeWindow,
     /// On this trace or its observations only.
     pub trace: Option<TraceId>,

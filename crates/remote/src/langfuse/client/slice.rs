@@ -8,9 +8,7 @@ use crate::langfuse::wire::error::Issue;
 /// From a moment (included) to a moment (excluded); open where nothing is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeWindow {
-    /// The first moment inside.
     pub from: Option<Timestamp>,
-    /// The first moment outside.
     pub to: Option<Timestamp>,
 }
 
@@ -27,7 +25,6 @@ impl TimeWindow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Position {
-    /// The beginning.
     #[default]
     Start,
     /// A page by its number, from 1.
@@ -50,7 +47,6 @@ impl fmt::Display for Position {
 /// A part of a list, as much as one answer holds.
 #[derive(Clone, Debug)]
 pub struct Slice<T> {
-    /// The rows.
     pub rows: Vec<T>,
     /// What is wrong with rows that make no sense and were left out.
     pub unreadable: Vec<Issue>,

@@ -20,16 +20,13 @@ const SLICE: u64 = 20;
 /// A trace with all its observations, by start.
 #[derive(Clone, Debug)]
 pub struct WholeTrace {
-    /// The trace.
     pub trace: Trace,
-    /// Its observations.
     pub observations: Vec<Observation>,
 }
 
 /// Which traces.
 #[derive(Clone, Debug, Default)]
 pub struct TracesAsked {
-    /// Begun when.
     pub between: TimeWindow,
     /// Of this session only.
     pub session: Option<SessionId>,

@@ -268,13 +268,9 @@ impl EvaluatorDefinition {
 pub struct KeptEvaluator {
     /// Its id, the same for all versions.
     pub id: String,
-    /// What people call it.
     pub name: String,
-    /// What it is for.
     pub description: Option<String>,
-    /// Since when.
     pub created_at: Time,
-    /// When it last changed.
     pub updated_at: Time,
     /// How to score; never empty.
     pub versions: Vec<EvaluatorVersionView>,

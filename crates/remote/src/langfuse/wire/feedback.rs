@@ -27,17 +27,14 @@ pub type TargetWord = Word<FeedbackTarget>;
 /// What feedback can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackTarget {
-    /// A skill.
     Skill,
     /// A tool of the MCP server.
     McpTool,
-    /// A command.
     Cli,
     /// A page of the documentation.
     Docs,
     /// A route of the API.
     PublicApi,
-    /// Anything else.
     Other,
 }
 

@@ -8,9 +8,7 @@ pub enum Maybe<T> {
     /// Not mentioned.
     #[default]
     Absent,
-    /// Mentioned as null.
     Null,
-    /// There.
     Value(T),
 }
 

@@ -11,7 +11,6 @@ use super::word::{Spelled, Word};
 #[serde(rename_all = "camelCase")]
 #[serde(expecting = "an object such as {\"view\":…,\"metrics\":[…],\"fromTimestamp\":…}")]
 pub struct MetricsRequest {
-    /// What is counted.
     pub view: Word<View>,
     /// One row for each combination of these.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -21,12 +20,10 @@ pub struct MetricsRequest {
     /// What must hold, as in the `filter` of lists.
     #[serde(default, deserialize_with = "some_json")]
     pub filters: Option<Raw>,
-    /// Rows by time.
     #[serde(default)]
     pub time_dimension: Option<TimeDimension>,
     /// Begun at this moment or later.
     pub from_timestamp: Time,
-    /// Begun before this moment.
     pub to_timestamp: Time,
     /// What to order the rows by.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -36,7 +33,6 @@ pub struct MetricsRequest {
     pub config: MetricsConfig,
 }
 
-/// Null is nothing said.
 fn some_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raw>, D::Error> {
     let sent = Option::<Raw>::deserialize(deserializer)?;
     Ok(sent.filter(|json| json.get() != "null"))
@@ -45,7 +41,6 @@ fn some_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raw>, 
 /// A dimension.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DimensionSent {
-    /// Its name.
     pub field: String,
 }
 
@@ -77,7 +72,6 @@ pub struct OrderBy {
 /// How to show an answer.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct MetricsConfig {
-    /// Bins of a histogram.
     pub bins: Option<i64>,
     /// Rows at most.
     pub row_limit: Option<i64>,
@@ -85,7 +79,6 @@ pub struct MetricsConfig {
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the noun of the same name")]
 pub enum View {
     Traces,
     Observations,
@@ -120,7 +113,6 @@ impl Spelled for View {
 
 /// How values become one figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what its name says")]
 pub enum AggregationWord {
     Sum,
     Avg,
@@ -179,7 +171,6 @@ impl Spelled for AggregationWord {
 
 /// How wide a step of time is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what its name says")]
 pub enum GranularityWord {
     Auto,
     Minute,
@@ -210,7 +201,6 @@ impl Spelled for GranularityWord {
 
 /// Up or down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is what its name says")]
 pub enum DirectionWord {
     Asc,
     Desc,

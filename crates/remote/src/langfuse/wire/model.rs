@@ -207,7 +207,6 @@ pub struct ModelRequest {
 pub enum MadeBy {
     /// It comes with the program.
     Ratchet,
-    /// The project.
     Project,
 }
 

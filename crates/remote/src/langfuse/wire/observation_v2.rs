@@ -27,17 +27,12 @@ pub enum FieldGroup {
     Basic,
     /// When the first token came and when the record was written.
     Time,
-    /// Input and output.
     Io,
-    /// Metadata.
     Metadata,
     /// The model, its parameters and prices.
     Model,
-    /// Units and costs.
     Usage,
-    /// The prompt it used.
     Prompt,
-    /// How long it took.
     Metrics,
     /// Name, tags and release of its trace.
     TraceContext,
@@ -247,11 +242,8 @@ pub struct ObservationV2View {
 pub struct InContext<'a> {
     /// Which project it is in.
     pub project: &'a str,
-    /// The observation.
     pub observation: &'a Observation,
-    /// Its trace.
     pub trace: Option<&'a Trace>,
-    /// What its model costs.
     pub prices: &'a ModelPrices,
     /// The id of the prompt version it used.
     pub prompt_id: Option<&'a str>,

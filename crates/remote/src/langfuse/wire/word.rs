@@ -16,7 +16,6 @@ pub trait Spelled: Copy + Sized + 'static {
     /// What the words name, for error messages.
     const WHAT: &'static str;
 
-    /// Every value.
     fn all() -> Vec<Self>;
 
     /// The word for this value.

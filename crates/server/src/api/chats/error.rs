@@ -21,10 +21,15 @@ pub(super) type ChatResult<T> = Result<T, ChatRefusal>;
 #[derive(Debug)]
 pub(super) enum ChatRefusal {
     /// One turn at a time: that one is under way. 409.
-    Busy { message: String, turn: String },
+    Busy {
+        message: String,
+        turn: String,
+    },
     /// Someone was quicker, and decided that. 409.
-    Answered { message: String, first: Option<Box<RawValue>> },
-    /// Anything else.
+    Answered {
+        message: String,
+        first: Option<Box<RawValue>>,
+    },
     Api(ApiError),
 }
 

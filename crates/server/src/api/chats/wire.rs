@@ -170,7 +170,6 @@ fn told<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<f64>>
 }
 
 impl ModeRequest {
-    /// What changes.
     pub(crate) fn change(&self) -> ApiResult<ChatChange> {
         let budget = self.max_budget.map(|dollars| match dollars {
             None => Ok(BudgetChoice::Unlimited),
@@ -203,7 +202,6 @@ impl SessionRequest {
         if is_path { Ok(folder) } else { Err(invalid("workspace: an absolute path")) }
     }
 
-    /// The title.
     pub(crate) fn title(&self) -> ApiResult<Option<String>> {
         title(self.title.as_deref())
     }
@@ -226,7 +224,6 @@ impl SessionRequest {
         Ok(ChatRequest { attached, history: self.past()?, setting, ..ChatRequest::default() })
     }
 
-    /// What was said before.
     fn past(&self) -> ApiResult<Vec<PastMessage>> {
         if self.history.len() > MAX_HISTORY {
             return Err(invalid(format!("history: {MAX_HISTORY} at most")));
@@ -252,7 +249,6 @@ impl MessageRequest {
 }
 
 impl AttachmentRequest {
-    /// Reads what is attached.
     pub(crate) fn read_all(all: &[Self]) -> ApiResult<Vec<Attached>> {
         if all.len() > MAX_ATTACHMENTS {
             return Err(invalid(format!("attachments: {MAX_ATTACHMENTS} at most")));
@@ -278,7 +274,6 @@ impl AttachmentRequest {
 }
 
 impl AnswerRequest {
-    /// What the person decided.
     pub(crate) fn decision(self) -> ApiResult<Decision> {
         let said = (self.decision.as_deref(), self.answers, self.response, self.content);
         match said {

@@ -15,11 +15,9 @@ use crate::langfuse::params::Params;
 /// What a request for a list asks for.
 #[derive(Debug)]
 pub(super) struct Asked {
-    /// Which scores.
     pub(super) query: ScoreQuery,
     /// Which of them are on the page.
     pub(super) page: PageNumber,
-    /// How much of each.
     pub(super) groups: Vec<Group>,
 }
 

@@ -14,11 +14,9 @@ use crate::langfuse::params::Params;
 /// What a request for a list asks for.
 #[derive(Debug)]
 pub(super) struct AskedList {
-    /// Which traces.
     pub(super) query: TraceQuery,
     /// Which of them are on the page.
     pub(super) page: PageNumber,
-    /// How much of each.
     pub(super) groups: Groups,
 }
 
@@ -106,13 +104,9 @@ fn order(text: &str) -> Result<(TraceOrder, Direction), String> {
 pub(super) enum Group {
     /// The narrow row; always there.
     Core,
-    /// Input, output and metadata.
     Io,
-    /// Scores.
     Scores,
-    /// Observations.
     Observations,
-    /// Latency and cost.
     Metrics,
 }
 

@@ -88,7 +88,6 @@ fn digit(hex: u8) -> Option<u8> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
-    /// Beyond a signed number.
     Large(u64),
     Double(f64),
 }

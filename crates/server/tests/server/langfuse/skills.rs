@@ -7,7 +7,6 @@ use crate::harness::{Reply, TestServer};
 
 const SKILLS: &str = "/api/public/unstable/skills";
 
-/// A main file.
 fn main_file(name: &str, description: &str) -> Value {
     let content =
         format!("---\nname: {name}\ndescription: {description}\nlicense: MIT\n---\n# {name}\n");

@@ -102,7 +102,6 @@ impl ChatActor {
         Ok(())
     }
 
-    /// Nobody answered in time.
     pub(super) fn ask_over(&mut self, ask: &PermissionPromptId) {
         if self.asks.contains_key(ask)
             && let Err(error) = self.answer(ask, &Decision::TimedOut, None)

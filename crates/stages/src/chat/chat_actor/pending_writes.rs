@@ -30,7 +30,6 @@ pub(in super::super) struct Writing {
     pub(in super::super) hush: StreamRedactor,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub(in super::super) struct Written {
     /// What was told, as far as the project's rules allow it, each in its place.
@@ -66,7 +65,6 @@ pub(super) struct Outbox {
 /// What the catalog is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saving {
-    /// How the session stands.
     Standing,
     /// That, and how its agent is started.
     Setting,
@@ -74,7 +72,6 @@ pub(super) enum Saving {
 
 /// What follows from an event that is on disk.
 pub(super) enum Deed {
-    /// Someone is answered.
     Answer(Box<dyn FnOnce() + Send>),
     /// The agent hears a message.
     Say(Box<UserMessage>),

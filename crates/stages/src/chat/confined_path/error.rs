@@ -12,7 +12,6 @@ pub enum ConfinedPathError {
     /// The path itself leads out.
     #[error("{path}: {why}")]
     Path {
-        /// What was asked for.
         path: String,
         /// What is wrong with it.
         why: BoundaryError,
@@ -26,10 +25,8 @@ pub enum ConfinedPathError {
     /// A device, a socket or a pipe, or a folder where a file is meant.
     #[error("{0}: not a file")]
     NotAFile(String),
-    /// Longer than is read.
     #[error("{path}: more than {most} bytes")]
     TooLarge {
-        /// What was asked for.
         path: String,
         /// How many there may be.
         most: usize,
@@ -37,19 +34,12 @@ pub enum ConfinedPathError {
     /// More files than anyone keeps there.
     #[error("{path}: more than {most} files, or more than {MAX_DEPTH} folders deep")]
     TooMany {
-        /// What was asked for.
         path: String,
         /// How many there may be.
         most: usize,
     },
-    /// Anything else.
     #[error("{path}: {cause}")]
-    Io {
-        /// What was asked for.
-        path: String,
-        /// What the system says.
-        cause: io::Error,
-    },
+    Io { path: String, cause: io::Error },
 }
 
 impl ConfinedPathError {

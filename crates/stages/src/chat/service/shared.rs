@@ -24,7 +24,6 @@ use crate::record::redacted;
 const STORE_PAUSE: Duration = Duration::from_millis(100);
 const STORE_TRIES: u32 = 50;
 
-/// What all sessions share.
 pub(in super::super) struct Shared {
     pub(in super::super) store: Store,
     pub(in super::super) launcher: Launcher,

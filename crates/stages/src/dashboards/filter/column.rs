@@ -17,13 +17,11 @@ pub(super) struct FilterColumn<C> {
     name: &'static str,
     /// The same in the store.
     pub column: C,
-    /// What it holds.
     pub kind: ColumnKind,
     /// Whether it is when the record began.
     pub is_start: bool,
 }
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKind {
     Text,

@@ -1,6 +1,5 @@
 use ratchet_remote::langfuse::wire::word::Spelled;
 
-/// What kind of condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FilterKind {
     Datetime,
@@ -26,7 +25,6 @@ const TRUTHS: [&str; 2] = ["=", "<>"];
 const NULLS: [&str; 2] = ["is null", "is not null"];
 
 impl FilterKind {
-    /// The operators it takes.
     pub(super) fn operators(self) -> &'static [&'static str] {
         match self {
             Self::Datetime => &ORDER,

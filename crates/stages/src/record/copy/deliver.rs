@@ -19,7 +19,6 @@ const REQUEST_EVENTS: usize = 1_000;
 pub struct Refused {
     /// Which record, as far as it can be told.
     pub what: String,
-    /// Why.
     pub why: String,
 }
 

@@ -40,7 +40,6 @@ pub enum MapError {
     NoColumn {
         /// The column that was named.
         column: String,
-        /// The columns there are.
         known: String,
     },
     /// Two columns for one field.

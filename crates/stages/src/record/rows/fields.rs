@@ -11,7 +11,6 @@ use serde::de::DeserializeOwned;
 pub(super) struct Fields(BTreeMap<String, Raw>);
 
 impl Fields {
-    /// Reads a row.
     pub(super) fn read(row: &str) -> Result<Self, Issue> {
         let mut fields: BTreeMap<String, Raw> = read_object(row)?;
         fields.retain(|_, value| value.get() != "null");
@@ -73,7 +72,6 @@ impl Fields {
         }
     }
 
-    /// What nobody took.
     pub(super) fn into_rest(self) -> BTreeMap<String, Raw> {
         self.0
     }

@@ -16,10 +16,12 @@ const REPAIRS: usize = 2;
 
 /// What came of asking once.
 enum Asked {
-    /// A verdict.
     Said(Verdict, String),
     /// Something that cannot be used, and what is wrong with it.
-    Unusable { said: String, faults: Vec<String> },
+    Unusable {
+        said: String,
+        faults: Vec<String>,
+    },
 }
 
 impl ModelJudge {

@@ -7,7 +7,6 @@ pub enum Actor {
     Person {
         /// Names them in the database.
         id: String,
-        /// Names them for people.
         email: String,
     },
     /// A program with an API key.
@@ -21,7 +20,6 @@ pub enum Actor {
     Anyone,
     /// Someone who has the data folder at hand.
     CommandLine,
-    /// Ratchet by itself.
     #[default]
     Server,
 }

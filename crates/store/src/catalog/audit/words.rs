@@ -17,11 +17,9 @@ pub enum Verb {
     Unassigned,
     /// It was taken out of somewhere.
     Removed,
-    /// It is gone.
     Deleted,
     /// It opens nothing any more.
     Revoked,
-    /// A person came.
     SignedIn,
     /// What it asked was answered.
     Answered,
@@ -32,7 +30,6 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Every verb.
     pub const ALL: [Self; 13] = [
         Self::Made,
         Self::Added,
@@ -49,7 +46,6 @@ impl Verb {
         Self::Closed,
     ];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Made => "made",
@@ -81,11 +77,8 @@ pub enum Noun {
     Project,
     /// Someone's work in a project.
     Member,
-    /// An account.
     Person,
-    /// An API key.
     Key,
-    /// A redaction rule.
     RedactionRule,
     /// The origins whose pages may call.
     PageOrigins,
@@ -97,23 +90,17 @@ pub enum Noun {
     Prompt,
     /// A skill, named by its name.
     Skill,
-    /// A dataset.
     Dataset,
     /// A case of a dataset.
     DatasetItem,
     /// A run over a dataset.
     DatasetRun,
-    /// An annotation queue.
     Queue,
-    /// Something in a queue.
     QueueItem,
-    /// A score config.
     ScoreConfig,
-    /// An evaluator.
     Evaluator,
     /// A rule that says what evaluators score.
     EvaluationRule,
-    /// A dashboard.
     Dashboard,
     /// A chart of a dashboard.
     Widget,
@@ -121,7 +108,6 @@ pub enum Noun {
     View,
     /// Traces, one or many.
     Traces,
-    /// A score.
     Score,
     /// Something that could be changed.
     Suggestion,
@@ -168,7 +154,6 @@ impl Noun {
         Self::Chat,
     ];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",

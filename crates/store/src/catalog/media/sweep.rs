@@ -21,16 +21,13 @@ const SLICE: u64 = 500;
 pub struct MediaRef {
     /// Its id, which may be that of no media at all.
     pub media: String,
-    /// Where.
     pub used_in: MediaUse,
 }
 
 /// Where a trace, or a step of one, uses media.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TraceUse {
-    /// In which project.
     pub project: ProjectId,
-    /// The trace.
     pub trace: String,
     /// The step; empty if it is the trace itself.
     pub observation: String,

@@ -21,9 +21,7 @@ const MOST_WAITING: u64 = 1_000;
 pub struct NewNotice {
     /// Names it: it is told once to each receiver, however often it is posted.
     pub id: String,
-    /// What kind of news.
     pub kind: NotificationKind,
-    /// In which session.
     pub session: Option<String>,
     /// What receivers are told, a JSON object.
     pub message: String,
@@ -34,7 +32,6 @@ pub struct NewNotice {
 pub enum DeliveryOutcome {
     /// It is to be tried, or tried again.
     Waiting,
-    /// It arrived.
     Delivered,
     /// It did not.
     Failed,
@@ -43,10 +40,8 @@ pub enum DeliveryOutcome {
 }
 
 impl DeliveryOutcome {
-    /// Every outcome.
     pub const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Failed, Self::Refused];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -65,19 +60,14 @@ impl DeliveryOutcome {
 /// What became of one notice for one receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoticeDelivery {
-    /// The notice.
     pub notice: String,
-    /// What kind of news.
     pub kind: NotificationKind,
-    /// In which session.
     pub session: Option<String>,
-    /// How it stands.
     pub outcome: DeliveryOutcome,
     /// How often it was tried.
     pub tries: u32,
     /// What the receiver answered last, as HTTP has it; `None` if it did not.
     pub status: Option<u32>,
-    /// When it happened.
     pub made_at: Timestamp,
     /// When it is tried next, while it waits.
     pub due_at: Timestamp,
@@ -88,30 +78,22 @@ pub struct NoticeDelivery {
 /// A delivery that is the caller's to try.
 #[derive(Clone, Debug)]
 pub struct DueDelivery {
-    /// In which project.
     pub project: ProjectId,
-    /// To whom.
     pub receiver: String,
     /// How to reach them; `None` if that was sealed with another key.
     pub keys: Option<ReceiverKeys>,
-    /// What kind of receiver.
     pub receiver_kind: ReceiverKind,
-    /// The notice.
     pub notice: String,
-    /// What kind of news.
     pub kind: NotificationKind,
-    /// What they are told.
     pub message: String,
     /// How often it was tried before.
     pub tries: u32,
-    /// When it happened.
     pub made_at: Timestamp,
 }
 
 /// What became of a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// It arrived.
     Delivered,
     /// It is tried again at a moment.
     Again(Timestamp),

@@ -13,9 +13,7 @@ use crate::{StoreError, StoreResult};
 /// A version to be made.
 #[derive(Clone, Debug)]
 pub struct NewPrompt {
-    /// What it is called.
     pub name: String,
-    /// What it says.
     pub body: PromptBody,
     /// Whatever the client keeps with it.
     pub config: Json,
@@ -23,9 +21,7 @@ pub struct NewPrompt {
     pub labels: Vec<String>,
     /// The tags of the name from now on; those it has when `None`.
     pub tags: Option<Vec<String>>,
-    /// Why it is made.
     pub commit_message: Option<String>,
-    /// Who makes it.
     pub created_by: String,
 }
 

@@ -14,13 +14,10 @@ use crate::query::{Page, PageNumber, TimeRange};
 /// Which prompts are wanted.
 #[derive(Clone, Debug)]
 pub struct PromptQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// With this name.
     pub name: Option<String>,
     /// Versions where this label stands.
     pub label: Option<String>,
-    /// With this tag.
     pub tag: Option<String>,
     /// Versions that last changed in this time.
     pub updated: TimeRange,
@@ -31,7 +28,6 @@ pub struct PromptQuery {
 /// A prompt and those of its versions that were asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptSummary {
-    /// What it is called.
     pub name: String,
     /// Whether it is a text or a chat.
     pub kind: PromptKind,
@@ -39,7 +35,6 @@ pub struct PromptSummary {
     pub versions: Vec<u32>,
     /// The labels at these versions.
     pub labels: Vec<String>,
-    /// Its tags.
     pub tags: Vec<String>,
     /// When one of these versions last changed.
     pub last_updated_at: Timestamp,

@@ -20,9 +20,7 @@ pub struct ScheduleRun {
     pub began_at: Timestamp,
     /// Until when nobody else may take it over.
     pub claimed_until: Timestamp,
-    /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// How it went.
     pub outcome: ScheduleOutcome,
     /// What it did, or why it failed.
     pub message: String,
@@ -40,10 +38,8 @@ pub enum ScheduleOutcome {
 }
 
 impl ScheduleOutcome {
-    /// Every outcome.
     pub const ALL: [Self; 3] = [Self::Running, Self::Done, Self::Failed];
 
-    /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -61,11 +57,8 @@ impl ScheduleOutcome {
 /// A wish to run what is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunClaim {
-    /// In which project.
     pub project: ProjectId,
-    /// Of which schedule.
     pub schedule: String,
-    /// Which run.
     pub due_at: Timestamp,
     /// Who wants it: a name that no other process has.
     pub runner: String,

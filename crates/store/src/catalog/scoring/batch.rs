@@ -8,9 +8,7 @@ use crate::project::ProjectId;
 /// Requests that were handed in together, to be answered later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoringBatch {
-    /// Our name for it.
     pub id: String,
-    /// Who judges.
     pub judge: String,
     /// The provider's name for it; unknown if nobody lived to hear it.
     pub remote: Option<String>,

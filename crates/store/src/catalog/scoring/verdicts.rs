@@ -12,17 +12,13 @@ use crate::project::ProjectId;
 pub struct PaidVerdict {
     /// The hash of all that the judge was told, the judge's name included.
     pub prompt: String,
-    /// Of which session.
     pub session: String,
-    /// By which rubric.
     pub rubric: String,
-    /// Who said so.
     pub judge: String,
     /// What it said, as it said it: a verdict in JSON.
     pub answer: String,
     /// What that cost, failed attempts included.
     pub cost: Money,
-    /// When.
     pub created_at: Timestamp,
 }
 

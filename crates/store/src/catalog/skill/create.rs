@@ -15,17 +15,13 @@ use crate::{StoreError, StoreResult};
 /// A version to be made.
 #[derive(Clone, Debug)]
 pub struct NewSkill {
-    /// What it is called.
     pub name: String,
     /// What it does and when it is of use.
     pub description: String,
     /// All that its main file says about itself.
     pub frontmatter: Json,
-    /// Its files.
     pub files: Vec<NewSkillFile>,
-    /// Why it is made.
     pub commit_message: Option<String>,
-    /// Who makes it.
     pub created_by: String,
 }
 
@@ -34,14 +30,12 @@ pub struct NewSkill {
 pub struct NewSkillFile {
     /// Where it stands in the folder.
     pub path: String,
-    /// What it holds.
     pub content: SkillContent,
 }
 
 /// What a file is to hold.
 #[derive(Clone, Debug)]
 pub enum SkillContent {
-    /// This text.
     Text(String),
     /// What a file of a skill of the project holds already.
     Known(MediaHash),

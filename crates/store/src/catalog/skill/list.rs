@@ -11,13 +11,10 @@ use crate::query::{Page, PageNumber, TimeRange};
 /// Which skills are wanted.
 #[derive(Clone, Debug)]
 pub struct SkillQuery {
-    /// Of which project.
     pub project: ProjectId,
-    /// With this name.
     pub name: Option<String>,
     /// With this in the name or the description, in any case of letters.
     pub search: Option<String>,
-    /// With this tag.
     pub tag: Option<String>,
     /// Whose newest version last changed in this time.
     pub updated: TimeRange,
@@ -28,15 +25,12 @@ pub struct SkillQuery {
 /// A skill in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSummary {
-    /// What it is called.
     pub name: String,
     /// What the newest version does.
     pub description: String,
-    /// Its tags.
     pub tags: Vec<String>,
     /// Its newest version.
     pub version: u32,
-    /// When that was made.
     pub created_at: Timestamp,
     /// When its labels or tags last changed.
     pub updated_at: Timestamp,

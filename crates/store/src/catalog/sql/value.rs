@@ -7,13 +7,10 @@ use crate::project::ProjectId;
 /// A parameter or a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// Nothing.
     Null,
     /// A whole number, a truth or a time.
     Whole(i64),
-    /// Any other number.
     Real(f64),
-    /// A text.
     Text(String),
 }
 

@@ -25,7 +25,6 @@ const TOLD: usize = 100;
 /// A file to be copied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFile {
-    /// Where it is.
     pub path: PathBuf,
     /// Its path in the backup.
     pub name: String,
@@ -44,7 +43,6 @@ impl KeptFile {
 pub(super) struct KeptTree {
     /// The files to be copied.
     pub(super) files: Vec<KeptFile>,
-    /// Files that stay behind.
     pub(super) left_out: Vec<String>,
 }
 

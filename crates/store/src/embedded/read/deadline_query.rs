@@ -20,7 +20,6 @@ use crate::{StoreError, StoreResult};
 const FIRST: u64 = 1_000;
 /// Rows of a piece that has payloads to be looked into.
 const FIRST_WITH_CONTENT: u64 = 100;
-/// Rows of any piece.
 const MOST: u64 = 100_000;
 /// A piece that takes less is followed by one of twice the size.
 const QUICK: Duration = Duration::from_millis(100);

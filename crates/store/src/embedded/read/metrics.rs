@@ -1,8 +1,6 @@
 //! Figures, from hourly sums where they can answer and from the records where they cannot.
 
-/// Hourly sums as figures.
 mod rollup;
-/// Records as figures.
 mod scan;
 
 use ratchet_core::record::trace::Content;
@@ -23,7 +21,6 @@ use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::query::{ObservationColumn, ScoreColumn, TimeRange, TraceColumn};
 use crate::{StoreError, StoreResult};
 
-/// Figures over traces.
 pub(in crate::embedded) fn of_traces(
     db: &Connection,
     query: &MetricsQuery<TraceColumn>,
@@ -55,7 +52,6 @@ pub(in crate::embedded) fn of_traces(
     Ok(MetricsAnswer { rows: table.into_rows(), source: AggregateSource::Scan, rows_read })
 }
 
-/// Figures over observations.
 pub(in crate::embedded) fn of_observations(
     db: &Connection,
     query: &MetricsQuery<ObservationColumn>,
@@ -108,7 +104,6 @@ fn observations(
     })
 }
 
-/// Figures over scores.
 pub(in crate::embedded) fn of_scores(
     db: &Connection,
     query: &MetricsQuery<ScoreColumn>,

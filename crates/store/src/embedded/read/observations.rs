@@ -34,7 +34,6 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
     observation_row::read(row, trace.0)
 }
 
-/// The observations that match.
 pub(in crate::embedded) fn list(
     db: &Connection,
     query: &ObservationQuery,

@@ -24,7 +24,6 @@ use crate::query::{Detail, Direction, ObservationQuery, Page, Paging, TimeRange}
 use crate::trace_stream::{Ahead, Next, ObservationKey, StoredId};
 use crate::{StoreError, StoreResult};
 
-/// Counts by time.
 mod buckets;
 
 /// Windows that are cached; the least recently used one goes.
@@ -76,7 +75,6 @@ struct TraceState {
     other: [Option<i64>; 6],
 }
 
-/// Where a page begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PageStart {
     Rank(u64),
@@ -340,7 +338,6 @@ impl KeyCache {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Puts a window first.
     fn put(&self, window: &Arc<KeyWindow>) {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         windows.retain(|other| !Arc::ptr_eq(other, window) && other.found_at.elapsed() < OLDEST);

@@ -23,7 +23,6 @@ use crate::trace_stream::{
 
 /// Keys that are found at a time: a few megabytes.
 const KEYS: usize = 50_000;
-/// Rows of a slice.
 const ROWS: usize = 1_000;
 /// Bytes of what the rows of a slice carry, about; the row that passes it is the last.
 const BYTES: usize = 2_000_000;

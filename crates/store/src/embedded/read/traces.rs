@@ -17,7 +17,6 @@ use crate::project::ProjectId;
 use crate::query::{Detail, Page, Paging, Test, TimeRange, TraceOrder, TraceQuery};
 use crate::{StoreError, StoreResult};
 
-/// The traces that match.
 pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreResult<Page<Trace>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };

@@ -6,7 +6,6 @@ pub(super) struct Language {
     pub(super) line_comments: &'static [&'static str],
     /// What begins and ends any other comment.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
-    /// What stands around texts.
     pub(super) quotes: &'static [char],
     keywords: &'static str,
 }

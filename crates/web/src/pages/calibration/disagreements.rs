@@ -9,11 +9,9 @@ use crate::components::agreement::two;
 use crate::components::badge::{self, Decider};
 use crate::request_context::RequestContext;
 
-/// Sessions that are shown.
 const SHOWN: usize = 10;
 /// Dimensions of a session that are shown.
 const DIMENSIONS: usize = 3;
-/// Letters of a reason.
 const REASON: usize = 400;
 
 /// Draws the sessions that both see most differently, side by side.

@@ -109,7 +109,6 @@ impl Conversation {
         }
     }
 
-    /// What it may spend.
     fn limit(&self) -> Option<Money> {
         ChatSettings::read(&self.chat.setting).ok().and_then(|setting| setting.limit())
     }

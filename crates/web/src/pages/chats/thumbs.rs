@@ -25,7 +25,6 @@ use crate::web::Web;
 
 /// What the score is called, wherever thumbs come from.
 const NAME: &str = "thumbs_feedback";
-/// Characters of a comment.
 const MAX_COMMENT: usize = 2_000;
 /// Scores that are looked at for a page.
 const MOST: u64 = 1_000;

@@ -72,7 +72,6 @@ impl Toggles {
         kinds.map(EventKind::as_str).collect::<Vec<_>>().join(",")
     }
 
-    /// Every kind, with commas.
     pub(super) fn all_types() -> String {
         EventKind::ALL.map(EventKind::as_str).join(",")
     }

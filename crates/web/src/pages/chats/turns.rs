@@ -27,9 +27,7 @@ const ENCLOSED: &str = "\nWhat stands between <given-";
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     pub(super) place: &'a RequestContext,
-    /// The conversation's id.
     pub(super) chat: &'a str,
-    /// The turn under way.
     pub(super) running: Option<&'a str>,
     /// Whether something can be said in it still.
     pub(super) is_open: bool,

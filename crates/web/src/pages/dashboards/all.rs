@@ -17,7 +17,6 @@ use crate::web::Web;
 
 /// Rows of a page of the list.
 const ROWS: u64 = 50;
-/// Characters of a name.
 pub(super) const MAX_NAME: usize = 500;
 
 pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {

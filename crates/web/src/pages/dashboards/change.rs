@@ -30,7 +30,6 @@ pub(super) fn back(place: &RequestContext, id: &str, done: Done, edits: bool) ->
     Redirect::to(&link.to_string())
 }
 
-/// Makes a dashboard.
 pub(super) async fn create(
     State(web): State<Web>,
     PageForm { place, form }: PageForm,

@@ -48,7 +48,6 @@ pub(super) struct Draft {
     view: WidgetData,
     measure: String,
     agg: AggregationWord,
-    /// Up to two dimensions.
     by: [String; 2],
     /// Conditions, in the language of lists.
     q: String,
@@ -194,7 +193,6 @@ impl Draft {
         Ok((kept.into_iter().chain(self.others.iter().cloned()).collect(), problems))
     }
 
-    /// The fields.
     pub(super) fn fields(&self) -> Markup {
         let names = Names::of(self.view.into());
         let is_split = !matches!(self.chart, ChartType::Number | ChartType::Histogram);

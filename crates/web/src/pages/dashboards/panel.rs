@@ -148,7 +148,6 @@ impl Panel {
     }
 }
 
-/// Draws every panel.
 pub(super) fn draw(shown: &Shown) -> Markup {
     html! { div.charts { @for panel in Panel::ALL { (panel.draw(shown)) } } }
 }

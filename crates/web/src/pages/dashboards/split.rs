@@ -9,7 +9,6 @@ use crate::request_context::{Link, RequestContext};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Split {
     word: &'static str,
-    /// What people call it.
     pub(super) label: &'static str,
     /// What it is in the store; none for everything together.
     pub(super) by: Option<Dimension>,
@@ -48,7 +47,6 @@ impl Split {
         SPLITS.into_iter().find(|split| split.word == word).unwrap_or(SPLITS[0])
     }
 
-    /// What its keys are.
     pub(super) fn noun(self) -> &'static str {
         self.label.trim_start_matches("by ")
     }

@@ -26,9 +26,7 @@ use crate::web::Web;
 
 /// The answer to what a chart asks.
 pub(super) struct Answer {
-    /// How it looks.
     pub(super) shape: Shape,
-    /// Its rows, in order.
     pub(super) rows: Vec<MetricsRow>,
     /// The steps of time, where it has any.
     pub(super) course: TimeBuckets,

@@ -40,7 +40,6 @@ pub(super) async fn new(
     show(&web, &place, Desk { dashboard, kept: None, draft }).await
 }
 
-/// Changes a chart.
 pub(super) async fn edit(
     State(web): State<Web>,
     place: RequestContext,

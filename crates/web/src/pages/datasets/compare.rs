@@ -52,7 +52,6 @@ enum Flip {
     Broke,
     /// A score rose from bad to good.
     Mended,
-    /// Nothing crossed the line.
     Stayed,
 }
 

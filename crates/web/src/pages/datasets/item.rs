@@ -17,7 +17,6 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Versions that are listed.
 const VERSIONS: u64 = 200;
 /// Bytes of a part that are compared.
 const COMPARED: usize = 200_000;

@@ -12,7 +12,6 @@ use crate::request_context::RequestContext;
 use crate::sums::{self, float, natural};
 use crate::web::Web;
 
-/// Lines of each table.
 const LINES: usize = 5;
 
 /// The steps that failed most often. Nothing where nothing failed.

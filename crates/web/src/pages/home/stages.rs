@@ -160,7 +160,6 @@ async fn promoted(web: &Web, place: &RequestContext) -> PageResult<Station> {
     })
 }
 
-/// Draws the loop.
 pub(super) fn draw(stations: &[Station]) -> Markup {
     let inside = |station: &Station| {
         html! {

@@ -28,7 +28,6 @@ use crate::web::Web;
 pub(super) const FORM: &str = "chosen";
 /// Rows that one form may name.
 const MOST_ROWS: usize = 1_000;
-/// Characters of a tag.
 const MAX_TAG: usize = 200;
 /// Bytes of a tag, whatever its characters.
 const TAG_BYTES: usize = 4 * MAX_TAG;

@@ -18,7 +18,6 @@ pub(super) enum Done {
     Deleted(usize),
     /// What is shown is a view now.
     SavedView,
-    /// A view is gone.
     DeletedView,
 }
 

@@ -171,7 +171,6 @@ impl ListColumn {
         }
     }
 
-    /// What people call it.
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Name => "Name",
@@ -205,7 +204,6 @@ impl ListColumn {
         }
     }
 
-    /// How its cells stand.
     pub(super) const fn align(self) -> Align {
         match self {
             Self::Steps

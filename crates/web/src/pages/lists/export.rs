@@ -20,11 +20,9 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Tables with commas.
 mod csv;
 /// One JSON object on each line.
 mod jsonl;
-/// Columns with types, compressed.
 mod parquet;
 
 /// Rows that are read at a time: their payloads are held together.
@@ -33,16 +31,13 @@ const SLICE: u64 = 25;
 /// What an export looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// A table with commas.
     Csv,
     /// One JSON object on each line.
     Jsonl,
-    /// Columns with types, compressed.
     Parquet,
 }
 
 impl Format {
-    /// Every format.
     pub(super) const ALL: [Self; 3] = [Self::Csv, Self::Jsonl, Self::Parquet];
 
     /// The word for it, and the end of the file's name.
@@ -54,7 +49,6 @@ impl Format {
         }
     }
 
-    /// What people call it.
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::Csv => "CSV",
@@ -106,9 +100,7 @@ pub(super) async fn export<R: ListedRow>(
 enum Part<R> {
     /// Nothing of it is sent.
     Head(Rows<R>, Writing),
-    /// Its head is.
     Rows(Rows<R>, Writing),
-    /// All of it is.
     Sent,
 }
 

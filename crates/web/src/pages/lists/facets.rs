@@ -18,9 +18,7 @@ const SAMPLE: u64 = 300;
 /// The words that a field can be, most frequent first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facet {
-    /// Which field.
     pub(super) field: WordField,
-    /// What people call it.
     pub(super) title: &'static str,
     /// Each word and how often it is there.
     pub(super) words: Vec<(String, u64)>,

@@ -23,7 +23,6 @@ use crate::web::Web;
 enum Peeked {
     Trace(Box<Trace>),
     Step(Box<Observation>),
-    /// Nothing has the id.
     Nothing(String),
 }
 

@@ -56,7 +56,6 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
         hits: Vec<Observation>,
     ) -> impl Future<Output = StoreResult<Vec<Self>>> + Send;
 
-    /// What every row has.
     fn facts(&self) -> RowFacts;
 
     /// A cell as people see it.
@@ -66,10 +65,8 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     fn value(&self, column: ListColumn) -> CellValue;
 }
 
-/// What every row has.
 #[derive(Clone, Debug)]
 pub(super) struct RowFacts {
-    /// Its id.
     pub(super) id: String,
     /// Whether something in it failed.
     pub(super) failed: bool,
@@ -78,7 +75,6 @@ pub(super) struct RowFacts {
 }
 
 impl RowFacts {
-    /// Where the row leads.
     pub(super) fn link(&self, on: On, place: &RequestContext) -> Link {
         let trace = place.to(&["traces", &self.trace]);
         match on {
@@ -91,15 +87,10 @@ impl RowFacts {
 /// A cell as it is exported.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum CellValue {
-    /// A text.
     Text(Option<String>),
-    /// A number.
     Number(Option<f64>),
-    /// A count.
     Whole(u64),
-    /// A moment.
     Time(Timestamp),
-    /// Words.
     Words(Vec<String>),
     /// A JSON document.
     Json(Option<String>),

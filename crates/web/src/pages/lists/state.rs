@@ -8,7 +8,6 @@ use crate::filter::{Filter, On, Parsed};
 use crate::request_context::{Link, Params, RequestContext};
 use ratchet_store::project::ProjectId;
 
-/// Rows on a page.
 pub(super) const ROWS: u64 = 50;
 /// What stands before the name of a score in the word of its column.
 pub(super) const SCORE: &str = "score:";
@@ -18,7 +17,6 @@ const MAX_SCORES: usize = 20;
 /// What the address says about a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ListState {
-    /// Which list.
     pub(super) on: On,
     /// The filter as it was typed.
     pub(super) typed: String,
@@ -30,7 +28,6 @@ pub(super) struct ListState {
     pub(super) scores: Vec<String>,
     /// Ordered by what, and which way.
     pub(super) sort: (ListColumn, Direction),
-    /// Where the page begins.
     pub(super) cursor: Option<String>,
 }
 
@@ -140,25 +137,18 @@ fn sort(on: On, word: &str) -> Option<(ListColumn, Direction)> {
 /// What to ask the store for.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
-    /// Of which project.
     pub(super) project: ProjectId,
-    /// Begun when.
     pub(super) range: TimeRange,
     /// Only in this environment.
     pub(super) environment: Option<String>,
     /// Only by this agent.
     pub(super) agent: Option<String>,
-    /// Passing this.
     pub(super) filter: Filter,
-    /// In which order.
     pub(super) order: (TraceOrder, Direction),
-    /// From where on.
     pub(super) cursor: Option<String>,
     /// Rows at most.
     pub(super) limit: u64,
-    /// How much of each.
     pub(super) detail: Detail,
-    /// How long to look.
     pub(super) time: Duration,
 }
 

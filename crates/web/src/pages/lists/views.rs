@@ -15,7 +15,6 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
-/// Characters of a name.
 const MAX_NAME: usize = 80;
 /// Bytes of a query that is kept.
 const MAX_QUERY: usize = 8_000;
@@ -118,7 +117,6 @@ pub(super) async fn save<R: ListedRow>(
     Ok(Done::SavedView.back(&place, R::ON, &form))
 }
 
-/// Deletes a view.
 pub(super) async fn forget<R: ListedRow>(
     State(web): State<Web>,
     PageForm { place, form }: PageForm,

@@ -22,7 +22,6 @@ const MOST_DOLLARS: f64 = 10.0;
 pub(super) struct TryOut {
     /// The prompt that it began as.
     pub(super) name: Option<String>,
-    /// Its version.
     pub(super) version: Option<u32>,
     pub(super) kind: Option<PromptKind>,
     /// The prompt as it was typed: a text, or messages as JSON.
@@ -40,7 +39,6 @@ pub(super) struct TryOut {
 }
 
 impl TryOut {
-    /// Something to begin with.
     pub(super) fn example() -> Self {
         let text = "Sort this message of a customer into refund, delivery or other, and say why in one \
                     sentence.\n\n{{message}}";

@@ -23,7 +23,6 @@ const UNPRICED_TOKENS: u64 = 200_000;
 /// What came of asking one model.
 #[derive(Debug)]
 pub(crate) struct Tried {
-    /// The connection.
     pub(crate) connection: String,
     /// The model that was asked for.
     pub(crate) model: String,

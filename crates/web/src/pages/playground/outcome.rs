@@ -52,7 +52,6 @@ fn cut_off(answer: &LlmResponse) -> Markup {
     }
 }
 
-/// What an answer took.
 pub(crate) fn facts(tried: &Tried, answer: &LlmResponse) -> Markup {
     let usage = &answer.usage;
     html! {

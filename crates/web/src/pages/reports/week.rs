@@ -180,7 +180,6 @@ fn shared(issue: &CommonIssue, place: &RequestContext) -> Markup {
     }
 }
 
-/// Links to sessions.
 pub(super) fn sessions(sessions: &[String], place: &RequestContext) -> Markup {
     html! {
         ul.chips {

@@ -18,7 +18,6 @@ const MAX_SERIES: usize = 4;
 /// A session at a glance.
 pub(super) struct Outline<'a> {
     pub(super) session: &'a Session,
-    /// Its first turns.
     pub(super) turns: &'a [Trace],
     pub(super) scores: &'a BTreeMap<TraceId, Vec<Score>>,
 }
@@ -110,7 +109,6 @@ fn run(trace: &Trace, place: &RequestContext) -> Option<Run> {
     })
 }
 
-/// Who was at work.
 pub(super) fn agent(trace: &Trace) -> Option<&str> {
     trace.agent.as_deref().or(trace.name.as_deref()).filter(|agent| !agent.is_empty())
 }

@@ -29,7 +29,6 @@ const ROLE: FormField<'_> = FormField {
 const PERSON: FormField<'_> =
     FormField { name: "name", label: "Name", hint: "Only for someone who has no account yet." };
 
-/// What people may be.
 const ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Owner];
 
 pub(super) fn routes() -> Router<Web> {

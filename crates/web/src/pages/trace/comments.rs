@@ -42,7 +42,6 @@ pub(super) async fn comments(
     Ok(comments)
 }
 
-/// Draws comments.
 pub(super) fn remarks(comments: &[Comment], now: Timestamp) -> Markup {
     html! {
         h3 #comments { "Comments" }

@@ -17,13 +17,10 @@ use ratchet_core::record::message_formats::{self, Reading};
 /// Bytes of a raw payload that are shown at once.
 const MAX_RAW: usize = 100_000;
 
-/// How content is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum View {
-    /// As people read it.
     #[default]
     Conversation,
-    /// As it came.
     Raw,
     /// What is new since the model was called before.
     Changes,
@@ -69,7 +66,6 @@ impl View {
     }
 }
 
-/// The middle column.
 pub(super) async fn content(
     web: &Web,
     place: &RequestContext,

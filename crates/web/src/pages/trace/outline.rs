@@ -20,7 +20,6 @@ use crate::trace_tree::TreeRow;
 const CHUNK: usize = 250;
 /// Failed steps that a script can jump to.
 const MAX_ERRORS: usize = 2_000;
-/// Characters of a name.
 const MAX_NAME: usize = 120;
 /// Scores that are shown on a line.
 const MAX_SCORES: usize = 2;

@@ -6,7 +6,6 @@ const MAX_DEPTH: usize = 8;
 /// A piece of text that is set off in one way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
-    /// What it says.
     pub(super) text: String,
     /// How it is set off.
     pub(super) marks: Marks,
@@ -15,7 +14,6 @@ pub(super) struct Span {
 /// A part of a line, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Inline {
-    /// What it says.
     pub(super) spans: Vec<Span>,
     /// Whether something began in it that has not ended, so that what follows may change how it
     /// reads. What has not ended stands as it was written.
@@ -34,7 +32,6 @@ pub(super) fn read(source: &str, base: Marks) -> Inline {
     Inline { spans, is_open }
 }
 
-/// Where emphasis began.
 #[derive(Clone, Copy, Debug)]
 struct Opener {
     marker: char,

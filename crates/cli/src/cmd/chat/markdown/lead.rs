@@ -22,7 +22,6 @@ pub(super) enum Lead {
 /// What stands before an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Bullet {
-    /// A dot.
     Dot,
     /// A number as it was written.
     Number(String),
@@ -50,9 +49,7 @@ impl Fence {
 /// Whether more of a line may come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// It may.
     Part,
-    /// That is all.
     Whole,
 }
 

@@ -18,7 +18,6 @@ enum Side {
     Right,
 }
 
-/// A table, read.
 #[derive(Debug)]
 pub(super) struct Table {
     sides: Vec<Side>,
@@ -46,7 +45,6 @@ impl Table {
         Some(Self { sides, rows })
     }
 
-    /// Lays it out.
     pub(super) fn show(&self, flow: &mut Flow, style: Style, margin: &Margin) {
         let taken: usize = margin.rest.iter().map(|span| columns(&span.text)).sum();
         let widths = self.widths(flow.width().saturating_sub(taken));

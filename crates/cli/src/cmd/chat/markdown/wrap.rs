@@ -8,7 +8,6 @@ const MIN_WIDTH: usize = 20;
 /// What stands at the left of a line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Margin {
-    /// Of the first line.
     pub(super) first: Vec<Span>,
     /// Of those that follow it.
     pub(super) rest: Vec<Span>,
@@ -52,7 +51,6 @@ impl Word {
 }
 
 impl Flow {
-    /// Nothing laid out yet.
     pub(super) fn new(width: usize, style: Style) -> Self {
         let margin = Margin::default();
         let mut flow = Self {
@@ -89,7 +87,6 @@ impl Flow {
         std::mem::take(&mut self.out)
     }
 
-    /// Begins a line.
     pub(super) fn begin(&mut self, margin: Margin) {
         self.margin = margin;
         let first = std::mem::take(&mut self.margin.first);
@@ -98,7 +95,6 @@ impl Flow {
         self.is_fresh = true;
     }
 
-    /// Ends the line.
     pub(super) fn end(&mut self) {
         self.out.push('\n');
         self.column = 0;

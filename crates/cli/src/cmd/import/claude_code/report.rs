@@ -51,12 +51,10 @@ pub(super) struct NoteView {
 }
 
 impl Report {
-    /// Counts a file.
     pub(super) fn count_file(&mut self) {
         self.files += 1;
     }
 
-    /// Counts a line.
     pub(super) fn count_line(&mut self) {
         self.lines += 1;
     }
@@ -126,7 +124,6 @@ impl Report {
     }
 }
 
-/// The report for people.
 pub(super) fn text(report: &ReportView) -> String {
     let mut text = format!(
         "{} transcripts, {} lines: {} turns, {} model calls, {} tool calls\n",

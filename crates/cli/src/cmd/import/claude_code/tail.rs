@@ -27,7 +27,6 @@ pub(super) struct Tails {
     turns: Turns,
 }
 
-/// Whose transcript, and where.
 type Place = (Whose, PathBuf);
 
 /// Whose transcript a file is.

@@ -37,7 +37,6 @@ impl CheckpointFile {
         }))
     }
 
-    /// The file, for people.
     pub(super) fn shown(&self) -> String {
         self.0.display().to_string()
     }

@@ -84,7 +84,6 @@ struct Counts {
 }
 
 impl CopyReport {
-    /// Sums a copy up.
     pub(super) fn new(checkpoint: Checkpoint, teller: Teller<'_>, is_dry_run: bool) -> Self {
         let counts = checkpoint.parts.iter().map(|(part, progress)| {
             let recorded = if is_dry_run { 0 } else { progress.recorded };
@@ -106,7 +105,6 @@ impl CopyReport {
         self.parts.values().all(|counts| counts.left_out == 0)
     }
 
-    /// The report for people.
     pub(super) fn text(&self) -> String {
         let row = |(part, counts): (&Part, &Counts)| {
             let Counts { read, recorded, left_out } = counts;

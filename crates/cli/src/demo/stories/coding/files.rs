@@ -7,11 +7,8 @@ use super::tasks::{Change, Task};
 /// A tool about to be used.
 #[derive(Debug)]
 pub(crate) struct Use {
-    /// The tool.
     pub(crate) name: &'static str,
-    /// What it is given.
     pub(crate) arguments: Value,
-    /// What it will give.
     pub(crate) result: Value,
     /// How long it takes, at the median.
     pub(crate) median_ms: f64,
@@ -31,7 +28,6 @@ pub(crate) enum Spot {
     Heart(&'static Change, u64),
     /// A part of a file that is only in the way.
     Aside(&'static str, u64),
-    /// What files there are.
     Listing,
 }
 

@@ -5,10 +5,8 @@ use Beat::{
     SecretStaged, SubAgent, TestFail, TestPass,
 };
 
-/// How a session goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arc {
-    /// Straight to the goal.
     Smooth,
     /// A test fails and is fixed.
     FailThenFix,
@@ -22,7 +20,6 @@ pub(crate) enum Arc {
     Corrected,
     /// "All tests pass", which they do not.
     FalseClaim,
-    /// Sub-agents explore and review.
     SubAgents,
     /// The context runs full and the work stays half done.
     Unfinished,
@@ -62,16 +59,12 @@ impl Arc {
 /// What the developer types, and what happens then.
 #[derive(Debug)]
 pub(crate) struct Prompt {
-    /// What is typed.
     pub(crate) ask: Ask,
-    /// What happens.
     pub(crate) beats: &'static [Beat],
 }
 
-/// What a developer types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ask {
-    /// The task itself.
     Request,
     /// What is wrong with the detour.
     Correction,
@@ -94,9 +87,7 @@ pub(crate) enum Beat {
     Detour,
     /// That change is taken back.
     Revert,
-    /// The tests fail.
     TestFail,
-    /// The tests pass.
     TestPass,
     /// The same failing test and the same small edit, that many times.
     Circle(u64),
@@ -106,7 +97,6 @@ pub(crate) enum Beat {
     SecretStaged,
     /// The context is folded into a summary.
     Compact,
-    /// The work is committed.
     Commit,
     /// The answer says it is done, whether or not it is.
     ClaimDone,

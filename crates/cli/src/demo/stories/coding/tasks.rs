@@ -1,9 +1,7 @@
 //! What developers ask for, in four projects that do not exist.
 
-/// A repository.
 #[derive(Debug)]
 pub(crate) struct Repository {
-    /// Its folder.
     pub(crate) name: &'static str,
     /// How its tests are run.
     pub(crate) test: &'static str,
@@ -71,22 +69,15 @@ const KESTREL: Repository = Repository {
 /// A change to one file.
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// The file.
     pub(crate) file: &'static str,
-    /// What stands there.
     pub(crate) old: &'static str,
-    /// What should.
     pub(crate) new: &'static str,
 }
 
-/// Something to be done.
 #[derive(Debug)]
 pub(crate) struct Task {
-    /// Where.
     pub(crate) repository: &'static Repository,
-    /// As it is asked.
     pub(crate) request: &'static str,
-    /// What to search for.
     pub(crate) symbol: &'static str,
     /// The steps on the list.
     pub(crate) plan: [&'static str; 4],
@@ -96,7 +87,6 @@ pub(crate) struct Task {
     pub(crate) detour: Change,
     /// How the tests fail before the last change.
     pub(crate) failure: &'static str,
-    /// How they pass.
     pub(crate) success: &'static str,
     /// What the developer has to say about the detour.
     pub(crate) correction: &'static str,
@@ -104,7 +94,6 @@ pub(crate) struct Task {
     pub(crate) commit: &'static str,
 }
 
-/// Everything to be done.
 pub(crate) const TASKS: [Task; 6] = [
     Task {
         repository: &LEDGERLINE,

@@ -3,11 +3,8 @@
 /// A question with the angles to look at it from.
 #[derive(Debug)]
 pub(crate) struct Topic {
-    /// In a few words.
     pub(crate) title: &'static str,
-    /// As it is asked.
     pub(crate) question: &'static str,
-    /// The angles.
     pub(crate) angles: [Angle; 3],
     /// What it comes down to.
     pub(crate) upshot: &'static str,
@@ -16,11 +13,8 @@ pub(crate) struct Topic {
 /// One angle on a question.
 #[derive(Debug)]
 pub(crate) struct Angle {
-    /// What to look for.
     pub(crate) query: &'static str,
-    /// What is found.
     pub(crate) finding: &'static str,
-    /// Where.
     pub(crate) source: &'static str,
 }
 
@@ -28,7 +22,6 @@ const fn angle(query: &'static str, finding: &'static str, source: &'static str)
     Angle { query, finding, source }
 }
 
-/// Every question.
 pub(crate) const TOPICS: [Topic; 12] = [
     Topic {
         title: "night trains",

@@ -1,13 +1,9 @@
 //! What customers of Kettle & Crane write in about.
 
-/// A machine on sale.
 #[derive(Debug)]
 pub(crate) struct Product {
-    /// What the box says.
     pub(crate) name: &'static str,
-    /// What the warehouse says.
     pub(crate) sku: &'static str,
-    /// In whole euros.
     pub(crate) price: u64,
     /// What it is, in a sentence.
     pub(crate) kind: &'static str,
@@ -19,7 +15,6 @@ pub(crate) struct Product {
     pub(crate) article: &'static str,
 }
 
-/// Everything on the shelf.
 pub(crate) const PRODUCTS: [Product; 7] = [
     Product {
         name: "Heron espresso machine",
@@ -98,7 +93,6 @@ pub(crate) const PRODUCTS: [Product; 7] = [
 pub(crate) enum Move {
     /// Uses one of its tools.
     Use(DeskTool),
-    /// Reads the help centre.
     ReadArticle,
     /// Hands over to the refunds clerk.
     AskRefundsClerk,
@@ -107,17 +101,12 @@ pub(crate) enum Move {
 /// A tool of the desk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeskTool {
-    /// Looks the order up.
     FindOrder,
-    /// Asks the carrier.
     TrackParcel,
-    /// Checks the guarantee.
     CheckWarranty,
-    /// Books the workshop.
     BookRepair,
     /// Makes a label for the way back.
     ReturnLabel,
-    /// Stops an order.
     CancelOrder,
 }
 
@@ -126,9 +115,7 @@ pub(crate) enum DeskTool {
 pub(crate) struct Case {
     /// What to find it by.
     pub(crate) topic: &'static str,
-    /// How people ask.
     pub(crate) asks: &'static [&'static str],
-    /// What the desk does.
     pub(crate) moves: &'static [Move],
     /// What it says when all went well.
     pub(crate) answers: &'static [&'static str],

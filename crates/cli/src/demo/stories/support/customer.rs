@@ -7,19 +7,14 @@ use super::cases::{CASES, Case, PRODUCTS, Product};
 /// One customer with one problem.
 #[derive(Debug)]
 pub(crate) struct Customer {
-    /// Who.
     pub(crate) person: Person,
-    /// With which machine.
     pub(crate) product: &'static Product,
-    /// And which problem.
     pub(crate) case: &'static Case,
-    /// From which order.
     pub(crate) order: String,
     facts: Vec<(&'static str, String)>,
 }
 
 impl Customer {
-    /// Makes a customer up.
     pub(crate) fn imagine(scene: &mut Scene) -> Option<Self> {
         let chance = &mut scene.chance;
         let product = chance.choose(&PRODUCTS)?;

@@ -13,13 +13,11 @@ use super::{Reply, SYSTEM, Telling, Turn};
 /// What one release made of one customer.
 #[derive(Debug)]
 pub(crate) struct Trial {
-    /// What the customer wants.
     pub(crate) ask: String,
     /// What a good answer says.
     pub(crate) expected: String,
     /// What the case is about.
     pub(crate) topic: &'static str,
-    /// The run.
     pub(crate) run: Run,
 }
 

@@ -5,20 +5,14 @@ use crate::demo::story::ToolCall;
 
 use super::places::{AIRLINES, CITIES, City, HOMES};
 
-/// A journey somebody wants.
 #[derive(Debug)]
 pub(crate) struct Journey {
-    /// Where to.
     pub(crate) city: &'static City,
     /// From where: the city and its airport.
     pub(crate) home: (&'static str, &'static str),
-    /// Where to stay.
     pub(crate) quarter: &'static str,
-    /// Who flies.
     pub(crate) airline: &'static str,
-    /// For how long.
     pub(crate) nights: u64,
-    /// How many people.
     pub(crate) party: u64,
     /// Euros for one flight there and back.
     pub(crate) fare: u64,
@@ -28,7 +22,6 @@ pub(crate) struct Journey {
 }
 
 impl Journey {
-    /// Makes a journey up.
     pub(crate) fn imagine(scene: &mut Scene) -> Option<Self> {
         let chance = &mut scene.chance;
         let city = chance.choose(&CITIES)?;

@@ -1,21 +1,15 @@
 //! Where people want to go.
 
-/// A destination.
 #[derive(Debug)]
 pub(crate) struct City {
-    /// Its name.
     pub(crate) name: &'static str,
-    /// Its airport.
     pub(crate) airport: &'static str,
-    /// Its country.
     pub(crate) country: &'static str,
     /// What one pays with there.
     pub(crate) currency: &'static str,
     /// Units of that for one euro.
     pub(crate) rate: f64,
-    /// Where to stay.
     pub(crate) quarters: [&'static str; 3],
-    /// What to do.
     pub(crate) sights: [&'static str; 4],
     /// The weather one gets.
     pub(crate) weather: &'static str,
@@ -23,7 +17,6 @@ pub(crate) struct City {
     pub(crate) entry: &'static str,
 }
 
-/// Every destination.
 pub(crate) const CITIES: [City; 10] = [
     City {
         name: "Lisbon",
@@ -209,7 +202,6 @@ pub(crate) const WISHES: [&str; 4] = [
     "I need a break. {city}, {nights} nights, {party} [travellers|people], leaving from {home}. {budget} € each. Surprise me, but no hostels.",
 ];
 
-/// How people go on.
 pub(crate) const CHANGES: [&str; 4] = [
     "[Nice!|I like it.] Could we leave a day later and come back on Sunday?",
     "The hotel is a bit far out. Anything closer to {quarter}?",

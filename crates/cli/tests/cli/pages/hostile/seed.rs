@@ -215,7 +215,6 @@ impl Hand<'_> {
         }
     }
 
-    /// What a project settles.
     fn settings(&self) {
         for (nth, words) in words::RUNNING.into_iter().enumerate() {
             webhook(&self.0, &name_of(words).chars().take(90).collect::<String>());

@@ -69,7 +69,6 @@ fn cost(event: &Event) -> Option<Cost> {
     Some(Cost::new([(TOTAL.to_owned(), dollars)].into()))
 }
 
-/// What the model answered.
 pub(super) fn response(saying: &mut Saying<'_>) {
     let event = saying.event;
     let Some(id) = event.text("request_id").and_then(id::own) else { return saying.note() };

@@ -143,9 +143,7 @@ fn text(text: &str) -> Json {
 /// One of the two sides of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
-    /// What went in.
     Input,
-    /// What came out.
     Output,
 }
 

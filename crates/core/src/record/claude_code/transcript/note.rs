@@ -22,7 +22,6 @@ const KEPT: [(&str, &str, Level, &[&str]); 2] = [
     ),
 ];
 
-/// Reads a note.
 pub(super) fn read(scene: &mut Scene<'_>, talk: &mut Talk, about: Option<&AgentAbout>) {
     let subtype = scene.line.text("subtype").unwrap_or_default();
     let Some((_, name, level, keys)) = KEPT.iter().find(|(kept, ..)| *kept == subtype) else {

@@ -10,7 +10,6 @@ use crate::langfuse::wire::word::Word;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObservationBody {
-    /// Which observation.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub id: Maybe<String>,
     /// Which trace it belongs to.
@@ -19,13 +18,10 @@ pub struct ObservationBody {
     /// What kind of step, where the event type does not say.
     #[serde(rename = "type", skip_serializing_if = "Maybe::is_absent")]
     pub kind: Maybe<Word<ObservationKind>>,
-    /// What it is called.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub name: Maybe<String>,
-    /// When it began.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub start_time: Maybe<Time>,
-    /// When it ended.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub end_time: Maybe<Time>,
     /// When the first token came.
@@ -34,13 +30,10 @@ pub struct ObservationBody {
     /// The model as the provider names it.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub model: Maybe<String>,
-    /// Temperature and the like.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub model_parameters: Maybe<Raw>,
-    /// What went in.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub input: Maybe<Raw>,
-    /// What came out.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub output: Maybe<Raw>,
     /// Keys and values of the client's own.
@@ -49,7 +42,6 @@ pub struct ObservationBody {
     /// Units and costs in one of the older forms.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub usage: Maybe<Raw>,
-    /// Units by kind.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub usage_details: Maybe<Raw>,
     /// Dollars by kind.
@@ -58,7 +50,6 @@ pub struct ObservationBody {
     /// How much attention it wants.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub level: Maybe<Word<Level>>,
-    /// Why.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub status_message: Maybe<String>,
     /// The step it is part of.
@@ -67,7 +58,6 @@ pub struct ObservationBody {
     /// The version of the code that ran.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub version: Maybe<String>,
-    /// Where it ran.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub environment: Maybe<String>,
     /// The name of the prompt it used.

@@ -19,7 +19,6 @@ use crate::pages::settings::{Ask, Done, Tab, entered, once, page, question, wron
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Deliveries that are shown.
 const SHOWN: u64 = 50;
 
 const PAUSED: FormField<'_> = FormField {
