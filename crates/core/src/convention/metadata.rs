@@ -159,7 +159,7 @@ impl Keys {
 
     /// Restores the types of a trace's keys that an SDK has turned to text: where the observation
     /// says a key as a number or a boolean of the same spelling, that is what the caller gave.
-    /// Python's version 4 propagates nothing but texts, LangChain's numbers among them.
+    /// Python's version 4 propagates nothing but texts, numbers of `LangChain` among them.
     pub(super) fn restore_types(&self, trace: &mut Metadata, stamp: Stamp) {
         for (key, value) in self.words.values() {
             if trace.get(key).is_some_and(|text| is_spelling(text, value)) {
