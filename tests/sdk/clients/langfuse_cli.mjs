@@ -103,14 +103,15 @@ api("prompts", "delete", text.name);
 // ---- Datasets.
 const dataset = `folder/set ${mark}`;
 api("datasets", "create", ...body({ name: dataset, metadata: { n: 1 } }));
-assert.deepEqual(api("datasets", "get", dataset).metadata, { n: 1 });
+const { id: datasetId, metadata } = api("datasets", "get", dataset);
+assert.deepEqual(metadata, { n: 1 });
 assert.ok(names(api("datasets", "list", "--all").data).includes(dataset));
 const item = api("dataset-items", "create", ...body({ datasetName: dataset, input: { q: 1 } }));
 assert.deepEqual(api("dataset-items", "get", item.id).input, { q: 1 });
 assert.equal(api("dataset-items", "list", "--dataset-name", dataset).data.length, 1);
 const since = ["--from-start-time", new Date(Date.now() - 3_600_000).toISOString()];
-assert.deepEqual(api("experiments", "list", ...since).data, []);
-assert.deepEqual(api("experiment-items", "list", ...since).data, []);
+assert.deepEqual(api("experiments", "list", ...since, "--dataset-id", datasetId).data, []);
+assert.deepEqual(api("experiment-items", "list", ...since, "--experiment-id", mark).data, []);
 api("dataset-items", "delete", item.id);
 
 // ---- Queues, comments, media.

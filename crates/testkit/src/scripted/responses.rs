@@ -74,7 +74,10 @@ fn events(response: &Value, reply: &Reply) -> Vec<(&'static str, Value)> {
     let mut events = vec![("response.created", json!({"response": begun}))];
     for (index, item) in response["output"].as_array().into_iter().flatten().enumerate() {
         events.push(("response.output_item.added", json!({"output_index": index, "item": item})));
-        let at = |name: &str, value: &Value| json!({"output_index": index, "content_index": 0, "item_id": item["id"], name: value});
+        let at = |name: &str, value: &Value| {
+            let item = &item["id"];
+            json!({"output_index": index, "content_index": 0, "item_id": item, name: value})
+        };
         if item["type"] == "message" {
             let part = &item["content"][0];
             events.push(("response.content_part.added", at("part", part)));

@@ -43,16 +43,11 @@ const PROBES: [(&str, Probe); 15] = [
         let told = json!({"langfuse.trace.metadata.attempt": "2"});
         Box::pin(async move { trace(server, "7", "", &told).await["metadata"]["attempt"].take() })
     }),
-    (
-        "a boolean propagated as Python's text, which a step of the same trace says typed",
-        |server| {
-            let told = json!({"langfuse.trace.metadata.cached": "True",
-                          "langfuse.observation.metadata.cached": "true"});
-            Box::pin(
-                async move { trace(server, "8", "", &told).await["metadata"]["cached"].take() },
-            )
-        },
-    ),
+    ("a boolean propagated as Python's text, which a step says typed", |server| {
+        let mut told = json!({"langfuse.trace.metadata.cached": "True"});
+        told["langfuse.observation.metadata.cached"] = json!("true");
+        Box::pin(async move { trace(server, "8", "", &told).await["metadata"]["cached"].take() })
+    }),
     ("an environment with the reserved prefix twice", |server| {
         let told = json!({"environment": "langfuse-langfuse_eu"});
         Box::pin(async move { batch(server, told).await["environment"].take() })
