@@ -157,7 +157,8 @@ mod tests {
         const HOUR: i64 = DAY / 24;
         let mut chance = Chance::from_environment("a clock that jumps");
         let (mut offset, mut mark, mut newest) = (0, None, None);
-        let (mut last_delete, mut held_from) = (0, None);
+        // A new folder knows no time to compare its first one with.
+        let (mut last_delete, mut held_from) = (None, None);
         for hour in 0..scaled(5_000, 500_000) {
             if chance.once_in(40) {
                 offset = (i64::try_from(chance.below(40)).unwrap() - 20) * YEAR / 10;
@@ -173,8 +174,9 @@ mod tests {
                 Some(_) => held_from = held_from.filter(|from| *from <= now).or(Some(now)),
                 None => {
                     let has_held = held_from.is_some_and(|from| now - from >= PROBATION);
-                    assert!(now - last_delete <= FAR || has_held, "at {now} after {last_delete}");
-                    (last_delete, held_from) = (now, None);
+                    let forward = now - last_delete.unwrap_or(now);
+                    assert!(forward <= FAR || has_held, "at {now}, {forward} after the last");
+                    (last_delete, held_from) = (Some(now), None);
                 }
             }
         }
