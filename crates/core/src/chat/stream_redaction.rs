@@ -141,6 +141,7 @@ impl StreamRedactor {
                 }
                 EventKind::Raw => {
                     passed.extend(carrier.take());
+                    self.release(&mut passed, rules);
                     line = Line::read(&telling.body);
                     if line == Line::Piece {
                         carrier =
@@ -173,9 +174,9 @@ impl StreamRedactor {
     fn risk(&mut self, piece: &UnorderedEvent, rules: &Redactor) -> Option<String> {
         let body = Object::parse(&piece.body).ok()?;
         let (parent, text) = (body.text("parent"), body.text("text").unwrap_or_default());
-        let is_held = |words: &HeldWords| {
-            !words.is_whole && words.kind == piece.kind && words.parent == parent
-        };
+        // Whole words that are still held, too: the rest of a message follows the line that has it
+        // whole, and must neither overtake what is held of it nor complete a secret unseen.
+        let is_held = |words: &HeldWords| words.kind == piece.kind && words.parent == parent;
         if self.held.iter().any(is_held) {
             return Some(String::new());
         }

@@ -218,6 +218,21 @@ proptest! {
     }
 }
 
+/// Not all of a message comes in pieces: the rest follows the line that has it whole.
+#[test]
+fn the_rest_of_a_message_stays_behind_what_is_held_of_it() {
+    let text = format!("see s{KEY} and {KEY}.");
+    let lines = [
+        delta(None, "text_delta", "see s"),
+        delta(None, "text_delta", KEY.get(..3).unwrap()),
+        whole(None, "text", &text),
+    ];
+    let passed = in_batches(session(&lines), &[1], &known());
+    let (all, redacted) = (texts(&passed), known().text(&text));
+    assert!(all.iter().all(|text| !text.contains(KEY)), "{all:?}");
+    assert!(all.contains(&redacted.into_owned()), "{all:?}");
+}
+
 #[test]
 fn words_come_when_they_are_whole_and_pieces_not_at_all() {
     let lines = [
