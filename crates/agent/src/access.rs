@@ -2,30 +2,30 @@ use std::collections::BTreeMap;
 
 use ratchet_core::secret::Secret;
 
-/// How a provider over HTTP is reached: where, and with what key.
+/// HTTP access to a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelAccess {
-    /// Where it is, without the path of a single operation: `https://api.anthropic.com`.
+    /// Base URL without the path of an operation: `https://api.anthropic.com`.
     pub base_url: String,
-    /// What opens it; some servers in the house want none.
+    /// API key; some self-hosted servers need none.
     pub key: Option<Secret>,
-    /// Headers that go with every question.
+    /// Extra headers of every request.
     pub headers: BTreeMap<String, Secret>,
 }
 
 impl ModelAccess {
-    /// Access with a key and nothing else.
+    /// Creates access with a key and no extra headers.
     pub fn new(base_url: impl Into<String>, key: Secret) -> Self {
         Self { base_url: base_url.into(), key: Some(key), headers: BTreeMap::new() }
     }
 
-    /// A text without the secrets, should someone have put them there.
+    /// Redacts the key and the header values from a text.
     pub(crate) fn scrub(&self, text: &str) -> String {
         scrub(text, self.key.iter().chain(self.headers.values()))
     }
 }
 
-/// A text without secrets; those too short to be any would only make it hard to read.
+/// Redacts secrets from a text; very short ones are skipped, because they would match everywhere.
 pub(crate) fn scrub<'a>(text: &str, secrets: impl Iterator<Item = &'a Secret>) -> String {
     secrets
         .filter(|secret| secret.expose().len() >= 8)

@@ -10,50 +10,50 @@ use crate::request::LlmRequest;
 use crate::response::LlmResponse;
 use crate::retry::RetryState;
 
-/// What is left of the price in a batch: a half.
+/// Batches cost half: the divisor of the price.
 const SHARE: i64 = 2;
-/// Characters that the name of a question may have.
+/// The maximum length of a request's custom id.
 const MAX_NAME: usize = 64;
 
-/// A question of a batch, under a name of ours by which its answer is found again.
+/// A request of a batch, with a custom id to match its response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchRequest {
-    /// Letters, digits, `-` and `_`, at most 64, unlike all others of the batch.
+    /// Letters, digits, `-` and `_`, at most 64, unique within the batch.
     pub name: String,
     pub ask: LlmRequest,
 }
 
-/// The provider's name for a batch.
+/// The provider's batch id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchId(pub String);
 
-/// How far a batch is.
+/// The status of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchProgress {
     Working {
-        /// How many questions have been settled one way or the other.
+        /// The number of finished requests, failed ones included.
         done: u64,
         of: u64,
     },
-    /// All answers can be read.
+    /// All responses can be read.
     Done,
 }
 
-/// Where the batch is that holds a question.
+/// The result of searching for the batch that contains a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BatchFound {
     Done(BatchId),
-    /// Perhaps in one of these: while it works, a provider does not tell what is in a batch.
+    /// Possibly one of these: a provider does not list the content of a batch in progress.
     Perhaps(Vec<BatchId>),
     Nowhere,
 }
 
 impl Model {
-    /// Hands in questions that can wait. The budget must have room for the most that they can
-    /// take; they are charged when their answers are read.
+    /// Submits requests as a batch. The budget must cover their maximum cost; it is charged when the responses
+    /// are read.
     ///
     /// # Errors
-    /// Fails if a name does not fit, if the budget has no room, or if the provider has no batches.
+    /// Fails if a custom id is invalid, if the budget is exceeded, or if the provider has no batches.
     pub async fn submit_batch(
         &self,
         asks: &[BatchRequest],
@@ -83,10 +83,10 @@ impl Model {
         batch["id"].as_str().map(|id| BatchId(id.to_owned())).ok_or_else(no_batch)
     }
 
-    /// Looks how far a batch is.
+    /// Returns the status of a batch.
     ///
     /// # Errors
-    /// Fails if there is no such batch, or no answer.
+    /// Fails if the batch does not exist or the provider does not respond.
     pub async fn batch_progress(&self, id: &BatchId) -> Result<BatchProgress, ModelError> {
         let provider = self.batches()?;
         let mut patience = RetryState::default();
@@ -98,12 +98,11 @@ impl Model {
         }
     }
 
-    /// Reads the answers of a batch that is done, each under its name, in any order. The budget is
-    /// charged with them.
+    /// Reads the responses of a finished batch by custom id, in any order, and charges the budget.
     ///
     /// # Errors
-    /// Fails if the batch is not done, or no answer comes. What went wrong with single questions
-    /// is told under their names.
+    /// Fails if the batch is not finished or the provider does not respond. Errors of single requests are
+    /// returned under their custom ids.
     pub async fn batch_answers(
         &self,
         id: &BatchId,
@@ -128,10 +127,10 @@ impl Model {
         Ok(answers)
     }
 
-    /// Looks for the batch that holds a question, among those the provider still has, newest first.
+    /// Searches the provider's batches, newest first, for the one that contains a request.
     ///
     /// # Errors
-    /// Fails if no answer comes.
+    /// Fails if the provider does not respond.
     pub async fn find_batch(&self, name: &str) -> Result<BatchFound, ModelError> {
         let provider = self.batches()?;
         let (mut perhaps, mut after) = (Vec::new(), None);

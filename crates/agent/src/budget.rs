@@ -3,55 +3,51 @@ use std::time::{Duration, Instant};
 
 use ratchet_core::money::Money;
 
-/// What may be spent at most; no bound where nothing is said.
+/// Spending limits; `None` is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowance {
-    /// Tokens in and out.
+    /// Input and output tokens.
     pub tokens: Option<u64>,
     pub money: Option<Money>,
-    /// Time from the moment the budget is made.
+    /// Time since the budget was created.
     pub time: Option<Duration>,
 }
 
-/// What was spent so far. Where there is a bound, calls under way are included as if they took the
-/// most they can.
+/// The spending so far. Where there is a limit, calls in flight count with their maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
     pub calls: u64,
-    /// Tokens in and out.
+    /// Input and output tokens.
     pub tokens: u64,
     /// Money, as far as prices are known.
     pub money: Money,
 }
 
-/// Why a question could exceed a budget.
+/// Error: a request could exceed the budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetExceeded {
-    /// Too many tokens.
     #[error("it could take {needed} tokens and {left} are left; allow more, or ask for less")]
     Tokens {
-        /// At most so many.
+        /// The maximum of the request.
         needed: u64,
-        /// Only so many.
         left: u64,
     },
     #[error("it could cost {needed} and {left} is left; allow more, or take a cheaper model")]
     Money {
-        /// At most so much.
+        /// The maximum of the request.
         needed: Money,
-        /// Only so much.
         left: Money,
     },
     #[error("its time is up")]
     Time,
-    /// A bound on money means nothing for a model without a price.
+    /// A limit on money cannot be enforced for a model without a price.
     #[error("nobody knows what {model} costs; give it a price, or set no bound on money")]
     NoPrice { model: String },
 }
 
-/// A budget that calls share: each reserves the most it can take, and gives back what it did not.
+/// A budget shared by calls: each reserves its maximum and returns the unused part.
 ///
-/// A call that is dropped before it is settled counts as spent, because it may be billed.
+/// A call that is dropped before its cost is known counts as spent, because it may be billed.
 ///
 /// ```
 /// use ratchet_agent::budget::{Allowance, Budget};
@@ -66,54 +62,53 @@ pub struct Budget {
     spent: Arc<Mutex<Spending>>,
 }
 
-/// What a call takes, or could take at most.
+/// The cost of a call, actual or maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallCost {
     pub(crate) tokens: u64,
-    /// None when the price is not known.
+    /// `None` when the price is unknown.
     pub(crate) money: Option<Money>,
 }
 
 impl CallCost {
-    /// No call takes that little.
     pub(crate) const NOTHING: Self = Self { tokens: 0, money: Some(Money::ZERO) };
 }
 
-/// Counts the most that a call could take. Of a long question that takes longer than all else that
-/// is done with it here, so it is done only when it matters.
+/// Computes the maximum cost of a call. Lazy, because counting the tokens of a long request is the slowest part
+/// of preparing it and is only needed under a limit.
 pub(crate) type CostCeiling<'a> = &'a (dyn Fn() -> CallCost + Sync);
 
-/// A part of a budget that a call has taken.
+/// A part of a budget reserved by a call.
 pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
     most: CostCeiling<'a>,
-    /// None where there is no bound that it would matter for.
+    /// `None` where no limit applies.
     taken: Option<CallCost>,
     is_settled: bool,
 }
 
 impl Budget {
-    /// A budget whose time begins now.
+    /// Creates a budget; its time starts now.
     pub fn new(allowance: Allowance) -> Self {
         Self { allowance, began: Instant::now(), spent: Arc::default() }
     }
 
-    /// A budget without bounds, which still counts.
+    /// Creates a budget without limits, which still counts spending.
     pub fn unlimited() -> Self {
         Self::new(Allowance::default())
     }
 
-    /// What was spent so far.
+    /// Returns the spending so far.
     pub fn spent(&self) -> Spending {
         *self.lock()
     }
 
-    /// What is left, where there is a bound.
+    /// Returns the remaining budget, where there is a limit.
     pub fn left(&self) -> Allowance {
         self.left_after(self.spent())
     }
 
-    /// Whether it matters beforehand how much a call can take.
+    /// Returns whether the maximum of a call must be known in advance.
     fn is_bounded(&self) -> bool {
         self.allowance.tokens.is_some() || self.allowance.money.is_some()
     }
@@ -127,7 +122,7 @@ impl Budget {
         }
     }
 
-    /// Takes the most that a call could need.
+    /// Reserves the maximum cost of a call.
     pub(crate) fn reserve<'a>(
         &'a self,
         most: CostCeiling<'a>,
@@ -142,7 +137,7 @@ impl Budget {
         Ok(Reservation { budget: self, most, taken, is_settled: false })
     }
 
-    /// Whether there is room for so much.
+    /// Checks that the budget covers a cost.
     pub(crate) fn allows(&self, most: CallCost, model: &str) -> Result<(), BudgetExceeded> {
         self.check(self.spent(), most, model)
     }
@@ -165,7 +160,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes what a call took that was asked earlier, whether there is room or not.
+    /// Charges the cost of an earlier call, even beyond the limit.
     pub(crate) fn charge(&self, took: CallCost) {
         let mut spent = self.lock();
         spent.calls += 1;
@@ -185,7 +180,7 @@ impl Spending {
 }
 
 impl Reservation<'_> {
-    /// Replaces what was reserved by what it took.
+    /// Replaces the reservation by the actual cost.
     pub(crate) fn settle(mut self, took: CallCost) {
         self.is_settled = true;
         let taken = self.taken.unwrap_or(CallCost::NOTHING);
@@ -195,7 +190,7 @@ impl Reservation<'_> {
         spent.add(took);
     }
 
-    /// Gives everything back: nothing was billed.
+    /// Cancels the reservation: nothing was billed.
     pub(crate) fn release(self) {
         self.settle(CallCost::NOTHING);
     }

@@ -1,8 +1,8 @@
 use crate::error::ModelError;
 use crate::request::LlmRequest;
 
-/// How a model wants to be asked. Models differ in what they take, and say so only when asked: the
-/// first question finds out, and all others profit.
+/// Parameters that a model supports. Providers report unsupported ones only by rejecting a request: the first
+/// rejection is remembered for all later requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) temperature: Temperature,
@@ -18,18 +18,18 @@ pub(crate) enum Temperature {
     LeftOut,
 }
 
-/// How a model is made to answer with a document.
+/// The method for structured output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Documents {
-    /// The provider holds it to the schema.
+    /// The provider enforces the schema.
     #[default]
     Forced,
-    /// The provider offers it a way to, and words ask it to take it.
+    /// A tool is offered, and the prompt asks the model to call it.
     Offered,
     Asked,
 }
 
-/// What the most tokens of an answer are called.
+/// The name of the output limit parameter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum LimitName {
     #[default]
@@ -38,7 +38,7 @@ pub(crate) enum LimitName {
 }
 
 impl Capabilities {
-    /// Returns how to ask the same again after a rejection; `None` when manners do not help.
+    /// Returns the capabilities to retry with after a rejection; `None` when a change would not help.
     pub(crate) fn after(self, ask: &LlmRequest, error: &ModelError) -> Option<Self> {
         let ModelError::Rejected { status: 400 | 422, why } = error else { return None };
         let why = why.to_ascii_lowercase();
@@ -66,8 +66,7 @@ impl Capabilities {
         ask.temperature.filter(|_| self.temperature == Temperature::Sent)
     }
 
-    /// What words alone must say about the document, where the provider does not hold the model to
-    /// its schema.
+    /// Returns the prompt text that describes the JSON Schema, where the provider does not enforce it.
     pub(crate) fn plea(self, ask: &LlmRequest) -> Option<String> {
         let schema = ask.schema().filter(|_| self.documents != Documents::Forced)?;
         Some(format!(

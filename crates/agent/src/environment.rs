@@ -12,17 +12,17 @@ use crate::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
 use crate::provider::claude::ClaudeProgram;
 use crate::provider::openai::{self, OpenAi};
 
-/// What the environment says, by name of variable.
+/// Looks up an environment variable.
 pub type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
-/// Makes the client for an address; whoever calls knows about proxies and certificates.
+/// Creates the HTTP client for a URL; the caller decides on proxies and certificates.
 pub type Clients<'a> = &'a (dyn Fn(&str) -> Result<Client, ModelError> + Sync);
 
-/// Opens a provider with what the environment says: `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`,
-/// `OPENAI_API_KEY` and `OPENAI_BASE_URL`, `AWS_…`, `RATCHET_CLAUDE_BIN`. Nothing is asked yet.
+/// Creates a provider from environment variables: `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY`
+/// and `OPENAI_BASE_URL`, `AWS_…`, `RATCHET_CLAUDE_BIN`. Sends nothing.
 ///
 /// # Errors
-/// Says which variable is missing.
+/// Names the missing variable.
 pub async fn open(
     provider: ProviderName,
     variables: Variables<'_>,
@@ -59,7 +59,7 @@ fn anthropic_access(variables: Variables<'_>) -> Result<ModelAccess, ModelError>
     Ok(ModelAccess::new(url, Secret::new(key)))
 }
 
-/// A server in the house may want no key; OpenAI's own does.
+/// A self-hosted server may need no key; OpenAI's own does.
 fn openai_access(variables: Variables<'_>) -> Result<ModelAccess, ModelError> {
     let url = said(variables, "OPENAI_BASE_URL");
     let key = said(variables, "OPENAI_API_KEY").map(Secret::new);

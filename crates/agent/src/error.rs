@@ -5,73 +5,73 @@ use ratchet_core::record::usage::Usage;
 
 use crate::budget::BudgetExceeded;
 
-/// Why there is no answer. Each says what to do.
+/// Error of a model call. Each text suggests a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
-    /// It could exceed the budget, so nothing was sent.
+    /// The request could exceed the budget; nothing was sent.
     #[error("the budget does not allow it: {0}")]
     OverBudget(#[from] BudgetExceeded),
-    /// It took longer than it may.
+    /// Timed out.
     #[error("no answer within {} s; raise the time that the budget allows, or ask for less", .0.as_secs())]
     TooSlow(Duration),
-    /// Too many questions at once, also after waiting.
+    /// Rate limited, also after retries.
     #[error("too many questions at once for the provider{}; ask fewer at a time, or later", wait(*.retry_after))]
     RateLimited {
-        /// How long the provider wants to be left alone.
+        /// The provider's `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// The provider has more to do than it can, also after waiting.
+    /// Overloaded, also after retries.
     #[error("the provider is overloaded (status {status}: {why}); ask again later")]
     Overloaded { status: u16, why: String },
-    /// The key is missing, wrong, or not good for this.
+    /// The key is missing, invalid or lacks permission.
     #[error("the provider does not accept the key ({why}); check the key and what it may do")]
     Unauthorised { why: String },
-    /// There is no money left with the provider.
+    /// The account with the provider has no credit.
     #[error("the provider wants to be paid first ({why}); see its billing page")]
     OutOfCredit { why: String },
-    /// The provider has no such model, or not at this address.
+    /// Unknown model, or not at this URL.
     #[error("the provider does not know it ({why}); check the name of the model and the address")]
     NotThere { why: String },
-    /// The question is longer than the model can read.
+    /// The request exceeds the context window.
     #[error("the question is too long for the model ({why}); send smaller chunks")]
     TooLong { why: String },
-    /// The provider would not have the question, and never will.
+    /// The provider rejected the request permanently.
     #[error("the provider rejects the question (status {status}: {why})")]
     Rejected { status: u16, why: String },
-    /// The model would not answer.
+    /// The model refused to answer.
     #[error("the model refuses to answer{}; ask differently, or another model", because(.0))]
     Refused(String),
-    /// The answer is not what was asked for.
+    /// The response violates the requested format.
     #[error("the answer is not what was asked for: {}", .0.why)]
     InvalidResponse(Box<InvalidResponse>),
-    /// What came back is not what the provider's documentation says.
+    /// The response does not follow the provider's API.
     #[error("the provider's answer cannot be read ({0}); is it the right address and provider?")]
     Garbled(String),
     #[error("{place} cannot be reached ({why}); check the address and the network")]
     Unreachable { place: String, why: String },
     #[error("the answer broke off ({0}); ask again")]
     CutStream(String),
-    /// What is needed to ask at all is missing.
+    /// Missing configuration.
     #[error("{0}")]
     NotSetUp(String),
-    /// The provider cannot do this.
+    /// The provider does not support the feature.
     #[error("{provider} cannot {what}")]
     Unsupported { provider: &'static str, what: &'static str },
 }
 
-/// An answer that is not what was asked for. It was paid for all the same.
+/// A response that violates the requested format. It was billed all the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidResponse {
-    /// What is wrong with it, to be sent back to the model.
+    /// The violation, as feedback for the model.
     pub why: String,
     pub said: String,
     pub usage: Usage,
-    /// What it cost, if the price is known.
+    /// `None` when the price is unknown.
     pub cost: Option<Money>,
 }
 
 impl ModelError {
-    /// Whether the same question may be answered a moment later.
+    /// Returns whether a retry may succeed (a transient error).
     pub fn is_passing(&self) -> bool {
         match self {
             Self::RateLimited { .. }
@@ -93,9 +93,8 @@ impl ModelError {
         }
     }
 
-    /// What to tell people who do not run the server: nothing of what the provider said. It is
-    /// whoever answers at an address that somebody has entered, and may say more than is meant for
-    /// them.
+    /// Returns an error text for users who do not run the server, without the provider's response: the base URL
+    /// may have been entered by another user, and the response may contain data not meant for them.
     pub fn without_reply(&self) -> String {
         let words = match self {
             Self::Overloaded { status, .. } => {
@@ -128,23 +127,22 @@ impl ModelError {
         words.to_owned()
     }
 
-    /// Whether the provider may bill for it though nothing tells how much.
+    /// Returns whether the provider may bill the call although its usage is unknown.
     pub(crate) fn may_be_billed(&self) -> bool {
         matches!(self, Self::CutStream(_) | Self::TooSlow(_) | Self::Garbled(_))
     }
 
-    /// Whether asking fewer at once would help.
+    /// Returns whether lower concurrency would help.
     pub(crate) fn is_crowding(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. })
     }
 
-    /// Whether the provider surely did not take what was handed in. After any other failure it
-    /// may have.
+    /// Returns whether the provider certainly did not accept the request. After any other error it may have.
     pub(crate) fn is_turning_away(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { status: 503 | 529, .. })
     }
 
-    /// How long the provider wants to be left alone.
+    /// Returns the provider's `Retry-After`.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after } => *retry_after,

@@ -10,12 +10,12 @@ use crate::access::ModelAccess;
 use crate::error::ModelError;
 use crate::sse::{SseEvent, SseReader};
 
-/// Bytes an answer may have.
+/// The maximum size of a response, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// How much of what a provider says about a failure is told on.
+/// The maximum length of a provider's error text.
 const MAX_TOLD: usize = 500;
 
-/// A provider's end of the wire.
+/// The HTTP connection to a provider.
 #[derive(Clone, Debug)]
 pub(crate) struct Wire {
     client: Client,
@@ -23,7 +23,7 @@ pub(crate) struct Wire {
     headers: HeaderMap,
 }
 
-/// How the key is shown to the provider.
+/// The header that carries the API key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KeyHeader {
     /// `x-api-key`.
@@ -33,7 +33,7 @@ pub(crate) enum KeyHeader {
 }
 
 impl Wire {
-    /// Prepares to ask: headers are made once.
+    /// Prepares the headers of all requests.
     pub(crate) fn new(
         client: Client,
         access: ModelAccess,
@@ -54,7 +54,7 @@ impl Wire {
         Ok(Self { client, access, headers })
     }
 
-    /// Sends a document and returns the answer once its head is there and says that all is well.
+    /// Sends a JSON body and returns the response once its status is a success.
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Result<Response, ModelError> {
         let request = self.client.post(self.at(path)).header("content-type", "application/json");
         self.send(request.body(body.to_string())).await
@@ -101,13 +101,13 @@ fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ModelErro
     Ok(())
 }
 
-/// The innermost cause says most, the outer ones little.
+/// Returns the innermost cause, which is the most specific.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     let last = std::iter::successors(Some(error), |error| (*error).source()).last();
     last.map_or_else(String::new, ToString::to_string)
 }
 
-/// Reads an answer to its end.
+/// Reads the whole body.
 pub(crate) async fn whole(answer: Response) -> Result<Vec<u8>, ModelError> {
     let mut body = Vec::new();
     let mut pieces = answer.bytes_stream();
@@ -120,13 +120,13 @@ pub(crate) async fn whole(answer: Response) -> Result<Vec<u8>, ModelError> {
     Ok(body)
 }
 
-/// Reads an answer that is one JSON document.
+/// Reads the body as one JSON document.
 pub(crate) async fn json(answer: Response) -> Result<Value, ModelError> {
     let body = whole(answer).await?;
     serde_json::from_slice(&body).map_err(|error| ModelError::Garbled(error.to_string()))
 }
 
-/// Reads an answer event by event until it ends or `take` says that it has all.
+/// Reads server-sent events until the stream ends or `take` is done.
 pub(crate) async fn events(
     answer: Response,
     mut take: impl FnMut(SseEvent) -> Result<Heard, ModelError> + Send,
@@ -143,7 +143,7 @@ pub(crate) async fn events(
     Err(ModelError::CutStream("it ended before the model was done".to_owned()))
 }
 
-/// Reads an answer line by line, however long it is in all.
+/// Reads the body line by line; its total size is not limited.
 pub(crate) async fn lines(
     answer: Response,
     mut take: impl FnMut(&[u8]) -> Result<(), ModelError> + Send,
@@ -165,10 +165,9 @@ pub(crate) async fn lines(
     if rest.is_empty() { Ok(()) } else { take(&rest) }
 }
 
-/// Whether a stream has more to say.
+/// Whether to continue reading a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// There is more to come.
     More,
     All,
 }
@@ -177,14 +176,14 @@ fn cut(error: &reqwest::Error) -> ModelError {
     ModelError::CutStream(innermost(error))
 }
 
-/// The provider's name for a request.
+/// Returns the provider's request id.
 pub(crate) fn request_id(answer: &Response) -> Option<String> {
     let named = |name: &str| answer.headers().get(name)?.to_str().ok().map(str::to_owned);
     named("request-id").or_else(|| named("x-request-id"))
 }
 
-/// How long the provider wants to be left alone. A date, which HTTP allows too, would need its
-/// clock to be ours; no provider sends one.
+/// Parses `Retry-After` in seconds. Dates, which HTTP allows too, would need synchronised clocks; no provider
+/// sends one.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let millis = number("retry-after-ms").map(|millis| millis / 1_000.0);
@@ -192,7 +191,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// What a provider says about a failure, in as few words as it can be told.
+/// Extracts the message of an error response, shortened.
 fn told(body: &[u8]) -> String {
     let document: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = &document["error"];
@@ -208,7 +207,7 @@ fn told(body: &[u8]) -> String {
     }
 }
 
-/// What an answer with a bad status means.
+/// Maps an HTTP error status to an error.
 pub(crate) fn failure(status: u16, retry_after: Option<Duration>, why: String) -> ModelError {
     let words = why.to_ascii_lowercase();
     let names = |parts: &[&str]| parts.iter().any(|part| words.contains(part));

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Which model answers when a judge is named without one.
+/// The default model of each provider.
 const DEFAULT_MODELS: &str = include_str!("judge/models.toml");
 
-/// Who judges, as people name it: `offline`, `anthropic:claude-sonnet-5`, `connection:NAME` …
+/// The name of a judge: `offline`, `anthropic:claude-sonnet-5`, `connection:NAME`, …
 ///
 /// ```
 /// use ratchet_agent::judge::{DefaultModels, JudgeName};
@@ -12,33 +12,31 @@ const DEFAULT_MODELS: &str = include_str!("judge/models.toml");
 /// let models = DefaultModels::builtin();
 /// let judge = JudgeName::parse("bedrock:anthropic.claude-v1:0", &models)?;
 /// assert_eq!(judge.to_string(), "bedrock:anthropic.claude-v1:0");
-/// # Ok::<(), ratchet_agent::judge::NoJudge>(())
+/// # Ok::<(), ratchet_agent::judge::JudgeNameError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JudgeName {
-    /// Rules of our own, no model at all.
+    /// The rule-based judge, without a model.
     Offline,
     /// A model of a provider whose key is in the environment.
     Model {
         provider: ProviderName,
-        /// The provider's name for it.
         model: String,
     },
-    /// A model behind one of the project's connections.
+    /// A model behind one of the project's LLM connections.
     Connection {
-        /// What the project calls it.
         name: String,
-        /// The model, if not the first that the connection lists.
+        /// Defaults to the first model of the connection.
         model: Option<String>,
     },
 }
 
-/// Who provides a model.
+/// A provider of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProviderName {
     Anthropic,
     Bedrock,
-    /// OpenAI's API, which many others speak too.
+    /// OpenAI's API and compatible servers.
     OpenAi,
     /// The `claude` program on this machine.
     Claude,
@@ -56,24 +54,24 @@ impl ProviderName {
         }
     }
 
-    /// Reads the word.
+    /// Parses the name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.as_str() == word)
     }
 }
 
-/// Why a text names no judge.
+/// Error of parsing a judge name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JudgeNameError {
     #[error("there is no judge {0:?}; {known}", known = possible(.1))]
     Unknown(String, DefaultModels),
-    /// Which model must be said.
+    /// The model is missing.
     #[error("{0} needs a model: {0}:MODEL")]
     NoModel(&'static str),
-    /// Which connection must be said.
+    /// The connection is missing.
     #[error("connection needs a name: connection:NAME or connection:NAME:MODEL")]
     NoConnection,
-    /// A file of default models that cannot be read.
+    /// An invalid file of default models.
     #[error("the default models cannot be read: {0}")]
     Models(String),
 }
@@ -87,10 +85,10 @@ fn possible(models: &DefaultModels) -> String {
 }
 
 impl JudgeName {
-    /// Reads a name. A model that is not said is the provider's default.
+    /// Parses a name. Without a model, the provider's default applies.
     ///
     /// # Errors
-    /// Lists who there is.
+    /// Lists the valid names.
     pub fn parse(text: &str, models: &DefaultModels) -> Result<Self, JudgeNameError> {
         let (word, rest) = text.split_once(':').unwrap_or((text, ""));
         if text == "offline" {
@@ -125,21 +123,21 @@ impl fmt::Display for JudgeName {
     }
 }
 
-/// Which model answers when a judge is named without one.
+/// The default model of each provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DefaultModels(BTreeMap<ProviderName, String>);
 
 impl DefaultModels {
-    /// Those that come with the program.
+    /// Returns the built-in defaults.
     #[expect(clippy::expect_used, reason = "the file is part of the program, and a test parses it")]
     pub fn builtin() -> Self {
         Self(BTreeMap::new()).with(DEFAULT_MODELS).expect("the built-in file is well-formed")
     }
 
-    /// These, with someone's own in their place: TOML with a model by provider.
+    /// Overrides defaults from TOML: a model by provider.
     ///
     /// # Errors
-    /// Names the line, or the provider that there is not.
+    /// Names the invalid line or the unknown provider.
     pub fn with(mut self, toml: &str) -> Result<Self, JudgeNameError> {
         let table: BTreeMap<String, String> =
             toml::from_str(toml).map_err(|error| JudgeNameError::Models(error.to_string()))?;
@@ -152,7 +150,7 @@ impl DefaultModels {
         Ok(self)
     }
 
-    /// The model of a provider.
+    /// Returns the default model of a provider.
     pub fn of(&self, provider: ProviderName) -> Option<&str> {
         self.0.get(&provider).map(String::as_str)
     }

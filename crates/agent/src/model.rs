@@ -19,26 +19,26 @@ use crate::request::LlmRequest;
 use crate::response::{HAND_IN, LlmResponse, Said, StopReason};
 use crate::retry::{Retries, chance};
 
-/// No answer takes longer, unless something hangs.
+/// Timeout of one call.
 const LONGEST_CALL: Duration = Duration::from_secs(600);
 
-/// What models cost, at a moment.
+/// Model prices at a point in time.
 #[derive(Clone, Debug)]
 pub struct PriceList {
-    /// By model and kind of unit.
+    /// By model and usage type.
     pub table: Arc<PriceTable>,
-    /// When the questions are asked; prices of a project's own models change with time.
+    /// The time of the requests; prices of a project's own models change over time.
     pub at: Timestamp,
 }
 
-/// A model that can be asked, whoever provides it.
+/// A model client, independent of the provider.
 ///
-/// Dropping the future of a question gives the question up; what was reserved for it stays spent.
+/// Dropping the future of a call cancels it; its reservation stays spent.
 ///
 /// ```no_run
 /// use std::sync::Arc;
 /// use ratchet_agent::access::ModelAccess;
-/// use ratchet_agent::request::{Ask, Passage};
+/// use ratchet_agent::request::{LlmRequest, CacheablePart};
 /// use ratchet_agent::budget::{Allowance, Budget};
 /// use ratchet_agent::model::{Model, PriceList};
 /// use ratchet_agent::provider::Provider;
@@ -55,8 +55,8 @@ pub struct PriceList {
 /// let model = Model::new(provider, "claude-sonnet-5", prices);
 ///
 /// let budget = Budget::new(Allowance { money: Money::from_dollars(0.50), ..Allowance::default() });
-/// let ask = Ask { system: vec![Passage::cached("Be brief.")], ..Ask::new("Why is the sky blue?") };
-/// let answer = model.ask(&ask, &budget).await?;
+/// let request = LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why is the sky blue?") };
+/// let answer = model.ask(&request, &budget).await?;
 /// println!("{} ({:?})", answer.text, answer.cost);
 /// # Ok(())
 /// # }
@@ -72,25 +72,25 @@ pub struct Model {
 }
 
 impl Model {
-    /// A model by the name that its provider has for it.
+    /// Creates a client for a model, by the provider's model id.
     pub fn new(provider: Provider, name: impl Into<String>, prices: PriceList) -> Self {
         let (name, manner) = (name.into(), Mutex::default());
         Self { provider, name, prices, retries: Retries::default(), pool: None, manner }
     }
 
-    /// The same, more or less patient.
+    /// Replaces the retry policy.
     #[must_use]
     pub fn with_retries(self, retries: Retries) -> Self {
         Self { retries, ..self }
     }
 
-    /// The same, asked by so many at once; a pool may be shared by several models.
+    /// Sets the concurrency limit; several models may share one pool.
     #[must_use]
     pub fn with_pool(self, pool: ModelPool) -> Self {
         Self { pool: Some(pool), ..self }
     }
 
-    /// The provider's name for it.
+    /// Returns the provider's model id.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -99,23 +99,23 @@ impl Model {
         &self.retries
     }
 
-    /// Who provides it.
+    /// Returns the provider.
     pub fn provider(&self) -> &Provider {
         &self.provider
     }
 
-    /// Asks, and waits for the whole answer.
+    /// Sends a request and waits for the whole response.
     ///
     /// # Errors
-    /// Says why there is none and what to do; nothing is sent that could exceed the budget.
+    /// Reports the reason and a remedy; a request that could exceed the budget is not sent.
     pub async fn ask(&self, ask: &LlmRequest, budget: &Budget) -> Result<LlmResponse, ModelError> {
         self.converse(ask, budget, None).await
     }
 
-    /// Asks, and tells each piece of the answer's text as it comes.
+    /// Sends a request and passes on each part of the response text as it arrives.
     ///
     /// # Errors
-    /// The same as of [`Model::ask`]. Once a piece was told, the question is not asked again.
+    /// As of [`Model::ask`]. Once a part was passed on, the request is not retried.
     pub async fn stream(
         &self,
         ask: &LlmRequest,
@@ -125,10 +125,10 @@ impl Model {
         self.converse(ask, budget, Some(listener)).await
     }
 
-    /// Counts the tokens of a question: measured where the provider counts, else approximate.
+    /// Counts the tokens of a request: exact where the provider counts, else approximate.
     ///
     /// # Errors
-    /// Fails where the provider counts and does not answer.
+    /// Fails where the provider counts and does not respond.
     pub async fn count(&self, ask: &LlmRequest) -> Result<Tokens, ModelError> {
         match &self.provider {
             Provider::Anthropic(provider) => provider.count(self.inquiry(ask)).await,
@@ -136,7 +136,7 @@ impl Model {
         }
     }
 
-    /// What a question could cost at most, if the price is known.
+    /// Returns the maximum cost of a request; `None` when the price is unknown.
     pub fn most(&self, ask: &LlmRequest) -> Option<Money> {
         self.toll(ask).money
     }
@@ -193,7 +193,7 @@ impl Model {
         }
     }
 
-    /// Asks once, in the manner that the model takes.
+    /// Sends one attempt with the model's known capabilities.
     async fn once(
         &self,
         ask: &LlmRequest,
@@ -218,8 +218,7 @@ impl Model {
         }
     }
 
-    /// Learns from a rejection how the model wants to be asked; false when there is nothing to
-    /// learn.
+    /// Updates the capabilities after a rejection; false when there is nothing to change.
     pub(crate) fn learn(&self, ask: &LlmRequest, failure: &ModelError) -> bool {
         let mut manner = self.manner.lock().unwrap_or_else(PoisonError::into_inner);
         let better = manner.after(ask, failure);
@@ -227,8 +226,7 @@ impl Model {
         better.is_some()
     }
 
-    /// Charges a budget with an answer to a question that was asked earlier, at a share of the
-    /// price, and checks it.
+    /// Charges a budget for the response of an earlier request, at a fraction of the price, and validates it.
     pub(crate) fn charge(
         &self,
         ask: &LlmRequest,
@@ -258,7 +256,7 @@ impl Model {
         Bill { usage, provenance, cost }
     }
 
-    /// Checks that the answer is what was asked for.
+    /// Validates the response against the requested format.
     fn check(
         &self,
         ask: &LlmRequest,
@@ -296,7 +294,7 @@ impl Model {
         Inquiry { model: &self.name, ask, manner }
     }
 
-    /// The most that a question can take.
+    /// Returns the maximum tokens and cost of a request.
     pub(crate) fn toll(&self, ask: &LlmRequest) -> CallCost {
         let input = if ask.marks_cache() { "input_cache_creation" } else { "input" };
         let kinds = [
@@ -315,7 +313,7 @@ impl Model {
     }
 }
 
-/// The schema of the answer, ready to check it.
+/// Compiles the JSON Schema of the response.
 fn compiled(ask: &LlmRequest) -> Result<Option<Schema>, ModelError> {
     let schema = ask.schema().map(|schema| Schema::read(&Json::from_value(schema)));
     schema.transpose().map_err(|why| ModelError::NotSetUp(why.to_string()))
@@ -333,7 +331,7 @@ struct Bill {
     cost: Option<Money>,
 }
 
-/// What is known of an answer beside what it says.
+/// Metadata of a response.
 struct Answered {
     bill: Bill,
     attempts: u32,

@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// How many questions are asked at once, by all who share it: as many as allowed, fewer while the
-/// provider has too much to do, and slowly more again when it has not.
+/// An adaptive concurrency limit shared by all clones: halved while the provider is overloaded, and increased
+/// slowly (AIMD) afterwards.
 ///
 /// ```
 /// use ratchet_agent::pool::ModelPool;
@@ -25,29 +25,29 @@ struct Inner {
 struct State {
     width: usize,
     busy: usize,
-    /// Answers since the width last changed.
+    /// Successful responses since the limit last changed.
     streak: usize,
     quiet_until: Option<Instant>,
 }
 
-/// A place among those who ask.
+/// A permit to send a request.
 #[derive(Debug)]
 pub(crate) struct ConcurrencyPermit<'a>(&'a ModelPool);
 
 impl ModelPool {
-    /// So many at once; at least one.
+    /// Creates a pool with a maximum concurrency of at least one.
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
         let state = State { width: most, busy: 0, streak: 0, quiet_until: None };
         Self(Arc::new(Inner { most, state: Mutex::new(state), freed: Notify::new() }))
     }
 
-    /// How many may ask at once now.
+    /// Returns the current concurrency limit.
     pub fn width(&self) -> usize {
         self.lock().width
     }
 
-    /// Waits for a place, and until the provider may be asked again.
+    /// Waits for a permit, and until the provider's pause is over.
     pub(crate) async fn enter(&self) -> ConcurrencyPermit<'_> {
         loop {
             let freed = self.0.freed.notified();
@@ -73,11 +73,11 @@ impl ModelPool {
         Entry::Seated
     }
 
-    /// The provider has too much to do: half as many at once, and nobody before the pause is over.
+    /// Halves the limit after an overload and pauses all requests.
     pub(crate) fn slow_down(&self, pause: Duration) {
         let mut state = self.lock();
         let until = Instant::now().checked_add(pause);
-        // Those who failed together slow down once, not each by half.
+        // Requests that fail together halve the limit once.
         if state.quiet_until.is_none() {
             state.width = (state.width / 2).max(1);
         }
@@ -85,7 +85,7 @@ impl ModelPool {
         state.streak = 0;
     }
 
-    /// An answer came: after as many as are asked at once, one more may be.
+    /// Counts a success; after as many as the limit, raises it by one.
     pub(crate) fn speed_up(&self) {
         let mut state = self.lock();
         state.streak += 1;
@@ -102,7 +102,7 @@ impl ModelPool {
     }
 }
 
-/// Whether there is a place.
+/// Whether a permit is available.
 enum Entry {
     Seated,
     Full,

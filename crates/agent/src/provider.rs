@@ -1,8 +1,8 @@
-/// Anthropic's Messages.
+/// Anthropic's Messages API.
 pub mod anthropic;
-/// OpenAI's chat completions.
+/// OpenAI's chat completions API.
 pub mod openai;
-/// Amazon Bedrock's Converse.
+/// Amazon Bedrock's Converse API.
 pub mod bedrock;
 /// The `claude` program.
 pub mod claude;
@@ -17,18 +17,18 @@ use crate::provider::openai::OpenAi;
 use crate::request::LlmRequest;
 use crate::response::Said;
 
-/// Who answers.
+/// An LLM provider.
 #[derive(Clone, Debug)]
 pub enum Provider {
     Anthropic(Anthropic),
-    /// OpenAI's API, or a server that speaks it.
+    /// OpenAI's API or a compatible server.
     OpenAi(OpenAi),
     Bedrock(Bedrock),
     /// The `claude` program on this machine.
     Claude(ClaudeProgram),
 }
 
-/// What a provider needs to know to ask.
+/// A request with its model and capabilities.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inquiry<'a> {
     pub(crate) model: &'a str,
@@ -36,11 +36,11 @@ pub(crate) struct Inquiry<'a> {
     pub(crate) manner: Capabilities,
 }
 
-/// Who hears the pieces of an answer as they come; nobody when the answer is wanted whole.
+/// Callback for streamed text; `None` for a response in one piece.
 pub(crate) type Listener<'a> = Option<&'a mut (dyn FnMut(&str) + Send)>;
 
 impl Provider {
-    /// What it is called.
+    /// Returns the provider's name.
     pub fn name(&self) -> ProviderName {
         match self {
             Self::Anthropic(_) => ProviderName::Anthropic,

@@ -1,68 +1,64 @@
 use ratchet_core::record::tokens::Tokens;
 use serde_json::Value;
 
-/// How much more than our own count a model may make of a text: tokenizers differ.
+/// Safety margin on our own token count, because tokenizers differ.
 const HEADROOM_PERCENT: u64 = 15;
-/// What a turn, a tool or a system text takes beyond its words.
+/// Token overhead of a turn, a tool or a system text.
 const FRAME_TOKENS: u64 = 8;
 
-/// A question to a model: what it is told, what it may do, and what the answer must look like.
+/// A request to a model: system prompt, turns, tools and response format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LlmRequest {
-    /// What it is told to be and do.
+    /// System prompt.
     pub system: Vec<CacheablePart>,
-    /// What was said so far, beginning and ending with the user.
+    /// The conversation, starting and ending with the user.
     pub turns: Vec<Turn>,
-    /// The tools it may call.
     pub tools: Vec<ToolSpec>,
-    /// What the answer must look like.
     pub form: ResponseFormat,
-    /// How freely it chooses its words; left out for models that do not take it.
+    /// Omitted for models that do not support it.
     pub temperature: Option<f64>,
-    /// The most tokens the answer may have.
     pub max_tokens: u32,
 }
 
-/// A text that may be the end of what a provider keeps in its cache.
+/// A text that may end a prompt cache prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheablePart {
     pub text: String,
-    /// Whether all up to here is worth keeping for the next question.
     pub caching: Caching,
 }
 
-/// Whether a provider should keep all up to a passage for the next question.
+/// Whether the prefix up to here should be cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
-    /// More questions begin with the same words.
+    /// Further requests share this prefix.
     UpToHere,
     Unmarked,
 }
 
-/// One side's turn to speak.
+/// A turn of the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
     User(Vec<CacheablePart>),
-    /// The model said something, called tools, or both.
+    /// Text, tool calls or both.
     Model {
-        /// What it said; nothing when empty.
+        /// May be empty.
         text: String,
         calls: Vec<ToolCall>,
     },
-    /// What the tools gave that the model called.
+    /// Results of the preceding tool calls.
     Tools(Vec<ToolResult>),
 }
 
-/// A tool that a model may call.
+/// The definition of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
     pub name: String,
     pub description: String,
-    /// The JSON Schema of its input.
+    /// JSON Schema of the input.
     pub input: Value,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
     pub id: String,
@@ -70,7 +66,7 @@ pub struct ToolCall {
     pub input: Value,
 }
 
-/// What a tool gave.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
     pub id: String,
@@ -78,30 +74,29 @@ pub struct ToolResult {
     pub outcome: ToolOutcome,
 }
 
-/// How a call of a tool went.
+/// Whether a tool call succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolOutcome {
     Fine,
-    /// Not well.
     Failed,
 }
 
-/// What an answer must look like.
+/// The required format of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResponseFormat {
-    /// Words, or calls of tools.
+    /// Text or tool calls.
     Text,
-    /// A JSON document that fits this JSON Schema, which must be of an object.
+    /// A JSON object valid against this JSON Schema.
     Json(Value),
 }
 
 impl CacheablePart {
-    /// A text with no mark.
+    /// Creates a part without a cache breakpoint.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), caching: Caching::Unmarked }
     }
 
-    /// A text that ends what should be kept.
+    /// Creates a part that ends a cache prefix.
     pub fn cached(text: impl Into<String>) -> Self {
         Self { text: text.into(), caching: Caching::UpToHere }
     }
@@ -112,13 +107,13 @@ impl CacheablePart {
 }
 
 impl LlmRequest {
-    /// A plain question with room for a short answer.
+    /// Creates a request with one user turn and the default output limit.
     ///
     /// ```
-    /// use ratchet_agent::request::{Ask, Passage};
+    /// use ratchet_agent::request::{LlmRequest, CacheablePart};
     ///
-    /// let ask = Ask { system: vec![Passage::cached("Be brief.")], ..Ask::new("Why?") };
-    /// assert_eq!(ask.max_tokens, 4096);
+    /// let request = LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why?") };
+    /// assert_eq!(request.max_tokens, 4096);
     /// ```
     pub fn new(question: impl Into<String>) -> Self {
         Self {
@@ -131,7 +126,7 @@ impl LlmRequest {
         }
     }
 
-    /// Counts what goes in with the tokenizer we have, and some more to be safe.
+    /// Counts the input with the local tokenizer, plus a safety margin.
     pub fn tokens(&self) -> Tokens {
         let mut sum = Tokens::approximate("");
         for text in self.texts() {
@@ -142,7 +137,7 @@ impl LlmRequest {
         Tokens { count: sum.count.saturating_add(headroom), ..sum }
     }
 
-    /// Whether anything of it is worth keeping in a cache.
+    /// Returns whether any part ends a cache prefix.
     pub(crate) fn marks_cache(&self) -> bool {
         let said = self.turns.iter().flat_map(|turn| match turn {
             Turn::User(passages) => passages.as_slice(),
@@ -151,7 +146,7 @@ impl LlmRequest {
         self.system.iter().chain(said).any(CacheablePart::ends_cache)
     }
 
-    /// The JSON Schema of the answer, if it has one.
+    /// Returns the JSON Schema of the response, if there is one.
     pub(crate) fn schema(&self) -> Option<&Value> {
         match &self.form {
             ResponseFormat::Json(schema) => Some(schema),

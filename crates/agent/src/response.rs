@@ -6,67 +6,67 @@ use serde_json::Value;
 
 use crate::request::ToolCall;
 
-/// What a model answered, and what that took.
+/// A validated model response with usage and cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LlmResponse {
-    /// What it said; of a JSON document its text.
+    /// The text, or the JSON document as text.
     pub text: String,
-    /// The document, where one was asked for; it fits the schema.
+    /// The JSON document where one was requested; valid against the schema.
     pub json: Option<Value>,
     pub calls: Vec<ToolCall>,
     pub stop: StopReason,
     pub usage: Usage,
-    /// How the usage is known: verified, unless the provider does not tell.
+    /// Verified, unless the provider does not report usage.
     pub provenance: Provenance,
-    /// What it cost, if the price is known.
+    /// `None` when the price is unknown.
     pub cost: Option<Money>,
-    /// The model as the provider names it.
+    /// The model id that the provider reports.
     pub model: String,
-    /// The provider's name for the request, for its support.
+    /// The provider's request id, for support requests.
     pub request: Option<String>,
-    /// How often it was asked before it answered.
+    /// The number of attempts.
     pub attempts: u32,
 }
 
 impl LlmResponse {
-    /// Everything that went in and came out.
+    /// Returns all input and output tokens.
     pub fn tokens(&self) -> Tokens {
         Tokens { count: self.usage.total(), provenance: self.provenance }
     }
 }
 
-/// Why a model stopped.
+/// Why generation stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
     Done,
     Tools,
-    /// It reached the most tokens that the answer may have.
+    /// The output limit was reached.
     MaxTokens,
-    /// It would not answer.
+    /// The model refused.
     Refused,
-    /// Something else, in the provider's words.
+    /// The provider's value.
     Other(String),
 }
 
-/// What a provider said, before it is checked and priced.
+/// A provider's response before validation and pricing.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) text: String,
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) stop: StopReason,
-    /// None where the provider does not tell.
+    /// `None` where the provider does not report it.
     pub(crate) usage: Option<Usage>,
-    /// Where the provider tells it itself.
+    /// Where the provider reports it.
     pub(crate) cost: Option<Money>,
     pub(crate) model: Option<String>,
     pub(crate) request: Option<String>,
 }
 
-/// The name of the tool through which a model hands in a document.
+/// The name of the tool that carries structured output.
 pub(crate) const HAND_IN: &str = "answer";
 
 impl Said {
-    /// Takes the document out of the answer and checks it.
+    /// Extracts and validates the JSON document of the response.
     pub(crate) fn document(&mut self, schema: &Schema) -> Result<Value, String> {
         let handed_in = self.calls.iter().position(|call| call.name == HAND_IN);
         let document = match handed_in {
@@ -84,7 +84,7 @@ impl Said {
         Ok(document)
     }
 
-    /// What is wrong is less telling than that the model never came to the end.
+    /// Prefers the cause "output limit reached" over the violation that it led to.
     fn bad(&self, why: String) -> String {
         if self.stop == StopReason::MaxTokens {
             return "it was cut off at the most tokens that it may have".to_owned();
@@ -93,7 +93,7 @@ impl Said {
     }
 }
 
-/// Reads a document from words: models like to fence them, or to say something before.
+/// Parses JSON from text: models add code fences or an introduction.
 fn read(text: &str) -> Result<Value, String> {
     let whole = serde_json::from_str(text.trim());
     let Err(why) = whole else { return whole.map_err(|why| why.to_string()) };

@@ -5,16 +5,16 @@ use uuid::Uuid;
 
 use crate::error::ModelError;
 
-/// How often a question is sent again when the provider cannot answer now, and when.
+/// The retry policy of model calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    /// How often it is sent at most, the first time included.
+    /// Total attempts, the first included.
     pub attempts: u32,
-    /// The pause after the first failure; each further one doubles it.
+    /// The delay after the first failure; doubled after each further one.
     pub first: Duration,
-    /// The longest pause that we choose ourselves.
+    /// The maximum delay, unless the provider asks for more.
     pub longest: Duration,
-    /// How long all pauses of one question may take together, those a provider asks for included.
+    /// The maximum total delay of one request, `Retry-After` included.
     pub together: Duration,
 }
 
@@ -30,15 +30,14 @@ impl Default for Retries {
 }
 
 impl Retries {
-    /// Never asks twice.
+    /// Returns a policy without retries.
     pub fn none() -> Self {
         Self { attempts: 1, ..Self::default() }
     }
 
-    /// Returns how long to pause after so many failures; `None` when it is time to give up.
+    /// Returns the delay after so many failures; `None` to give up.
     ///
-    /// A provider that says when to come back is not asked before. Chance, from 0 to 1, spreads
-    /// those who failed together.
+    /// Honours `Retry-After`. `chance`, from 0 to 1, adds jitter, so that requests that failed together are spread.
     pub fn pause(
         &self,
         failures: u32,
@@ -60,7 +59,7 @@ impl Retries {
     }
 }
 
-/// How often and how long one question was put off.
+/// The attempts and delays of one request so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RetryState {
     failures: u32,
@@ -68,7 +67,7 @@ pub(crate) struct RetryState {
 }
 
 impl RetryState {
-    /// Pauses after a failure that passes; gives any other back, and the last one of too many.
+    /// Waits after a transient failure; returns any other error, and the last one when attempts are used up.
     pub(crate) async fn pause(
         &mut self,
         retries: &Retries,
@@ -84,7 +83,7 @@ impl RetryState {
     }
 }
 
-/// A number from 0 to 1 that nobody can guess. All chance in this crate comes from here.
+/// Returns a random number from 0 to 1. The only source of randomness in this crate.
 pub(crate) fn chance() -> f64 {
     let (number, ..) = Uuid::new_v4().as_fields();
     f64::from(number) / f64::from(u32::MAX)

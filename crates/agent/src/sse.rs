@@ -1,33 +1,33 @@
 use crate::error::ModelError;
 
-/// Bytes one event may have.
+/// The maximum size of an event, in bytes.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// One event of a stream.
+/// A server-sent event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SseEvent {
-    /// What kind of event; often empty.
+    /// Often empty.
     pub name: String,
-    /// What it says, its lines joined.
+    /// The data lines, joined.
     pub data: String,
 }
 
-/// Puts events together from bytes, however these are cut up.
+/// An incremental SSE parser.
 #[derive(Debug, Default)]
 pub struct SseReader {
     line: Vec<u8>,
     event: SseEvent,
     has_data: bool,
-    /// A line feed that follows belongs to the carriage return before.
+    /// A following line feed belongs to the preceding carriage return.
     is_after_return: bool,
     is_begun: bool,
 }
 
 impl SseReader {
-    /// Takes more bytes and returns the events that they complete.
+    /// Parses more bytes and returns the events they complete.
     ///
     /// # Errors
-    /// An event is longer than any that makes sense.
+    /// Fails on an event above the size limit.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, ModelError> {
         let mut events = Vec::new();
         for byte in bytes {
@@ -69,7 +69,7 @@ impl SseReader {
                 self.event.data.push_str(value);
                 self.has_data = true;
             }
-            // Comments keep the connection alive; ids and retries are of no use here.
+            // Comments keep the connection alive; `id` and `retry` are not needed.
             _ => {}
         }
         None

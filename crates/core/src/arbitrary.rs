@@ -1,4 +1,4 @@
-//! Values for property tests. Small worlds on purpose: ties and collisions are what tests are for.
+//! Proptest strategies. Value ranges are small on purpose, so that ties and id collisions are frequent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,7 @@ fn prompt() -> impl Strategy<Value = PromptLink> {
     (word(), 0..2u32).prop_map(|(name, version)| PromptLink { name, version })
 }
 
-/// What anyone may say about one observation.
+/// Strategy for observation patches.
 pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
     let step = (
         option::of(id()),
@@ -145,7 +145,7 @@ pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
     })
 }
 
-/// What anyone may say about one trace.
+/// Strategy for trace patches.
 pub(crate) fn trace_patch() -> impl Strategy<Value = TracePatch> {
     let names = (field(word()), field(word()), field(id()), field(word()), field(word()));
     let marks = (field(environment()), field(word()), tags(), field(any::<bool>()));
@@ -198,7 +198,7 @@ fn score_target() -> impl Strategy<Value = ScoreTarget> {
     ]
 }
 
-/// What anyone may say about one score.
+/// Strategy for score patches.
 pub(crate) fn score_patch() -> impl Strategy<Value = ScorePatch> {
     let verdict = (
         field(score_target()),
@@ -229,7 +229,7 @@ pub(crate) fn score_patch() -> impl Strategy<Value = ScorePatch> {
     )
 }
 
-/// Any attribute value, a few levels deep.
+/// Strategy for attribute values, nested a few levels deep.
 pub(crate) fn attribute_value() -> impl Strategy<Value = AttributeValue> {
     let leaf = prop_oneof![
         Just(AttributeValue::Empty),

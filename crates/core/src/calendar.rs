@@ -12,22 +12,22 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// How wide the steps on a time axis are, in UTC.
+/// The bucket width of a time series, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Granularity {
     Minute,
     Hour,
     Day,
     Week,
-    /// A month of the calendar.
+    /// A calendar month.
     Month,
 }
 
 impl Granularity {
-    /// Every width, from narrow to wide.
+    /// All widths, narrowest first.
     pub const ALL: [Self; 5] = [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month];
 
-    /// The word for it, as clients write it.
+    /// Returns the name used in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Minute => "minute",
@@ -38,12 +38,12 @@ impl Granularity {
         }
     }
 
-    /// Reads the word.
+    /// Parses the name used in the API.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|width| width.as_str() == word)
     }
 
-    /// The width that cuts a range into about fifty steps.
+    /// Returns the width that splits a range into about fifty buckets.
     pub fn for_range(from: Timestamp, to: Timestamp) -> Self {
         match to.since(from) / HOUR {
             ..2 => Self::Minute,
@@ -54,7 +54,7 @@ impl Granularity {
         }
     }
 
-    /// The start of the step that a moment lies in.
+    /// Returns the start of the bucket that contains a timestamp.
     pub fn start_of(self, moment: Timestamp) -> Timestamp {
         let floor = |width: i64| {
             let rest = moment.nanos().rem_euclid(width);
@@ -73,7 +73,7 @@ impl Granularity {
         }
     }
 
-    /// The start of the step after the one that a moment lies in.
+    /// Returns the start of the bucket after the one that contains a timestamp.
     pub fn next(self, moment: Timestamp) -> Timestamp {
         let start = self.start_of(moment);
         match self {
@@ -86,12 +86,12 @@ impl Granularity {
     }
 }
 
-/// The day of a moment as `YYYY-MM-DD`, in UTC.
+/// Formats the UTC date of a timestamp as `YYYY-MM-DD`.
 pub fn day(moment: Timestamp) -> String {
     date(moment).map_or_else(String::new, |date| date.to_string())
 }
 
-/// The month of a moment as `YYYY-MM`, in UTC.
+/// Formats the UTC month of a timestamp as `YYYY-MM`.
 pub fn month(moment: Timestamp) -> String {
     date(moment).map_or_else(String::new, |date| format!("{:04}-{:02}", date.year(), date.month()))
 }
@@ -101,7 +101,7 @@ fn date(moment: Timestamp) -> Option<jiff::civil::Date> {
     Some(moment.to_zoned(TimeZone::UTC).date())
 }
 
-/// The start of a moment's month or of one after it; the edge of the range where that is beyond.
+/// Returns the start of the month `later` months after the timestamp's, saturating at the range of `Timestamp`.
 fn month_of(moment: Timestamp, later: i64) -> Timestamp {
     let start = || {
         let first = date(moment)?.first_of_month();

@@ -1,17 +1,17 @@
-//! Whom a request comes from, as far as one client can be told from another by its address.
+//! Client addresses for rate limiting, taken from the connection or from trusted proxies.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::network::Networks;
 
-/// The address that limits count a client by: one IPv4 address, or a whole IPv6 /64, which is what
-/// one customer of a provider has to call from.
+/// The address that rate limits count by: one IPv4 address, or an IPv6 /64, because providers assign a whole /64
+/// to one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientAddress(IpAddr);
 
 impl ClientAddress {
-    /// The client at an address.
+    /// Returns the client key of an address.
     ///
     /// ```
     /// use ratchet_core::client_address::ClientAddress;
@@ -27,11 +27,11 @@ impl ClientAddress {
         })
     }
 
-    /// The client behind a connection whose requests carry these `X-Forwarded-For` values, in the
-    /// order they were sent.
+    /// Returns the client behind a connection, from the request's `X-Forwarded-For` values in the order in which
+    /// they were sent.
     ///
-    /// Each proxy adds whom it speaks for to the end. Only what a trusted proxy added is believed:
-    /// whoever could choose their address would have no limits.
+    /// Each proxy appends the address of its peer. Only entries that a trusted proxy appended count: otherwise a
+    /// client could evade limits by forging the header.
     pub fn behind<'a>(
         peer: IpAddr,
         proxies: &Networks,
@@ -49,7 +49,7 @@ impl ClientAddress {
     }
 }
 
-/// Reads one entry of `X-Forwarded-For`; some proxies add the port.
+/// Parses one entry of `X-Forwarded-For`; some proxies append the port.
 fn read_hop(hop: &str) -> Option<IpAddr> {
     let with_port = || hop.parse().ok().map(|address: SocketAddr| address.ip());
     hop.parse().ok().or_else(with_port)

@@ -1,10 +1,9 @@
-//! When something runs again: the five fields of cron, in a time zone.
+//! Cron expressions with five fields, evaluated in a time zone.
 //!
-//! Clocks that are put forward or back never make a run be missed or doubled. What falls into an
-//! hour that does not exist runs once, at the moment the clock jumps; what falls into an hour that
-//! comes twice runs the first time only.
+//! Daylight saving changes never skip or repeat a run. A run in the skipped hour happens once, at the
+//! transition; a run in the repeated hour happens the first time only.
 
-/// What is written in each field.
+/// Parsing of single fields.
 mod field;
 
 use std::fmt;
@@ -16,17 +15,16 @@ use crate::time::Timestamp;
 pub use field::CronField;
 use field::Numbers;
 
-/// How far ahead a run is looked for: 29 February may be eight years away, across 2100.
+/// The search horizon for the next run: 29 February may be eight years away, across 2100.
 const MOST_DAYS: u32 = 8 * 366 + 1;
 
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND;
 const DAY: i64 = 24 * HOUR;
 
-/// A cron expression. Invariant: there is a day on which it runs.
+/// A cron expression. Invariant: at least one day matches.
 ///
-/// Where both the day of the month and the day of the week are restricted, either is enough, as
-/// everywhere else.
+/// Where both day of month and day of week are restricted, matching either is enough, as in Vixie cron.
 ///
 /// ```
 /// use ratchet_core::calendar::Zone;
@@ -47,36 +45,35 @@ pub struct Cron {
     weekdays: Numbers,
 }
 
-/// Why a text is not a cron expression.
+/// Error of parsing a cron expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
-    /// There are not five fields.
+    /// Not five fields.
     #[error(
         "a schedule has five fields (minute, hour, day of month, month, day of week), not {0}; \
          every Sunday at 02:00 is `0 2 * * SUN`"
     )]
     Fields(usize),
-    /// A word behind an `@` that nobody knows.
+    /// An unknown `@` shorthand.
     #[error("unknown schedule {0}; there are @hourly, @daily, @weekly, @monthly and @yearly")]
     Word(String),
-    /// A field says what it cannot say.
+    /// A field with an invalid value.
     #[error("{field} {text:?}: {why}")]
     Field {
         field: CronField,
         text: String,
-        /// What is wrong with it.
         why: String,
     },
-    /// None of the months has such a day.
+    /// A day that occurs in none of the months, such as 31 February.
     #[error("day of month {0:?}: none of the months has such a day")]
     NoSuchDay(String),
 }
 
 impl Cron {
-    /// Reads five fields, or a word such as `@weekly`.
+    /// Parses five fields or a shorthand such as `@weekly`.
     ///
     /// # Errors
-    /// Says which field is wrong, and why.
+    /// Names the invalid field and the reason.
     pub fn parse(text: &str) -> Result<Self, CronError> {
         let text = text.trim();
         let fields = match text.strip_prefix('@') {
@@ -98,7 +95,7 @@ impl Cron {
         if cron.has_a_day() { Ok(cron) } else { Err(CronError::NoSuchDay((*day).to_owned())) }
     }
 
-    /// The first run after a moment; `None` only where time ends.
+    /// Returns the first run after a timestamp; `None` only beyond the range of `Timestamp`.
     pub fn next(&self, after: Timestamp, zone: &Zone) -> Option<Timestamp> {
         let start = zone.civil(after)?;
         let mut date = start.date();
@@ -115,9 +112,9 @@ impl Cron {
         None
     }
 
-    /// The last run after `after` and not after `until`: what is due, however many were missed.
+    /// Returns the last run in `(after, until]`: the one that is due, however many were missed.
     pub fn latest(&self, after: Timestamp, until: Timestamp, zone: &Zone) -> Option<Timestamp> {
-        // The first of these windows that holds a run holds few of them.
+        // Windows grow, so that the first one with a run contains few runs to iterate.
         for window in [HOUR, DAY, 32 * DAY, i64::MAX] {
             let from = after.max(until.plus_nanos(window.saturating_neg()));
             let runs = std::iter::successors(self.next(from, zone), |run| self.next(*run, zone));
@@ -157,7 +154,7 @@ impl Cron {
     }
 }
 
-/// Prints what was written.
+/// Prints the expression as it was entered.
 impl fmt::Display for Cron {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

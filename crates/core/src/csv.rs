@@ -1,37 +1,36 @@
-//! Tables with commas, as RFC 4180 has them, that no spreadsheet runs.
+//! RFC 4180 CSV, protected against formula injection in spreadsheets.
 
-/// The first line: what the columns are called.
+/// Formats the header row.
 pub fn head(columns: &[&str]) -> String {
     columns.join(",") + "\r\n"
 }
 
-/// A row of texts.
+/// Formats a row of texts.
 pub fn line(cells: &[&str]) -> String {
     let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
     cells.join(",") + "\r\n"
 }
 
-/// A text as a cell.
+/// Escapes a text as a cell.
 pub fn cell(text: &str) -> String {
     quoted(&harmless(text))
 }
 
-/// Returns the text that a cell was made of: a quote that only stopped spreadsheets is taken off.
+/// Returns the original text of a cell, without the quote that protects against formula injection.
 pub fn text(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|text| text.starts_with(FORMULA_STARTS)).unwrap_or(cell)
 }
 
-/// Plain and full-width: some spreadsheets make no difference.
+/// Includes full-width variants, which some spreadsheets treat alike.
 const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// Spreadsheets take what begins like this for a formula and run it; a quote before it stops them.
+/// Prefixes a quote to text that a spreadsheet would run as a formula.
 fn harmless(text: &str) -> String {
     let is_formula = text.starts_with(FORMULA_STARTS);
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
-/// Where numbers have a comma, spreadsheets cut at semicolons: what follows one is no cell of its
-/// own either.
+/// Quotes cells with semicolons too: spreadsheets in locales with a decimal comma split at them.
 fn quoted(text: &str) -> String {
     if text.contains([',', ';', '\t', '"', '\r', '\n']) {
         return format!("\"{}\"", text.replace('"', "\"\""));

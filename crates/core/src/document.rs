@@ -1,19 +1,19 @@
-//! Documents that people keep as TOML files, and where in them a fault stands.
+//! TOML documents that users store as files; errors include line numbers.
 
 use serde::de::DeserializeOwned;
 
-/// Why a text is not a document of the right shape.
+/// Parse error of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// The line, from 1.
+    /// 1-based.
     pub(crate) line: usize,
     pub(crate) problem: String,
 }
 
-/// More braces than this are never open at once in a file that makes sense.
+/// Nesting limit: real files open far fewer braces at once.
 const MAX_OPEN_BRACES: usize = 64;
 
-/// Reads a document, or says on which line it is not one.
+/// Parses a document, or returns the line of the first error.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Malformed> {
     check_braces(text)?;
     toml::from_str(text).map_err(|error| Malformed {
@@ -22,13 +22,12 @@ pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Malformed> {
     })
 }
 
-/// The line that a byte of the text is on, from 1.
+/// Returns the 1-based line of a byte offset.
 pub(crate) fn line_at(text: &str, byte: usize) -> usize {
     text.bytes().take(byte).filter(|c| *c == b'\n').count() + 1
 }
 
-/// Refuses a file that opens brace after brace: the parser takes each for a table inside the last,
-/// without a bound, until its stack is full.
+/// Rejects deeply nested braces: the TOML parser recurses without a limit and would overflow the stack.
 fn check_braces(text: &str) -> Result<(), Malformed> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {

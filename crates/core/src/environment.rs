@@ -1,27 +1,27 @@
 use std::fmt;
 
-/// Where an agent ran: `beta`, `prod` … Invariant: 1 to 40 of `a-z 0-9 - _`.
+/// The deployment environment of an agent: `beta`, `prod`, … Invariant: 1 to 40 of `a-z 0-9 - _`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Environment(Box<str>);
 
-/// What a run without an environment belongs to.
+/// The environment of traces that name none.
 pub const DEFAULT_ENVIRONMENT: &str = "default";
 
 const MAX_CHARS: usize = 40;
-/// Environments that evaluators of ours and of Langfuse write to; only these keep the prefix.
+/// Internal environments of evaluators (Ratchet's and Langfuse's); only these may have the reserved prefix.
 const INTERNAL: [&str; 3] =
     ["langfuse-llm-as-a-judge", "langfuse-prompt-experiment", "langfuse-code-eval"];
 
 impl Environment {
-    /// Makes the best of what a client sent: lowercased, without the reserved prefix, cut to
-    /// 40 characters, and `default` when even then it is not a valid name.
+    /// Normalises a client's value: lowercased, without the reserved prefix, cut to 40 characters, and `default`
+    /// when the result is still not a valid name.
     pub fn normalise(text: &str) -> Self {
         let lower = text.to_lowercase();
         if INTERNAL.contains(&lower.as_str()) {
             return Self(lower.into());
         }
         let mut bare = lower.as_str();
-        // As often as it stands there: what is normalised must stay as it is when read again.
+        // Repeatedly, so that normalisation is idempotent.
         while let Some(rest) = bare.strip_prefix("langfuse-").or(bare.strip_prefix("langfuse_")) {
             bare = rest;
         }
@@ -30,7 +30,7 @@ impl Environment {
         if is_valid { Self(name.into()) } else { Self::default() }
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -8,23 +8,22 @@ use crate::record::score::Score;
 use crate::record::session::Session;
 use crate::record::trace::Trace;
 
-/// Names a trace.
+/// A trace id.
 pub type TraceId = Id<Trace>;
-/// Names an observation within its trace.
+/// An observation id, unique within its trace.
 pub type ObservationId = Id<Observation>;
-/// Names a score.
+/// A score id.
 pub type ScoreId = Id<Score>;
-/// Names a session.
+/// A session id.
 pub type SessionId = Id<Session>;
 
-/// The most bytes an id may have.
+/// The maximum length of an id, in bytes.
 pub const MAX_ID_BYTES: usize = 800;
 
 /// An id as a client chose it: 1 to 800 bytes, no carriage return.
 ///
-/// OpenTelemetry ids (16 or 32 lowercase hex digits) are held as the 8 or 16 bytes they stand for,
-/// which halves their size on disk and spares an allocation. The form is canonical: equal texts
-/// give equal ids, whichever way they came.
+/// OpenTelemetry ids (16 or 32 lowercase hex digits) are stored as 8 or 16 bytes, which halves their size on
+/// disk and saves an allocation. The form is canonical: equal texts give equal ids.
 pub struct Id<Of> {
     form: Form,
     of: PhantomData<fn() -> Of>,
@@ -37,7 +36,7 @@ enum Form {
     Text(Box<str>),
 }
 
-/// How an id is kept: bytes for OpenTelemetry's, text for all others.
+/// The storage form of an id: bytes for OpenTelemetry ids, text for all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredId<'a> {
     /// The 8 or 16 bytes of a hexadecimal id.
@@ -45,7 +44,7 @@ pub enum StoredId<'a> {
     Text(&'a str),
 }
 
-/// Why a text is not an id.
+/// Error of parsing an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Ids have at least one character.
@@ -62,10 +61,10 @@ pub enum IdError {
 }
 
 impl<Of> Id<Of> {
-    /// Takes an id as a client wrote it.
+    /// Parses an id sent by a client.
     ///
     /// # Errors
-    /// Refuses what is empty, too long or holds a carriage return.
+    /// Rejects empty or too long text and carriage returns.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         if text.is_empty() {
             return Err(IdError::Empty);
@@ -84,10 +83,10 @@ impl<Of> Id<Of> {
         Ok(Self::from_form(form.unwrap_or_else(|| Form::Text(text.into()))))
     }
 
-    /// Takes an OpenTelemetry id.
+    /// Converts an OpenTelemetry id.
     ///
     /// # Errors
-    /// Refuses any other length, and the all-zero id that the protocol calls invalid.
+    /// Rejects other lengths, and the all-zero id that OpenTelemetry defines as invalid.
     pub fn from_otel(bytes: &[u8]) -> Result<Self, IdError> {
         let refused = IdError::NotOtel(bytes.len());
         if bytes.iter().all(|byte| *byte == 0) {
@@ -99,7 +98,7 @@ impl<Of> Id<Of> {
         bytes.try_into().map(|trace| Self::from_form(Form::Trace(trace))).map_err(|_| refused)
     }
 
-    /// Takes back the bytes that [`Id::stored`] gave; `None` when it never gave such bytes.
+    /// Restores an id from the bytes of [`Id::stored`]; `None` if the bytes are not canonical.
     pub fn from_stored(bytes: &[u8]) -> Option<Self> {
         if let Ok(span) = bytes.try_into() {
             return Some(Self::from_form(Form::Span(span)));
@@ -107,7 +106,7 @@ impl<Of> Id<Of> {
         bytes.try_into().map(|trace| Self::from_form(Form::Trace(trace))).ok()
     }
 
-    /// The form to keep on disk.
+    /// Returns the storage form.
     pub fn stored(&self) -> StoredId<'_> {
         match &self.form {
             Form::Span(bytes) => StoredId::Bytes(bytes),
@@ -116,7 +115,7 @@ impl<Of> Id<Of> {
         }
     }
 
-    /// The same text as the id of something else: a trace made to wrap a lone observation.
+    /// Reuses the text as the id of another record type, such as the trace created for an orphan observation.
     pub fn cast<Other>(&self) -> Id<Other> {
         Id::from_form(self.form.clone())
     }
@@ -157,7 +156,7 @@ impl<Of> fmt::Debug for Id<Of> {
     }
 }
 
-// Written out because a derive would ask the same of the marker.
+// Implemented by hand because a derive would require the same of the marker type.
 impl<Of> Clone for Id<Of> {
     fn clone(&self) -> Self {
         Self::from_form(self.form.clone())

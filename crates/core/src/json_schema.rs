@@ -1,4 +1,4 @@
-//! JSON Schema: what a dataset asks of its items.
+//! JSON Schema validation of dataset items.
 
 use std::error::Error;
 
@@ -7,31 +7,31 @@ use serde_json::Value;
 
 use crate::payload::Json;
 
-/// Where a schema stands while it is compiled. Nothing is ever fetched from there.
+/// The base URI of a schema while it is compiled. Nothing is ever fetched from it.
 const PLACE: &str = "schema:/dataset";
 
-/// Bytes a schema may have.
+/// The maximum size of a schema, in bytes.
 const MAX_BYTES: usize = 100_000;
 
-/// How many things that are wrong an error tells.
+/// The maximum number of violations in an error text.
 const MAX_TOLD: usize = 5;
 
-/// A schema, ready to check values.
+/// A compiled schema.
 pub struct Schema {
     schemas: Schemas,
     index: SchemaIndex,
 }
 
-/// Why a text is no schema.
+/// Error of compiling a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a JSON Schema: {0}")]
 pub struct SchemaError(String);
 
 impl Schema {
-    /// Reads a schema of any draft; the newest if it does not say which.
+    /// Compiles a schema of any draft; the newest if it names none.
     ///
     /// # Errors
-    /// Says why it is none. A reference to another document is refused: nothing is fetched.
+    /// Rejects invalid schemas and references to other documents, because nothing is fetched.
     pub fn read(json: &Json) -> Result<Self, SchemaError> {
         let refused = |why: String| Err(SchemaError(why));
         if json.as_str().len() > MAX_BYTES {
@@ -52,10 +52,10 @@ impl Schema {
         Ok(Self { schemas, index })
     }
 
-    /// Checks a value.
+    /// Validates a value.
     ///
     /// # Errors
-    /// Says what is wrong and where, a few things at most.
+    /// Describes the first few violations with their paths.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         self.schemas.validate(value, self.index).map_err(|error| {
             let mut told = Vec::new();
@@ -65,7 +65,7 @@ impl Schema {
     }
 }
 
-/// Where other schemas would come from.
+/// A resolver that refuses every external reference.
 struct Nowhere;
 
 impl UrlLoader for Nowhere {
@@ -74,7 +74,7 @@ impl UrlLoader for Nowhere {
     }
 }
 
-/// The innermost things that are wrong: the outer ones only say that something inside is.
+/// Collects the innermost violations: outer ones only report that something inside is invalid.
 fn leaves(error: &ValidationError<'_, '_>, told: &mut Vec<String>) {
     if told.len() >= MAX_TOLD {
         return;

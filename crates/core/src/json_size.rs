@@ -1,31 +1,29 @@
-//! How large a JSON text becomes once it is parsed: found by one look at its bytes, before anything
-//! is built.
+//! Memory estimates for parsed JSON, from one pass over its bytes before anything is allocated.
 
 use serde_json::Value;
 
-/// Bytes that a value takes in a list that grew while it was read: twice its own size.
+/// Bytes per value in a list that grew while it was parsed: twice the value's own size.
 const VALUE_BYTES: usize = 64;
-/// Bytes that an object takes before its first field: a tree of maps reserves room for eleven.
+/// Bytes of an object before its first field: a B-tree node reserves space for eleven.
 const OBJECT_BYTES: usize = 640;
 
-/// Bytes that a tree may take where one text is shown or checked.
+/// The maximum size of a parsed tree for one displayed or validated text, in bytes.
 const TREE_BYTES: usize = 32_000_000;
 
-/// Why a text becomes no tree.
+/// Error of parsing JSON within a memory limit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JsonSizeError {
-    /// It is not JSON.
     #[error("{0}")]
     NotJson(String),
-    /// Its tree would take so much memory that a few of them could end the process.
+    /// The tree would be so large that a few of them could exhaust memory.
     #[error("it holds too many values to be read as a whole; make it smaller")]
     TooLarge,
 }
 
-/// Reads one recorded or typed text into a tree, unless that would be too large.
+/// Parses one recorded or user-entered text, unless the result would be too large.
 ///
 /// # Errors
-/// Says why there is no tree.
+/// Fails on invalid JSON and on text whose tree would be too large.
 pub fn small_tree(text: &str) -> Result<Value, JsonSizeError> {
     if JsonSize::of(text).tree_bytes() > TREE_BYTES {
         return Err(JsonSizeError::TooLarge);
@@ -33,7 +31,7 @@ pub fn small_tree(text: &str) -> Result<Value, JsonSizeError> {
     serde_json::from_str(text).map_err(|why| JsonSizeError::NotJson(why.to_string()))
 }
 
-/// Counts what a JSON text holds, piece by piece, in constant memory.
+/// Counts the values of a JSON text incrementally, in constant memory.
 ///
 /// Works on any text, well-formed or not. The count is exact for well-formed documents without
 /// empty lists and objects, and at most one too high for each of those.
@@ -48,25 +46,25 @@ pub fn small_tree(text: &str) -> Result<Value, JsonSizeError> {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JsonSize {
-    /// Values that follow another in the same list or object.
+    /// Values preceded by another one in the same list or object.
     following: usize,
     lists: usize,
     objects: usize,
     place: Place,
 }
 
-/// Where in the text the next byte stands.
+/// Scanner state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
     Outside,
     InString,
-    /// Behind a backslash in a string.
+    /// After a backslash in a string.
     Escaped,
 }
 
 impl JsonSize {
-    /// Counts the next piece of the text.
+    /// Scans the next part of the text.
     pub fn push(&mut self, piece: &[u8]) {
         let mut bytes = piece.iter();
         while let Some(byte) = bytes.next() {
@@ -75,7 +73,7 @@ impl JsonSize {
                 (Place::InString, b'\\') => self.place = Place::Escaped,
                 (Place::InString, b'"') => self.place = Place::Outside,
                 (Place::InString, _) => {
-                    // Most of a long text is inside strings: skip to where something happens.
+                    // Most bytes of a long text are inside strings: skip to the next significant byte.
                     let rest = bytes.as_slice();
                     let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
                     bytes = rest.get(plain.unwrap_or(rest.len())..).unwrap_or_default().iter();
@@ -89,24 +87,24 @@ impl JsonSize {
         }
     }
 
-    /// The size of a whole text.
+    /// Scans a whole text.
     pub fn of(text: &str) -> Self {
         let mut size = Self::default();
         size.push(text.as_bytes());
         size
     }
 
-    /// How many values there are so far, lists and objects included.
+    /// Returns the number of values so far, lists and objects included.
     pub fn values(&self) -> usize {
         1 + self.following + self.lists + self.objects
     }
 
-    /// About how many bytes a list of the values takes beside their text, if they stay texts.
+    /// Returns the approximate bytes of a list of the values in addition to their text, if they stay unparsed.
     pub fn list_bytes(&self) -> usize {
         self.values().saturating_mul(VALUE_BYTES)
     }
 
-    /// About how many bytes a tree of all values takes at most, beside their text.
+    /// Returns the approximate maximum bytes of a tree of all values, in addition to their text.
     pub fn tree_bytes(&self) -> usize {
         self.list_bytes().saturating_add(self.objects.saturating_mul(OBJECT_BYTES))
     }
@@ -149,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_tree_is_never_larger_than_its_estimate() {
-        // What a tree takes in fact, as its types say.
+        // The actual size of a tree, by the sizes of its types.
         let (node, entry) = (11 * (size_of::<String>() + size_of::<Value>()), size_of::<Value>());
         assert!(OBJECT_BYTES + VALUE_BYTES >= node + entry);
         assert!(VALUE_BYTES >= 2 * entry);

@@ -11,14 +11,14 @@ pub struct Money(i64);
 const PICO_PER_DOLLAR: f64 = 1e12;
 
 impl Money {
-    /// No money at all, which is not the same as an unknown cost.
+    /// Zero, which is not the same as an unknown cost.
     pub const ZERO: Self = Self(0);
 
     pub const fn from_pico(pico: i64) -> Self {
         Self(pico)
     }
 
-    /// An amount in dollars, rounded to a picodollar; `None` when it is negative, NaN or too large.
+    /// Converts dollars, rounded to a picodollar; `None` when negative, NaN or too large.
     pub fn from_dollars(dollars: f64) -> Option<Self> {
         let pico = (dollars * PICO_PER_DOLLAR).round();
         let fits = (0.0..9.2e18).contains(&pico);
@@ -30,13 +30,13 @@ impl Money {
         self.0
     }
 
-    /// The amount in dollars, to the precision of a float.
+    /// Returns the amount in dollars, as precise as a float.
     #[expect(clippy::cast_precision_loss, reason = "shown to people and clients, never summed")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PICO_PER_DOLLAR
     }
 
-    /// This price for that many units.
+    /// Multiplies a unit price by a quantity.
     #[must_use]
     pub fn times(self, units: u64) -> Self {
         let units = i64::try_from(units).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! Whose addresses are meant: single ones, and networks of them.
+//! Lists of IP addresses and CIDR ranges.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,29 +6,29 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Some networks; by default none but this machine's own.
+/// A list of networks; the default contains loopback addresses only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Networks(Vec<Network>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Network {
     address: IpAddr,
-    /// How many of its first bits all addresses share.
+    /// Prefix length in bits.
     shared: u32,
 }
 
-/// A text that is no list of networks.
+/// Error of parsing a list of networks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0:?} is no address and no network; write them like 10.0.0.5 or 10.0.0.0/8, with commas")]
 pub struct NetworkError(String);
 
 impl Networks {
-    /// No network at all.
+    /// Returns an empty list.
     pub const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// Whether an address is in one of them.
+    /// Returns whether an address is in one of the networks.
     ///
     /// ```
     /// use ratchet_core::network::Networks;
@@ -36,7 +36,7 @@ impl Networks {
     /// let office: Networks = "192.0.2.7, 10.0.0.0/8, fd00::/8".parse()?;
     /// assert!(office.contains("10.9.9.9".parse().unwrap()));
     /// assert!(!office.contains("192.0.2.8".parse().unwrap()));
-    /// # Ok::<(), ratchet_core::network::NoNetwork>(())
+    /// # Ok::<(), ratchet_core::network::NetworkError>(())
     /// ```
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(address.to_canonical()))
@@ -92,7 +92,7 @@ impl Network {
     }
 }
 
-/// An address as a number, and of how many bits.
+/// Returns an address as a number, and its width in bits.
 fn whole(address: IpAddr) -> (u128, u32) {
     match address {
         IpAddr::V4(address) => (address.to_bits().into(), 32),

@@ -1,8 +1,8 @@
-//! Where the server may call when somebody else than its operator has entered the address.
+//! SSRF policy for addresses that were entered by others than the operator.
 //!
-//! Whoever may enter the address of a webhook, a push service or a provider of models could have
-//! the server call machines that only it can reach: its own ports, its network, a cloud's metadata.
-//! So such addresses lead to public places only, unless the operator's settings name others.
+//! Users who can enter the address of a webhook, a push service or an LLM provider could make the server call
+//! hosts that only it can reach: its own ports, its network, the cloud's metadata service. Such addresses must
+//! therefore be public, unless the operator's settings allow others.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,13 +12,13 @@ use thiserror::Error;
 
 use crate::network::Networks;
 
-/// The setting that allows more.
+/// The setting that allows further addresses.
 pub const SETTING: &str = "outbound.allow";
 
-/// Which addresses may be called that were entered by API callers and on pages.
+/// The policy for addresses entered through the API or on pages.
 ///
-/// By default public ones; in addition what the operator lists: networks, addresses and names.
-/// `localhost` stands for this machine by name and by address.
+/// Public addresses are allowed by default, and in addition the networks, addresses and host names that the
+/// operator lists. `localhost` includes loopback addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboundPolicy {
     networks: Networks,
@@ -26,7 +26,7 @@ pub struct OutboundPolicy {
     is_unrestricted: bool,
 }
 
-/// An address that may not be called.
+/// Error: the policy forbids an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{host} is {kind}, which this server does not call; its operator can allow it with \
@@ -37,7 +37,7 @@ pub struct OutboundRefused {
     kind: &'static str,
 }
 
-/// A text that is no list of networks and names.
+/// Error of parsing a list of networks and host names.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("addresses, networks and host names such as 10.0.0.0/8, localhost, with commas, not {0:?}")]
 pub struct OutboundPolicyError(String);
@@ -49,20 +49,20 @@ impl Default for OutboundPolicy {
 }
 
 impl OutboundPolicy {
-    /// Allows everything: for addresses that the operator has entered.
+    /// Allows every address: for those that the operator entered.
     pub fn unrestricted() -> Self {
         Self { is_unrestricted: true, ..Self::default() }
     }
 
-    /// Whether everything is allowed.
+    /// Returns whether every address is allowed.
     pub fn is_unrestricted(&self) -> bool {
         self.is_unrestricted
     }
 
-    /// Checks the host of an address, as far as it says by itself where it leads.
+    /// Checks the host of a URL without resolving it.
     ///
     /// # Errors
-    /// Refuses an address that is not public, and the names of this machine.
+    /// Rejects addresses that are not public, and the names of this machine.
     ///
     /// ```
     /// use ratchet_core::outbound::OutboundPolicy;
@@ -72,7 +72,7 @@ impl OutboundPolicy {
     /// assert!(usual.check_host("169.254.169.254").is_err());
     /// let local: OutboundPolicy = "localhost, 10.0.0.0/8".parse()?;
     /// assert!(local.check_host("127.0.0.1").is_ok() && local.check_host("10.1.2.3").is_ok());
-    /// # Ok::<(), ratchet_core::outbound::NoOutboundPolicy>(())
+    /// # Ok::<(), ratchet_core::outbound::OutboundPolicyError>(())
     /// ```
     pub fn check_host(&self, host: &str) -> Result<(), OutboundRefused> {
         if self.allows_name(host) {
@@ -85,11 +85,11 @@ impl OutboundPolicy {
         }
     }
 
-    /// Checks an address that the name of a host leads to.
+    /// Checks an address that a host name resolved to.
     ///
     /// # Errors
-    /// Refuses what is not public. The error does not say which address it is: whoever entered the
-    /// name may not know this network.
+    /// Rejects addresses that are not public. The error omits the address, so that it does not disclose the
+    /// internal network to the user who entered the name.
     pub fn check_resolved(&self, host: &str, address: IpAddr) -> Result<(), OutboundRefused> {
         let is_allowed = self.allows_name(host) || self.networks.contains(address);
         match kind(address.to_canonical()) {
@@ -145,7 +145,7 @@ fn refused(host: &str, kind: &'static str) -> OutboundRefused {
     OutboundRefused { host: plain(host), kind }
 }
 
-/// A host without what URLs and DNS add to it.
+/// Strips URL brackets and the trailing DNS dot from a host.
 fn plain(host: &str) -> String {
     host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
 }
@@ -159,14 +159,14 @@ fn is_name(text: &str) -> bool {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
         (1..=63).contains(&label.len()) && label.bytes().all(is_letter)
     };
-    // What ends in a number was meant as an address.
+    // A host that ends in a number was meant as an IP address.
     let last = text.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
     text.len() <= 253
         && text.trim_end_matches('.').split('.').all(is_label)
         && !last.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What kind of address is not public; `None` for those that are.
+/// Returns the category of a non-public address; `None` for a public one.
 fn kind(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => kind_v4(address),
@@ -179,9 +179,9 @@ fn kind_v4(address: Ipv4Addr) -> Option<&'static str> {
         [0 | 127, ..] => Some(THIS_MACHINE),
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Some(PRIVATE),
         [169, 254, ..] => Some(LINK_LOCAL),
-        // Azure answers machines of its own there.
+        // Azure's virtual platform address, reachable from its machines.
         [168, 63, 129, 16] => Some(RESERVED),
-        // Protocols, documentation, 6to4 relays, benchmarks, multicast and what nobody has.
+        // Protocol assignments, documentation, 6to4 relays, benchmarks, multicast and unassigned ranges.
         [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
             Some(RESERVED)
         }
@@ -197,10 +197,10 @@ fn kind_v6(address: Ipv6Addr) -> Option<&'static str> {
         _ if address.is_loopback() || address.is_unspecified() => Some(THIS_MACHINE),
         (0xfc00..=0xfdff, ..) | (0xfec0..=0xfeff, ..) => Some(PRIVATE),
         (0xfe80..=0xfebf, ..) => Some(LINK_LOCAL),
-        // Translation and tunnels lead to the IPv4 address inside.
+        // NAT64 and tunnels lead to the embedded IPv4 address.
         (0x64, 0xff9b, 0) => kind_v4(v4(y, z)),
         (0x2002, ..) => kind_v4(v4(b, c)),
-        // Only these are given to anyone, and of them Teredo, protocols and documentation are not.
+        // Only 2000::/3 is assigned globally, except Teredo, protocol and documentation ranges.
         (0x2001, 0x0000..=0x01ff | 0x0db8, _) | (0x3fff, 0x0000..=0x0fff, _) => Some(RESERVED),
         (0x2000..=0x3fff, ..) => None,
         _ => Some(RESERVED),

@@ -2,47 +2,46 @@ use std::sync::Arc;
 
 use crate::record::limit::depth;
 
-/// How deep a text may nest and still be taken for JSON. Many parsers give up a little beyond, and
-/// one such text would keep clients from reading all that comes with it.
+/// The maximum nesting depth of text that is treated as JSON. Many parsers fail a little beyond, and one such
+/// text would make a client fail on the whole response.
 pub(crate) const MAX_DEPTH: usize = 100;
 
-/// A JSON text. Invariant: it parses.
+/// JSON text. Invariant: it parses.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Json(Arc<str>);
 
 impl Json {
-    /// Takes a text that is JSON, or gives it up; it also gives up what nests too deep to be read.
+    /// Parses a JSON text; `None` if it is invalid or nested too deeply.
     pub fn parse(text: &str) -> Option<Self> {
         (is_json(text) && depth(text) <= MAX_DEPTH).then(|| Self(text.into()))
     }
 
-    /// Writes a value out.
+    /// Serializes a value.
     pub fn from_value(value: &serde_json::Value) -> Self {
         Self(value.to_string().into())
     }
 
-    /// Takes a text that a JSON parser or writer has just produced.
+    /// Wraps text that a JSON parser or serializer has just produced.
     pub fn from_raw(raw: &serde_json::value::RawValue) -> Self {
         Self(raw.get().into())
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// An input or an output, as it came. Nothing is parsed until someone looks.
+/// An input or an output as it was received, unparsed until it is read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Payload {
-    /// A JSON document.
     Json(Json),
-    /// A text that may or may not be a JSON document: span attributes do not say.
+    /// Text that may or may not be JSON: span attributes do not say which.
     Text(Arc<str>),
 }
 
 impl Payload {
-    /// The bytes as they came.
+    /// Returns the text as it was received.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Json(json) => json.as_str(),
@@ -50,10 +49,9 @@ impl Payload {
         }
     }
 
-    /// The JSON document to show: a text that is not one becomes a JSON string.
+    /// Returns JSON to display: text that is not JSON becomes a JSON string.
     ///
-    /// So does a text that is a document by chance only: `4e10` may be a commit, and as a number
-    /// it would read 40000000000.
+    /// So does text that only looks like a number: `4e10` may be a commit hash, and would be shown as 40000000000.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Json(json) => json.clone(),
@@ -64,7 +62,7 @@ impl Payload {
     }
 }
 
-/// Whether a text that is a JSON number would read differently, or not at all, as one.
+/// Returns whether a text that parses as a JSON number would change or be lost by it.
 fn changes_as_number(text: &str) -> bool {
     let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
     let read = || serde_json::from_str::<serde_json::Number>(text).ok();

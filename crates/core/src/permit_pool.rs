@@ -1,12 +1,11 @@
-//! Permits for what is scarce: a number in all, and fewer for each holder, so that one of them
-//! leaves some for others.
+//! Permits for a scarce resource, with a total limit and a limit per holder, so that no holder takes all.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Hands out permits. A clone hands out the same ones.
+/// A pool of permits; clones share the same permits.
 ///
 /// ```
 /// use ratchet_core::permit_pool::{NoPermit, PermitPool};
@@ -23,43 +22,42 @@ pub struct PermitPool<K>(Arc<PermitLimits<K>>);
 struct PermitLimits<K> {
     total: usize,
     each: usize,
-    // HeldPermits for a few instructions: nobody waits for a permit.
+    // A std mutex, held for a few instructions and never across an await.
     held: Mutex<HeldPermits<K>>,
 }
 
 struct HeldPermits<K> {
     total: usize,
-    /// Of those who hold some.
+    /// Counts of holders with at least one permit.
     each: HashMap<K, usize>,
 }
 
-/// A permit, until it is dropped.
+/// A permit, released on drop.
 pub struct Permit<K: Eq + Hash> {
     pool: PermitPool<K>,
     holder: Option<K>,
 }
 
-/// Why there is no permit.
+/// Error: no permit is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPermit {
-    /// All of these are taken.
+    /// The total limit is reached.
     Total(usize),
-    /// The holder has all of these that one may have.
+    /// The holder's limit is reached.
     Each(usize),
 }
 
 impl<K: Clone + Eq + Hash> PermitPool<K> {
-    /// A pool of so many permits, of which one holder gets no more than `each`.
+    /// Creates a pool of `total` permits, of which one holder gets at most `each`.
     pub fn new(total: usize, each: usize) -> Self {
         let held = Mutex::new(HeldPermits { total: 0, each: HashMap::new() });
         Self(Arc::new(PermitLimits { total, each, held }))
     }
 
-    /// Takes a permit. No holder is told apart by `None`: where everyone is the same one, nobody
-    /// else needs a share.
+    /// Takes a permit. Without a holder only the total limit applies.
     ///
     /// # Errors
-    /// Says which limit is reached.
+    /// Returns the limit that is reached.
     pub fn take(&self, holder: Option<K>) -> Result<Permit<K>, NoPermit> {
         let mut held = self.held();
         if let Some(holder) = &holder
@@ -77,7 +75,7 @@ impl<K: Clone + Eq + Hash> PermitPool<K> {
         Ok(Permit { pool: self.clone(), holder })
     }
 
-    /// How many permits a holder has.
+    /// Returns the number of permits a holder has.
     pub fn held_by(&self, holder: &K) -> usize {
         self.held().of(holder)
     }

@@ -1,16 +1,16 @@
 use std::fmt;
 
-/// A text that must not reach a log, a screen or an error message by accident.
+/// Text that must not appear in logs, pages or error messages by accident; `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides a text.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that needs it.
+    /// Returns the text, for the one place that needs it.
     pub fn expose(&self) -> &str {
         &self.0
     }

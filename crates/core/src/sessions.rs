@@ -1,4 +1,4 @@
-//! Sessions for tests, in the forms in which SDKs send them.
+//! Session fixtures for tests, in the formats that SDKs send.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::record::trace::{Content, Trace, TraceSummary};
 use crate::record::usage::Usage;
 use crate::time::Timestamp;
 
-/// A trace in the making; its steps follow one another by a second.
+/// A trace builder; its observations start one second apart.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceOf {
     input: Option<Value>,
@@ -19,7 +19,7 @@ pub(crate) struct TraceOf {
     steps: Vec<StepOf>,
 }
 
-/// A step in the making.
+/// An observation builder.
 #[derive(Clone, Debug)]
 pub(crate) struct StepOf {
     kind: ObservationKind,
@@ -33,12 +33,12 @@ pub(crate) struct StepOf {
     tokens: u64,
 }
 
-/// A trace that says nothing of itself.
+/// A trace without input and output.
 pub(crate) fn trace(steps: Vec<StepOf>) -> TraceOf {
     TraceOf { input: None, output: None, steps }
 }
 
-/// A trace with a question, steps and an answer.
+/// A trace with input, observations and output.
 pub(crate) fn turn(input: Value, steps: Vec<StepOf>, output: Value) -> TraceOf {
     TraceOf { input: Some(input), output: Some(output), steps }
 }
@@ -52,7 +52,7 @@ pub(crate) fn tool(name: &str, input: Value, output: Value) -> StepOf {
     StepOf { name, input: Some(input), output: Some(output), ..step(ObservationKind::Tool) }
 }
 
-/// A step of some kind.
+/// An observation of some kind.
 pub(crate) fn step(kind: ObservationKind) -> StepOf {
     StepOf {
         kind,
@@ -72,28 +72,28 @@ impl StepOf {
         Self { level: Level::Error, ..self }
     }
 
-    /// The same with an id.
+    /// Sets the id.
     pub(crate) fn called(self, id: &str) -> Self {
         Self { id: Some(id.to_owned()), ..self }
     }
 
-    /// The same as part of another step.
+    /// Sets the parent.
     pub(crate) fn within(self, parent: &str) -> Self {
         Self { parent: Some(parent.to_owned()), ..self }
     }
 
-    /// The same with a key and a text of the client's own.
+    /// Sets a metadata key.
     pub(crate) fn with(mut self, key: &str, text: &str) -> Self {
         self.metadata.push((key.to_owned(), Json::from_value(&Value::from(text))));
         self
     }
 
-    /// The same as a step of another kind.
+    /// Sets the kind.
     pub(crate) fn of_kind(self, kind: ObservationKind) -> Self {
         Self { kind, ..self }
     }
 
-    /// The same, having used tokens.
+    /// Sets the token usage.
     pub(crate) fn tokens(self, tokens: u64) -> Self {
         Self { tokens, ..self }
     }
@@ -140,7 +140,7 @@ fn payload(value: Value) -> Payload {
     }
 }
 
-/// The evidence of a session with these traces, a minute apart.
+/// Evidence of a session whose traces are a minute apart.
 pub(crate) fn session(traces: Vec<TraceOf>) -> Evidence {
     let built = (1..).zip(traces).map(|(number, trace): (i64, TraceOf)| {
         let start = Timestamp::from_millis(1_772_438_400_000 + number * 60_000);
@@ -177,12 +177,12 @@ fn record(id: TraceId, start: Timestamp, steps: &[Observation], io: [Option<Valu
     }
 }
 
-/// What a user says, as a message.
+/// A user message.
 pub(crate) fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
 }
 
-/// What an agent says, as a message.
+/// An assistant message.
 pub(crate) fn agent(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }

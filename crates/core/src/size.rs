@@ -1,4 +1,4 @@
-/// A number of bytes as people say it.
+/// Formats a number of bytes with a unit.
 pub fn bytes_text(bytes: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)];
     let unit = UNITS.iter().find(|(_, size)| bytes >= *size);

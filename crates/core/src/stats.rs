@@ -1,24 +1,24 @@
-//! How sure a number is, how values lie, and how far raters agree.
+//! Statistics: confidence intervals, distributions, trends and inter-rater agreement.
 
-/// How far two raters agree on numbers.
+/// Agreement of two raters on numbers: correlation, concordance, Bland–Altman limits.
 pub mod agreement;
-/// How far several raters agree, with gaps.
+/// Krippendorff's alpha: agreement of several raters with missing values.
 pub mod alpha;
-/// How far two raters agree on categories.
+/// Confusion matrix, Cohen's kappa and Gwet's AC1.
 pub mod categories;
-/// By how much two means differ.
+/// Difference of two means (Welch).
 pub mod difference;
-/// How many values lie where.
+/// Histograms and label counts.
 pub mod distribution;
-/// Between what a share or a mean lies.
+/// Confidence intervals of proportions and means.
 pub mod interval;
-/// How well marks tell good from bad.
+/// Area under the ROC curve.
 pub mod ranking;
-/// What a sample says of everything, where some kinds were looked at more than others.
+/// Estimates from stratified and weighted samples.
 pub mod stratified;
-/// Whether values rise or fall over time.
+/// Trend test and slope (Mann–Kendall, Theil–Sen).
 pub mod trend;
-/// Why a statistic has no value.
+/// Reasons why a statistic is undefined.
 pub mod undefined;
 
 #[cfg(test)]

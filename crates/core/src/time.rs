@@ -4,17 +4,17 @@ use jiff::fmt::temporal::DateTimePrinter;
 
 /// A point in time, in nanoseconds since 1970-01-01 UTC, as OTLP sends it.
 ///
-/// Nothing is rounded at the door. The range is 1677 to 2262.
+/// Input is not rounded. The range is 1677 to 2262.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// Why a text is not a timestamp.
+/// Error of parsing a timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
-    /// The text is not an RFC 3339 date and time.
+    /// Not an RFC 3339 date and time.
     #[error("not an ISO 8601 date and time with an offset, such as 2026-01-31T12:00:00Z")]
     Malformed,
-    /// The date is real but outside what a timestamp holds.
+    /// A valid date outside the range of `Timestamp`.
     #[error("outside the years 1678 to 2261")]
     OutOfRange,
 }
@@ -23,30 +23,30 @@ const MILLI: i64 = 1_000_000;
 const MICRO: i64 = 1_000;
 
 impl Timestamp {
-    /// The timestamp that many nanoseconds after the epoch.
+    /// Creates a timestamp from nanoseconds since the epoch.
     pub const fn from_nanos(nanos: i64) -> Self {
         Self(nanos)
     }
 
-    /// The timestamp that many milliseconds after the epoch, at the edge of the range if beyond it.
+    /// Creates a timestamp from milliseconds since the epoch, saturating at the range.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis.saturating_mul(MILLI))
     }
 
-    /// Nanoseconds since the epoch.
+    /// Returns nanoseconds since the epoch.
     pub const fn nanos(self) -> i64 {
         self.0
     }
 
-    /// Whole milliseconds since the epoch.
+    /// Returns whole milliseconds since the epoch.
     pub const fn millis(self) -> i64 {
         self.0.div_euclid(MILLI)
     }
 
-    /// Reads an ISO 8601 date and time with an offset; a missing offset means UTC.
+    /// Parses an ISO 8601 date and time; a missing offset means UTC.
     ///
     /// # Errors
-    /// Says whether the text is malformed or the date cannot be held.
+    /// Fails on malformed text and on dates out of range.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         let parsed = text.parse::<jiff::Timestamp>().or_else(|_| {
             let civil = text.parse::<jiff::civil::DateTime>()?;
@@ -56,18 +56,18 @@ impl Timestamp {
         i64::try_from(nanos).map(Self).map_err(|_| TimeError::OutOfRange)
     }
 
-    /// Reads a date as HTTP headers have it: `Sun, 15 Nov 2026 12:00:00 GMT`.
+    /// Parses an HTTP date: `Sun, 15 Nov 2026 12:00:00 GMT`.
     pub fn parse_http_date(text: &str) -> Option<Self> {
         let zoned = jiff::fmt::rfc2822::parse(text).ok()?;
         i64::try_from(zoned.timestamp().as_nanosecond()).ok().map(Self)
     }
 
-    /// Nanoseconds from `earlier` to this, negative if it is later.
+    /// Returns the nanoseconds since `earlier`, negative if that is later.
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// This moment moved by some nanoseconds.
+    /// Adds nanoseconds, saturating at the range.
     #[must_use]
     pub const fn plus_nanos(self, nanos: i64) -> Self {
         Self(self.0.saturating_add(nanos))

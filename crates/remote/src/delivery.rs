@@ -9,30 +9,29 @@ use reqwest::{StatusCode, Url};
 
 use crate::http;
 
-/// A message on its way.
+/// An outgoing HTTP message.
 #[derive(Clone, Debug)]
 pub struct OutgoingMessage {
     pub url: Url,
-    /// What is said about it.
     pub headers: Vec<(&'static str, String)>,
     pub body: Vec<u8>,
 }
 
-/// What came back.
+/// The response to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt {
     pub status: StatusCode,
-    /// How long the receiver wants to be left alone.
+    /// From `Retry-After`.
     pub retry_after: Option<Duration>,
 }
 
 impl OutgoingMessage {
-    /// Hands a message over, once. Nobody may send us on to somewhere else: what is said is for
-    /// the receiver that was chosen, and no address inside a network is reached by a detour.
+    /// Sends a message once. Redirects are not followed: the message is for the configured receiver only, and a
+    /// redirect could reach an internal address.
     ///
     /// # Errors
-    /// Fails if the policy does not allow the receiver's address, and if nobody answers in time.
-    /// The error holds no more of the address than its host: the rest is a secret.
+    /// Fails if the policy forbids the receiver's address, and on timeouts and connection errors. The error
+    /// contains only the host of the URL: the rest is a secret.
     pub async fn hand_over(
         self,
         policy: &OutboundPolicy,
@@ -53,10 +52,10 @@ impl OutgoingMessage {
     }
 }
 
-/// Why a message was not handed over.
+/// Error of sending a message.
 #[derive(Debug, thiserror::Error)]
 pub enum HandOverError {
-    /// The receiver is where this server does not call.
+    /// The policy forbids the receiver's address.
     #[error(transparent)]
     Refused(#[from] OutboundRefused),
     #[error("nobody answered")]
@@ -79,7 +78,7 @@ impl From<Receipt> for DeliveryResult {
     }
 }
 
-/// How long someone wants to be left alone: seconds, or until a date.
+/// Parses `Retry-After`: seconds, or a date.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -89,7 +88,7 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     Some(Duration::from_nanos(until.try_into().unwrap_or(0)))
 }
 
-/// Reads an address that messages may go to: `https`, or `http` as well.
+/// Parses a receiver URL: `https` or `http`.
 pub fn address(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)

@@ -1,8 +1,8 @@
-//! HTTP clients. Every client of ours is built here, so that all share one choice of cryptography.
+//! HTTP clients. All clients of the project are built here, so that they share one TLS provider.
 
-/// Why a server's TLS is not trusted.
+/// TLS verification errors.
 mod tls_error;
-/// Addresses that others than the operator have entered.
+/// Clients for user-entered URLs.
 mod outbound;
 
 use std::sync::Once;
@@ -12,22 +12,21 @@ use reqwest::{Certificate, Client, ClientBuilder, Url};
 pub use outbound::{check_entered, check_entered_text, check_resolved, toward_entered};
 pub use tls_error::{TlsError, distrust};
 
-/// Begins a client for servers anywhere: TLS with the certificates that this machine trusts, and
-/// the proxies that its environment names.
+/// Returns a client builder for remote servers: TLS with the system's root certificates, and the environment's proxies.
 ///
-/// `SSL_CERT_FILE` and `SSL_CERT_DIR` name other certificates to trust in place of the machine's.
+/// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's root certificates.
 #[expect(clippy::disallowed_methods, reason = "this is where clients come from")]
 pub fn anywhere() -> ClientBuilder {
     choose_cryptography();
     Client::builder()
 }
 
-/// Begins a client for servers on this machine: no proxies, and no certificates to load.
+/// Returns a client builder for servers on this machine: no proxies, and no certificates to load.
 pub fn on_this_machine() -> ClientBuilder {
     anywhere().no_proxy().tls_certs_only(std::iter::empty::<Certificate>())
 }
 
-/// Begins a client for the server at an address: as much of the above as it takes to get there.
+/// Returns the client builder for a URL: local or remote.
 pub fn toward(url: &Url) -> ClientBuilder {
     match (url.scheme(), is_loopback(url)) {
         ("http", true) => on_this_machine(),
@@ -36,7 +35,7 @@ pub fn toward(url: &Url) -> ClientBuilder {
     }
 }
 
-/// Whether an address is on this machine.
+/// Returns whether a URL is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let is_loopback = |address: std::net::IpAddr| address.is_loopback();
@@ -45,7 +44,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 
 fn choose_cryptography() {
     static CHOICE: Once = Once::new();
-    // Whoever embeds us may have chosen already; any choice will do, so theirs stays.
+    // An embedding program may have installed a provider already, which is then used.
     CHOICE.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
 }
 

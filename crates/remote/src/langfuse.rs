@@ -1,8 +1,8 @@
-/// What goes over the wire, the same types in both directions.
+/// Wire types of Langfuse's API, the same for client and server.
 pub mod wire;
-/// Records as the events that would record them again.
+/// Stored records as ingestion events that recreate them.
 pub mod replay;
-/// Asks a server and tells it things.
+/// The API client.
 pub mod client;
-/// What patches say, as events of theirs.
+/// Patches as ingestion events.
 pub mod statement;

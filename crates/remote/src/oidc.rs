@@ -1,14 +1,14 @@
-//! Servers that vouch for people: OpenID Connect, the authorization code flow with PKCE.
+//! OpenID Connect login: the authorization code flow with PKCE.
 //!
-//! A sign-in has two halves. The browser departs to the provider with a state, a nonce and a
-//! challenge; it comes back with a code, which is exchanged for a token whose signature and claims
-//! are checked here. Nothing is believed that the provider has not signed for this very sign-in.
+//! A login has two steps. The browser is redirected to the provider with a state, a nonce and a challenge; it
+//! returns with a code, which is exchanged for an ID token whose signature and claims are verified here. Claims
+//! are only trusted if the provider signed them for this login attempt.
 
-/// What a provider says about itself.
+/// Provider metadata (discovery document).
 mod discovery;
-/// The keys it signs with.
+/// Signing keys (JWKS).
 mod key;
-/// What it says about a person, signed.
+/// ID token verification.
 mod token;
 
 use std::time::Duration;
@@ -31,26 +31,26 @@ use discovery::Discovery;
 use key::KeySet;
 pub use token::{Claims, TokenFault};
 
-/// No provider takes longer to answer.
+/// Request timeout.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// No answer is longer.
+/// The maximum size of a response, in bytes.
 const ANSWER_BYTES: usize = 1_000_000;
-/// How long what a provider says about itself is believed.
+/// Cache lifetime of provider metadata.
 const FRESH: Duration = Duration::from_secs(3_600);
-/// How soon its keys are asked for again because of a key that is not among them.
+/// The minimum interval between key refreshes caused by unknown keys.
 const KEYS_AGAIN: Duration = Duration::from_secs(60);
 
-/// How we know a provider, and how it knows us.
+/// Issuer and client credentials.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
-    /// Its address, exactly as it writes it itself.
+    /// Exactly as in the provider's metadata.
     pub issuer: String,
     pub client_id: String,
-    /// What proves that we are that one; none for public clients.
+    /// `None` for public clients.
     pub client_secret: Option<Secret>,
 }
 
-/// A server that vouches for people.
+/// An OpenID provider.
 #[derive(Debug)]
 pub struct Provider {
     settings: ProviderSettings,
@@ -64,41 +64,39 @@ struct Known {
     keys: Option<(KeySet, Timestamp)>,
 }
 
-/// What one sign-in is about. Kept by us from its first half to its second.
+/// The state of one login attempt, stored between redirect and callback.
 #[derive(Clone, Debug)]
 pub struct LoginAttempt {
-    /// Where the browser comes back to.
     pub redirect_uri: String,
     pub state: Secret,
-    /// Comes back inside the token.
+    /// Repeated in the ID token.
     pub nonce: Secret,
-    /// What the challenge was made of.
+    /// PKCE code verifier.
     pub verifier: Secret,
 }
 
-/// Why a sign-in with a provider fails.
+/// Error of a login.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
     #[error("{0}")]
     Settings(String),
-    /// The provider did not answer.
+    /// No response from the provider.
     #[error("cannot reach the provider for its {what}")]
     Unreachable {
         what: &'static str,
         #[source]
         source: reqwest::Error,
     },
-    /// The provider said no.
+    /// The provider responded with an error status.
     #[error("the provider refused the {what} with status {status}")]
     Refused { what: &'static str, status: u16 },
-    /// What the provider says makes no sense.
+    /// An invalid response of the provider.
     #[error("the provider's {what} makes no sense: {why}")]
     Nonsense {
         what: &'static str,
-        /// What is wrong with it.
         why: String,
     },
-    /// The token is not one to believe.
+    /// ID token verification failed.
     #[error("the provider's token is not to be believed")]
     Token(#[from] TokenFault),
 }
@@ -109,10 +107,10 @@ struct TokenAnswer {
 }
 
 impl Provider {
-    /// Gets ready; nothing is asked yet.
+    /// Creates a client; sends nothing.
     ///
     /// # Errors
-    /// Refuses an issuer that is neither on this machine nor behind TLS.
+    /// Rejects an issuer without TLS, unless it is on this machine.
     pub fn new(settings: ProviderSettings) -> Result<Self, OidcError> {
         let issuer = discovery::checked(&settings.issuer).map_err(OidcError::Settings)?;
         let is_here = issuer.scheme() == "http";
@@ -122,15 +120,15 @@ impl Provider {
         Ok(Self { settings, client, known: Mutex::default() })
     }
 
-    /// Its address, as it writes it itself.
+    /// Returns the issuer URL.
     pub fn issuer(&self) -> &str {
         &self.settings.issuer
     }
 
-    /// Where to send the browser.
+    /// Returns the authorization URL for the browser.
     ///
     /// # Errors
-    /// Fails if the provider cannot be asked about itself.
+    /// Fails if the provider's metadata cannot be loaded.
     pub async fn departure(
         &self,
         journey: &LoginAttempt,
@@ -150,10 +148,10 @@ impl Provider {
         Ok(url)
     }
 
-    /// Exchanges the code that a browser came back with, and returns whom the provider vouches for.
+    /// Exchanges the authorization code and returns the verified claims.
     ///
     /// # Errors
-    /// Fails if the provider refuses the code, or says something that must not be believed.
+    /// Fails if the provider rejects the code, or if verification fails.
     pub async fn arrival(
         &self,
         code: &str,
@@ -171,7 +169,7 @@ impl Provider {
         };
         let keys = self.keys(&discovery, now, FRESH).await?;
         match token::check(&answer.id_token, &keys, &expected) {
-            // Providers change their keys now and then.
+            // Providers rotate their keys.
             Err(TokenFault::UnknownKey) => {
                 let keys = self.keys(&discovery, now, KEYS_AGAIN).await?;
                 Ok(token::check(&answer.id_token, &keys, &expected)?)
@@ -220,12 +218,12 @@ impl Provider {
         let document = self.ask("description", self.client.get(url)).await?;
         let discovery = Discovery::check(document, &self.settings.issuer)
             .map_err(|why| OidcError::Nonsense { what: "description", why })?;
-        // Asked for without the lock: nobody queues behind a provider that is slow.
+        // Loaded without holding the lock, so that a slow provider does not block other logins.
         self.known.lock().await.discovery = Some((discovery.clone(), now));
         Ok(discovery)
     }
 
-    /// The provider's keys, as they were at most so long ago.
+    /// Returns the provider's keys, no older than the given age.
     async fn keys(
         &self,
         discovery: &Discovery,
@@ -259,7 +257,7 @@ impl Provider {
                 return Err(OidcError::Nonsense { what, why: "it does not end".to_owned() });
             }
         }
-        // Not the parser's own words: they may repeat what is secret.
+        // The parser's message is omitted, because it may contain secrets.
         serde_json::from_slice(&body).map_err(|error| OidcError::Nonsense {
             what,
             why: format!("unexpected JSON in line {}", error.line()),

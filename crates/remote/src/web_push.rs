@@ -1,11 +1,11 @@
-//! Telling browsers, by way of the push services of their makers (RFC 8030).
+//! Web push: notifications to browsers through push services (RFC 8030).
 //!
-//! What is told is encrypted for the browser alone (RFC 8291), and signed so that the service knows
-//! who sends (RFC 8292). Whoever carries a message cannot read it.
+//! Messages are encrypted for the browser (RFC 8291) and authenticated to the push service with VAPID (RFC
+//! 8292). The push service cannot read them.
 
-/// Who we are to push services.
+/// VAPID authentication.
 mod vapid;
-/// What only the browser can read.
+/// Message encryption.
 mod seal;
 
 use base64::Engine as _;
@@ -21,15 +21,15 @@ use crate::http;
 pub use seal::{MAX_BYTES, seal};
 pub use vapid::VapidKey;
 
-/// Bytes of a public key: a point, not compressed.
+/// Length of a public key: an uncompressed point.
 pub const POINT_BYTES: usize = 65;
-/// Bytes of what a browser shares with us.
+/// Length of the authentication secret.
 pub const AUTH_BYTES: usize = 16;
-/// How long a push service keeps a message for a browser that is off, in seconds.
+/// TTL of a message at the push service, in seconds.
 const KEPT_SECONDS: u32 = 24 * 60 * 60;
 const MAX_ADDRESS: usize = 2_000;
 
-/// A browser that wants to be told.
+/// The push subscription of a browser.
 #[derive(Clone)]
 pub struct PushTarget {
     endpoint: Url,
@@ -37,31 +37,31 @@ pub struct PushTarget {
     auth: [u8; AUTH_BYTES],
 }
 
-/// Why a browser cannot be told.
+/// Error of a push message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PushError {
-    /// The address is none that push services have.
+    /// An invalid endpoint URL.
     #[error("endpoint: an https address of a push service")]
     Endpoint,
-    /// The key is none.
+    /// An invalid public key.
     #[error("p256dh: a public key of P-256, in base64 for URLs")]
     Point,
-    /// The shared secret is none.
+    /// An invalid authentication secret.
     #[error("auth: 16 bytes, in base64 for URLs")]
     Auth,
-    /// There is more to tell than fits into a message.
+    /// The message is too long.
     #[error("the message is longer than push services take")]
     Length,
-    /// The key of this server is none, or there is no randomness.
+    /// An invalid VAPID key, or no randomness.
     #[error("the keys of this server cannot be used")]
     Keys,
 }
 
 impl PushTarget {
-    /// Reads what a browser gives when it subscribes.
+    /// Parses the push subscription of a browser.
     ///
     /// # Errors
-    /// Says which part makes no sense. Only what is on this machine may go without TLS.
+    /// Names the invalid field. TLS is required, except on this machine.
     pub fn read(endpoint: &str, p256dh: &str, auth: &str) -> Result<Self, PushError> {
         let url = Url::parse(endpoint).ok().filter(|_| endpoint.len() <= MAX_ADDRESS);
         let url = url.filter(|url| {
@@ -77,7 +77,7 @@ impl PushTarget {
             point: point.filter(|point| point[0] == 4).ok_or(PushError::Point)?,
             auth: auth.ok_or(PushError::Auth)?,
         };
-        // A point that is not on the curve is found out by using it.
+        // Encrypting a test message detects a point that is not on the curve.
         seal(&target.point, &target.auth, b"", &SystemRandom::new()).map_err(
             |error| match error {
                 PushError::Keys => PushError::Point,
@@ -87,7 +87,7 @@ impl PushTarget {
         Ok(target)
     }
 
-    /// Writes a message that only this browser can read.
+    /// Creates an encrypted message for this browser.
     ///
     /// # Errors
     /// Fails if the message is too long.
@@ -115,12 +115,12 @@ impl PushTarget {
         Ok(OutgoingMessage { url: self.endpoint.clone(), headers, body })
     }
 
-    /// The address of the push service.
+    /// Returns the URL of the push service.
     pub fn url(&self) -> &Url {
         &self.endpoint
     }
 
-    /// The address, for whoever keeps it.
+    /// Returns the endpoint for storage.
     pub fn endpoint(&self) -> Secret {
         Secret::new(self.endpoint.as_str())
     }

@@ -1,7 +1,7 @@
-//! Telling other programs: Slack, and anyone who takes a signed POST.
+//! Webhooks: Slack messages and signed POST requests.
 //!
-//! Messages are signed as Standard Webhooks has it, which receivers have libraries for: the HMAC of
-//! the message's id, the time and the body, each with a full stop between them.
+//! Requests are signed as in Standard Webhooks, for which receivers have libraries: an HMAC of message id, time
+//! and body, joined by full stops.
 
 mod slack;
 
@@ -23,45 +23,45 @@ use crate::delivery;
 use crate::delivery::{HandOverError, OutgoingMessage};
 use crate::langfuse::client::backoff_clock::BackoffClock;
 
-/// How often something is sent before it is given up.
+/// Maximum attempts.
 const TRIES: u32 = 4;
-/// How long the first wait between tries is; each is twice the one before.
+/// The delay after the first attempt; doubled after each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// How long an answer may take.
+/// Request timeout.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Holds what names a message, the same whenever it is sent again.
+/// The header of the message id, which is the same for retries (idempotency key).
 pub const ID_HEADER: &str = "webhook-id";
-/// Holds when a message was signed, in seconds since 1970.
+/// The header of the signing time, in seconds since 1970.
 pub const TIME_HEADER: &str = "webhook-timestamp";
-/// Holds the signature: `v1,` and the HMAC in base64.
+/// The header of the signature: `v1,` and the HMAC in base64.
 pub const SIGNATURE_HEADER: &str = "webhook-signature";
-/// What secrets begin with that we make; the rest is the key in base64.
+/// The prefix of generated secrets; the rest is the key in base64.
 pub const SECRET_PREFIX: &str = "whsec_";
-/// Bytes of a key.
+/// Length of a generated key.
 const KEY_BYTES: usize = 32;
 
-/// Someone who is told.
+/// A webhook receiver.
 #[derive(Clone, Debug)]
 pub enum Webhook {
-    /// A channel of Slack, by the address of its webhook.
+    /// A Slack channel, by its webhook URL.
     Slack(Secret),
-    /// Anyone, by address, with the secret that messages are signed with.
+    /// A URL, and the signing secret.
     Signed(Secret, Secret),
 }
 
-/// Why someone could not be told.
+/// Error of a webhook.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// The address is none.
+    /// An invalid URL.
     #[error("the address of the {0} is not an http or https address")]
     Address(&'static str),
-    /// It is where this server does not call.
+    /// The outbound policy forbids the address.
     #[error("the {0} was not told: {1}")]
     Forbidden(&'static str, OutboundRefused),
     #[error("the {0} cannot be reached")]
     Unreachable(&'static str, #[source] reqwest::Error),
-    /// They answered, but would not have it.
+    /// The receiver responded with an error status.
     #[error("the {0} answered {1}")]
     Refused(&'static str, StatusCode),
 }
@@ -74,11 +74,10 @@ impl Webhook {
         }
     }
 
-    /// Tells of a report. Tries again where that may help: when nobody answers, when they are
-    /// busy, when they are broken.
+    /// Sends a report. Retries on timeouts, rate limits and server errors.
     ///
     /// # Errors
-    /// Says who could not be told; never the address, which is a secret.
+    /// Names the receiver; never the URL, which is a secret.
     pub async fn tell(
         &self,
         report: &WeekReport,
@@ -128,7 +127,7 @@ impl Webhook {
     }
 }
 
-/// A message that whoever has the secret can tell to be ours, and when it was sent.
+/// Creates a signed message.
 pub fn signed(
     url: Url,
     secret: &Secret,
@@ -158,10 +157,10 @@ impl WebhookError {
     }
 }
 
-/// The signature of a message.
+/// Returns the signature of a message.
 pub fn signature(secret: &Secret, (id, time): (&str, &str), body: &str) -> String {
     let text = secret.expose();
-    // A secret that people chose themselves is a key as it stands.
+    // A secret chosen by the user is used as the key unchanged.
     let decoded = text.strip_prefix(SECRET_PREFIX).and_then(|key| STANDARD.decode(key).ok());
     let key = decoded.as_deref().unwrap_or(text.as_bytes());
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
@@ -169,7 +168,7 @@ pub fn signature(secret: &Secret, (id, time): (&str, &str), body: &str) -> Strin
     format!("v1,{}", STANDARD.encode(tag))
 }
 
-/// A new secret to sign with; `None` if the system has no randomness to give.
+/// Generates a signing secret; `None` if the system has no randomness.
 pub fn new_secret() -> Option<Secret> {
     let mut key = [0; KEY_BYTES];
     SystemRandom::new().fill(&mut key).ok()?;

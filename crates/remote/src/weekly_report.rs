@@ -1,14 +1,14 @@
-//! Weekly reports as Ratchet servers tell them, below `/api/v1`.
+//! Wire types of weekly reports, under `/api/v1`.
 
 use ratchet_core::quality::suggestion::{Progress, Suggestion};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// The weeks that have a report.
+/// The weeks with a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WeekListView {
-    /// Each week's first day, such as `2026-11-08`; the newest week first.
+    /// First day of each week, such as `2026-11-08`; newest first.
     pub weeks: Vec<String>,
 }
 
@@ -16,69 +16,69 @@ pub struct WeekListView {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WeekReportView {
-    /// The week's first day.
+    /// First day of the week.
     pub week: String,
-    /// What it says.
+    /// Report.
     #[schema(value_type = Object)]
     pub report: Value,
-    /// Since when there is one, RFC 3339.
+    /// Creation time, RFC 3339.
     pub created_at: String,
-    /// When it last changed, RFC 3339.
+    /// Time of the last change, RFC 3339.
     pub updated_at: String,
 }
 
-/// What keeping a report changed.
+/// The result of storing a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptWeekView {
-    /// What became of the report.
+    /// Effect on the stored report.
     pub effect: KeptEffect,
-    /// Its suggestions as they are tracked.
+    /// Its tracked suggestions.
     pub suggestions: Vec<TrackedView>,
 }
 
-/// What became of a report.
+/// The effect of storing a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum KeptEffect {
-    /// It is new.
+    /// Created.
     Made,
-    /// It says something else than before.
+    /// Updated.
     Changed,
-    /// It says what it said before.
+    /// Unchanged.
     Same,
 }
 
 /// The suggestions of a project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrackedListView {
-    /// Those of the last weeks first.
+    /// Most recent weeks first.
     pub suggestions: Vec<TrackedView>,
 }
 
-/// A suggestion, and how far it has come.
+/// A tracked suggestion with its status.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TrackedView {
-    /// Names it within the project.
+    /// Unique id within the project.
     pub id: String,
-    /// What is suggested, and why.
+    /// Suggestion.
     #[schema(value_type = Object)]
     pub suggestion: Suggestion,
-    /// The week that asked for it first.
+    /// First week that contained it.
     pub first_week: String,
-    /// The last that did.
+    /// Last week that contained it.
     pub last_week: String,
     /// `open`, `accepted`, `done` or `dismissed`.
     #[schema(value_type = String)]
     pub progress: Progress,
-    /// How it came there, oldest first.
+    /// Status changes, oldest first.
     pub steps: Vec<TrackedStepView>,
-    /// Since when it is tracked, RFC 3339.
+    /// Creation time, RFC 3339.
     pub created_at: String,
 }
 
-/// What is decided about a suggestion.
+/// A status change of a suggestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrackedRequest {
@@ -87,14 +87,14 @@ pub struct TrackedRequest {
     pub progress: Progress,
 }
 
-/// Something that someone decided about a suggestion.
+/// A recorded status change of a suggestion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TrackedStepView {
-    /// What they decided.
+    /// New status.
     #[schema(value_type = String)]
     pub progress: Progress,
-    /// Who.
+    /// Author.
     pub actor: String,
-    /// When, RFC 3339.
+    /// Time, RFC 3339.
     pub at: String,
 }

@@ -1,5 +1,5 @@
 mod question;
-/// Messages that come in pieces.
+/// Streamed messages.
 mod stream;
 mod batches;
 
@@ -15,17 +15,17 @@ use crate::provider::{Inquiry, Listener};
 use crate::request::ToolCall;
 use crate::response::{Said, StopReason};
 
-/// Where it is when nobody says otherwise.
+/// The default base URL.
 pub const BASE_URL: &str = "https://api.anthropic.com";
 
-/// Anthropic's Messages API, or a server that speaks it.
+/// Anthropic's Messages API or a compatible server.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
     wire: Wire,
 }
 
 impl Anthropic {
-    /// Prepares to ask with a key.
+    /// Creates a client.
     ///
     /// # Errors
     /// Fails if the key or a header cannot be sent over HTTP.
@@ -52,7 +52,7 @@ impl Anthropic {
         said(&stream::message(answer, listener).await?, request)
     }
 
-    /// Asks how many tokens a question has.
+    /// Counts the tokens of a request.
     pub(crate) async fn count(&self, inquiry: Inquiry<'_>) -> Result<Tokens, ModelError> {
         let body = question::countable(inquiry);
         let answer = self.wire.post("/v1/messages/count_tokens", &body).await?;
@@ -95,7 +95,7 @@ fn stop(word: &str) -> StopReason {
     }
 }
 
-/// Here `input_tokens` does not include the cached ones.
+/// In this API `input_tokens` excludes cached tokens.
 fn usage(sent: &Value) -> Result<Usage, ModelError> {
     let count = |name: &str| sent[name].as_u64();
     let (Some(input), Some(output)) = (count("input_tokens"), count("output_tokens")) else {

@@ -1,9 +1,9 @@
 mod question;
 mod stream;
-/// JSON as the SDK holds it.
+/// Conversion of JSON to the SDK's document type.
 mod document;
 mod failure;
-/// Names that lead where they may.
+/// DNS resolution under the outbound policy.
 mod resolver;
 
 use aws_sdk_bedrockruntime::config::retry::RetryConfig;
@@ -29,45 +29,45 @@ use crate::request::ToolCall;
 use crate::response::{Said, StopReason};
 use resolver::PolicyResolver;
 
-/// Amazon Bedrock's Converse.
+/// Amazon Bedrock's Converse API.
 #[derive(Clone, Debug)]
 pub struct Bedrock {
     client: Client,
-    /// The one kind of key that is sent, so that it can come back.
+    /// The only credential that is sent as it is, and so must be redacted from responses.
     key: Option<Secret>,
 }
 
-/// Where Bedrock is, and who asks.
+/// Region, endpoint and credentials.
 #[derive(Clone, Debug)]
 pub struct BedrockAccess {
-    /// The region; the environment's, if not said.
+    /// Defaults to the environment's region.
     pub region: Option<String>,
-    /// The address, if not the region's own.
+    /// Replaces the region's endpoint.
     pub endpoint: Option<String>,
     pub credentials: BedrockCredentials,
-    /// Where the address may lead.
+    /// The policy that applies to the endpoint.
     pub outbound: OutboundPolicy,
 }
 
-/// Who asks.
+/// AWS credentials.
 #[derive(Clone, Debug)]
 pub enum BedrockCredentials {
-    /// Whoever this machine is: environment, profile, container or instance.
+    /// The default credential chain: environment, profile, container or instance.
     Ambient,
-    /// Someone with a pair of keys.
+    /// An access key pair.
     Keys {
         id: String,
         secret: Secret,
-        /// What goes with a pair that is lent for a while.
+        /// Session token of temporary credentials.
         session: Option<Secret>,
     },
-    /// Someone with one of Bedrock's own keys.
+    /// A Bedrock API key.
     ApiKey(Secret),
 }
 
 impl BedrockCredentials {
-    /// Reads the secret of a connection: a JSON object with `accessKeyId` and `secretAccessKey`,
-    /// perhaps `sessionToken`; anything else is one of Bedrock's own keys.
+    /// Parses the secret of a connection: a JSON object with `accessKeyId`, `secretAccessKey` and optionally
+    /// `sessionToken`; anything else is a Bedrock API key.
     pub fn read(secret: &Secret) -> Self {
         let pair: serde_json::Value = serde_json::from_str(secret.expose()).unwrap_or_default();
         let text = |name: &str| pair[name].as_str();
@@ -83,7 +83,7 @@ impl BedrockCredentials {
 }
 
 impl Bedrock {
-    /// Prepares to ask; credentials are looked for when the first question is asked.
+    /// Creates a client; credentials are resolved at the first request.
     ///
     /// # Errors
     /// Fails if neither the caller nor the environment names a region.
@@ -116,7 +116,7 @@ impl Bedrock {
                 Config::builder().behavior_version(latest).bearer_token(token).region(region)
             }
         };
-        // Asking again is decided in one place for all providers.
+        // The SDK's retries are off: retries are decided in one place for all providers.
         let resolver = endpoint.as_deref().and_then(|entered| resolver(entered, outbound));
         let config = config.http_client(connection(resolver));
         let config = config.retry_config(RetryConfig::disabled());
@@ -156,8 +156,7 @@ impl Bedrock {
     }
 }
 
-/// A connection with the cryptography that the rest of the program uses, through the proxies that
-/// the environment names.
+/// Creates an HTTP client with the program's TLS provider and the environment's proxies.
 fn connection(resolver: Option<PolicyResolver>) -> SharedHttpClient {
     Builder::new().build_with_connector_fn(move |settings, components| {
         let mut builder = Connector::builder()
@@ -172,7 +171,7 @@ fn connection(resolver: Option<PolicyResolver>) -> SharedHttpClient {
     })
 }
 
-/// What resolves the name of an address that was entered; `None` where all is allowed.
+/// Returns a resolver for a user-entered endpoint; `None` where the policy is unrestricted.
 fn resolver(entered: &str, policy: OutboundPolicy) -> Option<PolicyResolver> {
     let url = Url::parse(entered).ok().filter(|_| !policy.is_unrestricted())?;
     Some(PolicyResolver { policy, host: url.host_str()?.to_owned() })
@@ -193,7 +192,7 @@ fn said(
                 name: call.name,
                 input: document::to_json(&call.input),
             }),
-            // Thoughts, citations, pictures: nothing that was asked for.
+            // Reasoning, citations and images are not requested.
             _ => {}
         }
     }
@@ -207,7 +206,7 @@ fn said(
     Said { text, calls, stop, usage, cost: None, model: None, request }
 }
 
-/// Here `inputTokens` does not include the cached ones.
+/// In this API `inputTokens` excludes cached tokens.
 fn usage(sent: &TokenUsage) -> Usage {
     let count = |number: i32| u64::try_from(number).unwrap_or(0);
     let kinds = [

@@ -1,7 +1,7 @@
-/// Questions as one prompt.
+/// Conversion of a request to one prompt.
 mod prompt;
 mod report;
-/// A folder that is gone afterwards.
+/// A temporary folder, deleted on drop.
 mod temp_folder;
 
 use std::path::PathBuf;
@@ -16,13 +16,13 @@ use crate::response::Said;
 use report::Report;
 use temp_folder::EmptyFolder;
 
-/// How much of what the program complains about is told on.
+/// The maximum length of stderr in an error text.
 const MAX_TOLD: u64 = 2_000;
-/// Bytes that the program may say.
+/// The maximum size of stdout, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Variables that would make the program one of a session that runs it, or send what it does to
-/// where the user's own sessions go: judging them is not work to be judged.
+/// Variables that would nest the program in the session that runs it, or export its telemetry to the user's own
+/// project: judging sessions is not work to be judged.
 const FORGOTTEN: [&str; 9] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
@@ -35,22 +35,21 @@ const FORGOTTEN: [&str; 9] = [
     "TRACESTATE",
 ];
 
-/// The user's own `claude` program, asked one question at a time: no tools, nobody's settings, in
-/// an empty folder.
+/// The user's `claude` program, run once per request: no tools, no settings, in an empty folder.
 #[derive(Clone, Debug)]
 pub struct ClaudeProgram {
     path: PathBuf,
-    /// Variables on top of the environment's.
+    /// Variables in addition to the inherited environment.
     environment: Vec<(String, String)>,
 }
 
 impl ClaudeProgram {
-    /// The program at a path, or of that name in `PATH`.
+    /// Uses the program at a path, or of that name in `PATH`.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: program::located(path.into()), environment: Vec::new() }
     }
 
-    /// The same, with a variable set for it.
+    /// Sets an environment variable of the program.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
@@ -83,12 +82,12 @@ impl ClaudeProgram {
             .args(["--print", "--verbose", "--model", inquiry.model])
             .arg("--system-prompt-file")
             .arg(system)
-            // Nobody's settings, hooks, servers or memories; no tools; nothing kept.
+            // No settings, hooks, MCP servers or memory; no tools; no session stored.
             .args(["--setting-sources=", "--strict-mcp-config", "--tools", ""])
             .args(["--no-session-persistence", "--disable-slash-commands"])
             .current_dir(folder.work())
             .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", inquiry.ask.max_tokens.to_string())
-            // Asking again is decided in one place for all providers.
+            // Retries are decided in one place for all providers.
             .env("CLAUDE_CODE_MAX_RETRIES", "0")
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         for name in FORGOTTEN {
@@ -102,7 +101,7 @@ impl ClaudeProgram {
     }
 }
 
-/// Tells a running program the question and hears it out.
+/// Writes the prompt to a running program and reads its output to the end.
 async fn converse(
     mut child: Child,
     question: String,
@@ -115,7 +114,7 @@ async fn converse(
         return Err(ModelError::NotSetUp("claude cannot be talked to".to_owned()));
     };
     let tell = async move {
-        // A program that does not want to hear all of it says why elsewhere.
+        // A program that closes stdin early reports the reason on stdout or stderr.
         drop(stdin.write_all(question.as_bytes()).await);
         drop(stdin);
     };
@@ -136,7 +135,7 @@ async fn converse(
     let grumble = complaints.read_to_string(&mut complaint);
     let ((), heard, grumbled) = tokio::join!(tell, hear, grumble);
     heard.map_err(broken)?;
-    // What is no text is no complaint worth telling.
+    // Output that is not UTF-8 is ignored.
     drop(grumbled);
     let status = child.wait().await.map_err(broken)?;
     report.said(&format!("{}, {status}", complaint.trim()))

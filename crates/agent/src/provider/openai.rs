@@ -1,5 +1,5 @@
 mod question;
-/// Completions that come in pieces.
+/// Streamed completions.
 mod stream;
 
 use ratchet_core::record::usage::Usage;
@@ -13,19 +13,19 @@ use crate::provider::{Inquiry, Listener};
 use crate::request::ToolCall;
 use crate::response::{Said, StopReason};
 
-/// Where it is when nobody says otherwise.
+/// The default base URL.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
 
 const PATH: &str = "/chat/completions";
 
-/// OpenAI's chat completions, or a server that speaks them.
+/// OpenAI's chat completions API or a compatible server.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
     wire: Wire,
 }
 
 impl OpenAi {
-    /// Prepares to ask; servers in the house may want no key.
+    /// Creates a client; self-hosted servers may need no key.
     ///
     /// # Errors
     /// Fails if the key or a header cannot be sent over HTTP.
@@ -81,7 +81,7 @@ fn said(completion: &Value, request: Option<String>) -> Result<Said, ModelError>
     })
 }
 
-/// The input of a call is JSON within a text.
+/// The arguments of a call are JSON inside a string.
 fn call(call: &Value) -> Result<ToolCall, ModelError> {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let arguments = call["function"]["arguments"].as_str().unwrap_or_default();

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::kit;
 
-/// A program that notes how it is called and says what it is told to.
+/// A program that records its arguments and prints scripted output.
 struct FakeClaude {
     folder: tempfile::TempDir,
 }

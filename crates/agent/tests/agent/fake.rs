@@ -1,4 +1,4 @@
-//! What the real program cannot be made to do.
+//! Failures that the real program cannot be made to show.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ async fn a_program_that_does_not_start_says_why() {
     let error = process.initialize().await.unwrap_err();
     let told = "claude ended with code 3: the fake program does not want to start";
     assert_eq!(error.to_string(), told);
-    // Its seat is free again.
+    // Its process slot is free again.
     command.options.model = Some("mute".to_owned());
     command.patience.start = Duration::from_millis(300);
     let (process, _lines) = command.spawn(seats.take().await).unwrap();

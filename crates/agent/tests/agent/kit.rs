@@ -20,7 +20,7 @@ pub(crate) fn prices() -> PriceList {
     PriceList { table: Arc::new(PriceTable::builtin()), at: Timestamp::default() }
 }
 
-/// Retries that take no time.
+/// A retry policy without delays.
 pub(crate) fn hasty() -> Retries {
     let first = Duration::from_millis(1);
     Retries { attempts: 3, first, longest: first, together: Duration::from_secs(5) }
@@ -59,7 +59,7 @@ pub(crate) async fn bedrock(server: &ScriptedModel) -> Model {
     model(Provider::Bedrock(provider), "us.anthropic.claude-sonnet-5-v1:0")
 }
 
-/// One of each that answers over HTTP, asked by the same server.
+/// One model of each HTTP provider, served by the same scripted server.
 pub(crate) async fn each(server: &ScriptedModel) -> [Model; 3] {
     [anthropic(server), openai(server), bedrock(server).await]
 }

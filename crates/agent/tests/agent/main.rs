@@ -1,20 +1,20 @@
-//! The crate as its callers see it, against a scripted model over real HTTP.
+//! The crate's public API against a scripted model over real HTTP.
 #![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
 
 mod kit;
-/// What holds for all who answer over HTTP.
+/// Behaviour shared by all HTTP providers.
 mod providers;
 mod anthropic;
 mod batches;
 mod openai;
 mod bedrock;
-/// The program on this machine.
+/// The local `claude` program.
 mod claude;
 mod talk;
-/// What only a fake program does.
+/// Chats with a scripted `claude` program.
 mod fake;
-/// What the real one does.
+/// Chats with the real `claude` program.
 mod real;
 mod crowd;
-/// Keys stay where they are.
+/// API keys are redacted from logs and errors.
 mod secrets;

@@ -1,12 +1,12 @@
-//! Conversations with the real program, against a scripted model.
+//! Chats with the real program, against a scripted model.
 
-/// What is asked of people.
+/// Permission prompts and questions to the user.
 mod asking;
-/// What may be spent, and what goes wrong.
+/// Budgets and failures.
 mod bounds;
-/// Conversations that end, go on, and part.
+/// Interrupt, resume and fork.
 mod going_on;
-/// What is asked of us before and after it acts.
+/// Hooks before and after tool calls.
 mod hooks;
 mod prices;
 mod servers;
@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use crate::talk::{Stage, Talk, Until, dollars, json as read};
 
-/// All that the model was told in a question, as text.
+/// All text that the model received in a request.
 pub(crate) fn told(question: &Value) -> String {
     format!("{} {}", question["system"], question["messages"])
 }
@@ -77,7 +77,7 @@ async fn another_model_and_another_mode_can_be_chosen() {
     stage.model.script([
         Reply::text("One.").on("First?"),
         Reply::text("Two.").on("Second?"),
-        // The program tries the model before it takes it.
+        // The program probes the model before it switches.
         Reply::text("x"),
     ]);
     let mut talk = Talk::start(&stage.real()).await;
@@ -120,7 +120,7 @@ async fn sub_agents_work_in_sight() {
         line["type"] == "assistant" && line["message"].to_string().contains("Seven houses.")
     });
     assert!(inner.unwrap()["parent_tool_use_id"].as_str().unwrap().starts_with("toolu_"));
-    // Three questions to the model, one of them the sub-agent's.
+    // Three model requests, one of them the sub-agent's.
     let mut reader = LineReader::default();
     reader.take(result.raw.get(), None);
     assert_eq!(reader.cost(), dollars(0.0009));

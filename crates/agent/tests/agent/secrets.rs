@@ -9,7 +9,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::kit::{self, KEY};
 
-/// Keeps all that is logged.
+/// Captures log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -45,7 +45,7 @@ async fn keys_are_neither_logged_nor_told() {
         server.script([Reply::failing(Failure::Status(529)), Reply::text("Blue.")]);
         let budget = Budget::unlimited();
         let answer = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap();
-        // Amazon's secret never leaves the house, so nobody can send it back.
+        // AWS secret keys are never sent, so a server cannot echo them.
         let is_sent = model.provider().name() != ProviderName::Bedrock;
         let key = if is_sent { KEY } else { "AKIDEXAMPLE" };
         server.script([Reply::rejecting(&format!("the key {key} is not for you"))]);

@@ -1,4 +1,4 @@
-//! A conversation with the program, real or fake, as the tests hold it.
+//! Chat fixtures for the real and the scripted program.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -22,10 +22,10 @@ use uuid::Uuid;
 /// Each real process takes 200 MB, and a core while it starts.
 static SEATS: LazyLock<ProcessSlots> = LazyLock::new(|| ProcessSlots::new(3));
 
-/// No test waits longer than this for a line.
+/// Timeout for one line.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Folders for conversations, and a model to have them with.
+/// Workspace folders and a scripted model.
 pub(crate) struct Stage {
     folder: tempfile::TempDir,
     pub(crate) model: ScriptedModel,
@@ -42,7 +42,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// A file of the workspace.
+    /// Path of a file in the workspace.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.path("work").join(name)
     }
@@ -70,13 +70,13 @@ impl Stage {
     }
 }
 
-/// A conversation that has begun.
+/// A started chat.
 pub(crate) struct Talk {
     pub(crate) process: ClaudeProcess,
     pub(crate) lines: ClaudeLines,
 }
 
-/// What came of waiting for something.
+/// The outcome of waiting for a line.
 #[derive(Debug)]
 pub(crate) enum Until {
     Line(CliLine),
@@ -96,7 +96,7 @@ impl Talk {
         uuid
     }
 
-    /// The next thing it says.
+    /// Returns the next message.
     pub(crate) async fn next(&mut self) -> FromClaude {
         match tokio::time::timeout(PATIENCE, self.lines.next()).await {
             Ok(Some(said)) => said,
@@ -105,7 +105,7 @@ impl Talk {
         }
     }
 
-    /// All lines up to the first that is wanted; what it asks meanwhile ends the wait.
+    /// Returns all lines up to the first match; a request of the program ends the wait.
     pub(crate) async fn until(
         &mut self,
         wanted: impl Fn(&CliLine) -> bool,
@@ -122,7 +122,7 @@ impl Talk {
         }
     }
 
-    /// The result of the turn.
+    /// Returns the result of the turn.
     pub(crate) async fn result(&mut self) -> Value {
         let (_, until) = self.until(|line| line.is("result")).await;
         match until {
@@ -131,7 +131,7 @@ impl Talk {
         }
     }
 
-    /// What the turn cost, as whoever runs sessions reckons.
+    /// Returns the cost of the turn as the chat reader computes it.
     pub(crate) async fn cost(&mut self, reader: &mut LineReader) -> Money {
         let (_, until) = self.until(|line| line.is("result")).await;
         let Until::Line(result) = until else { panic!("{until:?}") };
@@ -141,7 +141,7 @@ impl Talk {
         }
     }
 
-    /// What it asks next, and what it said before.
+    /// Returns the next request of the program, skipping lines before it.
     pub(crate) async fn asked(&mut self) -> CliRequest {
         let (passed, until) = self.until(|line| line.is("result")).await;
         match until {
@@ -150,7 +150,7 @@ impl Talk {
         }
     }
 
-    /// The tool it asks about next.
+    /// Returns the next tool permission request.
     pub(crate) async fn asked_tool(&mut self) -> (String, ToolAsk) {
         let request = self.asked().await;
         match request.ask {

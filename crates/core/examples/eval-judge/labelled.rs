@@ -2,17 +2,17 @@ use std::error::Error;
 
 use serde_json::Value;
 
-/// A trajectory that someone knows the outcome of.
+/// A trajectory with a known outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct Labelled {
-    /// What was to be done; several trajectories may try the same.
+    /// The task; several trajectories may attempt the same.
     pub(crate) task: String,
     /// The chat messages, oldest first.
     pub(crate) messages: Vec<Value>,
     pub(crate) is_good: bool,
 }
 
-/// Reads a JSON list of `{task_id, traj, reward}`, or lines of `{task, messages, label}`.
+/// Parses a JSON list of `{task_id, traj, reward}`, or lines of `{task, messages, label}`.
 pub(crate) fn read(text: &str) -> Result<Vec<Labelled>, Box<dyn Error>> {
     let records: Vec<Value> = if text.trim_start().starts_with('[') {
         serde_json::from_str(text)?

@@ -1,13 +1,12 @@
-//! `make eval-judge DATA=FILE`: how well the offline judge tells good sessions from bad ones.
+//! `make eval-judge DATA=FILE`: measures how well the offline judge separates good sessions from bad ones.
 //!
-//! Reads labelled trajectories, turns each into the traces that an SDK would have sent, judges them
-//! by the rubric that ships, and prints how often a good session gets more than a bad one (AUC),
-//! with a 95 % interval from resampling whole tasks, and how far good and bad agree with the label
-//! at a threshold that was chosen without the task at hand. Nothing is fitted here, so every task is
-//! one that the judge has not seen, unless its signals were chosen by looking at this very file.
+//! Reads labelled trajectories, converts each to the traces that an SDK would have sent, judges them by the
+//! shipped rubric, and prints the AUC with a 95% interval (bootstrap over whole tasks) and the agreement with
+//! the labels at a threshold chosen without the task at hand. Nothing is fitted here, so every task is unseen by
+//! the judge, unless its signals were chosen by looking at this very file.
 
 mod labelled;
-/// From messages to what an SDK would have sent.
+/// Conversion of messages to traces.
 mod traffic;
 mod report;
 
@@ -53,7 +52,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the command line asks for.
+/// Command line arguments.
 struct Asked {
     files: Vec<String>,
     signals: SignalSet,
@@ -81,11 +80,10 @@ impl Asked {
     }
 }
 
-/// Whether other sessions are there to compare with.
+/// Whether peer sessions are available for comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Company {
     Peers,
-    /// None.
     Alone,
 }
 

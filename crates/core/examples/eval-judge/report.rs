@@ -7,7 +7,7 @@ use ratchet_core::stats::agreement::{RatingPair, spearman};
 use ratchet_core::stats::categories::{Confusion, Weighting};
 use ratchet_core::stats::ranking::auc;
 
-/// How often tasks are drawn anew.
+/// Bootstrap rounds.
 const ROUNDS: usize = 2_000;
 
 /// A session with its label and its verdict.
@@ -18,7 +18,7 @@ pub(crate) struct Judged {
     pub(crate) verdict: Verdict,
 }
 
-/// A mark with the label that belongs to it.
+/// A score with its label.
 #[derive(Clone, Copy, Debug)]
 struct Marked<'a> {
     task: &'a str,
@@ -26,7 +26,7 @@ struct Marked<'a> {
     mark: f64,
 }
 
-/// The whole story, as a table.
+/// Formats all results as a table.
 pub(crate) fn report(rubric: &Rubric, judged: &[Judged]) -> String {
     let good = judged.iter().filter(|one| one.is_good).count();
     let tasks: std::collections::BTreeSet<&str> =
@@ -88,7 +88,7 @@ fn by_task<'a>(marked: &[Marked<'a>]) -> BTreeMap<&'a str, Vec<Marked<'a>>> {
     tasks
 }
 
-/// The AUC among trajectories of the same task only.
+/// Returns the AUC among trajectories of the same task only.
 fn within(marked: &[Marked<'_>]) -> Option<f64> {
     let (mut won, mut pairs) = (0.0, 0.0);
     for task in by_task(marked).values() {
@@ -100,12 +100,12 @@ fn within(marked: &[Marked<'_>]) -> Option<f64> {
     (pairs > 0.0).then(|| won / pairs)
 }
 
-/// Between what the AUC lies, from drawing whole tasks anew.
+/// Returns the 95% bootstrap interval of the AUC, resampling whole tasks.
 fn interval(marked: &[Marked<'_>]) -> (Option<f64>, Option<f64>) {
     let tasks: Vec<Vec<Marked<'_>>> = by_task(marked).into_values().collect();
     let mut seed = 1_u64;
     let mut next = move |bound: usize| {
-        // Knuth's linear congruence; its upper bits are good enough for this.
+        // Knuth's linear congruential generator; its upper bits are good enough for this.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(seed >> 33).unwrap_or(0) % bound.max(1)
     };
@@ -119,7 +119,7 @@ fn interval(marked: &[Marked<'_>]) -> (Option<f64>, Option<f64>) {
     (areas.get(areas.len() / 40).copied(), areas.get(areas.len() - areas.len() / 40 - 1).copied())
 }
 
-/// Good and bad by label and by mark, each at a threshold that the other tasks chose.
+/// Confusion matrix of label and score, each at a threshold chosen on the other tasks.
 fn confusion(marked: &[Marked<'_>]) -> Confusion {
     let verdicts = marked.iter().map(|one| {
         let others: Vec<Marked<'_>> =
@@ -130,7 +130,7 @@ fn confusion(marked: &[Marked<'_>]) -> Confusion {
     Confusion::of(2, verdicts)
 }
 
-/// The mark from which calling a session good is right most often.
+/// Returns the threshold with the highest accuracy.
 fn threshold(mut marked: Vec<Marked<'_>>) -> f64 {
     marked.sort_by(|one, other| one.mark.total_cmp(&other.mark));
     let mut right = marked.iter().filter(|one| one.is_good).count();
@@ -146,7 +146,7 @@ fn threshold(mut marked: Vec<Marked<'_>>) -> f64 {
     at
 }
 
-/// What was said of each session.
+/// Lists the rationales of each session.
 pub(crate) fn reasons(judged: &[Judged]) -> String {
     let mut text = String::new();
     for one in judged {

@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 
 use crate::labelled::Labelled;
 
-/// How a conversation is cut into traces.
+/// How a conversation is split into traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One for each turn, as chat applications do; tools are steps of their own.
+    /// One per turn, as chat applications do; tools are observations.
     Turns,
-    /// One for all of it, with model calls only; tools stand in the messages.
+    /// One for all, with generations only; tool calls are in the messages.
     Whole,
 }
 
 const START: Timestamp = Timestamp::from_millis(1_772_438_400_000);
 
-/// The session that an SDK would have sent for a conversation.
+/// Returns the session that an SDK would have sent for a conversation.
 pub(crate) fn evidence(nth: usize, one: &Labelled, shape: Shape) -> Evidence {
     let mut writer = Writer { session: nth, shape, clock: 0, traces: Vec::new() };
     let results = results(&one.messages);
@@ -37,7 +37,7 @@ pub(crate) fn evidence(nth: usize, one: &Labelled, shape: Shape) -> Evidence {
     Evidence::new(id(&format!("session-{nth}")), writer.finish())
 }
 
-/// What came back, by the call it answers.
+/// Maps call ids to tool results.
 fn results(messages: &[Value]) -> HashMap<&str, &Value> {
     let answer = |message: &'_ Value| -> Option<()> { message.get("tool_call_id").map(|_| ()) };
     let answers = messages.iter().filter(|message| answer(message).is_some());

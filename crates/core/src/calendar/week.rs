@@ -5,7 +5,7 @@ use jiff::civil::{Date, Weekday};
 use super::Zone;
 use crate::time::Timestamp;
 
-/// A week, from Sunday 00:00 to Sunday 00:00 in a time zone. It is called by its first day.
+/// A week, from Sunday 00:00 to Sunday 00:00 in a time zone, named by its first day.
 ///
 /// ```
 /// use ratchet_core::calendar::{Week, Zone};
@@ -19,16 +19,16 @@ pub struct Week {
     zone: Zone,
 }
 
-/// A text is not a date that weeks are kept of.
+/// Error of parsing a date, or a date out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a day of the years 1678 to 2261, such as 2026-11-15")]
 pub struct DateError(pub String);
 
-/// Years whose weeks lie within what a timestamp holds.
+/// Years whose weeks fit into a `Timestamp`.
 const YEARS: std::ops::RangeInclusive<i16> = 1_678..=2_261;
 
 impl Week {
-    /// The week that a moment lies in; the first or last there is for moments at the edge.
+    /// Returns the week that contains a timestamp, saturating at the range.
     pub fn of(moment: Timestamp, zone: &Zone) -> Self {
         let date =
             zone.civil(moment).map_or(Date::constant(1970, 1, 1), jiff::civil::DateTime::date);
@@ -36,15 +36,15 @@ impl Week {
         Self::around(date.clamp(first, last), zone)
     }
 
-    /// The last week that has ended by a moment.
+    /// Returns the last week that has ended at a timestamp.
     pub fn last_ended(moment: Timestamp, zone: &Zone) -> Self {
         Self::of(moment, zone).before()
     }
 
-    /// The week of a day, written `2026-11-15`.
+    /// Parses a date such as `2026-11-15` and returns its week.
     ///
     /// # Errors
-    /// Fails on anything but a day.
+    /// Fails on anything but a date.
     pub fn parse(day: &str, zone: &Zone) -> Result<Self, DateError> {
         let is_day = day.len() == 10;
         let date = day.parse::<Date>().ok().filter(|date| is_day && YEARS.contains(&date.year()));
@@ -57,13 +57,13 @@ impl Week {
         Self { sunday, zone: zone.clone() }
     }
 
-    /// The week before.
+    /// Returns the previous week.
     #[must_use]
     pub fn before(&self) -> Self {
         self.moved(-7)
     }
 
-    /// The week after.
+    /// Returns the next week.
     #[must_use]
     pub fn after(&self) -> Self {
         self.moved(7)
@@ -74,22 +74,22 @@ impl Week {
         Self { sunday, zone: self.zone.clone() }
     }
 
-    /// When it begins.
+    /// Returns the start.
     pub fn start(&self) -> Timestamp {
         self.midnight(self.sunday)
     }
 
-    /// When the next begins.
+    /// Returns the exclusive end.
     pub fn end(&self) -> Timestamp {
         self.midnight(self.after().sunday)
     }
 
-    /// Whose clocks it goes by.
+    /// Returns the time zone.
     pub fn zone(&self) -> &Zone {
         &self.zone
     }
 
-    /// The first and the last of its days, as people write them.
+    /// Returns the first and the last day, formatted.
     pub fn days(&self) -> (String, String) {
         let last = self.sunday.checked_add(jiff::Span::new().days(6)).unwrap_or(self.sunday);
         (self.sunday.to_string(), last.to_string())
@@ -123,7 +123,7 @@ mod tests {
     fn weeks_go_from_sunday_to_sunday_by_their_own_clocks() {
         check("2026-11-15", "UTC", "2026-11-15T00:00:00.000Z", "2026-11-22T00:00:00.000Z");
         check("2026-11-21", "UTC", "2026-11-15T00:00:00.000Z", "2026-11-22T00:00:00.000Z");
-        // A week with an hour more, and one whose first day has no midnight.
+        // A week with an extra hour, and one whose first day has no midnight.
         let berlin = "Europe/Berlin";
         check("2026-10-26", berlin, "2026-10-24T22:00:00.000Z", "2026-10-31T23:00:00.000Z");
         let chile = "America/Santiago";
@@ -134,7 +134,7 @@ mod tests {
     fn the_last_week_has_ended() {
         let now = Timestamp::parse("2026-11-15T02:00:00Z").unwrap();
         assert_eq!(Week::last_ended(now, &Zone::utc()).to_string(), "2026-11-08");
-        // It is still Saturday there.
+        // Still Saturday in that zone.
         let zone = Zone::parse("America/New_York").unwrap();
         assert_eq!(Week::last_ended(now, &zone).to_string(), "2026-11-01");
     }

@@ -1,20 +1,20 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// How many characters a password may have. Longer ones would only cost time.
+/// Allowed password lengths, in characters. Longer ones would only cost hashing time.
 pub const PASSWORD_CHARS: RangeInclusive<usize> = 8..=256;
 
-/// The most bytes an address can have on the Internet.
+/// The maximum length of an address in SMTP.
 const MAX_EMAIL_BYTES: usize = 254;
 
-/// An email address that names a person.
+/// An email address that identifies a user.
 ///
-/// Invariant: visible ASCII with one `@` inside, in lower case, so that nobody is there twice.
+/// Invariant: visible ASCII with one `@` inside, in lower case, so that an address is registered once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Email(String);
 
 impl Email {
-    /// Reads an address; spaces around it are passed over.
+    /// Parses an address, trimming surrounding whitespace.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_part = |part: &str| {
@@ -25,12 +25,12 @@ impl Email {
         is_email.then(|| Self(text.to_ascii_lowercase()))
     }
 
-    /// The text.
+    /// Returns the address.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What stands behind the `@`.
+    /// Returns the part after the `@`.
     pub fn domain(&self) -> &str {
         self.0.split_once('@').map_or("", |(_, domain)| domain)
     }
@@ -42,7 +42,7 @@ impl fmt::Display for Email {
     }
 }
 
-/// Whether a text can be a password: long enough to be worth something, short enough to hash.
+/// Returns whether a text has an acceptable password length.
 pub fn is_password(text: &str) -> bool {
     PASSWORD_CHARS.contains(&text.chars().count())
 }

@@ -1,8 +1,7 @@
-/// How far an item of an annotation queue is.
+/// The status of an annotation queue item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ItemStatus {
     Pending,
-    /// A person is done with it.
     Completed,
 }
 
@@ -16,17 +15,16 @@ impl ItemStatus {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 
-/// What an item of an annotation queue asks a person to look at.
+/// The type of object that an annotation queue item refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ItemKind {
     Trace,
-    /// One step of a trace.
     Observation,
     Session,
 }
@@ -42,20 +40,19 @@ impl ItemKind {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// What a comment is on.
+/// The type of object that a comment is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommentedKind {
     Trace,
-    /// One step of a trace.
     Observation,
     Session,
-    /// A version of a prompt.
+    /// A prompt version.
     Prompt,
 }
 
@@ -71,7 +68,7 @@ impl CommentedKind {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }

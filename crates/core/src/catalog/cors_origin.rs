@@ -1,16 +1,16 @@
 use std::fmt;
 
-/// Where a web page comes from: `https://app.example.com`, as browsers write it.
+/// A web origin as browsers send it: `https://app.example.com`.
 ///
-/// Invariant: `http` or `https`, a host in lower case, and a port only if it is an odd one.
+/// Invariant: `http` or `https`, a host in lower case, and a port only if it is not the scheme's default.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageOrigin(String);
 
-/// The most bytes an origin may have: a host name has at most 253.
+/// The maximum length in bytes: a host name has at most 253.
 const MAX_BYTES: usize = 300;
 
 impl PageOrigin {
-    /// Reads an origin; a slash at its end is passed over.
+    /// Parses an origin; a trailing slash is ignored.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().trim_end_matches('/').to_ascii_lowercase();
         let (scheme, host) = text.split_once("://")?;
@@ -31,15 +31,15 @@ impl PageOrigin {
         is_origin.then(|| Self(format!("{scheme}://{host}")))
     }
 
-    /// The text.
+    /// Returns the origin.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether a Host header names this machine, whatever the port.
+/// Returns whether a Host header names this machine, on any port.
 ///
-/// Any other name may have been made to point here by someone who wants a browser to call us.
+/// Guards against DNS rebinding: any other name may have been pointed here by an attacker's page.
 pub fn is_loopback_host(host: &str) -> bool {
     let name = host.rsplit_once(':').map_or(host, |(name, port)| {
         let is_port = port.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,6 +1,6 @@
-//! Datasets: cases to try an agent on, and the runs over them.
+//! Datasets: test cases for an agent, and the runs over them.
 
-/// Rows of a table as items.
+/// Mapping of table rows to dataset items.
 pub mod upload;
 
 use sha2::{Digest, Sha256};
@@ -8,12 +8,12 @@ use sha2::{Digest, Sha256};
 const MAX_NAME_CHARS: usize = 1_000;
 const MAX_ID_CHARS: usize = 255;
 
-/// Whether a dataset item is tried in new runs.
+/// Whether new runs use a dataset item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DatasetStatus {
     #[default]
     Active,
-    /// It is kept for the runs that had it.
+    /// Stored for earlier runs only.
     Archived,
 }
 
@@ -27,36 +27,36 @@ impl DatasetStatus {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 
-/// Why a text cannot be the name of a dataset or a run, or the id of an item.
+/// Error of validating a dataset name, run name or item id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error("must not be empty")]
     Empty,
     #[error("must have at most {0} characters")]
     TooLong(usize),
-    /// Line breaks, null bytes and the like.
+    /// Line breaks, null bytes and other control characters.
     #[error("must not contain control characters")]
     Control,
 }
 
-/// Checks the name of a dataset or of a run.
+/// Validates the name of a dataset or run.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Rejects empty or too long names and control characters.
 pub fn check_name(name: &str) -> Result<(), NameError> {
     check(name, MAX_NAME_CHARS)
 }
 
-/// Checks the id of an item.
+/// Validates the id of an item.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Rejects empty or too long ids and control characters.
 pub fn check_item_id(id: &str) -> Result<(), NameError> {
     check(id, MAX_ID_CHARS)
 }
@@ -71,10 +71,10 @@ fn check(text: &str, most: usize) -> Result<(), NameError> {
     if text.contains(char::is_control) { Err(NameError::Control) } else { Ok(()) }
 }
 
-/// Returns the id of a run over a dataset, which SDKs work out for themselves: the first 16
-/// hexadecimal digits of a SHA-256. The same name in the same dataset is the same run.
+/// Returns the id of a run over a dataset, computed as SDKs compute it: the first 16 hexadecimal digits of a
+/// SHA-256. The same name in the same dataset is the same run.
 pub fn run_id(project: &str, dataset: &str, run: &str) -> String {
-    // Written as JSON so that no two lists of names give the same text.
+    // Serialized as JSON so that different lists of names never give the same text.
     let names = serde_json::json!(["langfuse-experiment-v1", project, dataset, run]);
     let digest = Sha256::digest(names.to_string());
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()

@@ -1,13 +1,13 @@
-/// The longest name that counts as a variable.
+/// The maximum length of a variable name.
 const MAX_VARIABLE_CHARS: usize = 100;
 
-/// The variables of prompts, each once and in order: what stands between `{{` and `}}`.
+/// Returns the variables of prompts (`{{name}}`), each once, in order of appearance.
 pub fn variables<'a>(prompts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut found = Vec::new();
     for prompt in prompts {
         let mut rest = prompt;
         while let Some((_, behind)) = rest.split_once("{{") {
-            // Of `{{{{name}}`, the inner braces count.
+            // In `{{{{name}}` the inner braces count.
             let behind = behind.trim_start_matches('{');
             let Some((inside, after)) = behind.split_once("}}") else { break };
             let name = inside.trim();

@@ -1,7 +1,7 @@
-//! Experiments: an agent tried on items, those of a dataset or of a client's own.
+//! Experiments: runs of an agent over items of a dataset or of the client.
 //!
-//! Older clients say by themselves which trace tried which item; newer ones let the spans say it.
-//! Both speak of the same thing, so both become an `ExperimentItem`.
+//! Older clients report through the API which trace belongs to which item; newer ones through span attributes.
+//! Both become an `ExperimentItem`.
 
 use sha2::{Digest, Sha256};
 
@@ -9,41 +9,37 @@ use crate::id::{ObservationId, TraceId};
 use crate::payload::Json;
 use crate::time::Timestamp;
 
-/// What a client or a span says of one try of one item.
+/// One run of one item, as reported by a client or a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentItem {
-    /// The experiment it is part of.
     pub experiment: ExperimentMetadata,
-    /// The id of the item that was tried.
+    /// The id of the dataset item.
     pub item: String,
-    /// Which version of the item was tried.
+    /// The version of the dataset item.
     pub version: Option<Timestamp>,
-    /// What should have come out.
     pub expected_output: Option<Json>,
-    /// Whatever the client keeps with the item.
     pub metadata: Option<Json>,
-    /// The run that tried it.
+    /// The trace of the run.
     pub trace: TraceId,
-    /// The step of the run that tried it; the whole run when `None`.
+    /// The observation of the run; the whole trace when `None`.
     pub observation: Option<ObservationId>,
-    /// When it was tried, as far as a span said so.
+    /// Start and end, where a span reported them.
     pub ran: Option<TimeSpan>,
     pub told_at: Timestamp,
 }
 
-/// What is said of an experiment beside one of its items.
+/// Data on an experiment that is reported with each of its items.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExperimentMetadata {
     pub id: String,
     pub name: Option<String>,
     pub description: Option<String>,
-    /// Whatever the client keeps with it.
     pub metadata: Option<Json>,
-    /// The id of the dataset it goes over.
+    /// The id of the dataset.
     pub dataset: Option<String>,
 }
 
-/// From when to when something ran.
+/// A start and an end time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeSpan {
     pub start: Timestamp,
@@ -51,7 +47,7 @@ pub struct TimeSpan {
 }
 
 impl ExperimentItem {
-    /// Names the try. The same words give the same name, so saying it again changes nothing.
+    /// Returns a deterministic id, so that reporting the same run again is idempotent.
     pub fn id(&self) -> String {
         let observation = self.observation.as_ref().map(ToString::to_string);
         let trace = self.trace.to_string();
@@ -60,8 +56,7 @@ impl ExperimentItem {
         digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether both speak of the same try: the same item in the same run, and in the same step
-    /// where both name one.
+    /// Returns whether both refer to the same run: the same item and, where both name one, the same observation.
     pub fn is_same_try(&self, item: &str, observation: Option<&ObservationId>) -> bool {
         let same_step = match (&self.observation, observation) {
             (Some(ours), Some(theirs)) => ours == theirs,

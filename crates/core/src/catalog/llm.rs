@@ -1,13 +1,13 @@
-/// What may be asked of a connection.
+/// Validation of connection requests.
 mod reach;
 
 pub use reach::ConnectionRequest;
 
-/// How to speak to a provider of models.
+/// The API protocol of an LLM provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LlmAdapter {
     Anthropic,
-    /// OpenAI's API, which many others speak too.
+    /// OpenAI's API and compatible servers.
     OpenAi,
     Azure,
     Bedrock,
@@ -30,14 +30,13 @@ impl LlmAdapter {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|adapter| adapter.as_str() == word)
     }
 }
 
-/// How a secret is shown so that people can tell it from another: its last four characters, if it
-/// has plenty more.
+/// Masks a secret for display: its last four characters, if it is long enough.
 pub fn masked(secret: &str) -> String {
     let chars = secret.chars().count();
     let shown = if chars >= 12 { 4 } else { 0 };

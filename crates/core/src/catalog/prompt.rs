@@ -1,11 +1,11 @@
-//! Prompts: texts and chats with versions, labels and references to one another.
+//! Prompts: text and chat templates with versions, labels and references to other prompts.
 
 /// References from one prompt to another.
 mod reference;
-/// Prompts with their references filled in.
+/// Resolution of references.
 mod compose;
 mod body;
-/// Prompts with their variables filled in.
+/// Substitution of variables.
 mod fill;
 
 #[cfg(test)]
@@ -17,10 +17,10 @@ pub use compose::{
 };
 pub use reference::{Pick, Reference};
 
-/// The label that always stands at the newest version.
+/// The label that always points to the newest version.
 pub const LATEST: &str = "latest";
 
-/// The label that is read when a client names neither a label nor a version.
+/// The default label when a client names neither a label nor a version.
 pub const PRODUCTION: &str = "production";
 
 const MAX_NAME_CHARS: usize = 255;
@@ -28,10 +28,9 @@ const MAX_LABEL_CHARS: usize = 36;
 const MAX_TAG_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 500;
 
-/// Whether a prompt is one text or a list of messages. Fixed for all versions of a name.
+/// The type of a prompt: one text or a list of messages. Fixed for all versions of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PromptKind {
-    /// One text.
     Text,
     Chat,
 }
@@ -46,39 +45,39 @@ impl PromptKind {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// Why a text cannot be the name, a label, a tag or the message of a prompt.
+/// Error of validating a prompt's name, label, tag or commit message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PromptNameError {
     #[error("must not be empty")]
     Empty,
     #[error("must have at most {0} characters")]
     TooLong(usize),
-    /// A bar would end the name inside a reference.
+    /// A `|` would end the name inside a reference.
     #[error("must not contain '|'")]
     Bar,
-    /// Line breaks, null bytes and the like.
+    /// Line breaks, null bytes and other control characters.
     #[error("must not contain control characters")]
     Control,
     #[error("must not begin or end with a slash, nor contain two in a row")]
     Slashes,
-    /// The address of a page.
+    /// A name that is a page's path segment.
     #[error("'new' is reserved")]
     Reserved,
-    /// Labels are short plain words.
+    /// Labels allow a restricted character set only.
     #[error("must be of a-z 0-9 _ - .")]
     NotPlain,
 }
 
-/// Checks the name of a prompt. Slashes part folders.
+/// Validates the name of a prompt. Slashes separate folders.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Rejects empty, too long or reserved names, `|` and control characters.
 pub fn check_name(name: &str) -> Result<(), PromptNameError> {
     check_len(name, MAX_NAME_CHARS)?;
     if name.contains('|') {
@@ -93,29 +92,29 @@ pub fn check_name(name: &str) -> Result<(), PromptNameError> {
     if name == "new" { Err(PromptNameError::Reserved) } else { Ok(()) }
 }
 
-/// Checks a label.
+/// Validates a label.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Rejects labels that are empty, too long or outside the character set.
 pub fn check_label(label: &str) -> Result<(), PromptNameError> {
     check_len(label, MAX_LABEL_CHARS)?;
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
     if label.chars().all(is_plain) { Ok(()) } else { Err(PromptNameError::NotPlain) }
 }
 
-/// Checks a tag.
+/// Validates a tag.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Rejects empty or too long tags and control characters.
 pub fn check_tag(tag: &str) -> Result<(), PromptNameError> {
     check_len(tag, MAX_TAG_CHARS)?;
     if tag.contains(char::is_control) { Err(PromptNameError::Control) } else { Ok(()) }
 }
 
-/// Checks the message that goes with a version.
+/// Validates the commit message of a version.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Rejects too long messages and control characters.
 pub fn check_message(message: &str) -> Result<(), PromptNameError> {
     if message.chars().count() > MAX_MESSAGE_CHARS {
         return Err(PromptNameError::TooLong(MAX_MESSAGE_CHARS));

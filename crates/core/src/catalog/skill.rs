@@ -1,9 +1,9 @@
-//! Skills: folders of text files that teach an agent something, with versions and labels.
+//! Skills: folders of text files with instructions for an agent, with versions and labels.
 //!
-//! `SKILL.md` at the top of the folder begins with YAML between two lines of dashes: what the
-//! skill is called and when it is of use, and whatever else its author keeps there.
+//! `SKILL.md` at the root starts with YAML front matter: the skill's name, its description and any further keys
+//! of its author.
 
-/// YAML as JSON.
+/// Conversion of YAML to JSON.
 pub(crate) mod yaml;
 
 #[cfg(test)]
@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// The file that every skill has.
+/// The required main file.
 pub const MAIN_FILE: &str = "SKILL.md";
 
-/// How many files a skill may have.
+/// The maximum number of files.
 pub const MAX_FILES: usize = 500;
 
-/// How many bytes a file may have.
+/// The maximum size of a file, in bytes.
 pub const MAX_FILE_BYTES: usize = 1_000_000;
 
 const MAX_PATH_BYTES: usize = 500;
@@ -27,30 +27,28 @@ pub(crate) const MAX_FRONT_BYTES: usize = 64_000;
 const MAX_NAME_CHARS: usize = 64;
 const MAX_DESCRIPTION_CHARS: usize = 1_024;
 
-/// What the head of `SKILL.md` says.
+/// The front matter of `SKILL.md`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontMatter {
-    /// What the skill is called.
     pub name: String,
-    /// What it does and when it is of use.
+    /// What the skill does and when to use it.
     pub description: String,
-    /// All that stands there, these two included.
+    /// All keys, name and description included.
     pub all: Value,
 }
 
-/// Why the head of `SKILL.md` is of no use.
+/// Error of parsing front matter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrontError {
-    /// No dashes, or only the first.
+    /// One or both `---` lines are missing.
     #[error("must begin with YAML between two lines of three dashes")]
     Missing,
-    /// More than anyone writes by hand.
     #[error("has more than {MAX_FRONT_BYTES} bytes of YAML at its head")]
     TooLong,
-    /// Not YAML, or more of it than we take.
+    /// Invalid or unsupported YAML.
     #[error("has no good YAML at its head: {0}")]
     Yaml(String),
-    /// A list or a text.
+    /// A list or a text instead of keys.
     #[error("must have keys and values at its head")]
     NoKeys,
     /// Agents find skills by their names.
@@ -64,21 +62,21 @@ pub enum FrontError {
     Description,
 }
 
-/// Why a path cannot be that of a file in a skill.
+/// Validation error of a file path in a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// Nothing, or too much.
+    /// Empty or too long.
     #[error("must have 1 to {MAX_PATH_BYTES} bytes")]
     Len,
-    /// Leads out of the folder, or nowhere.
+    /// Leaves the folder, or has empty parts.
     #[error("must be a relative path with slashes, without empty parts, '.' and '..'")]
     Parts,
-    /// Line breaks, null bytes and the like; and what is a slash elsewhere.
+    /// Control characters and backslashes.
     #[error("must not contain control characters, backslashes or colons")]
     Chars,
 }
 
-/// Why files together are no skill.
+/// Validation error of a set of files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FolderError {
     /// None, or too many.
@@ -87,19 +85,19 @@ pub enum FolderError {
     /// No `SKILL.md` at the top.
     #[error("must have a file {MAIN_FILE}")]
     NoMainFile,
-    /// Two files that would be one, at least where case does not count.
+    /// Two paths that are equal on a case-insensitive file system.
     #[error("has {0} twice")]
     Twice(String),
-    /// A file where a folder must be.
+    /// A path that is both a file and a folder.
     #[error("has {0} as a file and as a folder")]
     FileAndFolder(String),
 }
 
 impl FrontMatter {
-    /// Reads the head of `SKILL.md`.
+    /// Parses the front matter of `SKILL.md`.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Fails where front matter is missing, invalid or lacks a name or description.
     pub fn read(text: &str) -> Result<Self, FrontError> {
         let (yaml, _) = split_front(text).ok_or(FrontError::Missing)?;
         if yaml.len() > MAX_FRONT_BYTES {
@@ -118,7 +116,7 @@ impl FrontMatter {
     }
 }
 
-/// The text between the first line of dashes and the next, and what comes after.
+/// Returns the text between the `---` lines, and the rest.
 pub(crate) fn split_front(text: &str) -> Option<(String, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
@@ -146,10 +144,10 @@ fn is_name(name: &str) -> bool {
     name.len() <= MAX_NAME_CHARS && name.chars().all(is_plain) && has_words
 }
 
-/// Checks the path of a file.
+/// Validates the path of a file.
 ///
 /// # Errors
-/// Says what is wrong with it.
+/// Rejects paths that are empty, too long, absolute or that leave the folder.
 pub fn check_path(path: &str) -> Result<(), PathError> {
     if !(1..=MAX_PATH_BYTES).contains(&path.len()) {
         return Err(PathError::Len);
@@ -161,10 +159,10 @@ pub fn check_path(path: &str) -> Result<(), PathError> {
     if path.split('/').all(leads_on) { Ok(()) } else { Err(PathError::Parts) }
 }
 
-/// Checks that files can stand in one folder on anyone's disk, and that one is the main file.
+/// Validates that the files can be stored in one folder on any file system and include the main file.
 ///
 /// # Errors
-/// Says which cannot.
+/// Names the offending path.
 pub fn check_folder(paths: &[&str]) -> Result<(), FolderError> {
     if !(1..=MAX_FILES).contains(&paths.len()) {
         return Err(FolderError::Len);
@@ -188,7 +186,7 @@ pub fn check_folder(paths: &[&str]) -> Result<(), FolderError> {
     Ok(())
 }
 
-/// The content type of a file, by the end of its name.
+/// Returns the content type of a file by its extension.
 pub fn content_type(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -1,25 +1,25 @@
-//! How long someone who keeps failing must wait before the next try.
+//! Throttling of failed logins: exponential delay per account or address.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// How long it takes until one failure is forgiven: an office of people who mistype now and then
-/// is not locked out for days, and a guesser gains little.
+/// The interval after which one failure is forgotten: an office behind one address with occasional typos is not
+/// locked out for days, and a password guesser gains little.
 const FORGIVEN_EVERY: Duration = Duration::from_secs(10 * 60);
-/// After so long without a failure nothing is held against anyone.
+/// Without failures for this long, the history is dropped.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(24 * 3_600);
 
-/// How patient we are.
+/// Throttling parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottlePolicy {
-    /// Failures that cost nothing: people mistype.
+    /// Failures without delay, for typos.
     pub free: u32,
-    /// The longest wait. The first is a second, and each further failure doubles it.
+    /// The maximum delay. The first is one second; each further failure doubles it.
     pub longest: Duration,
 }
 
-/// How often someone has failed lately, and when they last did.
+/// Recent failures of one account or address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Failures {
     pub count: u32,
@@ -27,17 +27,17 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Returns how long to wait before the next try; `None` if it may come now.
+    /// Returns the delay before the next attempt; `None` if it is allowed now.
     ///
     /// ```
     /// use std::time::Duration;
-    /// use ratchet_core::catalog::throttle::{Failures, Pace};
+    /// use ratchet_core::catalog::throttle::{Failures, ThrottlePolicy};
     /// use ratchet_core::time::Timestamp;
     ///
-    /// let pace = Pace { free: 5, longest: Duration::from_secs(300) };
+    /// let policy = ThrottlePolicy { free: 5, longest: Duration::from_secs(300) };
     /// let now = Timestamp::from_millis(1_000);
     /// let failures = Failures { count: 7, last: now };
-    /// assert_eq!(failures.wait(pace, now), Some(Duration::from_secs(4)));
+    /// assert_eq!(failures.wait(policy, now), Some(Duration::from_secs(4)));
     /// ```
     pub fn wait(self, pace: ThrottlePolicy, now: Timestamp) -> Option<Duration> {
         let beyond = self.unforgiven(now).checked_sub(pace.free)?;
@@ -47,30 +47,30 @@ impl Failures {
         (!left.is_zero()).then_some(left)
     }
 
-    /// One failure more, at this moment.
+    /// Returns the history with one more failure at this time.
     #[must_use]
     pub fn and_one(self, now: Timestamp) -> Self {
         let earlier = if self.is_forgotten(now) { 0 } else { self.unforgiven(now) };
         Self { count: earlier.saturating_add(1), last: now }
     }
 
-    /// How many failures still count.
+    /// Returns the number of failures that still count.
     fn unforgiven(self, now: Timestamp) -> u32 {
         let forgiven = self.elapsed(now).as_secs() / FORGIVEN_EVERY.as_secs();
         self.count.saturating_sub(u32::try_from(forgiven).unwrap_or(u32::MAX))
     }
 
-    /// Whether all this was so long ago that it does not matter.
+    /// Returns whether the history is old enough to be deleted.
     pub fn is_forgotten(self, now: Timestamp) -> bool {
         self.elapsed(now) >= FORGOTTEN_AFTER
     }
 
-    /// The last moment whose failures are forgotten by now.
+    /// Returns the cutoff before which histories can be deleted.
     pub fn forgotten_until(now: Timestamp) -> Timestamp {
         now.plus_nanos(-i64::try_from(FORGOTTEN_AFTER.as_nanos()).unwrap_or(i64::MAX))
     }
 
-    /// A clock that was set back counts as one that stood still: nobody waits for years.
+    /// A clock that was set back counts as stopped: otherwise the delay could last years.
     fn elapsed(self, now: Timestamp) -> Duration {
         Duration::from_nanos(u64::try_from(now.since(self.last)).unwrap_or(0))
     }

@@ -1,19 +1,19 @@
-//! What people may settle about a project. The API and the pages ask the same questions here.
+//! Validation of project settings, shared by the API and the pages.
 
 use crate::catalog::cors_origin::PageOrigin;
 
-/// The longest name of a project.
+/// The maximum length of a project name.
 pub const MAX_PROJECT_NAME_CHARS: usize = 100;
-/// The longest name of a person.
+/// The maximum length of a person's name.
 pub const MAX_PERSON_NAME_CHARS: usize = 100;
-/// The longest note of a key.
+/// The maximum length of an API key's note.
 pub const MAX_NOTE_CHARS: usize = 500;
-/// A hundred years; beyond that "forever" is meant.
+/// A hundred years; more than that means "forever".
 pub const MAX_RETENTION_DAYS: u32 = 36_500;
-/// The most origins of one project.
+/// The maximum number of CORS origins of a project.
 pub const MAX_ORIGINS: usize = 100;
 
-/// What is wrong with something that was to be settled, and in which field.
+/// A validation error: the field and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct Invalid {
@@ -25,10 +25,10 @@ fn refused<T>(field: &'static str, problem: impl Into<String>) -> Result<T, Inva
     Err(Invalid { field, problem: problem.into() })
 }
 
-/// The name of a project, without spaces around it.
+/// Validates a project name and trims it.
 ///
 /// # Errors
-/// Refuses what is empty, too long or cannot be printed.
+/// Rejects names that are empty, too long or not printable.
 pub fn project_name(text: &str) -> Result<String, Invalid> {
     let name = text.trim();
     if name.is_empty() || !is_printable(name, MAX_PROJECT_NAME_CHARS) {
@@ -37,10 +37,10 @@ pub fn project_name(text: &str) -> Result<String, Invalid> {
     Ok(name.to_owned())
 }
 
-/// The name of a person, if they have one.
+/// Validates an optional person name.
 ///
 /// # Errors
-/// Refuses what is too long or cannot be printed.
+/// Rejects names that are too long or not printable.
 pub fn person_name(text: Option<String>) -> Result<Option<String>, Invalid> {
     let name = text.filter(|name| !name.trim().is_empty());
     if name.as_ref().is_some_and(|name| !is_printable(name, MAX_PERSON_NAME_CHARS)) {
@@ -54,10 +54,10 @@ fn is_printable(text: &str, most: usize) -> bool {
     text.chars().count() <= most && !text.chars().any(char::is_control)
 }
 
-/// How many days telemetry is kept; forever when `None`.
+/// Validates the retention of telemetry in days; `None` is forever.
 ///
 /// # Errors
-/// Refuses no days at all, and centuries.
+/// Rejects zero and values above the limit.
 pub fn retention(days: Option<u32>) -> Result<Option<u32>, Invalid> {
     match days {
         Some(days) if !(1..=MAX_RETENTION_DAYS).contains(&days) => {
@@ -68,10 +68,10 @@ pub fn retention(days: Option<u32>) -> Result<Option<u32>, Invalid> {
     }
 }
 
-/// What a key is for.
+/// Validates the note of an API key.
 ///
 /// # Errors
-/// Refuses what is too long.
+/// Rejects notes that are too long.
 pub fn key_note(note: Option<String>) -> Result<Option<String>, Invalid> {
     if note.as_ref().is_some_and(|note| note.chars().count() > MAX_NOTE_CHARS) {
         return refused("note", format!("at most {MAX_NOTE_CHARS} characters"));
@@ -79,10 +79,10 @@ pub fn key_note(note: Option<String>) -> Result<Option<String>, Invalid> {
     Ok(note)
 }
 
-/// The origins whose pages may call.
+/// Parses the CORS origins of a project.
 ///
 /// # Errors
-/// Names the first that is none.
+/// Names the first invalid origin.
 pub fn origins(texts: &[String]) -> Result<Vec<PageOrigin>, Invalid> {
     if texts.len() > MAX_ORIGINS {
         return refused("origins", format!("at most {MAX_ORIGINS}"));

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 
 use super::CronError;
 
-/// One of the five fields.
+/// One of the five cron fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CronField {
     /// 0 to 59.
@@ -43,7 +43,7 @@ impl CronField {
         }
     }
 
-    /// The number of a name, where the field has names.
+    /// Parses a month or weekday name.
     fn named(self, text: &str) -> Option<u32> {
         let (names, first): (&[&str], u32) = match self {
             Self::Month => (&MONTHS, 1),
@@ -60,23 +60,23 @@ impl fmt::Display for CronField {
     }
 }
 
-/// The numbers that a field allows.
+/// The set of numbers that a field allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
-    /// Bit n stands for number n.
+    /// Bit n is set when n is allowed.
     set: u64,
-    /// Whether it begins with a star, and so does not restrict the other field for days.
+    /// Whether it starts with a star, and so does not restrict the other day field.
     pub(super) is_free: bool,
 }
 
 impl Numbers {
-    /// Reads a list of numbers, names, ranges and steps.
+    /// Parses a list of numbers, names, ranges and steps.
     pub(super) fn parse(field: CronField, text: &str) -> Result<Self, CronError> {
         let mut set = 0_u64;
         for part in text.split(',') {
             let wrong = |why: String| CronError::Field { field, text: part.to_owned(), why };
             for number in part_of(field, part).map_err(wrong)? {
-                // Sunday is both ends of the week.
+                // 7 is Sunday too.
                 let is_seventh = field == CronField::Weekday && number == 7;
                 set |= 1 << if is_seventh { 0 } else { number };
             }
@@ -84,13 +84,13 @@ impl Numbers {
         Ok(Self { set, is_free: text.starts_with('*') })
     }
 
-    /// Whether a number is allowed.
+    /// Returns whether a number is allowed.
     pub(super) const fn has(self, number: u32) -> bool {
         number < u64::BITS && self.set & (1 << number) != 0
     }
 }
 
-/// The numbers of one item of a list: `*`, `7`, `MON-FRI`, `*/15`, `10-40/5`.
+/// Parses one item of a list: `*`, `7`, `MON-FRI`, `*/15`, `10-40/5`.
 fn part_of(field: CronField, part: &str) -> Result<Vec<u32>, String> {
     let (range, step) = match part.split_once('/') {
         None => (part, None),
@@ -101,7 +101,7 @@ fn part_of(field: CronField, part: &str) -> Result<Vec<u32>, String> {
         _ if range == "*" => (first, if field == CronField::Weekday { 6 } else { last }),
         None => {
             let from = number(field, range)?;
-            // With a step, a single number means from there on.
+            // With a step, a single number means from there to the end.
             (from, if step.is_some() { last } else { from })
         }
         Some((from, to)) => (number(field, from)?, number(field, to)?),

@@ -6,7 +6,7 @@ fn time(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
 }
 
-/// The runs after a moment, as the zone's clocks show them.
+/// Checks the runs after a timestamp, in local time.
 #[track_caller]
 fn check(cron: &str, zone: &str, after: &str, expected: &[&str]) {
     let (cron, zone) = (Cron::parse(cron).unwrap(), Zone::parse(zone).unwrap());
@@ -73,7 +73,7 @@ fn an_hour_that_comes_twice_runs_once() {
         "2026-10-24T12:00:00Z",
         &["2026-10-25T00:30:00.000Z", "2026-10-26T01:30:00.000Z"],
     );
-    // Asked within the second time around.
+    // Within the repeated hour.
     check("30 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", &["2026-10-26T01:30:00.000Z"]);
 }
 
@@ -112,7 +112,7 @@ fn errors_name_the_field() {
     assert_eq!(Cron::parse("0 2 * *"), Err(CronError::Fields(4)));
 }
 
-/// A field of a made-up expression.
+/// Strategy for one field.
 fn field(low: u32, high: u32) -> impl Strategy<Value = String> {
     prop_oneof![
         Just("*".to_owned()),
@@ -123,7 +123,7 @@ fn field(low: u32, high: u32) -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is written, nothing panics.
+    /// Parsing never panics.
     #[test]
     fn any_text_is_an_expression_or_an_error(text in ".{0,40}") {
         if let Ok(cron) = Cron::parse(&text) {
@@ -131,7 +131,7 @@ proptest! {
         }
     }
 
-    /// The next run is the first minute that fits, counted minute by minute through the jumps.
+    /// The next run is the first matching minute, found minute by minute across transitions.
     #[test]
     fn the_next_run_is_the_first_that_fits(
         minute in field(0, 59),
@@ -152,7 +152,7 @@ proptest! {
         let is_jump = zone.civil(next.plus_nanos(-1)).unwrap().hour() != civil.hour()
             && civil.duration_since(zone.civil(next.plus_nanos(-SECOND)).unwrap()).as_secs() > 1;
         prop_assert!(fits(civil) || is_jump, "{civil} does not fit {cron}");
-        // No fitting minute lies between that is the first of its name.
+        // No earlier minute matches, repeated local times excepted.
         let first = after.nanos().div_euclid(60 * SECOND) + 1;
         for minute in first..next.nanos().div_euclid(60 * SECOND) {
             let moment = Timestamp::from_nanos(minute * 60 * SECOND);
@@ -161,7 +161,7 @@ proptest! {
         }
     }
 
-    /// The last due run is the last of the runs one after the other.
+    /// The last due run equals the last of all runs in sequence.
     #[test]
     fn what_is_due_is_the_last_of_the_runs(hour in field(0, 23), hours in 0_i64..200) {
         let (cron, zone) = (Cron::parse(&format!("7 {hour} * * *")).unwrap(), Zone::utc());

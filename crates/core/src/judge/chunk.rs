@@ -1,16 +1,16 @@
-//! A long session in pieces that a judge can read.
+//! Chunking of a long session to fit the context window of a judge.
 //!
-//! All sizes are tokens with headroom: a count of which nobody is sure is taken for 15 % more. What
-//! a plan bounds are the traces; instructions and what all pieces share come on top, and are small.
+//! All sizes are tokens with headroom: an approximate count is increased by 15 %. A plan limits the traces;
+//! instructions and text shared by all chunks are added to that, and are small.
 
 use std::ops::Range;
 
 use crate::record::tokens::{Provenance, Tokens};
 
-/// How many percent of an approximate count are planned for.
+/// The percentage at which an approximate count is planned.
 const APPROXIMATE_PERCENT: u64 = 115;
 
-/// How large chunks are. Invariant: 0 < target ≤ plan line ≤ hard limit.
+/// Chunk size limits in tokens. Invariant: 0 < target ≤ plan line ≤ hard limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkLimits {
     plan_above: u64,
@@ -26,65 +26,64 @@ impl Default for ChunkLimits {
 }
 
 impl ChunkLimits {
-    /// Limits of one's own: a session of more than `plan_above` is split into chunks of about
-    /// `target`, none over `hard`. `None` unless 0 < target ≤ `plan_above` ≤ hard.
+    /// Creates limits: a session of more than `plan_above` is split into chunks of about `target`, none over
+    /// `hard`. `None` unless 0 < target ≤ `plan_above` ≤ hard.
     pub fn new(plan_above: u64, target: u64, hard: u64) -> Option<Self> {
         let is_ordered = 0 < target && target <= plan_above && plan_above <= hard;
         is_ordered.then_some(Self { plan_above, target, hard, ..Self::default() })
     }
 
-    /// The same, with each chunk beginning with that many traces of the one before.
+    /// Sets the overlap: each chunk starts with this many traces of the previous one.
     #[must_use]
     pub const fn with_overlap(self, overlap: usize) -> Self {
         Self { overlap, ..self }
     }
 
-    /// The most that a chunk may have.
+    /// Returns the hard limit of a chunk.
     pub const fn hard(&self) -> u64 {
         self.hard
     }
 
-    /// The most that the traces of the chunk before may take of a chunk: half of what it aims at,
-    /// so that most of every chunk is new.
+    /// Returns the maximum size of the overlap: half of the target, so that most of every chunk is new.
     const fn overlap_room(&self) -> u64 {
         self.target / 2
     }
 }
 
-/// A piece of a session: traces in their order.
+/// A chunk of a session: consecutive traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Which traces, by their place in the list that was planned.
+    /// Indices into the planned list.
     pub traces: Range<usize>,
-    /// How many of them, at the beginning, the chunk before has too.
+    /// The number of leading traces that the previous chunk has too.
     pub overlap: usize,
-    /// Those that are too long even for a chunk of their own, and what must be left of them.
+    /// Traces too long for any chunk, with their truncated size.
     pub elided: Vec<Elision>,
-    /// All of them together, as far as they are left; without headroom.
+    /// Total size after truncation, without headroom.
     pub tokens: Tokens,
 }
 
-/// A trace that is too long for any chunk.
+/// A trace that is truncated because no chunk can hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elision {
     pub trace: usize,
-    /// The most that may be left of it.
+    /// The maximum size after truncation.
     pub to: Tokens,
 }
 
 impl Chunk {
-    /// The traces that no chunk before it has.
+    /// Returns the traces that no earlier chunk has.
     pub fn fresh(&self) -> Range<usize> {
         self.traces.start + self.overlap..self.traces.end
     }
 
-    /// What must be left of a trace; `None` if all of it stays.
+    /// Returns the truncated size of a trace; `None` if it is complete.
     pub fn elision(&self, trace: usize) -> Option<Tokens> {
         self.elided.iter().find(|elision| elision.trace == trace).map(|elision| elision.to)
     }
 }
 
-/// What a count is planned as: approximate ones get headroom.
+/// Returns the planned size of a count: approximate ones get headroom.
 pub fn planned(tokens: Tokens) -> u64 {
     match tokens.provenance {
         Provenance::Approximate => {
@@ -95,7 +94,7 @@ pub fn planned(tokens: Tokens) -> u64 {
     }
 }
 
-/// The greatest count of some provenance that is planned as no more than `room`.
+/// Returns the greatest count of a provenance whose planned size is at most `room`.
 pub fn fitting(room: u64, provenance: Provenance) -> Tokens {
     let count = match provenance {
         Provenance::Approximate => {
@@ -107,12 +106,12 @@ pub fn fitting(room: u64, provenance: Provenance) -> Tokens {
     Tokens { count, provenance }
 }
 
-/// Splits traces of these sizes into chunks, in order, each trace in at least one of them.
+/// Splits traces of these sizes into chunks, in order, each trace in at least one chunk.
 ///
-/// A session up to the plan line is one chunk. A chunk begins with the last traces of the one
-/// before, fewer where they would take too much of it. A last chunk that adds less than half of
-/// the one before is merged into it, or, where that would break the hard limit, the two share
-/// evenly. A trace over the hard limit is cut to the target, which leaves room for its neighbours.
+/// A session up to the plan line is one chunk. A chunk starts with the last traces of the previous one, fewer
+/// where they would take too much of it. A last chunk that adds less than half of the previous one is merged
+/// into it, or, where that would exceed the hard limit, the two are balanced. A trace over the hard limit is
+/// truncated to the target, which leaves room for its neighbours.
 ///
 /// ```
 /// use ratchet_core::judge::chunk::{self, ChunkLimits};
@@ -121,7 +120,7 @@ pub fn fitting(room: u64, provenance: Provenance) -> Tokens {
 /// let sizes = [Tokens { count: 10_000, provenance: Provenance::Measured }; 20];
 /// let chunks = chunk::plan(&sizes, &ChunkLimits::default());
 /// let traces: Vec<_> = chunks.iter().map(|chunk| chunk.traces.clone()).collect();
-/// // Three of 10,000 tokens are all that half of the target has room for.
+/// // Half of the target has room for three traces of 10,000 tokens.
 /// assert_eq!(traces, [0..7, 4..11, 8..15, 12..20]);
 /// ```
 pub fn plan(sizes: &[Tokens], limits: &ChunkLimits) -> Vec<Chunk> {
@@ -137,7 +136,7 @@ pub fn plan(sizes: &[Tokens], limits: &ChunkLimits) -> Vec<Chunk> {
     pieces.into_iter().map(|piece| session.chunk(piece)).collect()
 }
 
-/// A chunk in the making: traces `first..end`, those from `fresh` on in no chunk before.
+/// A chunk under construction: traces `first..end`, those from `fresh` on in no earlier chunk.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     first: usize,
@@ -145,13 +144,13 @@ struct Piece {
     end: usize,
 }
 
-/// The sizes of all traces, and the sums over them.
+/// The sizes of all traces, with prefix sums.
 struct Sizes<'a> {
     limits: &'a ChunkLimits,
-    /// As far as they are left.
+    /// After truncation.
     left: Vec<Tokens>,
     elided: Vec<Elision>,
-    /// What the traces before each are planned as, together.
+    /// Prefix sums of the planned sizes.
     before: Vec<u64>,
 }
 
@@ -172,13 +171,13 @@ impl<'a> Sizes<'a> {
         Self { limits, left, elided, before }
     }
 
-    /// What some traces are planned as.
+    /// Returns the planned size of a range of traces.
     fn of(&self, traces: Range<usize>) -> u64 {
         let at = |place: usize| self.before.get(place).copied().unwrap_or(u64::MAX);
         at(traces.end).saturating_sub(at(traces.start))
     }
 
-    /// Where a chunk begins that follows another and whose first own trace is `fresh`.
+    /// Returns the first trace, overlap included, of a chunk whose first new trace is `fresh`.
     fn start(&self, before: Piece, fresh: usize) -> usize {
         let earliest = fresh.saturating_sub(self.limits.overlap).max(before.first);
         let fits = |first: &usize| {
@@ -188,7 +187,7 @@ impl<'a> Sizes<'a> {
         (earliest..fresh).find(fits).unwrap_or(fresh)
     }
 
-    /// Fills one chunk after the other up to the target.
+    /// Fills chunks greedily up to the target.
     fn cut(&self) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut fresh = 0;
@@ -204,9 +203,9 @@ impl<'a> Sizes<'a> {
         pieces
     }
 
-    /// Merges a last chunk that adds little into the one before, or lets the two share evenly.
+    /// Merges a small last chunk into the previous one, or balances the two.
     fn settle_last(&self, pieces: &mut Vec<Piece>) {
-        // Two that were merged may still be little beside the one before them.
+        // The merged chunk may still be small compared to the one before.
         while let Some([before, last]) = pieces.last_chunk().copied() {
             let adds_little = self.of(last.fresh..last.end) < self.of(before.first..before.end) / 2;
             if !adds_little {
@@ -221,7 +220,7 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// Splits what two chunks hold so that the larger of them is as small as can be.
+    /// Splits the traces of two chunks so that the larger one is minimal.
     fn share(&self, before: Piece, end: usize) -> [Piece; 2] {
         let split = |fresh: usize| {
             let one = Piece { end: fresh, ..before };

@@ -1,4 +1,4 @@
-//! What a judge gets to see of a session.
+//! Evidence: the parts of a session that a judge sees.
 
 mod task;
 
@@ -8,27 +8,26 @@ use crate::record::trace::Trace;
 
 pub use task::{TaskContext, Words};
 
-/// A session as it is judged: its traces in order of time, numbered from 1.
+/// A session to be judged: its traces in order of time, numbered from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     pub session: SessionId,
-    /// Its traces, oldest first.
+    /// Oldest first.
     pub traces: Vec<NumberedTrace>,
 }
 
-/// One trace of a session, with the number that judges cite it by.
+/// A trace with the number that judges cite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NumberedTrace {
-    /// Its number, from 1.
+    /// From 1.
     pub number: u32,
-    /// The trace, with its content.
     pub trace: Trace,
-    /// Its steps with their content, in order of time.
+    /// Observations with their content, in order of time.
     pub steps: Vec<Observation>,
 }
 
 impl Evidence {
-    /// Puts traces and their steps into order and numbers them.
+    /// Sorts and numbers traces and their observations.
     pub fn new(session: SessionId, mut traces: Vec<(Trace, Vec<Observation>)>) -> Self {
         traces.sort_by(|(one, _), (other, _)| {
             (one.timestamp, &one.id).cmp(&(other.timestamp, &other.id))

@@ -1,16 +1,17 @@
-//! How a session is put before a judge: what it is told, and what it is shown.
+//! Judge prompts: instructions, context and the recorded traces of a chunk.
 //!
-//! Instructions never depend on what is judged. What was recorded is data: it stands between
-//! markers that nobody who wrote it can know, set off line by line, with nothing in it hidden.
+//! Instructions never depend on the recording. Recorded text is untrusted data: it is enclosed in unguessable
+//! markers, indented line by line, and its invisible characters are made visible, so that it cannot act as a
+//! prompt injection.
 
-/// Text in which recorded words cannot pass for ours.
+/// Quoting of recorded text.
 pub(crate) mod quoting;
 pub(crate) mod marker;
-/// What a judge is told.
+/// System prompt.
 mod instructions;
-/// What is known of a session as a whole.
+/// Facts on a session as a whole.
 mod session_facts;
-/// Traces as a judge reads them.
+/// Rendering of traces.
 mod trace_text;
 mod estimate;
 
@@ -34,38 +35,38 @@ use marker::Marker;
 pub use marker::Seed;
 pub use session_facts::SessionFacts;
 
-/// How many hexadecimal digits a fingerprint has.
+/// Length of a prompt fingerprint, in hexadecimal digits.
 const FINGERPRINT_DIGITS: usize = 12;
-/// How much is shown of what the user asked for first.
+/// Limit for the user's first request.
 const REQUEST_BYTES: usize = 8_000;
-/// How much is shown of anything else the user said, and of why an earlier part got its marks.
+/// Limit for other user messages, and for the rationale of an earlier chunk.
 const WORDS_BYTES: usize = 1_000;
-/// How much is shown of what was said of all earlier parts, their marks aside.
+/// Limit for all notes on earlier chunks, scores not included.
 const NOTES_BYTES: usize = 24_000;
-/// How much of a session's id is shown.
+/// Limit for a session id.
 const ID_BYTES: usize = 200;
 
-/// A session ready to be judged: written down, counted and planned.
+/// A session prepared for judging: rendered, counted and chunked.
 #[derive(Clone, Debug)]
 pub struct JudgeCase {
     marker: Marker,
     shared: String,
-    /// All traces, one after the other.
+    /// All traces, rendered.
     text: String,
     traces: Vec<Told>,
     chunks: Vec<Chunk>,
 }
 
-/// A trace as it was written down.
+/// A rendered trace.
 #[derive(Clone, Debug)]
 struct Told {
     number: u32,
-    /// Where in the text of all.
+    /// Byte range in the text of all traces.
     place: Range<usize>,
     tokens: Tokens,
 }
 
-/// What was said of an earlier part of the same session.
+/// The verdict on an earlier chunk of the same session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlierSummary<'a> {
     /// The numbers of its first and last trace.
@@ -73,19 +74,19 @@ pub struct EarlierSummary<'a> {
     pub verdict: &'a Verdict,
 }
 
-/// All that a judge gets for one chunk. The parts stand in this order, each as constant as can be:
-/// whoever caches what was sent before pays for the last part alone.
+/// The prompt for one chunk. The parts are ordered by how constant they are, so that with prompt caching only
+/// the last part is billed in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgePrompt {
-    /// The same for all sessions: what is asked, by what criteria, in what form.
+    /// Same for all sessions: task, criteria and output format.
     pub system: String,
-    /// The same for all chunks of a session: what it is about.
+    /// Same for all chunks of a session: its context.
     pub shared: String,
     pub chunk: String,
 }
 
 impl JudgeCase {
-    /// Writes a session down and plans its chunks.
+    /// Renders a session and plans its chunks.
     pub fn new(evidence: &Evidence, seed: &Seed, limits: &ChunkLimits) -> Self {
         let mut teller = TraceWriter::default();
         let places: Vec<Range<usize>> =
@@ -103,20 +104,20 @@ impl JudgeCase {
         Self { marker, shared, text, traces, chunks: chunk::plan(&sizes, limits) }
     }
 
-    /// Its chunks. A session without traces has none.
+    /// Returns the chunks; none for a session without traces.
     pub fn chunks(&self) -> &[Chunk] {
         &self.chunks
     }
 
-    /// The numbers of a chunk's first and last trace: what a verdict on it may cite.
+    /// Returns the numbers of a chunk's first and last trace, which a verdict on it may cite.
     pub fn citable(&self, chunk: &Chunk) -> RangeInclusive<u32> {
         let traces = self.traces.get(chunk.traces.clone()).unwrap_or_default();
         let number = |trace: Option<&Told>| trace.map(|trace| trace.number);
-        // An empty range where there is none.
+        // An empty range for an empty chunk.
         number(traces.first()).unwrap_or(1)..=number(traces.last()).unwrap_or(0)
     }
 
-    /// What a judge gets for one of its chunks, after what was said of earlier ones.
+    /// Returns the prompt for a chunk, given the verdicts on earlier ones.
     pub fn prompt(
         &self,
         chunk: &Chunk,
@@ -164,7 +165,7 @@ impl JudgeCase {
         self.traces.get(chunk.traces.clone()).unwrap_or_default()
     }
 
-    /// A trace, cut in its middle to some size if it is too long.
+    /// Returns the text of a trace, elided in the middle if it is too long.
     fn shortened(&self, trace: &Told, to: Option<Tokens>) -> Cow<'_, str> {
         let text = self.text.get(trace.place.clone()).unwrap_or_default();
         let Some(to) = to else { return Cow::Borrowed(text) };
@@ -182,7 +183,7 @@ impl JudgeCase {
         }
     }
 
-    /// What was said of earlier parts. Judges read what was recorded, so their words are data too.
+    /// Renders the verdicts on earlier chunks. They may quote the recording, so they are untrusted data too.
     fn notes(&self, earlier: &[EarlierSummary<'_>]) -> Option<String> {
         if earlier.is_empty() {
             return None;
@@ -197,7 +198,7 @@ impl JudgeCase {
             }
         }
         let notes = sheet.into_text();
-        // An earlier judge was shown the marker, and must not hand it on.
+        // An earlier judge saw the marker and must not pass it on.
         Some(notes.replace(self.marker.key(), "KEY"))
     }
 }
@@ -212,7 +213,7 @@ fn note(sheet: &mut QuotedText, judgement: &Judgement, max_bytes: usize) {
     sheet.block(&judgement.rationale, max_bytes);
 }
 
-/// What a session is about: facts, and what was asked.
+/// Renders the context of a session: facts and task.
 fn about(evidence: &Evidence) -> String {
     let mut sheet = QuotedText::default();
     sheet.line("session: ").word(&evidence.session.to_string(), ID_BYTES);
@@ -247,7 +248,7 @@ fn shared(marker: &Marker, about: &str) -> String {
 }
 
 impl JudgePrompt {
-    /// A name for exactly this prompt: the same prompt has the same, another one another.
+    /// Returns a hash of the prompt.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         for part in [&self.system, &self.shared, &self.chunk] {
@@ -257,13 +258,13 @@ impl JudgePrompt {
         digits(hash, 64)
     }
 
-    /// What the user of a model says: all but the instructions.
+    /// Returns the user message: all but the system prompt.
     pub fn message(&self) -> String {
         format!("{}{}", self.shared, self.chunk)
     }
 }
 
-/// What a judge is told whose answer cannot be used, with every fault.
+/// Returns the message that asks a judge to correct an invalid answer, with all faults.
 ///
 /// ```
 /// let words = ratchet_core::judge::judge_prompt::repair(&["task_completion is missing"]);
@@ -272,7 +273,7 @@ impl JudgePrompt {
 pub fn repair<F: Display>(faults: &[F]) -> String {
     let mut sheet = QuotedText::default();
     for fault in faults {
-        // Faults quote the answer, which may quote what was recorded.
+        // Faults quote the answer, which may quote the recording.
         sheet.line("- ").plain(&fault.to_string(), WORDS_BYTES);
     }
     let faults = sheet.into_text();
@@ -281,7 +282,7 @@ pub fn repair<F: Display>(faults: &[F]) -> String {
     )
 }
 
-/// The first hexadecimal digits of a hash.
+/// Returns the first hexadecimal digits of a hash.
 pub(crate) fn digits(hash: Sha256, count: usize) -> String {
     let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     digits.chars().take(count).collect()

@@ -1,19 +1,18 @@
-//! A judge that needs no model: it counts signals in what happened.
+//! The offline judge: rule-based detectors over the session timeline, no model.
 //!
-//! Deterministic and honest about its reach. Signals, what they count and the words they look for
-//! are a file (`SignalSet::shipped`); `docs/offline-judge.md` tells them one by one. Words only
-//! count in the mouth that may say them: a correction only from the user, a test result only from
-//! a command that the agent ran. What a page, a file or a fake verdict says changes nothing.
+//! Deterministic. Signals, their weights and their phrases are in a file (`SignalSet::shipped`), documented in
+//! `docs/offline-judge.md`. Phrases count only from the right source: a correction only from the user, a test
+//! result only from a command that the agent ran. Text in a web page, a file or a fake verdict has no effect.
 
-/// How other sessions of the same agent went.
+/// Comparison with other sessions of the same agent.
 pub mod peers;
-/// The file of signals.
+/// The set of signals.
 pub mod signals;
-/// The form in which they are written.
+/// File format of signals.
 mod file;
-/// What was seen of each signal.
+/// Detection of signals.
 mod detectors;
-/// From what was seen to marks.
+/// Scores from detected signals.
 mod dimension_scores;
 
 use crate::judge::evidence::Evidence;
@@ -25,7 +24,7 @@ use detectors::Among;
 pub use peers::{Peers, Size};
 pub use signals::{Signal, SignalSet};
 
-/// Judges a session by the signals that come with Ratchet.
+/// Judges a session by the built-in signals.
 ///
 /// ```
 /// use ratchet_core::judge::evidence::Evidence;
@@ -44,7 +43,7 @@ pub fn judge(rubric: &Rubric, evidence: &Evidence, peers: &Peers) -> Verdict {
     judge_with(SignalSet::shipped(), rubric, evidence, peers)
 }
 
-/// Judges a session by signals of one's own.
+/// Judges a session by a custom set of signals.
 pub fn judge_with(
     signals: &SignalSet,
     rubric: &Rubric,

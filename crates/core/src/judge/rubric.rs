@@ -1,4 +1,4 @@
-//! What good work looks like, dimension by dimension: a document that users keep as a TOML file.
+//! Rubrics: criteria for good work, dimension by dimension, stored as TOML files by users.
 
 use sha2::{Digest, Sha256};
 
@@ -6,99 +6,95 @@ pub use crate::judge::rubric::difference::{Change, difference};
 pub use crate::judge::rubric::fault::{Part, RubricError, RubricFault};
 pub use crate::judge::rubric::shipped::{DEFAULT, shipped, shipped_file};
 
-/// What is wrong with a rubric, and where.
+/// Validation errors.
 mod fault;
-/// What every rubric holds to.
+/// Validation.
 mod check;
-/// The form people write rubrics in.
+/// File format.
 mod file;
-/// The rubrics that come with Ratchet.
+/// Built-in rubrics.
 mod shipped;
-/// What changed from one rubric to another.
+/// Differences between two rubrics.
 mod difference;
 #[cfg(test)]
 pub(crate) mod arbitrary;
 #[cfg(test)]
 mod tests;
 
-/// The least and the greatest mark.
+/// The range of scores.
 pub const MARKS: std::ops::RangeInclusive<f64> = 0.0..=1.0;
 
-/// What the scores of the whole are called; no dimension may be called so.
+/// The name of the overall score; no dimension may have it.
 pub const OVERALL: &str = "overall_quality";
 
-/// How many hexadecimal digits a fingerprint has.
+/// Length of a fingerprint, in hexadecimal digits.
 const FINGERPRINT_DIGITS: usize = 12;
 
-/// A rubric: what a judge looks at, and how its marks become one number.
+/// A rubric: the dimensions that a judge scores, and how they combine to an overall score.
 ///
-/// Invariants: there is a dimension, names differ, weights are positive and add up to 1, grades
-/// rise from worst to best, and every dimension's aggregation fits its scale. [`Rubric::parse`]
-/// gives no other; [`Rubric::faults`] tells of one that was put together by hand.
+/// Invariants: at least one dimension, unique names, positive weights that add up to 1, grades that rise from
+/// worst to best, and an aggregation that fits each scale. [`Rubric::parse`] guarantees them; [`Rubric::faults`]
+/// checks a rubric constructed otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rubric {
-    /// What it is called: `session-quality`.
+    /// For example `session-quality`.
     pub name: String,
-    /// Which version of it; a change of anything that a judge reads is a new one.
+    /// Any change of text that a judge reads needs a new version.
     pub version: u32,
-    /// What it is for, in a sentence.
+    /// One sentence.
     pub description: String,
-    /// What is looked at, in order.
     pub dimensions: Vec<Dimension>,
     pub judge: JudgeSettings,
 }
 
-/// One thing to look at.
+/// A dimension of quality.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dimension {
-    /// What its scores are called: `task_completion`.
+    /// Also the name of its scores: `task_completion`.
     pub name: String,
-    /// Its share of the overall mark.
+    /// Share of the overall score.
     pub weight: f64,
     pub scale: Scale,
-    /// What a judge is told to look for.
+    /// The judge's instructions for this dimension.
     pub criteria: String,
-    /// How the marks of several chunks become one.
     pub aggregation: Aggregation,
 }
 
-/// The marks that a dimension gives.
+/// The scale of a dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Scale {
     /// A number from 0 to 1.
     Numeric,
-    /// One of these, from worst to best.
+    /// One of these grades, worst first.
     Ordered(Vec<Grade>),
 }
 
-/// One of the marks of an ordered scale.
+/// A grade of an ordered scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grade {
-    /// What people say: `complete`.
+    /// For example `complete`.
     pub label: String,
-    /// What it counts for, from 0 to 1.
+    /// From 0 to 1.
     pub value: f64,
 }
 
-/// How the marks of several chunks become one.
+/// The aggregation of scores over chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregation {
-    /// The mean, each chunk counting by its tokens. Numbers only.
+    /// Mean weighted by tokens. Numeric scales only.
     Mean,
-    /// What most say, each chunk counting by its confidence; between equals the worse. Grades only.
+    /// Majority vote weighted by confidence; ties go to the worse grade. Ordered scales only.
     Vote,
-    /// The worst of them: one violation is one too many.
+    /// Minimum: one violation is enough.
     Worst,
-    /// What the last chunk says that could tell: how it ended is what counts.
+    /// The last chunk with a score: for dimensions about the outcome.
     Last,
 }
 
-/// How judges are asked.
+/// Parameters of the judge model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JudgeSettings {
-    /// How freely the model chooses its words.
     pub temperature: f64,
-    /// The most tokens an answer may have.
     pub max_output_tokens: u32,
 }
 
@@ -109,31 +105,31 @@ impl Default for JudgeSettings {
 }
 
 impl Rubric {
-    /// Reads a rubric file: TOML as in `rubrics/session-quality.toml`, which explains itself.
+    /// Parses a rubric file: TOML as in `rubrics/session-quality.toml`, which is commented.
     ///
     /// # Errors
-    /// Everything that is wrong with it, each with its line and place.
+    /// Returns all faults with line and field.
     pub fn parse(text: &str) -> Result<Self, RubricError> {
         file::parse(text)
     }
 
-    /// The file that says this rubric: what [`Rubric::parse`] reads back.
+    /// Serializes to the TOML that [`Rubric::parse`] reads.
     pub fn to_toml(&self) -> String {
         file::write(self)
     }
 
-    /// Everything that breaks an invariant; empty for what [`Rubric::parse`] gives.
+    /// Returns all violated invariants; empty after [`Rubric::parse`].
     pub fn faults(&self) -> Vec<RubricFault> {
         check::faults(self)
     }
 
-    /// The dimension of that name.
+    /// Returns a dimension by name.
     pub fn dimension(&self, name: &str) -> Option<&Dimension> {
         self.dimensions.iter().find(|dimension| dimension.name == name)
     }
 
-    /// A short hash of all that a judge reads and all that makes up the overall mark: two rubrics
-    /// with the same one judge alike, whatever their names and versions say.
+    /// Returns a short hash of everything that affects verdicts and the overall score: rubrics with the same
+    /// fingerprint judge alike, whatever their names and versions.
     pub fn fingerprint(&self) -> String {
         let nameless = Self { name: String::new(), version: 1, ..self.clone() };
         let hash = Sha256::digest(nameless.to_toml());
@@ -143,12 +139,12 @@ impl Rubric {
 }
 
 impl Scale {
-    /// The grade of that label.
+    /// Returns a grade by label.
     pub fn grade(&self, label: &str) -> Option<&Grade> {
         self.grades().iter().find(|grade| grade.label == label)
     }
 
-    /// The grades from worst to best; none where marks are numbers.
+    /// Returns the grades, worst first; empty for a numeric scale.
     pub fn grades(&self) -> &[Grade] {
         match self {
             Self::Numeric => &[],

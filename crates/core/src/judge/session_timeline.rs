@@ -1,18 +1,18 @@
-//! What happened in a session: who said what, which tools were called, and what came of it.
+//! Session timeline: the messages and tool calls of a session with their results.
 //!
-//! Recordings repeat themselves. A model call's input holds the conversation up to then, a trace
-//! repeats its first question and its last answer, a tool call stands in the model's answer and as
-//! a step of its own. Here everything is told once, in order, with the trace that shows it.
+//! Recordings repeat content: the input of a generation contains the conversation so far, a trace repeats its
+//! first input and its last output, and a tool call is both in the model's answer and an observation. The
+//! timeline contains each event once, in order, with the trace that shows it.
 
-/// Things said and done, as one payload tells them.
+/// Messages and tool calls of one payload.
 mod item;
-/// What of a conversation is new.
+/// Detection of new messages in a conversation.
 mod new_messages;
-/// Tool calls that were recorded as steps.
+/// Tool calls recorded as observations.
 mod tool_calls;
-/// Whether a tool failed, by what it gave back.
+/// Detection of failed tool calls by their output.
 mod tool_outcome;
-/// One trace after another.
+/// Reading of consecutive traces.
 mod reader;
 
 use serde_json::Value;
@@ -20,38 +20,38 @@ use serde_json::Value;
 use crate::judge::evidence::Evidence;
 use crate::time::Timestamp;
 
-/// One thing that happened.
+/// An event of the timeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineEvent {
     /// The number of the trace that shows it.
     pub trace: u32,
-    /// When, as far as the recording says.
+    /// As far as it was recorded.
     pub at: Timestamp,
     pub act: TimelineAction,
 }
 
-/// What happened.
+/// The content of a timeline event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimelineAction {
-    /// The person, or whoever asks, says something.
+    /// A message of the user or calling program.
     UserSays(String),
     AgentSays(String),
-    /// The agent calls a tool.
+    /// A tool call of the agent.
     Calls(Call),
 }
 
-/// A call of a tool, and what came of it.
+/// A tool call with its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     pub tool: String,
     pub input: Value,
-    /// What it gave back, as text; `None` where the recording does not say.
+    /// Output as text; `None` where it was not recorded.
     pub output: Option<String>,
-    /// Whether it failed: it was recorded as an error, or what it gave back says so in its form.
+    /// Recorded as an error, or recognised as one by the form of its output.
     pub failed: bool,
 }
 
-/// Reads what happened in a session, oldest first, each thing once.
+/// Returns the timeline of a session, oldest first, without repetitions.
 ///
 /// ```
 /// use ratchet_core::judge::evidence::Evidence;

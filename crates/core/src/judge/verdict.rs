@@ -1,4 +1,4 @@
-//! What a judge says of a session.
+//! Verdicts: the scores, rationales and citations of a judge for a session.
 
 use crate::judge::rubric::{Grade, Rubric};
 
@@ -7,60 +7,58 @@ pub use crate::judge::verdict::find::MAX_ANSWER_BYTES;
 pub use crate::judge::verdict::read::VerdictFault;
 pub use crate::judge::verdict::schema::schema;
 
-/// The form that a judge must answer in.
+/// JSON Schema of an answer.
 mod schema;
-/// Where in an answer the verdict stands.
+/// Extraction of the JSON object from an answer.
 mod find;
-/// Answers into verdicts, or everything that is wrong with them.
+/// Parsing and validation of answers.
 mod read;
-/// Verdicts on chunks into one on the session.
+/// Aggregation of chunk verdicts.
 mod aggregate;
-/// Verdicts as JSON.
+/// JSON representation.
 mod form;
 #[cfg(test)]
 mod tests;
 
-/// The most characters a rationale may have. A sentence or two is asked for.
+/// The maximum length of a rationale. The prompt asks for a sentence or two.
 pub const MAX_RATIONALE_CHARS: usize = 2_000;
-/// The most traces one judgement may cite.
+/// The maximum number of cited traces per judgement.
 pub const MAX_CITATIONS: usize = 50;
 
-/// What a judge says of one session, or of one chunk of it.
+/// The verdict of a judge on a session or a chunk.
 ///
 /// Invariant: exactly the rubric's dimensions, in its order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// What it says of each dimension.
     pub dimensions: Vec<Judgement>,
 }
 
-/// What a judge says of one dimension.
+/// The verdict on one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     pub dimension: String,
-    /// The mark, or why there is none.
     pub finding: Finding,
-    /// Why, in a sentence or two.
+    /// A sentence or two.
     pub rationale: String,
-    /// The numbers of the traces that show it, as the evidence numbers them.
+    /// Numbers of the cited traces.
     pub evidence: Vec<u32>,
-    /// How sure the judge is, from 0 to 1.
+    /// From 0 to 1.
     pub confidence: f64,
 }
 
-/// A mark, or why there is none.
+/// A score, or that it is not observable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Finding {
-    /// A number from 0 to 1.
+    /// From 0 to 1.
     Number(f64),
     /// A grade of the dimension's scale.
     Grade(Grade),
-    /// The session does not show it. The rationale says why.
+    /// The session does not show it. The rationale contains the reason.
     NotObservable,
 }
 
 impl Finding {
-    /// What it counts for, from 0 to 1; `None` where nothing was to be seen.
+    /// Returns the score from 0 to 1; `None` where not observable.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Number(value) => Some(*value),
@@ -71,13 +69,13 @@ impl Finding {
 }
 
 impl Verdict {
-    /// What is said of a dimension.
+    /// Returns the judgement of a dimension.
     pub fn judgement(&self, dimension: &str) -> Option<&Judgement> {
         self.dimensions.iter().find(|judgement| judgement.dimension == dimension)
     }
 
-    /// The overall quality: the marks by their weights. What was not observable shares its weight
-    /// among the others; `None` where nothing was.
+    /// Returns the overall score: the weighted mean. The weight of unobservable dimensions is distributed over
+    /// the others; `None` where none is observable.
     pub fn overall(&self, rubric: &Rubric) -> Option<f64> {
         let weighed = rubric.dimensions.iter().filter_map(|dimension| {
             let value = self.judgement(&dimension.name)?.finding.value()?;

@@ -1,19 +1,19 @@
-//! How far a judge is to be trusted: what it said of sessions, held against what people say.
+//! Calibration: agreement between a judge's scores and human labels.
 //!
-//! The judge stands with the first mark that it gave a session. A mark that was given again after
-//! people had disagreed would only show that it listened.
+//! The judge's first score of a session counts. A later one, given after people had disagreed, would measure its
+//! adaptation instead.
 
-/// Which sessions people are asked about.
+/// Stratified sampling of sessions for labelling.
 pub mod sample;
-/// What a judge should be told instead.
+/// Drafts of improved criteria.
 pub mod draft;
-/// Whether a change made it better.
+/// Comparison of a judge before and after a change.
 pub mod change;
-/// Whether a judge still says what it used to say.
+/// Drift of a judge over time.
 pub mod drift;
-/// Sessions that are judged again and again.
+/// The fixed panel of sessions that is judged every week.
 pub mod panel;
-/// What the labelled sessions say of all.
+/// Weighted agreement: estimates for all sessions from a sample.
 pub mod weighted;
 
 use std::collections::BTreeMap;
@@ -30,117 +30,114 @@ use crate::stats::interval::{Estimate, mean};
 use crate::stats::undefined::Undefined;
 use weighted::WeightedAgreement;
 
-/// How closely the judge should follow people overall.
+/// The target correlation of judge and human labels.
 pub const TARGET: f64 = 0.8;
-/// How far marks may lie apart before a judge is to be told something else.
+/// The maximum acceptable difference of scores.
 pub const THRESHOLD: f64 = 0.2;
-/// Marks under this are problems, which a judge has to find: the line of the weekly suggestions.
+/// Scores below are problems that a judge has to find; same threshold as the weekly suggestions.
 pub const PROBLEM: f64 = 0.7;
 
-/// A number with its interval, or why there is none.
+/// An estimate with its interval, or why it is undefined.
 pub type Statistic = Result<Estimate, Undefined>;
 
-/// The marks of a session by dimension, each from 0 to 1.
+/// Scores of a session by dimension, each from 0 to 1.
 pub type Marks = BTreeMap<String, f64>;
 
-/// What a judge and people say of one session.
+/// The judge's score and the human labels of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinions {
     pub session: SessionId,
-    /// What the judge said first. Holds [`OVERALL`] where it was given.
+    /// The judge's first scores, with [`OVERALL`] where it was given.
     pub judge: Marks,
-    /// What each of the people says.
     pub people: Vec<Marks>,
-    /// How it came to be labelled; `None` where somebody chose it.
+    /// The sampling design; `None` where a person chose the session.
     pub drawn: Option<LabelOrigin>,
 }
 
-/// How far a judge is to be trusted.
+/// A calibration report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// How many sessions both have spoken of.
+    /// Sessions with both a judge's score and a label.
     pub sessions: u64,
     pub overall: Agreement,
-    /// The same by what each session stands for; `None` where none was drawn by rule.
+    /// Weighted by sampling probability; `None` where no session was sampled.
     pub weighted: Option<WeightedAgreement>,
-    /// On each dimension, in the rubric's order.
+    /// In the rubric's order.
     pub dimensions: Vec<Agreement>,
-    /// Whether the judge follows people as closely as [`TARGET`] asks.
+    /// Whether the correlation reaches [`TARGET`].
     pub target: Standing,
-    /// How far marks may lie apart.
+    /// The maximum acceptable difference of scores.
     pub threshold: f64,
-    /// The sessions, those first whose marks lie furthest apart.
+    /// Sessions by disagreement, largest first.
     pub apart: Vec<DisagreedSession>,
 }
 
-/// How far a judge and people agree on one dimension.
+/// Agreement on one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
     pub dimension: String,
-    /// What both said, session by session.
+    /// Both ratings, by session.
     pub pairs: Vec<(SessionId, RatingPair)>,
-    /// How closely they follow one line.
     pub pearson: Statistic,
-    /// How closely they put sessions into the same order.
     pub spearman: Statistic,
-    /// How far apart they are on average.
+    /// Mean absolute error.
     pub error: Statistic,
-    /// How much more than people the judge gives.
+    /// Mean difference, judge minus people.
     pub bias: Statistic,
-    /// What 95 of 100 differences lie above, and below.
+    /// 95% limits of agreement.
     pub limits: Result<(Estimate, Estimate), Undefined>,
-    /// How many of the problems that people see the judge finds.
+    /// The share of human-labelled problems that the judge finds.
     pub sensitivity: Statistic,
-    /// How many of the sessions that people find well the judge does, too.
+    /// The share of sessions without problems that the judge recognises.
     pub specificity: Statistic,
-    /// On an ordered scale, grade by grade.
+    /// For ordered scales.
     pub grades: Option<Grades>,
-    /// How far people agree among themselves, where several looked at the same sessions.
+    /// Agreement among people, where several labelled the same sessions.
     pub people: Statistic,
-    /// Whether they lie apart by more than the threshold, on average.
+    /// Whether the mean difference exceeds the threshold.
     pub standing: Standing,
 }
 
-/// How far a judge and people give the same grades.
+/// Agreement on grades.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grades {
-    /// The grades, from worst to best.
+    /// Worst first.
     pub labels: Vec<String>,
-    /// How often the judge gave which grade where people gave which.
+    /// Rows are people, columns the judge.
     pub confusion: Confusion,
-    /// How often they give the same.
+    /// Observed agreement.
     pub agreement: Statistic,
-    /// The same beyond chance, by Cohen.
+    /// Cohen's kappa.
     pub kappa: Statistic,
-    /// The same where near misses count for something.
+    /// Weighted kappa: near misses count partly.
     pub weighted_kappa: Statistic,
-    /// The same by Gwet, who holds where one grade is rare.
+    /// Gwet's AC1, robust where one grade is rare.
     pub ac1: Statistic,
 }
 
-/// Whether a line is kept, as far as the numbers can tell.
+/// Whether an estimate meets a threshold, given its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The whole interval is on the right side of it.
+    /// The whole interval meets it.
     Met,
-    /// The whole interval is on the wrong side of it.
+    /// The whole interval misses it.
     NotMet,
-    /// The interval lies across it, or there is none.
+    /// The interval includes the threshold, or is undefined.
     CannotTell,
 }
 
-/// A session of which a judge and people think differently.
+/// A session on which judge and people disagree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DisagreedSession {
     pub session: SessionId,
-    /// How far their marks lie apart, as the mean over the dimensions.
+    /// Mean absolute difference over the dimensions.
     pub distance: f64,
-    /// What both said of each dimension, the furthest apart first.
+    /// Both ratings by dimension, largest difference first.
     pub marks: Vec<(String, RatingPair)>,
 }
 
 impl Standing {
-    /// The word for it in JSON.
+    /// Returns the JSON name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Met => "met",
@@ -149,7 +146,7 @@ impl Standing {
         }
     }
 
-    /// Whether a number is surely at least `line`.
+    /// Tests whether an estimate is at least `line`.
     pub fn at_least(statistic: Statistic, line: f64) -> Self {
         match statistic.ok().and_then(|estimate| estimate.interval) {
             Some(interval) if interval.lower >= line => Self::Met,
@@ -158,7 +155,7 @@ impl Standing {
         }
     }
 
-    /// Whether a number is surely at most `line`.
+    /// Tests whether an estimate is at most `line`.
     pub fn at_most(statistic: Statistic, line: f64) -> Self {
         match statistic.ok().and_then(|estimate| estimate.interval) {
             Some(interval) if interval.upper <= line => Self::Met,
@@ -169,31 +166,30 @@ impl Standing {
 }
 
 impl Calibration {
-    /// How closely the judge follows people, as far as the labels can tell of all sessions: by
-    /// weights where sessions were drawn, and plainly where they were not.
+    /// Returns the correlation of judge and people: weighted where sessions were sampled, else unweighted.
     ///
     /// # Errors
-    /// Too few were labelled, or one side always says the same.
+    /// Too few labels, or a constant side.
     pub fn correlation(&self) -> Statistic {
         let weighted = self.weighted.as_ref().and_then(|weighted| weighted.pearson.ok());
         weighted.map_or(self.overall.pearson, Ok)
     }
 
-    /// Whether [`Calibration::correlation`] is by weights.
+    /// Returns whether [`Calibration::correlation`] is weighted.
     pub fn is_weighted(&self) -> bool {
         self.weighted.as_ref().is_some_and(|weighted| weighted.pearson.is_ok())
     }
 }
 
 impl Agreement {
-    /// Whether they lie apart by more than the threshold on average, surely or not.
+    /// Returns whether the mean difference exceeds the threshold, significant or not.
     ///
-    /// What is drafted then is only a proposal, so a suspicion is enough.
+    /// A draft is only a proposal, so a point estimate is enough.
     pub fn exceeds(&self, threshold: f64) -> bool {
         self.error.is_ok_and(|error| error.value > threshold)
     }
 
-    /// The sessions whose marks lie apart by more than the threshold, the furthest first.
+    /// Returns the sessions whose difference exceeds the threshold, largest first.
     pub fn beyond(&self, threshold: f64) -> Vec<(&SessionId, RatingPair)> {
         let far = self.pairs.iter().filter(|(_, pair)| distance(*pair) > threshold);
         let mut far: Vec<_> = far.map(|(session, pair)| (session, *pair)).collect();
@@ -248,8 +244,7 @@ impl Grades {
     }
 }
 
-/// Returns how far a judge is to be trusted. Marks of dimensions that the rubric does not have are
-/// passed over.
+/// Computes the calibration report. Scores of dimensions that are not in the rubric are ignored.
 pub fn report(rubric: &Rubric, cases: &[Opinions], threshold: f64) -> Calibration {
     let cases: Vec<Opinions> = cases.iter().map(|case| completed(rubric, case)).collect();
     let overall = Agreement::of(None, OVERALL, &cases, threshold);
@@ -272,7 +267,7 @@ pub fn report(rubric: &Rubric, cases: &[Opinions], threshold: f64) -> Calibratio
     report
 }
 
-/// The case with an overall mark for everyone who gave none.
+/// Adds an overall score where it is missing.
 fn completed(rubric: &Rubric, case: &Opinions) -> Opinions {
     let complete = |marks: &Marks| {
         let mut marks = marks.clone();
@@ -291,8 +286,8 @@ fn completed(rubric: &Rubric, case: &Opinions) -> Opinions {
     }
 }
 
-/// Returns the overall mark: the marks by their weights. Dimensions without a mark share their
-/// weight among the others; `None` where none has one.
+/// Returns the overall score: the weighted mean. The weight of missing dimensions is distributed over the
+/// others; `None` where all are missing.
 pub fn overall(rubric: &Rubric, marks: &Marks) -> Option<f64> {
     let weighed = rubric.dimensions.iter().filter_map(|dimension| {
         marks.get(&dimension.name).map(|mark| (dimension.weight, dimension.weight * mark))
@@ -305,7 +300,7 @@ fn marks(case: &Opinions, dimension: &str) -> Vec<f64> {
     case.people.iter().filter_map(|marks| marks.get(dimension).copied()).collect()
 }
 
-/// What people say together: the mean of numbers, the middle of grades, the worse of two middles.
+/// Combines the labels of several people: mean of numbers, median of grades, the worse of two medians.
 fn agreed(scale: &Scale, marks: &[f64]) -> Option<f64> {
     match scale {
         Scale::Numeric => mean(marks).ok().map(|mean| mean.value),
@@ -326,8 +321,7 @@ fn among_people(scale: &Scale, dimension: &str, cases: &[Opinions]) -> Statistic
     alpha(&things, distance)
 }
 
-/// Returns the mark that a number is on a scale: itself, or the value of the nearest grade. `None`
-/// outside 0 to 1.
+/// Returns the score of a number on a scale: itself, or the value of the nearest grade. `None` outside 0 to 1.
 pub fn mark_of(scale: &Scale, number: f64) -> Option<f64> {
     if !MARKS.contains(&number) {
         return None;
@@ -340,7 +334,7 @@ pub fn mark_of(scale: &Scale, number: f64) -> Option<f64> {
     }
 }
 
-/// Which grade a mark is: the nearest, since other programs round.
+/// Returns the index of the nearest grade, since other programs round.
 fn place(scale: &Scale, value: f64) -> Option<usize> {
     let Scale::Ordered(grades) = scale else { return None };
     let far = |value_of: f64| (value_of - value).abs();

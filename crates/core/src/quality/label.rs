@@ -1,10 +1,10 @@
-//! What people say of sessions: the ground truth that a judge is held against.
+//! Labels: the ground truth that a judge is compared with.
 //!
-//! A label is an item of a dataset, so that any Langfuse server can keep it: the session is its
-//! input, the marks are its expected output, who, when and why its metadata. Each person has one
-//! for each session; labelling again changes it, and the dataset keeps what it was.
+//! A label is a dataset item, so that any Langfuse server can store it: the session is its input, the scores are
+//! its expected output, author, time and reason its metadata. Each person has one label per session; labelling
+//! again updates it, and the dataset keeps earlier versions.
 
-/// How labels stand in a table.
+/// CSV import and export.
 pub mod table;
 
 use std::collections::BTreeMap;
@@ -18,72 +18,69 @@ use crate::quality::calibration::sample::{Band, SampledSession};
 use crate::quality::calibration::{Marks, mark_of};
 use crate::time::Timestamp;
 
-/// What the dataset is called, unless told otherwise.
+/// The default dataset of labels.
 pub const DATASET: &str = "ground-truth";
 pub const MAX_WHY: usize = 10_000;
-/// The longest name of a person.
+/// The maximum length of a labeller's name.
 pub const MAX_BY: usize = 200;
 
-/// What one person says of one session.
+/// A person's label of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
     pub session: SessionId,
     pub by: String,
     pub at: Timestamp,
-    /// Why, in their own words.
     pub why: Option<String>,
-    /// The rubric they went by.
+    /// Name of the rubric.
     pub rubric: String,
-    /// The mark of each dimension that they spoke of.
+    /// Scores by dimension.
     pub marks: BTreeMap<String, Mark>,
-    /// How the session came to be labelled; `None` where somebody chose it.
+    /// The sampling design; `None` where a person chose the session.
     pub drawn: Option<LabelOrigin>,
 }
 
-/// A mark as a person gave it.
+/// A score as a person gave it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     Number(f64),
-    /// A grade, by its label.
     Grade(String),
     /// The session does not show it.
     NotObservable,
 }
 
-/// How a session came to be labelled.
+/// How a session was sampled for labelling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelOrigin {
-    /// Of which week, by the day it began.
+    /// The week, by its first day.
     pub week: String,
-    /// What the lot was drawn with.
+    /// Random seed.
     pub seed: String,
-    /// The judge's band at that time.
+    /// The judge's score band at that time.
     pub band: Band,
-    /// The agent, where agents were told apart.
+    /// `None` where strata ignore agents.
     pub agent: Option<String>,
-    /// How many sessions there were like it.
+    /// Size of the stratum.
     pub population: u64,
-    /// How many of them were drawn.
+    /// Sample size of the stratum.
     pub taken: u64,
 }
 
-/// A dataset item, in parts.
+/// The parts of a dataset item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelItem {
-    /// Its id: the same person's label of the same session has the same.
+    /// Deterministic: the same for the same person and session.
     pub id: String,
     pub input: Value,
-    /// What people say; `None` where nobody has spoken yet.
+    /// The label; `None` where there is none yet.
     pub expected_output: Option<Value>,
     pub metadata: Value,
 }
 
 impl Mark {
-    /// Reads what a person typed: a number from 0 to 1, a grade or the beginning of one, or a dash
-    /// for what the session does not show.
+    /// Parses user input: a number from 0 to 1, a grade or a prefix of one, or a dash for not observable.
     ///
     /// # Errors
-    /// Says what can be typed.
+    /// Lists the valid inputs.
     pub fn parse(dimension: &Dimension, text: &str) -> Result<Self, String> {
         let text = text.trim();
         if matches!(text, "-" | "n/a" | "N/A" | "not observable") {
@@ -116,7 +113,7 @@ impl Mark {
         }
     }
 
-    /// The mark as people type it.
+    /// Formats the score as user input.
     pub fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
@@ -133,7 +130,7 @@ impl Mark {
         }
     }
 
-    /// Reads a mark however a program wrote it: bare, or as the score of an object.
+    /// Reads a score in any supported JSON form: bare, or in an object.
     fn read(value: &Value) -> Option<Self> {
         match value {
             Value::Null => Some(Self::NotObservable),
@@ -146,7 +143,7 @@ impl Mark {
 }
 
 impl Label {
-    /// The label as a dataset item.
+    /// Converts the label to a dataset item.
     pub fn item(&self) -> LabelItem {
         let mut metadata = json!({
             "labeled_by": self.by,
@@ -160,7 +157,7 @@ impl Label {
         let marks = self.marks.iter().map(|(name, mark)| (name.clone(), mark.to_json()));
         let session = self.session.to_string();
         let mut about = vec![session.as_str(), &self.by];
-        // The same person may look at the same session with other eyes.
+        // A person can label the same session by several rubrics.
         about.extend((self.rubric != rubric::DEFAULT).then_some(self.rubric.as_str()));
         LabelItem {
             id: item_id("label", &about),
@@ -170,7 +167,7 @@ impl Label {
         }
     }
 
-    /// Reads a dataset item; `None` where it is no label, but somebody's own.
+    /// Parses a dataset item; `None` where it is not a label.
     pub fn read(input: &Value, expected_output: &Value, metadata: &Value) -> Option<Self> {
         let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let marks = expected_output.as_object()?.iter();
@@ -187,12 +184,12 @@ impl Label {
         })
     }
 
-    /// Whether the person went by that rubric, as far as is known.
+    /// Returns whether the label is by a rubric, as far as is known.
     pub fn is_by(&self, rubric: &Rubric) -> bool {
         self.rubric.is_empty() || self.rubric == rubric.name
     }
 
-    /// The marks as numbers, as far as they are marks of the rubric.
+    /// Returns the scores as numbers, for dimensions of the rubric.
     pub fn marks(&self, rubric: &Rubric) -> Marks {
         let of = |dimension: &Dimension| {
             let number = match self.marks.get(&dimension.name)? {
@@ -207,7 +204,7 @@ impl Label {
 }
 
 impl LabelOrigin {
-    /// How a session was drawn.
+    /// Creates the origin of a sampled session.
     pub fn of(drawn: &SampledSession, week: &str, seed: &str) -> Self {
         Self {
             week: week.to_owned(),
@@ -219,9 +216,9 @@ impl LabelOrigin {
         }
     }
 
-    /// A session that people are asked about, as a dataset item without an expected output.
+    /// Returns a dataset item without an expected output, for a session to be labelled.
     ///
-    /// The item tells nothing that the judge thinks but the band, which the labeller is not shown.
+    /// It reveals nothing of the judge's verdict but the band, which labellers do not see.
     pub fn item(&self, session: &SessionId) -> LabelItem {
         LabelItem {
             id: item_id("sample", &[&self.week, &session.to_string()]),
@@ -231,13 +228,13 @@ impl LabelOrigin {
         }
     }
 
-    /// Reads it from the metadata of a dataset item.
+    /// Parses the origin from a dataset item.
     pub fn of_item(input: &Value, metadata: &Value) -> Option<(SessionId, Self)> {
         let session = SessionId::parse(input.get("session_id")?.as_str()?).ok()?;
         Some((session, Self::read(metadata.get("sample")?)?))
     }
 
-    /// How likely the session was to be drawn.
+    /// Returns the sampling probability.
     pub fn probability(&self) -> f64 {
         crate::stats::interval::share(self.taken, self.population).map_or(0.0, |share| share.value)
     }
@@ -266,12 +263,12 @@ impl LabelOrigin {
     }
 }
 
-/// The dataset that holds which sessions people are asked about.
+/// Returns the name of the dataset of sampled sessions.
 pub fn sample_dataset(dataset: &str) -> String {
     format!("{dataset}-sample")
 }
 
-/// Names a dataset item after what it is about, so that the same is the same item again.
+/// Derives a deterministic item id from its content, for idempotent writes.
 pub(crate) fn item_id(kind: &str, parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

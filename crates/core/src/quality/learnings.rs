@@ -1,11 +1,10 @@
-//! What a file of learnings says after a week: what it said, and what is new.
+//! Updates of the learnings file with a week's suggestions.
 
 use crate::quality::suggestion::Suggestion;
 
-/// Returns the file with the suggestions it does not have yet; `None` if it has them all.
+/// Returns the file with missing suggestions appended; `None` if it has them all.
 ///
-/// Each stands under a mark of its own, so that asking again adds nothing, whatever people made of
-/// the text since.
+/// Each has an id in a comment, so that appending is idempotent even after the text was edited.
 pub fn appended(file: &str, week: &str, suggestions: &[Suggestion]) -> Option<String> {
     let new: Vec<&Suggestion> =
         suggestions.iter().filter(|suggestion| !file.contains(&mark(suggestion))).collect();

@@ -1,5 +1,4 @@
-//! The report of a week: a document that is kept, linked to, and read in a terminal, as Markdown
-//! or on a page.
+//! The weekly report: a document that is stored and linked to, rendered for terminals, as Markdown or on a page.
 
 mod markdown;
 mod terminal;
@@ -12,18 +11,18 @@ use crate::quality::suggestion::Suggestion;
 use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
 use crate::quality::synthesis::{Change, Standing, Synthesis, Trend};
 
-/// What a week of scored sessions says.
+/// The report of a week of scored sessions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WeekReport {
-    /// The week's first day, a Sunday.
+    /// First day, a Sunday.
     pub week: String,
     pub last_day: String,
     pub zone: String,
-    /// By which rubric the sessions were judged.
+    /// Name of the rubric.
     pub rubric: String,
     pub synthesis: Synthesis,
     pub success: Vec<SuccessMetric>,
-    /// Judges that no longer say what they used to say.
+    /// Judges whose scores drifted.
     #[serde(default)]
     pub drift: Vec<DriftAlert>,
     pub suggestions: Vec<Suggestion>,
@@ -32,7 +31,7 @@ pub struct WeekReport {
 }
 
 impl WeekReport {
-    /// Everything in one sentence.
+    /// Returns a one-sentence summary.
     pub fn headline(&self) -> String {
         let sessions = counted(self.synthesis.sessions, "session");
         let Some(marks) = self.synthesis.overall.marks else {
@@ -49,18 +48,18 @@ impl WeekReport {
         format!("{sessions} scored, overall quality {:.2}{change}.", marks.mean)
     }
 
-    /// The report for a terminal.
+    /// Renders for a terminal.
     pub fn to_text(&self) -> String {
         terminal::text(self)
     }
 
-    /// The report as Markdown.
+    /// Renders as Markdown.
     pub fn to_markdown(&self) -> String {
         markdown::text(self)
     }
 }
 
-/// How far a mean may be off, in words: `0.62 to 0.71`.
+/// Formats a confidence interval: `0.62 to 0.71`.
 pub fn interval_words(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(
         || "one session only".to_owned(),
@@ -68,7 +67,7 @@ pub fn interval_words(interval: Option<[f64; 2]>) -> String {
     )
 }
 
-/// A change in words: `+0.04 (-0.02 to +0.10)`.
+/// Formats a change: `+0.04 (-0.02 to +0.10)`.
 pub fn change_words(change: &Change) -> String {
     match change {
         Change::By { value, interval: [lower, upper] } => {
@@ -78,7 +77,7 @@ pub fn change_words(change: &Change) -> String {
     }
 }
 
-/// A trend in words: `rising by 0.02 a week`.
+/// Formats a trend: `rising by 0.02 a week`.
 pub fn trend_words(trend: &Trend) -> String {
     match trend {
         Trend::Rising(slope) => format!("rising by {:.3} a week", slope.per_week),
@@ -88,7 +87,7 @@ pub fn trend_words(trend: &Trend) -> String {
     }
 }
 
-/// What a success metric reads, in words.
+/// Formats the value of a success metric.
 pub fn reading_words(metric: &SuccessMetric) -> String {
     match (&metric.reading, metric.measure) {
         (Reading::Unknown(why), Measure::QualityTrend) => why.clone(),
@@ -107,7 +106,7 @@ pub fn reading_words(metric: &SuccessMetric) -> String {
     }
 }
 
-/// What a success metric should be, in words.
+/// Formats the target of a success metric.
 pub fn target_words(metric: &SuccessMetric) -> String {
     match metric.measure {
         Measure::SessionsScored | Measure::SuggestionsDone => {
@@ -118,7 +117,7 @@ pub fn target_words(metric: &SuccessMetric) -> String {
     }
 }
 
-/// Whether a target is met, in a word.
+/// Formats whether a target is met.
 pub fn met_word(metric: &SuccessMetric) -> &'static str {
     match metric.is_met() {
         Some(true) => "met",
@@ -127,7 +126,7 @@ pub fn met_word(metric: &SuccessMetric) -> &'static str {
     }
 }
 
-/// Who makes a report's suggestions, in words; nothing where templates do, as they usually do.
+/// Describes the origin of a report's suggestions; `None` for the usual templates.
 pub fn advice_words(report: &WeekReport) -> Option<String> {
     let AdviceOrigin { by, note, .. } = &report.advice;
     match note {
@@ -142,12 +141,12 @@ pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// A suggestion as Markdown, its edit in a block that nothing in it can close.
+/// Formats a suggestion as Markdown; its edit is in a code fence that its content cannot close.
 pub(crate) fn suggestion_markdown(suggestion: &Suggestion) -> String {
     markdown::suggestion(suggestion)
 }
 
-/// The overall line and the dimensions below it.
+/// Returns the overall standing and those of the dimensions.
 fn standings(report: &WeekReport) -> impl Iterator<Item = &Standing> {
     std::iter::once(&report.synthesis.overall).chain(&report.synthesis.dimensions)
 }

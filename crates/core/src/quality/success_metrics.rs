@@ -1,4 +1,4 @@
-//! Whether watching quality pays: four numbers with their targets.
+//! Success metrics of quality monitoring: four numbers with targets.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,42 +6,41 @@ use crate::quality::calibration::Statistic;
 use crate::quality::synthesis::Trend;
 use crate::stats::undefined::Undefined;
 
-/// Sessions that a week should have scored.
+/// Target number of scored sessions per week.
 pub const SESSIONS_A_WEEK: f64 = 20.0;
-/// How closely people and the judge should go together.
+/// Target correlation of judge and human labels.
 pub const CORRELATION: f64 = 0.8;
-/// Suggestions that a month should see done.
+/// Target number of completed suggestions per month.
 pub const DONE_A_MONTH: f64 = 2.0;
-/// By how much a month should be better than the one before.
+/// Target rise of the mean score per month.
 pub const RISE_A_MONTH: f64 = 0.05;
-/// Weeks in a month, on average.
+/// Average.
 const WEEKS_A_MONTH: f64 = 365.2425 / 12.0 / 7.0;
 
-/// A number that shows whether watching quality pays.
+/// A success metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SuccessMetric {
     pub measure: Measure,
     pub target: f64,
-    /// What it is, or why nobody can tell yet.
     pub reading: Reading,
 }
 
-/// What is measured.
+/// The metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Sessions scored in the week.
     SessionsScored,
-    /// How closely people and the judge go together.
+    /// Correlation of judge and human labels.
     HumanCorrelation,
-    /// Suggestions done within a month.
+    /// Suggestions completed within a month.
     SuggestionsDone,
-    /// By how much a month is better than the one before.
+    /// Rise of the mean score from one month to the next.
     QualityTrend,
 }
 
 impl Measure {
-    /// What it is called on a page.
+    /// Returns the title on pages.
     pub const fn title(self) -> &'static str {
         match self {
             Self::SessionsScored => "Sessions scored in the week",
@@ -51,7 +50,7 @@ impl Measure {
         }
     }
 
-    /// The word for it in JSON.
+    /// Returns the JSON name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SessionsScored => "sessions_scored",
@@ -62,26 +61,26 @@ impl Measure {
     }
 }
 
-/// What a number is, or why nobody can tell.
+/// The value of a metric, or why it is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {
     Is {
         value: f64,
-        /// Between what it lies, with 95 % confidence; none for a plain count.
+        /// 95% confidence interval; `None` for a count.
         interval: Option<[f64; 2]>,
         n: usize,
     },
-    /// Nobody can tell yet, and this is what is missing.
+    /// The reason.
     Unknown(String),
 }
 
 impl SuccessMetric {
-    /// Whether the target is met; `None` where nobody can tell.
+    /// Returns whether the target is met; `None` where unknown.
     pub fn is_met(&self) -> Option<bool> {
         match (&self.reading, self.measure) {
             (Reading::Unknown(_), _) => None,
-            // Few labels give any correlation: it is met, or not, with its whole interval.
+            // With few labels any correlation is possible: the whole interval must meet or miss the target.
             (Reading::Is { interval, .. }, Measure::HumanCorrelation) => match interval {
                 Some([lower, _]) if *lower >= self.target => Some(true),
                 Some([_, upper]) if *upper < self.target => Some(false),
@@ -92,21 +91,21 @@ impl SuccessMetric {
     }
 }
 
-/// What the four are read from.
+/// The input of the metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuccessFacts {
-    /// Sessions that the week has scored.
+    /// Sessions scored in the week.
     pub sessions: usize,
-    /// How closely people and the judge go together, on the sessions that people labelled.
+    /// Correlation of judge and human labels.
     pub correlation: Statistic,
-    /// Suggestions done in the four weeks up to the end of the week.
+    /// Suggestions completed in the four weeks up to the end of the week.
     pub done: usize,
     pub made: usize,
-    /// How overall quality goes over the weeks.
+    /// Trend of the overall score over the weeks.
     pub trend: Trend,
 }
 
-/// Reads the four.
+/// Computes the four metrics.
 pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
     use crate::stats::float;
     let count = |n: usize, of: usize| Reading::Is { value: float(n), interval: None, n: of };

@@ -1,8 +1,8 @@
-//! What could be changed so that next week is better: exact edits, each with its reason.
+//! Suggestions for improvement: exact edits, each with its reason.
 
-/// The texts that suggestions are made from.
+/// Templates for suggestions.
 mod template;
-/// Suggestions of a model.
+/// Suggestions by a model.
 pub mod advice;
 
 use serde::{Deserialize, Serialize};
@@ -11,42 +11,40 @@ use sha2::{Digest, Sha256};
 use crate::quality::synthesis::{CommonIssue, POOR, Standing, Synthesis, WANTING};
 pub use template::{BadTemplate, Template, Templates};
 
-/// Issues that get a suggestion each.
+/// The number of issues that get a suggestion.
 const TOP_ISSUES: usize = 3;
-/// Sessions that a suggestion cites.
+/// The maximum number of cited sessions.
 const MOST_SESSIONS: usize = 10;
 
-/// A change that would make sessions better.
+/// A suggestion for improvement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suggestion {
-    /// What it is known by from week to week: the same advice has the same key.
+    /// Stable across weeks: the same suggestion has the same key.
     pub key: String,
     pub severity: Severity,
-    /// Which dimension it is to lift.
+    /// The dimension to improve.
     pub dimension: String,
-    /// What to do, in a line.
+    /// One line.
     pub title: String,
     pub edit: Edit,
-    /// The text to add there.
+    /// The text to add.
     pub text: String,
-    /// What in the week asks for it.
     pub reason: String,
-    /// The sessions that show it.
+    /// Session ids as evidence.
     pub sessions: Vec<String>,
 }
 
-/// How much a suggestion matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The dimension stands under 0.5.
+    /// The mean of the dimension is under 0.5.
     High,
-    /// It stands under 0.7, or an issue asks for it.
+    /// The mean is under 0.7, or a common issue is the reason.
     Medium,
 }
 
 impl Severity {
-    /// Every severity, the greatest first.
+    /// All severities, highest first.
     pub const ALL: [Self; 2] = [Self::High, Self::Medium];
 
     pub const fn as_str(self) -> &'static str {
@@ -56,28 +54,26 @@ impl Severity {
         }
     }
 
-    /// Reads the word.
+    /// Parses the JSON name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|severity| severity.as_str() == word)
     }
 }
 
-/// What a suggestion changes.
+/// The type of file that a suggestion changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Edit {
-    /// Lines of the project's instructions.
+    /// The project's instructions file.
     #[serde(rename = "CLAUDE.md")]
     Instructions,
-    /// The text of a skill.
     #[serde(rename = "skill")]
     Skill,
-    /// The text of a prompt.
     #[serde(rename = "prompt")]
     Prompt,
 }
 
 impl Edit {
-    /// Everything that can be changed.
+    /// All types.
     pub const ALL: [Self; 3] = [Self::Instructions, Self::Skill, Self::Prompt];
 
     pub const fn as_str(self) -> &'static str {
@@ -88,13 +84,13 @@ impl Edit {
         }
     }
 
-    /// Reads the word.
+    /// Parses the JSON name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|edit| edit.as_str() == word)
     }
 }
 
-/// How far a suggestion has come.
+/// The status of a suggestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Progress {
@@ -116,12 +112,12 @@ impl Progress {
         }
     }
 
-    /// Reads the word.
+    /// Parses the JSON name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|progress| progress.as_str() == word)
     }
 
-    /// Where it can go from here. What is settled can be opened again.
+    /// Returns the allowed transitions. A closed suggestion can be reopened.
     pub const fn next(self) -> &'static [Self] {
         match self {
             Self::Open => &[Self::Accepted, Self::Done, Self::Dismissed],
@@ -131,8 +127,8 @@ impl Progress {
     }
 }
 
-/// Makes the suggestions of a week: one for each dimension under 0.7 and for each of the top three
-/// issues, the gravest first. Two that would say the same are one.
+/// Creates the suggestions of a week: one for each dimension under 0.7 and for each of the top three issues,
+/// most severe first. Duplicates are merged.
 pub fn suggest(week: &Synthesis, templates: &Templates) -> Vec<Suggestion> {
     let issues = week.issues.iter().take(TOP_ISSUES);
     let by_issue = issues.filter_map(|issue| of_issue(week, issue, templates));
@@ -209,7 +205,7 @@ fn made(
     }
 }
 
-/// What advice is known by: the same words on the same dimension are the same advice.
+/// Returns the key of a suggestion: a hash of its dimension, type and text.
 pub fn key(dimension: &str, edit: Edit, text: &str) -> String {
     let whole = [dimension, edit.as_str(), text].join("\u{0}");
     let hash = Sha256::digest(whole.as_bytes());
@@ -217,7 +213,7 @@ pub fn key(dimension: &str, edit: Edit, text: &str) -> String {
 }
 
 impl Suggestion {
-    /// Takes the reason and the sessions of another that says the same.
+    /// Merges the reason and sessions of a duplicate.
     fn join(&mut self, other: Self) {
         self.severity = self.severity.min(other.severity);
         self.reason = format!("{}; {}", self.reason, other.reason);

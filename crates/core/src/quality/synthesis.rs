@@ -1,9 +1,8 @@
-//! What a week of scored sessions says: how each dimension stands, what changed, who stands out,
-//! and what goes wrong again and again.
+//! Synthesis of a week of scored sessions: means and changes by dimension, outliers, and common issues.
 
-/// What goes wrong again and again.
+/// Common issues in rationales.
 mod issue;
-/// What a phrase complains of.
+/// Classification of phrases as problems.
 mod trouble;
 
 use std::collections::BTreeMap;
@@ -19,121 +18,119 @@ use crate::stats::trend::{NEEDED, TrendDirection, trend};
 use crate::stats::undefined::Undefined;
 pub use issue::{CommonIssue, Example};
 
-/// Sessions above stand out for the better.
+/// Sessions above are high outliers.
 pub const EXCELLENT: f64 = 0.85;
-/// Sessions below stand out for the worse.
+/// Sessions below are low outliers.
 pub const POOR: f64 = 0.5;
-/// Dimensions and sessions below are looked into.
+/// Dimensions and sessions below are examined.
 pub const WANTING: f64 = 0.7;
-/// How many weeks a synthesis looks at, the one it is about included.
+/// The number of weeks in a synthesis, the current one included.
 pub const WEEKS: usize = 12;
 
-/// What was said of one session.
+/// The scores of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionMarks {
     pub session: SessionId,
-    /// Its overall quality, from 0 to 1.
+    /// Overall score, from 0 to 1.
     pub overall: f64,
     pub marks: BTreeMap<String, Mark>,
 }
 
-/// What was said of one dimension.
+/// The score of one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// What it counts for, from 0 to 1.
+    /// From 0 to 1.
     pub value: f64,
     pub rationale: String,
 }
 
-/// What a week says.
+/// The synthesis of a week.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Synthesis {
-    /// How many sessions have an overall mark.
+    /// Sessions with an overall score.
     pub sessions: usize,
-    /// How the overall quality stands.
     pub overall: Standing,
-    /// How each dimension stands, in the rubric's order.
+    /// In the rubric's order.
     pub dimensions: Vec<Standing>,
-    /// Sessions that stand out for the better, the best first.
+    /// High outliers, best first.
     pub excellent: Vec<Outlier>,
-    /// Sessions that stand out for the worse, the worst first.
+    /// Low outliers, worst first.
     pub poor: Vec<Outlier>,
-    /// What goes wrong again and again, the most frequent first.
+    /// Most frequent first.
     pub issues: Vec<CommonIssue>,
 }
 
-/// How a dimension stands.
+/// The statistics of a dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     pub name: String,
-    /// How many sessions have a mark in it.
+    /// Scored sessions.
     pub n: usize,
-    /// What they are; none without a session.
+    /// `None` without a session.
     pub marks: Option<Marks>,
     pub change: Change,
     pub trend: Trend,
-    /// The mean of each week, oldest first, this one last; none where there was no session.
+    /// Weekly means, oldest first, this week last; `None` for weeks without sessions.
     pub history: Vec<Option<f64>>,
 }
 
-/// The marks of a week.
+/// The distribution of a week's scores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Marks {
     pub mean: f64,
-    /// Between what the mean of all such sessions lies, with 95 % confidence.
+    /// 95% confidence interval of the mean.
     pub interval: Option<[f64; 2]>,
     pub stdev: Option<f64>,
     pub min: f64,
     pub max: f64,
 }
 
-/// What a mean did against the week before.
+/// The change of a mean against the previous week.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// It differs by so much.
     By {
-        /// This week's mean less the one before.
+        /// This week's mean minus the previous one.
         value: f64,
-        /// Between what the difference lies, with 95 % confidence.
+        /// 95% confidence interval.
         interval: [f64; 2],
     },
-    /// Nobody can tell, and this is why.
+    /// The reason.
     Unknown(String),
 }
 
-/// What means do over the weeks.
+/// The trend of weekly means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trend {
     Rising(Slope),
     Falling(Slope),
-    /// Chance alone would often do as much.
+    /// Not significant.
     Unclear(Slope),
-    /// Nobody can tell yet, and this is why.
+    /// The reason.
     TooEarly(String),
 }
 
-/// By how much a week's mean differs from the one before, in the long run.
+/// The slope of weekly means.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Slope {
     pub per_week: f64,
-    /// Between what it lies, with 95 % confidence.
+    /// 95% confidence interval.
     pub interval: [f64; 2],
-    /// How likely such an order is by chance, by Mann and Kendall.
+    /// p-value of the Mann–Kendall test.
     pub p: f64,
 }
 
-/// A session that stands out.
+/// An outlier session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outlier {
     pub session: String,
     pub overall: f64,
 }
 
-/// Sums up the last of the weeks, oldest first, in the light of those before.
+/// Computes the synthesis of the last week; `weeks` is ordered oldest first.
 ///
-/// Sessions may come in any order; it makes no difference.
+/// The order of sessions within a week does not matter.
 pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis {
     let this = weeks.last().map(Vec::as_slice).unwrap_or_default();
     let standing = |name: &str, of: &dyn Fn(&SessionMarks) -> Option<f64>| {
@@ -154,7 +151,7 @@ pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis
     }
 }
 
-/// In one order whatever order they came in, so that sums are the same to the last bit.
+/// Sorted, so that floating-point sums do not depend on the order of sessions.
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
@@ -196,7 +193,7 @@ impl Standing {
         }
     }
 
-    /// The mean, where there is one.
+    /// Returns the mean, if there is one.
     pub fn mean(&self) -> Option<f64> {
         self.marks.map(|marks| marks.mean)
     }
@@ -214,7 +211,7 @@ impl Marks {
     }
 }
 
-/// No mean of marks lies beyond the marks.
+/// Clamps an interval to the range of scores.
 fn within_marks(interval: Interval) -> [f64; 2] {
     [interval.lower, interval.upper].map(|end| end.clamp(*MARKS.start(), *MARKS.end()))
 }
@@ -244,7 +241,7 @@ impl Change {
         }
     }
 
-    /// Whether it is more than chance: its interval leaves zero out.
+    /// Returns whether the change is significant: its interval excludes zero.
     pub fn is_clear(&self) -> bool {
         match self {
             Self::By { interval: [lower, upper], .. } => *lower > 0.0 || *upper < 0.0,
@@ -254,7 +251,7 @@ impl Change {
 }
 
 impl Trend {
-    /// The trend of weekly means. Weeks without a session are passed over.
+    /// Computes the trend of weekly means. Weeks without sessions are skipped.
     pub fn of(history: &[Option<f64>]) -> Self {
         let means: Vec<f64> = history.iter().filter_map(|mean| *mean).collect();
         let found = match trend(&means) {
@@ -282,7 +279,7 @@ impl Trend {
         }
     }
 
-    /// The slope, where there are weeks enough for one.
+    /// Returns the slope, with enough weeks.
     pub const fn slope(&self) -> Option<Slope> {
         match self {
             Self::Rising(slope) | Self::Falling(slope) | Self::Unclear(slope) => Some(*slope),

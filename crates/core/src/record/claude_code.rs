@@ -1,56 +1,56 @@
-//! What Claude Code tells of its work: transcripts it keeps and events it sends.
+//! Claude Code: its transcript files and telemetry events, converted to patches.
 //!
-//! Both become the same records under the same ids, so that whoever imports one and receives the
-//! other has one trace and not two. A trace is a turn: one prompt and all that it set off.
+//! Both give the same records with the same ids, so that importing transcripts and receiving events results in
+//! one trace, not two. A trace is a turn: one prompt and everything it triggered.
 
-/// What turns, model calls, tools and sub-agents are called.
+/// Ids of turns, model calls, tools and sub-agents.
 pub mod id;
-/// JSON whose shape nobody promises.
+/// Lenient reading of undocumented JSON.
 pub(crate) mod object;
-/// The lines of a transcript.
+/// Lines of a transcript.
 mod line;
-/// From lines to patches.
+/// Transcripts to patches.
 pub mod transcript;
-/// From events to patches.
+/// Events to patches.
 pub mod event;
 
 use crate::record::merge::Merge;
 use crate::record::observation::ObservationPatch;
 use crate::record::trace::TracePatch;
 
-/// The agent that all of this is about.
+/// The agent name of these traces.
 pub const AGENT: &str = "claude-code";
-/// What a turn is called, as in Claude Code's own spans.
+/// The name of a turn, as in Claude Code's own spans.
 const TURN: &str = "claude_code.interaction";
-/// What a model call is called, likewise.
+/// The name of a model call, likewise.
 const MODEL_CALL: &str = "claude_code.llm_request";
 
-/// What some lines or events say about traces and observations.
+/// Patches from some lines or events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Patches {
     pub traces: Vec<TracePatch>,
-    /// About observations; each says which trace it belongs to.
+    /// Each names its trace.
     pub observations: Vec<ObservationPatch>,
 }
 
 impl Patches {
-    /// Whether they say nothing.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.traces.is_empty() && self.observations.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of patches.
     pub fn len(&self) -> usize {
         self.traces.len() + self.observations.len()
     }
 
-    /// Adds what others say.
+    /// Appends other patches.
     pub fn extend(&mut self, others: Self) {
         self.traces.extend(others.traces);
         self.observations.extend(others.observations);
     }
 
-    /// The same, with each record spoken of once.
+    /// Merges patches of the same record.
     #[must_use]
     pub fn merged(self) -> Self {
         let trace_key = |patch: &TracePatch| patch.id.clone();

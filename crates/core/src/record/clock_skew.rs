@@ -1,8 +1,8 @@
-//! No statement is from later than its receipt. A stamp that claims to be would win over every
-//! honest one until its time has come, so it counts as given when it came in.
+//! Clock skew: limits the stamps of patches to the time of receipt. A stamp in the future would win over every
+//! later update until its time has come.
 //!
-//! Only what is weighed against other statements changes. Times that are data (when an observation
-//! began, when a score was given) stay as they were sent.
+//! Only stamps, which decide merges, are changed. Times that are data (start of an observation, time of a score)
+//! stay as sent.
 
 use crate::record::field::{Field, Stamp};
 use crate::record::merge::Metadata;
@@ -11,16 +11,16 @@ use crate::record::score::ScorePatch;
 use crate::record::trace::TracePatch;
 use crate::time::Timestamp;
 
-/// How far a stored stamp may lie after the last write of its record: clocks are set back at times.
+/// The maximum lead of a stored stamp over the last write of its record: clocks are set back at times.
 const MAX_AHEAD_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 
-/// A statement about a record, whose fields carry stamps.
+/// A patch whose fields have stamps.
 pub trait Stamped {
-    /// Visits the stamp of every field that says something.
+    /// Visits the stamp of every set field.
     fn each_stamp(&mut self, visit: &mut dyn FnMut(&mut Stamp));
 }
 
-/// What one request says about records of one kind, after another.
+/// All patches of one record type in a request.
 impl<T: Stamped> Stamped for Vec<T> {
     fn each_stamp(&mut self, visit: &mut dyn FnMut(&mut Stamp)) {
         for patch in self {
@@ -29,20 +29,20 @@ impl<T: Stamped> Stamped for Vec<T> {
     }
 }
 
-/// Moves stamps from after the receipt of a request back to it. Among themselves they keep their
-/// order, a nanosecond apart, so that a client whose clock is ahead still has the last word last.
+/// Moves stamps in the future back to the time of receipt. Their relative order is preserved, a nanosecond
+/// apart, so that the last update of a client with a fast clock still wins.
 ///
 /// ```
-/// use ratchet_core::record::field::{Act, Field, Stamp};
+/// use ratchet_core::record::field::{Field, Stamp, WriteKind};
 /// use ratchet_core::id::ScoreId;
 /// use ratchet_core::record::clock_skew;
 /// use ratchet_core::record::score::ScorePatch;
 /// use ratchet_core::time::Timestamp;
 ///
-/// let stamp = |at| Stamp::stated(Timestamp::from_nanos(at), Act::Create);
+/// let stamp = |at| Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create);
 /// let mut patch = ScorePatch::new(ScoreId::parse("s")?);
 /// patch.comment = Field::said("for ever".to_owned(), stamp(i64::MAX));
-/// receipt::clamp(&mut [&mut patch], Timestamp::from_nanos(5));
+/// clock_skew::clamp(&mut [&mut patch], Timestamp::from_nanos(5));
 /// assert_eq!(patch.comment.stamp(), Some(stamp(6)));
 /// # Ok::<(), ratchet_core::id::IdError>(())
 /// ```
@@ -59,7 +59,7 @@ pub fn clamp(said: &mut [&mut dyn Stamped], received_at: Timestamp) {
     for patch in said {
         patch.each_stamp(&mut |stamp| {
             if let Ok(rank) = later.binary_search(&stamp.at) {
-                // Behind whatever was stamped with the moment of receipt itself.
+                // After stamps that equal the time of receipt.
                 let rank = i64::try_from(rank).unwrap_or(i64::MAX).saturating_add(1);
                 stamp.at = received_at.plus_nanos(rank);
             }
@@ -67,8 +67,8 @@ pub fn clamp(said: &mut [&mut dyn Stamped], received_at: Timestamp) {
     }
 }
 
-/// Moves the stamps of a stored record that lie far after its last write back to that write. They
-/// were stored before stamps were clamped at their receipt, and would win until their time has come.
+/// Moves the stamps of a stored record that are far after its last write back to that write. They were stored
+/// before stamps were limited at receipt.
 pub fn clamp_stored(stored: &mut dyn Stamped, written_at: Timestamp) {
     let latest = written_at.plus_nanos(MAX_AHEAD_NANOS);
     stored.each_stamp(&mut |stamp| {
@@ -88,7 +88,7 @@ fn metadata(metadata: &mut Metadata, visit: &mut dyn FnMut(&mut Stamp)) {
     metadata.stamps_mut().for_each(visit);
 }
 
-// Every field by name, so that a new one cannot be forgotten.
+// Destructures every field, so that a new one cannot be forgotten.
 
 impl Stamped for TracePatch {
     fn each_stamp(&mut self, visit: &mut dyn FnMut(&mut Stamp)) {

@@ -1,54 +1,53 @@
 use crate::time::Timestamp;
 
-/// Who speaks for a trace's field, weakest first.
+/// The authority of a source for a field, weakest first.
 ///
-/// Every span may know its trace's environment or user, the root span knows better, and an
-/// explicit statement about the trace beats both, whatever order they arrive in.
+/// Any span may know its trace's environment or user, the root span knows better, and an explicit update of the
+/// trace beats both, in whatever order they arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Authority {
-    /// Worked out here, because nobody said it.
+    /// Computed by Ratchet, because no client sent it.
     Counted,
-    /// Said in passing by a span inside the trace.
+    /// Implied by a span inside the trace.
     Child,
-    /// Said by the span the trace began with.
+    /// Implied by the trace's root span.
     Root,
-    /// Said of the record itself.
+    /// Stated about the record itself.
     Stated,
 }
 
-/// Whether a record was being created or updated. At the same time, the update is the later word.
+/// Whether a record was created or updated. At the same time, the update wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WriteKind {
-    /// A create event, or a whole span.
+    /// A create event, or a complete span.
     Create,
     Update,
 }
 
-/// How much a statement weighs against another on the same field; the greater wins.
+/// The precedence of a value over others of the same field; the greater wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp {
     pub authority: Authority,
-    /// When it happened at the client.
+    /// Client time.
     pub at: Timestamp,
     pub act: WriteKind,
 }
 
 impl Stamp {
-    /// The stamp of what was counted here: whatever anyone says, at any time, replaces it.
+    /// Returns the stamp of a computed value: any value of a client replaces it.
     pub const fn counted(at: Timestamp) -> Self {
         Self { authority: Authority::Counted, at, act: WriteKind::Update }
     }
 
-    /// The stamp of a statement about the record itself.
+    /// Returns the stamp of a value stated about the record itself.
     pub const fn stated(at: Timestamp, act: WriteKind) -> Self {
         Self { authority: Authority::Stated, at, act }
     }
 }
 
-/// A value and its stamp. No value is a tombstone: the client said "null".
+/// A value and its stamp. `None` is a tombstone: the client sent null.
 ///
-/// The order is by stamp, then by value, so that the greater of two statements is the same
-/// whichever comes first.
+/// Ordered by stamp, then by value, so that merging does not depend on the order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StampedValue<T> {
     pub stamp: Stamp,
@@ -56,42 +55,42 @@ pub struct StampedValue<T> {
     pub value: Option<T>,
 }
 
-/// What has been said about one field: nothing yet, or the weightiest word so far.
+/// A field of a patch or record: unset, or the value with the greatest stamp so far.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Field<T>(Option<StampedValue<T>>);
 
 impl<T> Field<T> {
-    /// A field nobody has spoken of.
+    /// Returns an unset field.
     pub const fn unsaid() -> Self {
         Self(None)
     }
 
-    /// A field with a value.
+    /// Returns a field with a value.
     pub const fn said(value: T, stamp: Stamp) -> Self {
         Self(Some(StampedValue { stamp, value: Some(value) }))
     }
 
-    /// A field that was cleared.
+    /// Returns a cleared field (tombstone).
     pub const fn cleared(stamp: Stamp) -> Self {
         Self(Some(StampedValue { stamp, value: None }))
     }
 
-    /// A field that is said if there is a value, and unsaid if not.
+    /// Returns a field with a value, or unset for `None`.
     pub fn if_some(value: Option<T>, stamp: Stamp) -> Self {
         value.map_or(Self::unsaid(), |value| Self::said(value, stamp))
     }
 
-    /// The value, unless unsaid or cleared.
+    /// Returns the value, unless unset or cleared.
     pub fn value(&self) -> Option<&T> {
         self.0.as_ref().and_then(|said| said.value.as_ref())
     }
 
-    /// The value, given away.
+    /// Consumes the field and returns its value.
     pub fn into_value(self) -> Option<T> {
         self.0.and_then(|said| said.value)
     }
 
-    /// The same with another value, said as before.
+    /// Maps the value and keeps the stamp.
     #[must_use]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Field<U> {
         let said = self
@@ -100,30 +99,30 @@ impl<T> Field<T> {
         Field(said)
     }
 
-    /// The stamp, if anything was said.
+    /// Returns the stamp, unless unset.
     pub fn stamp(&self) -> Option<Stamp> {
         self.0.as_ref().map(|said| said.stamp)
     }
 
-    /// The stamp, to be changed.
+    /// Returns the stamp for changes.
     pub fn stamp_mut(&mut self) -> Option<&mut Stamp> {
         self.0.as_mut().map(|said| &mut said.stamp)
     }
 
-    /// The word itself.
+    /// Returns value and stamp.
     pub fn word(&self) -> Option<&StampedValue<T>> {
         self.0.as_ref()
     }
 
-    /// A field from what was kept of it.
+    /// Restores a field from storage.
     pub const fn from_word(word: Option<StampedValue<T>>) -> Self {
         Self(word)
     }
 }
 
 impl<T: PartialEq> Field<T> {
-    /// The same word, later than what is known: for whoever knows that it was said later, whatever
-    /// the clocks say. What outranks it, or says the same, stays before it or as it is.
+    /// Moves the stamp after that of a known value, for callers that know the true order regardless of clocks.
+    /// An equal value, or one outranked by authority, is unchanged.
     #[must_use]
     pub fn after(self, known: &Self) -> Self {
         let Some(theirs) = &known.0 else { return self };
@@ -135,7 +134,7 @@ impl<T: PartialEq> Field<T> {
         Self(Some(StampedValue { stamp: Stamp { at, ..ours.stamp }, value: ours.value }))
     }
 
-    /// Whether it says something else than what is kept, and is not believed for its time alone.
+    /// Returns whether it differs from the stored value and loses only because of its time.
     pub fn is_outdated_by(&self, kept: &Self) -> bool {
         let (Some(ours), Some(theirs)) = (&self.0, &kept.0) else { return false };
         theirs.stamp.at > ours.stamp.at

@@ -1,9 +1,9 @@
 use std::borrow::Cow;
 
-/// Cuts the middle out of a text that is longer than `max_bytes`, and says in its place how much
-/// is missing and how long the text was.
+/// Elides the middle of a text that is longer than `max_bytes`, and inserts how many bytes are missing and how
+/// long the text was.
 ///
-/// The result is at most `max_bytes` long, unless the mark alone is longer.
+/// The result is at most `max_bytes` long, unless the inserted note alone is longer.
 ///
 /// ```
 /// use ratchet_core::record::limit::elide;
@@ -17,7 +17,7 @@ pub fn elide(text: &str, max_bytes: usize) -> Cow<'_, str> {
     if text.len() <= max_bytes {
         return Cow::Borrowed(text);
     }
-    // The longest mark there can be: nothing is kept.
+    // The longest possible note: everything elided.
     let kept = max_bytes.saturating_sub(mark(text.len(), text.len()).len());
     let head = text.get(..text.floor_char_boundary(kept.div_ceil(2))).unwrap_or("");
     let tail = text.get(text.ceil_char_boundary(text.len() - kept / 2)..).unwrap_or("");
@@ -29,7 +29,7 @@ fn mark(missing: usize, whole: usize) -> String {
     format!("…[{missing} of {whole} bytes left out]…")
 }
 
-/// Returns how deep the brackets of a JSON text are nested: 0 for a number, 1 for `{}`.
+/// Returns the nesting depth of a JSON text: 0 for a number, 1 for `{}`.
 ///
 /// Works on any text, well-formed or not, without recursion; brackets in strings do not count.
 ///

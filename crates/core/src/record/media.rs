@@ -1,4 +1,4 @@
-/// What stands in records in place of bytes.
+/// References that replace media bytes in records.
 pub mod reference;
 
 use std::fmt;
@@ -6,44 +6,44 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-/// How many characters of its hash name a piece of media.
+/// Length of a media id, in characters of the hash.
 const ID_CHARS: usize = 22;
 
-/// The SHA-256 of a piece of media, which names it and finds it again.
+/// The SHA-256 of a media file: its identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MediaHash([u8; 32]);
 
-/// Why a text is not a hash.
+/// Error of parsing a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the base64 of 32 bytes, as a SHA-256 hash is")]
 pub struct MediaHashError;
 
 impl MediaHash {
-    /// The hash of known bytes.
+    /// Wraps a computed hash.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Reads a hash in base64, as SDKs send it.
+    /// Parses a base64 hash, as SDKs send it.
     ///
     /// # Errors
-    /// Refuses what is not base64 of 32 bytes.
+    /// Rejects anything but base64 of 32 bytes.
     pub fn parse(text: &str) -> Result<Self, MediaHashError> {
         let bytes = STANDARD.decode(text).map_err(|_| MediaHashError)?;
         bytes.try_into().map(Self).map_err(|_| MediaHashError)
     }
 
-    /// The hash in base64.
+    /// Returns the hash in base64.
     pub fn to_base64(self) -> String {
         STANDARD.encode(self.0)
     }
 
-    /// The hash in hexadecimal, as a file name.
+    /// Returns the hash in hexadecimal, as a file name.
     pub fn to_hex(self) -> String {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads a hash in hexadecimal; `None` if it is none.
+    /// Parses a hexadecimal hash.
     pub fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -55,7 +55,7 @@ impl MediaHash {
         Some(Self(bytes))
     }
 
-    /// The id that SDKs work out from the hash by themselves: any other they refuse.
+    /// Returns the media id, computed as SDKs compute it: they reject any other.
     pub fn media_id(self) -> String {
         URL_SAFE_NO_PAD.encode(self.0).chars().take(ID_CHARS).collect()
     }
@@ -67,49 +67,49 @@ impl fmt::Display for MediaHash {
     }
 }
 
-/// A content type that media may have.
+/// An accepted content type of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaType {
     name: &'static str,
     shown: MediaDisplay,
 }
 
-/// What a browser may do with media of a type.
+/// How browsers may display a content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaDisplay {
-    /// Show it in place: nothing in it can run.
+    /// Inline: it cannot contain scripts.
     Inline,
-    /// Save it as a file and no more: it may hold scripts, or hide them.
+    /// As a download only: it may contain scripts.
     AsFile,
 }
 
 impl MediaType {
-    /// Bytes of any kind.
+    /// Any other bytes.
     pub const OTHER: Self = Self { name: "application/octet-stream", shown: MediaDisplay::AsFile };
 
-    /// Reads a content type; `None` for those that are not taken.
+    /// Parses a content type; `None` if it is not accepted.
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.trim();
         let found = TYPES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(name, shown)| Self { name, shown: *shown })
     }
 
-    /// Every type that is taken.
+    /// Returns all accepted types.
     pub fn all() -> impl Iterator<Item = &'static str> {
         TYPES.iter().map(|(name, _)| *name)
     }
 
-    /// The content type as it was announced.
+    /// Returns the content type as declared.
     pub fn name(self) -> &'static str {
         self.name
     }
 
-    /// What a browser may do with it.
+    /// Returns how browsers may display it.
     pub fn shown(self) -> MediaDisplay {
         self.shown
     }
 
-    /// The content type to serve it with: one that no browser takes for a page or a script.
+    /// Returns a content type to serve that browsers never treat as a page or script.
     pub fn served_as(self) -> &'static str {
         match self.shown {
             MediaDisplay::Inline => self.name,
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_hash_names_its_media_as_the_sdks_do() {
-        // The SHA-256 of the empty text.
+        // The SHA-256 of the empty string.
         let hash = MediaHash::parse("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=").unwrap();
         assert_eq!(hash.media_id(), "47DEQpj8HBSa-_TImW-5JC");
         assert!(hash.to_hex().starts_with("e3b0c44298fc1c14"));

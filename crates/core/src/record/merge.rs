@@ -1,5 +1,5 @@
-//! Merging is a join: commutative, associative and idempotent. The same patches in any order, any
-//! number of times, give the same record. Everything below follows from "the greater wins".
+//! Merging of patches: a semilattice join, that is commutative, associative and idempotent. The same patches in
+//! any order, any number of times, give the same record. All of it follows from "the greater wins".
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use crate::payload::Json;
 use crate::record::field::{Field, Stamp, StampedValue};
 use crate::time::Timestamp;
 
-/// Something of which two versions join into one.
+/// A type whose values can be merged.
 pub trait Merge {
-    /// Joins the two. Order and repetition do not matter.
+    /// Merges two values. Order and repetition do not matter.
     #[must_use]
     fn merge(self, other: Self) -> Self;
 }
@@ -20,7 +20,7 @@ impl<T: Ord> Merge for Field<T> {
     }
 }
 
-/// The least time anyone gave.
+/// The minimum of all given times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Earliest(pub Option<Timestamp>);
 
@@ -30,7 +30,7 @@ impl Merge for Earliest {
     }
 }
 
-/// The greatest time anyone gave.
+/// The maximum of all given times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latest(pub Option<Timestamp>);
 
@@ -40,7 +40,7 @@ impl Merge for Latest {
     }
 }
 
-/// Tags only ever join.
+/// Tags are only added, never removed.
 impl Merge for BTreeSet<String> {
     fn merge(self, other: Self) -> Self {
         let (mut larger, smaller) =
@@ -50,47 +50,47 @@ impl Merge for BTreeSet<String> {
     }
 }
 
-/// Metadata by key; each key is a field of its own, and null removes it.
+/// Metadata; each key is a field with its own stamp, and null removes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metadata(BTreeMap<String, StampedValue<Json>>);
 
 impl Metadata {
-    /// Takes what was said of each key; the last word on a repeated key wins.
+    /// Creates metadata; the last value of a repeated key wins.
     pub fn new(keys: impl IntoIterator<Item = (String, StampedValue<Json>)>) -> Self {
         Self(keys.into_iter().collect())
     }
 
-    /// Whether no key was ever spoken of.
+    /// Returns whether no key was ever set.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What was said of each key, removed ones included.
+    /// Returns all keys, tombstones included.
     pub fn words(&self) -> impl Iterator<Item = (&str, &StampedValue<Json>)> {
         self.0.iter().map(|(key, said)| (key.as_str(), said))
     }
 
-    /// What was said of each key, given away.
+    /// Consumes the metadata and returns all keys, tombstones included.
     pub fn into_words(self) -> impl Iterator<Item = (String, StampedValue<Json>)> {
         self.0.into_iter()
     }
 
-    /// The keys that have a value.
+    /// Returns the keys that have a value.
     pub fn values(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.words().filter_map(|(key, said)| Some((key, said.value.as_ref()?)))
     }
 
-    /// The value of one key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.get(key)?.value.as_ref()
     }
 
-    /// The stamps of all keys, to be changed.
+    /// Returns the stamps of all keys for changes.
     pub fn stamps_mut(&mut self) -> impl Iterator<Item = &mut Stamp> {
         self.0.values_mut().map(|said| &mut said.stamp)
     }
 
-    /// How many keys are not believed, because what is kept of them has a later time.
+    /// Returns the number of keys that lose because the stored value has a later time.
     pub fn outdated_by(&self, kept: &Self) -> usize {
         let is_outdated = |(key, ours): &(&String, &StampedValue<Json>)| {
             kept.0.get(*key).is_some_and(|theirs| {
@@ -102,7 +102,7 @@ impl Metadata {
         self.0.iter().filter(is_outdated).count()
     }
 
-    /// The same keys, said later than what is known of them.
+    /// Moves the stamps after those of known values.
     #[must_use]
     pub fn after(self, known: &Self) -> Self {
         let later = |(key, ours): (String, StampedValue<Json>)| {
@@ -113,7 +113,7 @@ impl Metadata {
         Self(self.0.into_iter().filter_map(later).collect())
     }
 
-    /// Says a key, whatever was said before.
+    /// Sets a key, regardless of stamps.
     pub fn insert(&mut self, key: String, said: StampedValue<Json>) {
         self.0.insert(key, said);
     }
@@ -142,8 +142,7 @@ mod tests {
     use super::*;
     use crate::arbitrary::{observation_patch, score_patch, trace_patch};
 
-    /// All three laws at once: whatever the grouping, the order and the repetition, the record is
-    /// the same.
+    /// Checks all three laws at once: the record does not depend on grouping, order or repetition.
     fn check<T: Merge + Clone + Debug + PartialEq>(
         patches: &[T],
         shuffled: &[T],

@@ -1,15 +1,14 @@
-//! Recorded conversations, read from whatever form their provider or framework gives them.
+//! Chat messages in recorded payloads, in the formats of providers and frameworks.
 //!
-//! Pure: a JSON value goes in, messages come out. What is not understood is kept as it is, so that
-//! nothing that was recorded is hidden.
+//! Pure: JSON in, messages out. What is not recognised is returned as data, so that nothing recorded is hidden.
 
-/// Messages, in the forms of providers and frameworks.
+/// Message formats.
 mod message;
-/// What a message is made of.
+/// Content parts.
 mod part;
-/// Pictures, and media that were sent apart.
+/// Images and other media.
 mod picture;
-/// Calls of tools brought together with what came back.
+/// Matching of tool calls with their results.
 mod pair;
 
 use serde_json::Value;
@@ -18,17 +17,17 @@ use crate::json_size::{JsonSizeError, small_tree};
 
 pub use picture::{Medium, Picture, pictures};
 
-/// What a payload says, as people would read it.
+/// A parsed payload.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
-    /// Messages, each call of a tool with its result.
+    /// Each tool call with its result.
     Messages(Vec<ChatMessage>),
     Text(String),
-    /// Anything else: a JSON text.
+    /// Any other JSON text.
     Data(String),
 }
 
-/// One message.
+/// A chat message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatMessage {
     pub role: Role,
@@ -36,47 +35,45 @@ pub struct ChatMessage {
     pub parts: Vec<Part>,
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Who wrote the agent: system and developer messages.
+    /// System and developer messages.
     System,
     User,
     Assistant,
-    /// A tool that was called.
     Tool,
-    /// A role that only this client knows.
+    /// A client's custom role.
     Other(String),
 }
 
-/// A part of a message.
+/// A content part of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     Text(String),
-    /// What the model thought before it spoke.
+    /// Reasoning.
     Thinking(String),
-    /// A picture or another file.
+    /// An image or another file.
     Picture(Picture),
-    /// A call of a tool.
     Call(RecordedCall),
-    /// What a tool gave back, when its call is not there.
+    /// A tool result without its call.
     Result(RecordedResult),
     /// Anything else, as JSON.
     Data(Value),
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedCall {
-    /// What its result refers to.
+    /// The id that its result refers to.
     pub id: Option<String>,
     pub name: String,
-    /// What it was asked, as JSON or as text.
+    /// As JSON or as text.
     pub arguments: Value,
     pub result: Option<RecordedResult>,
 }
 
-/// What a tool gave back.
+/// A tool result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedResult {
     pub id: Option<String>,
@@ -85,7 +82,7 @@ pub struct RecordedResult {
     pub parts: Vec<Part>,
 }
 
-/// Reads a payload: a conversation where it is one, a text where it is one, JSON else.
+/// Parses a payload: as messages, as text, or else as JSON.
 pub fn read(text: &str) -> Reading {
     let value = match small_tree(text) {
         Ok(value) => value,
@@ -102,7 +99,7 @@ pub fn read(text: &str) -> Reading {
     }
 }
 
-/// A text may be a conversation that someone wrote out once more.
+/// A string may contain a conversation as JSON once more.
 fn read_text(text: String) -> Reading {
     let is_document = text.starts_with(['[', '{']);
     let again = is_document.then(|| small_tree(&text).ok()).flatten();

@@ -8,15 +8,14 @@ use crate::record::trace::Content;
 use crate::record::usage::{Cost, Usage};
 use crate::time::Timestamp;
 
-/// What kind of step an observation is.
+/// The type of an observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObservationKind {
-    /// A step of no particular kind.
     #[default]
     Span,
     Generation,
     Event,
-    /// An agent or sub-agent at work.
+    /// An agent or sub-agent.
     Agent,
     Tool,
     Chain,
@@ -27,7 +26,7 @@ pub enum ObservationKind {
 }
 
 impl ObservationKind {
-    /// Every kind, in the order of the enum.
+    /// All types, in declaration order.
     pub const ALL: [Self; 10] = [
         Self::Span,
         Self::Generation,
@@ -41,7 +40,7 @@ impl ObservationKind {
         Self::Guardrail,
     ];
 
-    /// The word for it, as clients write it.
+    /// Returns the API name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Span => "SPAN",
@@ -57,16 +56,15 @@ impl ObservationKind {
         }
     }
 
-    /// Reads the word in any case.
+    /// Parses the API name in any case.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
     }
 }
 
-/// How much attention an observation wants.
+/// The severity level of an observation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Only for those who look closely.
     Debug,
     #[default]
     Default,
@@ -75,10 +73,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// Every level, from quiet to loud.
+    /// All levels, lowest first.
     pub const ALL: [Self; 4] = [Self::Debug, Self::Default, Self::Warning, Self::Error];
 
-    /// The word for it, as clients write it.
+    /// Returns the API name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Debug => "DEBUG",
@@ -88,69 +86,67 @@ impl Level {
         }
     }
 
-    /// Reads the word in any case.
+    /// Parses the API name in any case.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(word))
     }
 }
 
-/// The prompt version an observation used. Name and version only make sense together.
+/// The prompt version that an observation used. Name and version are only meaningful together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PromptLink {
     pub name: String,
     pub version: u32,
 }
 
-/// What one event or span says about an observation; merged, it is the record itself.
+/// A partial update of an observation by one event or span; merged, it is the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservationPatch {
     pub id: ObservationId,
-    /// Which trace it belongs to. An update event may not say; the store then finds it by id.
+    /// An update event may omit it; the store then looks it up by id.
     pub trace: Option<TraceId>,
     pub kind: Field<ObservationKind>,
     pub name: Field<String>,
-    /// The step it is part of.
+    /// Parent observation.
     pub parent: Field<ObservationId>,
-    /// Whether anyone said that the application begins here, though the step has a parent: the
-    /// caller's, in another service. Never unsaid.
+    /// Whether a client marked this observation as the root of its application, though it has a parent in
+    /// another service. Never reset.
     pub app_root: bool,
-    /// When it began: the earliest anyone said.
+    /// The earliest start that was sent.
     pub start: Earliest,
-    /// When it ended: the latest anyone said.
+    /// The latest end that was sent.
     pub end: Latest,
-    /// When the first token came.
+    /// Time of the first token.
     pub completion_start: Field<Timestamp>,
-    /// How much attention it wants.
     pub level: Field<Level>,
     pub status_message: Field<String>,
-    /// The version of the code that ran.
+    /// Version of the code.
     pub version: Field<String>,
     pub environment: Field<Environment>,
-    /// The agent or sub-agent at work, where the step says so itself.
+    /// The agent or sub-agent, where the observation names it.
     pub agent: Field<String>,
-    /// The model as the provider names it.
+    /// The provider's model name.
     pub model: Field<String>,
-    /// Temperature and the like, a JSON object.
+    /// Temperature and others, a JSON object.
     pub model_parameters: Field<Json>,
     pub usage: Field<Usage>,
-    /// What the client says it cost; wins over the price table.
+    /// The cost sent by the client; takes precedence over the price table.
     pub cost: Field<Cost>,
-    /// The prompt version it used.
     pub prompt: Field<PromptLink>,
     pub input: Field<Payload>,
     pub output: Field<Payload>,
-    /// Keys and values of the client's own, and all attributes nobody claimed.
+    /// Client metadata, and attributes without a rule.
     pub metadata: Metadata,
 }
 
 impl ObservationPatch {
-    /// Whether its units were counted here because nobody said them.
+    /// Returns whether its usage was counted by Ratchet because the client sent none.
     pub fn has_counted_usage(&self) -> bool {
         let word = self.usage.word();
         word.is_some_and(|said| said.stamp.authority == Authority::Counted && said.value.is_some())
     }
 
-    /// A patch that says nothing yet.
+    /// Creates an empty patch.
     pub fn new(id: ObservationId, trace: Option<TraceId>) -> Self {
         Self {
             id,
@@ -180,7 +176,7 @@ impl ObservationPatch {
 }
 
 impl ObservationPatch {
-    /// How many of its words are not believed, because what is kept has a later time.
+    /// Returns the number of fields that lose because the stored value has a later time.
     pub fn outdated_by(&self, kept: &Self) -> usize {
         let fields = [
             self.kind.is_outdated_by(&kept.kind),
@@ -234,75 +230,70 @@ impl Merge for ObservationPatch {
     }
 }
 
-/// An observation as people see it: one step of a run.
+/// An observation: a span, generation or event of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observation {
     pub id: ObservationId,
-    /// Which trace it belongs to.
     pub trace: TraceId,
     pub kind: ObservationKind,
     pub name: Option<String>,
-    /// The step it is part of.
+    /// Parent observation.
     pub parent: Option<ObservationId>,
-    /// Whether the application begins here, whatever the parent.
+    /// Whether it is the root of its application, whatever its parent.
     pub app_root: bool,
     pub start: Timestamp,
-    /// When it ended, never before it began.
+    /// Never before the start.
     pub end: Option<Timestamp>,
-    /// When the first token came.
+    /// Time of the first token.
     pub completion_start: Option<Timestamp>,
-    /// How much attention it wants.
     pub level: Level,
     pub status_message: Option<String>,
-    /// The version of the code that ran.
+    /// Version of the code.
     pub version: Option<String>,
     pub environment: Environment,
-    /// The agent or sub-agent at work.
+    /// The agent or sub-agent.
     pub agent: Option<String>,
-    /// The model as the provider names it.
+    /// The provider's model name.
     pub model: Option<String>,
-    /// Temperature and the like, a JSON object.
+    /// Temperature and others, a JSON object.
     pub model_parameters: Option<Json>,
     pub usage: Usage,
-    /// Whether its units were counted here because nobody said them: then they are approximate.
+    /// Whether its usage was counted by Ratchet because the client sent none: then it is approximate.
     pub counted: bool,
-    /// What it cost, or `None` when nobody knows. Unknown is not free.
+    /// `None` when unknown. Unknown is not free.
     pub cost: Option<Cost>,
-    /// The tier of prices that its cost was worked out with; `None` if the client said the cost.
+    /// The pricing tier used; `None` if the client sent the cost.
     pub pricing_tier: Option<String>,
-    /// The prompt version it used.
     pub prompt: Option<PromptLink>,
-    /// When the record was first written.
     pub created_at: Timestamp,
-    /// When the record last changed.
     pub updated_at: Timestamp,
-    /// What it carries; `None` when the query did not ask.
+    /// `None` when the query did not request it.
     pub content: Option<Content>,
 }
 
 impl Observation {
-    /// Whether a run begins here: without a parent, or where the client says that its part begins.
+    /// Returns whether it is a root: without a parent, or marked as the root of its application.
     pub fn is_root(&self) -> bool {
         self.app_root || self.parent.is_none()
     }
 
-    /// Nanoseconds from start to end.
+    /// Returns the nanoseconds from start to end.
     pub fn latency(&self) -> Option<i64> {
         Some(self.end?.since(self.start))
     }
 
-    /// How much of its cost is approximate: all that follows from units counted here.
+    /// Returns the approximate part of its cost: all of it, if its usage was counted by Ratchet.
     pub fn approximate_cost(&self) -> Money {
         let cost = self.cost.as_ref().filter(|_| self.has_approximate_cost());
         cost.map(Cost::total).unwrap_or_default()
     }
 
-    /// Whether its cost follows from units counted here. A cost that the client said does not.
+    /// Returns whether its cost is computed from usage counted by Ratchet. A client's cost is not.
     pub fn has_approximate_cost(&self) -> bool {
         self.counted && self.cost.is_some() && self.pricing_tier.is_some()
     }
 
-    /// Nanoseconds from start to the first token.
+    /// Returns the nanoseconds from start to the first token.
     pub fn time_to_first_token(&self) -> Option<i64> {
         Some(self.completion_start?.since(self.start))
     }

@@ -1,4 +1,4 @@
-//! What model calls cost, from the table in `prices/models.toml` and the user's own entries.
+//! Model prices: the cost of generations from `prices/models.toml` and user-defined entries.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{PoisonError, RwLock};
@@ -20,61 +20,61 @@ pub use crate::record::price::own::{
     TierCondition,
 };
 
-/// Kinds of units, and what each is called.
+/// Usage types and their names.
 mod kind;
-/// How one model's many names are recognised.
+/// Normalisation of model names.
 mod name;
-/// A model's prices and their conditions.
+/// A model's prices and pricing tiers.
 mod model;
-/// Models as a project defines them.
+/// Models defined by a project.
 mod own;
-/// The form people write prices in.
+/// File format of prices.
 mod file;
 #[cfg(test)]
 mod tests;
 
 const BUILTIN: &str = include_str!("../../../../prices/models.toml");
 
-/// How many model names are remembered with their match. Far more than any project uses.
+/// The capacity of the name cache, far more than any project uses.
 const REMEMBERED: usize = 4096;
-/// Longer names are nobody's, and not worth remembering.
+/// Longer names match no model and are not cached.
 const MAX_NAME_BYTES: usize = 512;
 
-/// A model call, as far as its price depends on it.
+/// The properties of a model call that its price depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelCall<'a> {
-    /// The model as the provider names it.
+    /// The provider's model name.
     pub model: &'a str,
     pub usage: &'a Usage,
-    /// Temperature, service tier and the like, a JSON object.
+    /// Temperature, service tier and others, a JSON object.
     pub parameters: Option<&'a Json>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     pub metadata: Option<&'a Metadata>,
     pub at: Timestamp,
 }
 
-/// What a call cost, and why.
+/// The cost of a call and the pricing tier used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Priced<'a> {
     pub cost: Cost,
-    /// The name of the tier of prices that was applied.
+    /// Name of the pricing tier.
     pub tier: &'a str,
 }
 
-/// What a model costs when nothing special applies, per unit.
+/// The unit prices of a model's default tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListPrice<'a> {
-    /// The model's name in the price table, or the id of a project's own.
+    /// The name in the price table, or the id of a project's model.
     pub model: &'a str,
-    /// One token in.
+    /// Per input token.
     pub input: Option<Money>,
-    /// One token out.
+    /// Per output token.
     pub output: Option<Money>,
-    /// One token, for models that price all alike.
+    /// Per token, for models with a single price.
     pub total: Option<Money>,
 }
 
-/// What models cost, by model and kind of unit.
+/// Prices by model and usage type.
 ///
 /// ```
 /// use ratchet_core::record::price::{ModelCall, PriceTable};
@@ -89,58 +89,58 @@ pub struct ListPrice<'a> {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PriceTable {
-    /// A project's own models, those that count first; they win over all files.
+    /// The project's models in order of precedence; they take precedence over all files.
     own: Vec<OwnModel>,
     files: Vec<PriceFile>,
     matches: Matches,
 }
 
 impl PriceTable {
-    /// The prices that come with the program.
+    /// Returns the built-in prices.
     #[expect(clippy::expect_used, reason = "the file is part of the program, and a test parses it")]
     pub fn builtin() -> Self {
         Self::parse(BUILTIN).expect("the built-in price file is well-formed")
     }
 
-    /// Reads a price file: TOML as in `prices/models.toml`, which explains itself.
+    /// Parses a price file: TOML as in `prices/models.toml`, which is commented.
     ///
     /// # Errors
-    /// Names the line, and where an entry is at fault its model and field.
+    /// Names the line and, for an invalid entry, its model and field.
     pub fn parse(toml: &str) -> Result<Self, PriceError> {
         let files = vec![PriceFile::parse(toml)?];
         Ok(Self { own: Vec::new(), files, matches: Matches::default() })
     }
 
-    /// This table with someone's own entries, which win wherever they match as exactly.
+    /// Adds user-defined entries, which win over built-in ones of the same match quality.
     #[must_use]
     pub fn with_overrides(self, overrides: Self) -> Self {
         let files = overrides.files.into_iter().chain(self.files).collect();
         Self { own: self.own, files, matches: Matches::default() }
     }
 
-    /// This table with a project's own models, which win over everything else.
+    /// Adds a project's models, which take precedence over everything else.
     #[must_use]
     pub fn with_own(&self, mut own: Vec<OwnModel>) -> Self {
         OwnModel::sort(&mut own);
         Self { own, files: self.files.clone(), matches: Matches::default() }
     }
 
-    /// The models that come with the program and in the user's files, as definitions.
+    /// Returns the models of the built-in and user files as definitions.
     pub fn definitions(&self) -> Vec<ModelDefinition> {
         let mut known = BTreeSet::new();
         let models = self.files.iter().flat_map(|file| &file.models);
         models.filter(|model| known.insert(&model.name)).map(PricedModel::definition).collect()
     }
 
-    /// Returns what a call cost, or `None` when the model has no known price.
+    /// Returns the cost of a call, or `None` when the model has no known price.
     ///
-    /// A missing price is not zero: the dashboard must say "unknown", not "free". The same holds
-    /// when one kind of unit has no price. Counters that no provider bills are passed over.
+    /// A missing price is not zero: the dashboard must show "unknown", not "free". The same holds when one usage
+    /// type has no price. Counters that no provider bills are ignored.
     pub fn cost(&self, call: ModelCall<'_>) -> Option<Cost> {
         self.priced(call).map(|priced| priced.cost)
     }
 
-    /// The same, with the tier of prices that was applied.
+    /// Returns the cost with the pricing tier used.
     pub fn priced(&self, call: ModelCall<'_>) -> Option<Priced<'_>> {
         if let Some(own) = self.find_own(call.model, call.at) {
             return own.priced(call);
@@ -149,7 +149,7 @@ impl PriceTable {
         Some(Priced { cost: cost_at(prices, call)?, tier })
     }
 
-    /// Returns the entry a model's name leads to at a time, with its list price.
+    /// Returns the list price of a model name at a time.
     pub fn list_price(&self, model: &str, at: Timestamp) -> Option<ListPrice<'_>> {
         if let Some(own) = self.find_own(model, at) {
             let (input, output) = (own.listed("input"), own.listed("output"));
@@ -199,7 +199,7 @@ impl PriceTable {
     }
 }
 
-/// What a call costs at some prices, or `None` when one kind of unit has none.
+/// Returns the cost of a call at given prices; `None` when one usage type has no price.
 fn cost_at(prices: &Prices, call: ModelCall<'_>) -> Option<Cost> {
     let units = call.usage.kinds();
     if let Some(price) = prices.get(Kind::Total) {
@@ -225,7 +225,7 @@ struct Place {
     model: usize,
 }
 
-/// What each model name led to, so that names are taken apart once and not for every call.
+/// A cache of model name lookups, so that names are parsed once and not for every call.
 #[derive(Debug, Default)]
 struct Matches(RwLock<HashMap<Box<str>, Option<Place>>>);
 
@@ -236,7 +236,7 @@ impl Matches {
 
     fn remember(&self, model: &str, place: Option<Place>) -> Option<Place> {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // Names come from outside: a flood of new ones must not grow the map, nor lock it.
+        // Names are untrusted input: a flood of new ones must not grow the map, nor lock it.
         if known.len() >= REMEMBERED {
             known.clear();
         }
@@ -245,7 +245,7 @@ impl Matches {
     }
 }
 
-/// A copy remembers nothing yet.
+/// A clone starts with an empty cache.
 impl Clone for Matches {
     fn clone(&self) -> Self {
         Self::default()

@@ -1,22 +1,22 @@
-//! What must not be kept: patterns and field paths, applied before anything is stored.
+//! Redaction: patterns and field paths, applied before anything is stored.
 //!
-//! A pattern is looked for in one text at a time: a whole text, or one string, key or number of a
-//! JSON document. A field path names a place; whatever stands there goes as a whole. After that
-//! nothing is left that a pattern of the same set would find, and doing it again changes nothing.
+//! A pattern is matched against one text at a time: a whole text, or one string, key or number of a JSON
+//! document. A field path selects a value, which is replaced as a whole. Redaction is idempotent: afterwards no
+//! pattern of the same set matches.
 //!
-//! Ids of traces, observations, sessions and scores stay: records are joined by them.
+//! Ids of traces, observations, sessions and scores are not redacted, because records are joined by them.
 
-/// Places in a record.
+/// Field paths.
 pub mod path;
-/// Named patterns that anyone can turn on.
+/// Built-in named patterns.
 pub mod preset;
-/// JSON documents, rewritten in place.
+/// Rewriting of JSON documents.
 mod json;
-/// Patches: what is said about a record.
+/// Redaction of patches.
 mod patch;
-/// Rules at work on what comes in.
+/// Rules of a project, with length limits.
 mod rules;
-/// Values that are secret in every project.
+/// Known secret values, redacted in every project.
 mod secrets;
 
 use std::borrow::Cow;
@@ -28,45 +28,44 @@ use path::FieldPath;
 pub use rules::ProjectRedactor;
 pub use secrets::{KnownSecrets, SECRET_REPLACEMENT};
 
-/// What stands in place of what was redacted, if a rule does not say.
+/// The default replacement.
 pub const DEFAULT_REPLACEMENT: &str = "[redacted]";
 
-/// The most characters of a pattern or a path, and of a replacement.
+/// The maximum length of a pattern, path or replacement, in characters.
 const MAX_CHARS: usize = 1_000;
 const MAX_REPLACEMENT_CHARS: usize = 100;
-/// The most rules of one project: each is looked for in every text.
+/// The maximum number of rules per project: each is matched against every text.
 const MAX_RULES: usize = 100;
-/// The most bytes a compiled pattern may take.
+/// The maximum memory of a compiled pattern.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
-/// A replacement can make a new match with what stands beside it; how often to look again before
-/// the whole text goes.
+/// A replacement can form a new match with adjacent text: the number of passes before the whole text is replaced.
 const ROUNDS: usize = 4;
 
-/// A rule: what to look for, and what to put in its place.
+/// A redaction rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub what: RedactionPattern,
-    /// What to put in its place; as it is, without groups.
+    /// Literal; group references are not expanded.
     pub replacement: String,
 }
 
-/// What a rule looks for.
+/// The target of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedactionPattern {
     /// A regular expression, in any text.
     Pattern(String),
-    /// Whatever stands at a path: `input.user.email`, `metadata.*.token`, `output`.
+    /// The value at a path: `input.user.email`, `metadata.*.token`, `output`.
     Field(String),
     /// The pattern of a preset, by its name.
     Preset(String),
 }
 
 impl Rule {
-    /// A rule that makes sense by itself; whether it goes with others is another question. What is
-    /// put in place is the preset's, or the usual, when it is not said.
+    /// Creates a rule and validates it on its own, not in combination with others. The replacement defaults to
+    /// the preset's or to [`DEFAULT_REPLACEMENT`].
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Reports the fault.
     pub fn new(what: RedactionPattern, replacement: Option<String>) -> Result<Self, RuleError> {
         let usual = match &what {
             RedactionPattern::Preset(name) => &preset::find(name)?.replacement,
@@ -80,7 +79,7 @@ impl Rule {
 }
 
 impl RedactionPattern {
-    /// The word for its kind.
+    /// Returns the API name of the type.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Pattern(_) => "pattern",
@@ -89,14 +88,14 @@ impl RedactionPattern {
         }
     }
 
-    /// The pattern, the path or the name.
+    /// Returns the pattern, the path or the preset name.
     pub fn text(&self) -> &str {
         match self {
             Self::Pattern(text) | Self::Field(text) | Self::Preset(text) => text,
         }
     }
 
-    /// The same from its kind and its text.
+    /// Parses type and text.
     pub fn parse(kind: &str, text: String) -> Option<Self> {
         match kind {
             "pattern" => Some(Self::Pattern(text)),
@@ -107,39 +106,37 @@ impl RedactionPattern {
     }
 }
 
-/// Why a set of rules cannot be used.
+/// Validation error of a set of rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
     #[error("a project has at most {MAX_RULES} redaction rules")]
     TooMany,
-    /// A pattern, a path or a replacement is too long, or empty.
+    /// Too long, or empty.
     #[error("{what}: 1 to {max} characters")]
     Length {
         what: &'static str,
-        /// How long it may be.
         max: usize,
     },
-    /// A pattern is not a regular expression.
+    /// Not a regular expression.
     #[error("pattern: {0}")]
     Pattern(String),
-    /// A pattern finds nothing, everywhere.
+    /// The pattern matches the empty text.
     #[error("pattern: {0} matches the empty text, so it would match everywhere")]
     Empty(String),
     #[error("field: {0}")]
     Path(String),
-    /// There is no preset of that name.
+    /// Unknown preset.
     #[error("preset: {name} is not one of {known}")]
     Preset { name: String, known: String },
-    /// A replacement would itself be redacted, so that doing it again would change it.
+    /// A replacement would itself be redacted, which would break idempotency.
     #[error("replacement: {replacement} would itself be redacted by {pattern}")]
     Circular {
-        /// What is put in place.
         replacement: String,
         pattern: String,
     },
 }
 
-/// Rules and known secrets, ready to be applied. The default has none and costs nothing.
+/// Compiled rules and known secrets. The default has none and costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     secrets: KnownSecrets,
@@ -160,19 +157,19 @@ struct Field {
 }
 
 impl Redactor {
-    /// Gets rules ready, or says what is wrong with them.
+    /// Compiles rules.
     ///
     /// ```
-    /// use ratchet_core::record::redact::{Redactor, Rule, What};
+    /// use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule};
     ///
-    /// let what = What::Pattern(r"\bsk-[a-z0-9]+".to_owned());
+    /// let what = RedactionPattern::Pattern(r"\bsk-[a-z0-9]+".to_owned());
     /// let rules = Redactor::new(&[Rule { what, replacement: "[key]".to_owned() }])?;
     /// assert_eq!(rules.text("use sk-123, please"), "use [key], please");
     /// # Ok::<(), ratchet_core::record::redact::RuleError>(())
     /// ```
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns the first fault.
     pub fn new(rules: &[Rule]) -> Result<Self, RuleError> {
         if rules.len() > MAX_RULES {
             return Err(RuleError::TooMany);
@@ -185,33 +182,33 @@ impl Redactor {
         Ok(redactor)
     }
 
-    /// The same rules, and values that are secret whatever the rules say.
+    /// Adds known secrets, which are always redacted.
     #[must_use]
     pub fn with_secrets(self, secrets: KnownSecrets) -> Self {
         Self { secrets, ..self }
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to redact.
     pub fn is_empty(&self) -> bool {
         !self.has_rules() && self.secrets.is_empty()
     }
 
-    /// Whether there are rules, not only known secrets.
+    /// Returns whether there are rules, not only known secrets.
     pub fn has_rules(&self) -> bool {
         !self.patterns.is_empty() || !self.fields.is_empty()
     }
 
-    /// The values that are secret whatever the rules say.
+    /// Returns the known secrets.
     pub fn secrets(&self) -> &KnownSecrets {
         &self.secrets
     }
 
-    /// Whether nothing can be found in a document or a text, without reading all of it closely.
+    /// Returns whether a fast scan excludes any match.
     fn finds_nothing_in(&self, text: &str) -> bool {
         !self.has_rules() && !self.secrets.may_be_in(text)
     }
 
-    /// A text without what the patterns find.
+    /// Redacts a text.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut clean = self.secrets.text(text);
         for _ in 0..ROUNDS {
@@ -219,13 +216,13 @@ impl Redactor {
             clean = Cow::Owned(next);
         }
         match self.patterns.iter().find(|pattern| pattern.regex.is_match(&clean)) {
-            // It goes on and on; better nothing is left than something.
+            // No fixed point after all passes: replace the whole text, to be safe.
             Some(pattern) => Cow::Owned(pattern.replacement.clone()),
             None => clean,
         }
     }
 
-    /// The text after each pattern had its turn; `None` if none of them found anything.
+    /// Applies each pattern once; `None` if none matched.
     fn once(&self, text: &str) -> Option<String> {
         let mut clean = None;
         for pattern in &self.patterns {
@@ -258,7 +255,7 @@ impl Redactor {
         Ok(())
     }
 
-    /// What is put in place must not be found again.
+    /// Checks that no replacement matches a pattern.
     fn check_replacements(&self) -> Result<(), RuleError> {
         let by_patterns = self.patterns.iter().map(|pattern| &pattern.replacement);
         let by_fields = self.fields.iter().map(|field| &field.replacement);

@@ -7,23 +7,22 @@ use crate::record::field::Field;
 use crate::record::merge::{Earliest, Merge, Metadata};
 use crate::time::Timestamp;
 
-/// What scores must look like, as a project settles it.
+/// Score configs: constraints of a project's scores.
 pub mod config;
-/// Scores of callers who hold a public key alone.
+/// Scores of callers with only a public key.
 pub mod public;
-/// Whether what a client says is a score.
+/// Validation of scores.
 pub mod rule;
 
-/// How the value of a score is to be read.
+/// The data type of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DataType {
     Numeric,
-    /// As yes or no.
     Boolean,
-    /// As one of several labels.
+    /// One of several labels.
     Categorical,
     Text,
-    /// As what the output should have been.
+    /// A corrected output.
     Correction,
 }
 
@@ -31,7 +30,7 @@ impl DataType {
     pub const ALL: [Self; 5] =
         [Self::Numeric, Self::Boolean, Self::Categorical, Self::Text, Self::Correction];
 
-    /// The word for it, as clients write it.
+    /// Returns the API name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Numeric => "NUMERIC",
@@ -42,7 +41,7 @@ impl DataType {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|data_type| data_type.as_str() == word)
     }
@@ -51,23 +50,21 @@ impl DataType {
 /// The value of a score, by its data type.
 #[derive(Clone, Debug)]
 pub enum ScoreValue {
-    /// A number. Never NaN or infinite.
+    /// Never NaN or infinite.
     Numeric(f64),
-    /// Yes or no.
     Boolean(bool),
-    /// One of several labels; its number where a score config gives one.
+    /// A label, with its number where a score config defines one.
     Categorical {
         label: String,
-        /// The number the config gives it.
         number: Option<f64>,
     },
     Text(String),
-    /// What the output should have been.
+    /// A corrected output.
     Correction(String),
 }
 
 impl ScoreValue {
-    /// How it is to be read.
+    /// Returns the data type.
     pub const fn data_type(&self) -> DataType {
         match self {
             Self::Numeric(_) => DataType::Numeric,
@@ -78,7 +75,7 @@ impl ScoreValue {
         }
     }
 
-    /// The value as a number, where it is one.
+    /// Returns the numeric value, if there is one.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Numeric(number) => Some(*number),
@@ -88,7 +85,7 @@ impl ScoreValue {
         }
     }
 
-    /// The value as a text, where it is one.
+    /// Returns the text value, if there is one.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Numeric(_) => None,
@@ -124,7 +121,7 @@ impl PartialEq for ScoreValue {
 
 impl Eq for ScoreValue {}
 
-/// Where a score came from.
+/// The source of a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScoreSource {
     #[default]
@@ -136,7 +133,7 @@ pub enum ScoreSource {
 impl ScoreSource {
     pub const ALL: [Self; 3] = [Self::Api, Self::Eval, Self::Annotation];
 
-    /// The word for it, as clients write it.
+    /// Returns the API name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Api => "API",
@@ -145,49 +142,48 @@ impl ScoreSource {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|source| source.as_str() == word)
     }
 }
 
-/// What a score judges.
+/// The record that a score is attached to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScoreTarget {
     Trace(TraceId),
-    /// One step of a run.
     Observation(TraceId, ObservationId),
     Session(SessionId),
-    /// A run of a dataset.
+    /// A dataset run.
     DatasetRun(String),
 }
 
-/// What one event says about a score; merged, it is the record itself.
+/// A partial update of a score by one event; merged, it is the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScorePatch {
     pub id: ScoreId,
     pub target: Field<ScoreTarget>,
-    /// What is judged: `quality`, `thumbs_feedback` …
+    /// For example `quality` or `thumbs_feedback`.
     pub name: Field<String>,
     pub value: Field<ScoreValue>,
     pub source: Field<ScoreSource>,
     /// When it was first given.
     pub timestamp: Earliest,
-    /// Where the judged run ran.
+    /// The environment of the scored trace.
     pub environment: Field<Environment>,
     pub comment: Field<String>,
     /// The person who gave it.
     pub author: Field<String>,
-    /// The score config it follows.
+    /// Id of its score config.
     pub config: Field<String>,
-    /// The annotation queue it was given in.
+    /// Id of the annotation queue.
     pub queue: Field<String>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     pub metadata: Metadata,
 }
 
 impl ScorePatch {
-    /// A patch that says nothing yet.
+    /// Creates an empty patch.
     pub fn new(id: ScoreId) -> Self {
         Self {
             id,
@@ -207,7 +203,7 @@ impl ScorePatch {
 }
 
 impl ScorePatch {
-    /// How many of its words are not believed, because what is kept has a later time.
+    /// Returns the number of fields that lose because the stored value has a later time.
     pub fn outdated_by(&self, kept: &Self) -> usize {
         let fields = [
             self.target.is_outdated_by(&kept.target),
@@ -224,7 +220,7 @@ impl ScorePatch {
             + self.metadata.outdated_by(&kept.metadata)
     }
 
-    /// The same, said later than what is known: for whoever knows the order, whatever clocks say.
+    /// Moves the stamps after those of a known record, for callers that know the order regardless of clocks.
     #[must_use]
     pub fn after(self, known: &Self) -> Self {
         Self {
@@ -263,7 +259,7 @@ impl Merge for ScorePatch {
     }
 }
 
-/// A score as people see it.
+/// A score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
     pub id: ScoreId,
@@ -273,19 +269,17 @@ pub struct Score {
     pub source: ScoreSource,
     /// When it was first given.
     pub timestamp: Timestamp,
-    /// Where the judged run ran.
+    /// The environment of the scored trace.
     pub environment: Environment,
     pub comment: Option<String>,
     /// The person who gave it.
     pub author: Option<String>,
-    /// The score config it follows.
+    /// Id of its score config.
     pub config: Option<String>,
-    /// The annotation queue it was given in.
+    /// Id of the annotation queue.
     pub queue: Option<String>,
-    /// Keys and values of the client's own, in order of key.
+    /// Client metadata, sorted by key.
     pub metadata: Vec<(String, Json)>,
-    /// When the record was first written.
     pub created_at: Timestamp,
-    /// When the record last changed.
     pub updated_at: Timestamp,
 }

@@ -1,7 +1,7 @@
-//! What span attributes mean: one set of rules for every convention in use.
+//! Mapping of span attributes to fields: one set of rules for all semantic conventions in use.
 //!
-//! The rules are data (`rule.rs`). An attribute that no rule names, or that a stronger one made
-//! superfluous, is kept in the observation's metadata.
+//! The rules are data (`rule.rs`). An attribute without a rule, or overridden by a stronger one, is stored in
+//! the observation's metadata.
 
 use crate::catalog::experiment::ExperimentItem;
 use crate::environment::Environment;
@@ -19,51 +19,51 @@ use crate::record::semantic_conventions::trace::Seen;
 use crate::record::span::{AttributeValue, Attributes, Origin, Span};
 use crate::record::trace::TracePatch;
 
-/// Which attribute tells which field.
+/// The rules: attribute names by field.
 mod rule;
-/// The rules, turned round for looking up.
+/// Lookup table of the rules.
 mod table;
-/// A span's attributes on their way into fields.
+/// A span's attributes while fields are extracted.
 mod attributes;
 mod event;
-/// What is known of all spans of an origin.
+/// Properties of all spans of an origin.
 mod origin;
-/// What kind of step a span is.
+/// Observation types.
 mod kind;
 /// Names, levels, prompts and times.
 mod observation_fields;
-/// What went in and what came out.
+/// Inputs and outputs.
 mod content;
-/// Trees whose paths are names.
+/// Trees with flattened paths as names.
 mod flat;
-/// Tokens, each counted once.
+/// Token usage.
 mod tokens;
-/// The model, its parameters and its cost.
+/// Model, parameters and cost.
 mod model;
-/// What Genkit hides in its payloads.
+/// Values inside Genkit's payloads.
 mod genkit;
-/// The client's own keys, and what was left over.
+/// Client metadata, and unused attributes.
 mod metadata;
-/// Numbers and booleans that were written as text.
+/// Numbers and booleans written as text.
 mod scalar;
-/// What a span lets us know of its trace.
+/// Fields of the trace.
 mod trace;
-/// Which item of an experiment a span tried.
+/// Experiment items.
 mod experiment;
 /// Attribute values as JSON.
 mod json;
 #[cfg(test)]
 mod tests;
 
-/// Logfire lists a model call's messages as events in this attribute.
+/// Logfire lists the messages of a model call as events in this attribute.
 const LISTED_EVENTS: &str = "events";
 
-/// Attributes as a JSON object, each with its type.
+/// Serializes attributes to a JSON object, with their types.
 pub(crate) fn attributes_json(attributes: &Attributes) -> Json {
     json::json(&json::Fields(json::pairs(attributes)))
 }
 
-/// The SDK that sent a request, as its headers say.
+/// The SDK that sent a request, from its headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sender {
     /// `python`, `javascript` …
@@ -71,17 +71,16 @@ pub struct Sender {
     pub sdk_version: Option<String>,
 }
 
-/// What a span says about its observation and about its trace.
+/// The patches of a span for its observation and its trace.
 #[derive(Clone, Debug)]
 pub struct Interpreted {
     pub observation: ObservationPatch,
-    /// What it lets us know of the run.
     pub trace: TracePatch,
-    /// Which item of an experiment it tried, if any.
+    /// The experiment item that it ran, if any.
     pub experiment_item: Option<ExperimentItem>,
 }
 
-/// Interprets the spans of one origin. What the origin says is worked out once.
+/// Interprets the spans of one origin. Properties of the origin are computed once.
 ///
 /// ```
 /// use ratchet_core::record::semantic_conventions::{Interpreter, Sender};
@@ -102,9 +101,9 @@ pub struct Interpreted {
 ///     links: Vec::new(),
 ///     status: SpanStatus::Ok,
 /// };
-/// let told = Interpreter::new(Origin::default(), Sender::default()).interpret(span);
-/// assert_eq!(told.observation.model.value().unwrap(), "gpt-4o");
-/// assert_eq!(told.trace.name.value().unwrap(), "chat");
+/// let patches = Interpreter::new(Origin::default(), Sender::default()).interpret(span);
+/// assert_eq!(patches.observation.model.value().unwrap(), "gpt-4o");
+/// assert_eq!(patches.trace.name.value().unwrap(), "chat");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Interpreter {
@@ -112,13 +111,13 @@ pub struct Interpreter {
 }
 
 impl Interpreter {
-    /// Works out what the origin says of all its spans.
+    /// Creates an interpreter for the spans of an origin.
     #[expect(clippy::needless_pass_by_value, reason = "both are spent: nobody needs them again")]
     pub fn new(origin: Origin, sender: Sender) -> Self {
         Self { known: Known::new(&origin, &sender) }
     }
 
-    /// Turns a span into what it says. Every attribute ends up in a field or in the metadata.
+    /// Converts a span to patches. Every attribute ends up in a field or in the metadata.
     pub fn interpret(&self, mut span: Span) -> Interpreted {
         name_by_request(&mut span);
         let mut told = ToldSpan::new(&mut span, self.known.dialect);
@@ -129,7 +128,7 @@ impl Interpreter {
         let keys = metadata::take(Target::Metadata, &mut told.claims, reading);
         let nature = kind::nature(&mut told.claims, &span.name, self.known.hides_generations);
         observation.kind = Field::said(nature.kind, told.stamp);
-        // The model first: what it is told by may be part of the content.
+        // The model first: its attributes may be part of the content.
         model::tell(&mut observation, &mut told, nature);
         observation_fields::tell(&mut observation, &mut told, &mut span);
         content::tell(&mut observation, &mut told);
@@ -156,7 +155,7 @@ impl Interpreter {
         observation.agent = Field::if_some(agent, stamp);
     }
 
-    /// Adds to the client's own keys what no field took, and where the span came from.
+    /// Adds unused attributes and the span's origin to the client's metadata.
     fn left_over(&self, mut keys: Keys, told: &ToldSpan, span: &Span) -> Metadata {
         keys.add_ours("attributes", metadata::left(&told.claims));
         keys.add_ours("events", told.events.left());
@@ -167,8 +166,8 @@ impl Interpreter {
     }
 }
 
-/// Calls a model call of Claude Code by the id of its request, as its events do, so that both speak
-/// of the same record. Such a span has no children that would look for it.
+/// Uses the request id as the id of a Claude Code model call, as its events do, so that both give the same
+/// record. Such a span has no children that refer to it.
 fn name_by_request(span: &mut Span) {
     if span.name != "claude_code.llm_request" {
         return;
@@ -180,12 +179,12 @@ fn name_by_request(span: &mut Span) {
     }
 }
 
-/// A span taken apart, while its fields are being told.
+/// A span whose fields are being extracted.
 struct ToldSpan {
     claims: Claims,
     events: Events,
     dialect: Dialect,
-    /// A whole span speaks at its end.
+    /// A complete span is stamped with its end.
     stamp: Stamp,
 }
 
@@ -208,7 +207,7 @@ impl ToldSpan {
         told
     }
 
-    /// The span's own environment. A name that had to be changed is kept as it was, too.
+    /// Returns the span's own environment. The original of a normalised name is stored, too.
     fn environment(&mut self) -> Option<Environment> {
         let (name, sent) = self.claims.take_text_named(Target::Environment)?;
         let environment = Environment::normalise(&sent);

@@ -3,23 +3,21 @@ use crate::id::SessionId;
 use crate::money::Money;
 use crate::time::Timestamp;
 
-/// Traces that belong together, with the sums over them.
+/// A session: traces that belong together, with their sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     pub id: SessionId,
-    /// When its first trace began.
+    /// Start of its first trace.
     pub created_at: Timestamp,
-    /// When its last trace began.
+    /// Start of its last trace.
     pub last_at: Timestamp,
     pub environment: Environment,
-    /// How many traces it has.
     pub traces: u64,
-    /// How many of its steps failed.
+    /// Failed observations.
     pub errors: u64,
-    /// All tokens.
     pub total_tokens: u64,
-    /// The known costs together; `None` when no trace has one.
+    /// Sum of known costs; `None` when none is known.
     pub cost: Option<Money>,
-    /// How much of that is approximate, because its tokens were counted here.
+    /// The part of the cost computed from usage counted by Ratchet.
     pub approximate_cost: Money,
 }

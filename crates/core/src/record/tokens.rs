@@ -1,22 +1,22 @@
-//! How many tokens a text is, and how we know.
+//! Token counts with provenance.
 
 use bpe_openai::o200k_base;
 use serde_json::Value;
 
 use crate::payload::Payload;
 
-/// Bytes of one payload that are counted; of a longer one the rest is taken to be alike.
+/// The maximum bytes counted of one payload; the rest is extrapolated.
 const MAX_COUNTED_BYTES: usize = 1_000_000;
 
-/// How a number of tokens is known, from surest to least sure.
+/// The provenance of a token count, most reliable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Provenance {
     Verified,
-    /// The provider counted it beforehand.
+    /// Counted by the provider before the call.
     Measured,
-    /// The difference of numbers that are verified or measured.
+    /// Difference of verified or measured counts.
     Computed,
-    /// Counted here, with a tokenizer that need not be the model's.
+    /// Counted locally, with a tokenizer that may differ from the model's.
     Approximate,
 }
 
@@ -31,7 +31,7 @@ impl Provenance {
     }
 }
 
-/// A number of tokens that says how it is known. Sums are as sure as their least sure part.
+/// A token count with provenance. A sum has the provenance of its least reliable part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tokens {
     pub count: u64,
@@ -39,15 +39,15 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Counts a text with the tokenizer we have, whatever the model's own is.
+    /// Counts a text with the local tokenizer.
     pub fn approximate(text: &str) -> Self {
         let count = u64::try_from(o200k_base().count(text)).unwrap_or(u64::MAX);
         Self { count, provenance: Provenance::Approximate }
     }
 }
 
-/// Counts the words of an input or an output, approximately: every text in it, without the names of
-/// its fields and without what is no text, such as a picture.
+/// Counts the text of an input or output, approximately: all strings in it, without field names and without
+/// binary data such as images.
 pub fn approximate_payload(payload: &Payload) -> Tokens {
     let mut text = String::new();
     let is_whole = match serde_json::from_str::<Value>(payload.as_str()) {
@@ -63,7 +63,7 @@ pub fn approximate_payload(payload: &Payload) -> Tokens {
     Tokens { count, ..counted }
 }
 
-/// Adds the texts of a document; says whether there was room for all.
+/// Appends the strings of a document; returns whether there was room for all.
 fn add_texts(document: &Value, into: &mut String) -> bool {
     match document {
         Value::String(text) => add_text(text, into),

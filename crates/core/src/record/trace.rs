@@ -10,37 +10,37 @@ use crate::record::observation::{Level, Observation};
 use crate::record::usage::Cost;
 use crate::time::Timestamp;
 
-/// What one event or span says about a trace; merged, it is the record itself.
+/// A partial update of a trace by one event or span; merged, it is the record itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePatch {
     pub id: TraceId,
-    /// When it began, where someone says so; otherwise its first observation does.
+    /// Its explicit start; otherwise that of its first observation.
     pub timestamp: Earliest,
     pub name: Field<String>,
     pub user: Field<String>,
     pub session: Field<SessionId>,
     pub release: Field<String>,
     pub version: Field<String>,
-    /// Where it ran: the root span's word beats its children's.
+    /// The root span's value beats its children's.
     pub environment: Field<Environment>,
-    /// The agent that ran, the unit that is scored, gated and promoted.
+    /// The agent, which is the unit of scoring, gating and promotion.
     pub agent: Field<String>,
-    /// Labels, which only ever join.
+    /// Only added, never removed.
     pub tags: BTreeSet<String>,
-    /// Whether anyone with the link may look.
+    /// Whether anyone with the link can view it.
     pub public: Field<bool>,
     pub bookmarked: Field<bool>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     pub metadata: Metadata,
-    /// What went in, where the trace itself says so; otherwise its root observation's input.
+    /// Its explicit input; otherwise the root observation's.
     pub input: Field<Payload>,
     pub output: Field<Payload>,
-    /// The observation it began with.
+    /// Root observation.
     pub root: Field<ObservationId>,
 }
 
 impl TracePatch {
-    /// A patch that says nothing yet.
+    /// Creates an empty patch.
     pub fn new(id: TraceId) -> Self {
         Self {
             id,
@@ -64,7 +64,7 @@ impl TracePatch {
 }
 
 impl TracePatch {
-    /// How many of its words are not believed, because what is kept has a later time.
+    /// Returns the number of fields that lose because the stored value has a later time.
     pub fn outdated_by(&self, kept: &Self) -> usize {
         let fields = [
             self.name.is_outdated_by(&kept.name),
@@ -108,7 +108,7 @@ impl Merge for TracePatch {
     }
 }
 
-/// A trace as people see it: one agent run, with the sums over its observations.
+/// A trace: one agent run, with the sums over its observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     pub id: TraceId,
@@ -120,50 +120,45 @@ pub struct Trace {
     pub version: Option<String>,
     pub environment: Environment,
     pub agent: Option<String>,
-    /// Labels, sorted.
+    /// Sorted.
     pub tags: Vec<String>,
-    /// Whether anyone with the link may look.
+    /// Whether anyone with the link can view it.
     pub public: bool,
     pub bookmarked: bool,
     pub summary: TraceSummary,
-    /// When the record was first written.
     pub created_at: Timestamp,
-    /// When the record last changed.
     pub updated_at: Timestamp,
-    /// What it carries; `None` when the query did not ask.
+    /// `None` when the query did not request it.
     pub content: Option<Content>,
 }
 
-/// What a trace or an observation carries: inputs, outputs and metadata.
+/// Input, output and metadata of a trace or an observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Content {
     pub input: Option<Payload>,
     pub output: Option<Payload>,
-    /// Keys and values of the client's own, in order of key.
+    /// Client metadata, sorted by key.
     pub metadata: Vec<(String, Json)>,
 }
 
-/// Sums over a trace's observations, kept up to date as they arrive.
+/// Sums over a trace's observations, updated as they arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceSummary {
     pub levels: LevelCounts,
     pub start: Option<Timestamp>,
-    /// The last end, or start where nothing ended.
+    /// The last end, or the last start where nothing ended.
     pub end: Option<Timestamp>,
-    /// Tokens in.
     pub input_tokens: u64,
-    /// Tokens out.
     pub output_tokens: u64,
-    /// All tokens.
     pub total_tokens: u64,
-    /// The known costs together; `None` when no observation has one.
+    /// Sum of known costs; `None` when none is known.
     pub cost: Option<Money>,
-    /// How much of that is approximate, because its tokens were counted here.
+    /// The part of the cost computed from usage counted by Ratchet.
     pub approximate_cost: Money,
 }
 
 impl TraceSummary {
-    /// The sums over all observations of a trace.
+    /// Computes the sums of observations.
     pub fn of(observations: &[Observation]) -> Self {
         let mut summary = Self::default();
         for observation in observations {
@@ -182,13 +177,13 @@ impl TraceSummary {
         summary
     }
 
-    /// Nanoseconds from the first start to the last end.
+    /// Returns the nanoseconds from the first start to the last end.
     pub fn latency(&self) -> Option<i64> {
         Some(self.end?.since(self.start?))
     }
 }
 
-/// How many observations a trace has at each level.
+/// The number of observations by level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LevelCounts {
     pub debug: u64,
@@ -198,12 +193,12 @@ pub struct LevelCounts {
 }
 
 impl LevelCounts {
-    /// All of them.
+    /// Returns the total.
     pub fn total(&self) -> u64 {
         self.debug + self.default + self.warning + self.error
     }
 
-    /// The counter for a level.
+    /// Returns the counter of a level.
     pub fn at_mut(&mut self, level: Level) -> &mut u64 {
         match level {
             Level::Debug => &mut self.debug,

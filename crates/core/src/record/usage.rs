@@ -3,21 +3,21 @@ use std::collections::BTreeMap;
 use crate::money::Money;
 use crate::record::price::{Side, side_of};
 
-/// The forms in which clients state them.
+/// Client formats of usage and cost.
 mod details;
 
-/// The key under which a usage or a cost keeps its total.
+/// The key of the total in usage and cost.
 pub const TOTAL: &str = "total";
 
-/// Units used by one model call, by kind: `input`, `output`, `input_cached_tokens`, `total` …
+/// Units of one model call by usage type: `input`, `output`, `input_cached_tokens`, `total`, …
 ///
-/// Kinds are disjoint except `total`: `input` does not include the cached tokens beside it, so
-/// that no token is priced or counted twice.
+/// Types are disjoint except `total`: `input` excludes the cached tokens beside it, so that no token is priced
+/// or counted twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Usage(BTreeMap<String, u64>);
 
 impl Usage {
-    /// Takes the units by kind and adds the total when it is not among them.
+    /// Creates usage from units by type and adds the total if it is missing.
     pub fn new(mut kinds: BTreeMap<String, u64>) -> Self {
         if !kinds.is_empty() && !kinds.contains_key(TOTAL) {
             let total = kinds.values().fold(0u64, |sum, units| sum.saturating_add(*units));
@@ -26,14 +26,13 @@ impl Usage {
         Self(kinds)
     }
 
-    /// Reads units as a client states them: by our kinds, or in a provider's own form, whose
-    /// parts are taken out of the whole. What is no count is left out.
+    /// Parses usage as sent by a client: by type, or in a provider's format, whose included parts are
+    /// subtracted. Values that are not counts are ignored.
     pub fn from_details(sent: &serde_json::Map<String, serde_json::Value>) -> Self {
         Self::new(details::units(sent))
     }
 
-    /// The same units with other names for their kinds; those that get the same name are added up.
-    /// The total keeps its name.
+    /// Renames types; those with the same new name are summed. The total keeps its name.
     #[must_use]
     pub fn rename_kinds(self, rename: impl Fn(&str) -> String) -> Self {
         let mut kinds = BTreeMap::new();
@@ -45,27 +44,27 @@ impl Usage {
         Self(kinds)
     }
 
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Units by kind, the total among them.
+    /// Returns units by type, the total included.
     pub fn kinds(&self) -> &BTreeMap<String, u64> {
         &self.0
     }
 
-    /// Everything that went in: fresh, cached and written to the cache.
+    /// Returns all input: uncached, cached and written to the cache.
     pub fn input(&self) -> u64 {
         self.side(Side::Input)
     }
 
-    /// Everything that came out, reasoning included.
+    /// Returns all output, reasoning included.
     pub fn output(&self) -> u64 {
         self.side(Side::Output)
     }
 
-    /// The total, as provided or summed.
+    /// Returns the total, as sent or summed.
     pub fn total(&self) -> u64 {
         self.0.get(TOTAL).copied().unwrap_or(0)
     }
@@ -76,7 +75,7 @@ impl Usage {
     }
 }
 
-/// What one model call cost, by the same kinds as its usage.
+/// The cost of one model call by usage type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cost {
     kinds: BTreeMap<String, Money>,
@@ -84,21 +83,20 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Takes the amounts by kind; a `total` among them wins over their sum.
+    /// Creates a cost from amounts by type; a `total` among them wins over their sum.
     pub fn new(mut kinds: BTreeMap<String, Money>) -> Self {
         let summed = kinds.values().copied().sum();
         let total = kinds.remove(TOTAL).unwrap_or(summed);
         Self { kinds, total }
     }
 
-    /// Reads dollars by kind as a client states them; `None` when none of them is an amount.
+    /// Parses dollars by type as sent by a client; `None` when none is an amount.
     pub fn from_details(sent: &serde_json::Map<String, serde_json::Value>) -> Option<Self> {
         let amounts = details::amounts(sent);
         (!amounts.is_empty()).then(|| Self::new(amounts))
     }
 
-    /// The same amounts with other names for their kinds; those that get the same name are added
-    /// up.
+    /// Renames types; those with the same new name are summed.
     #[must_use]
     pub fn rename_kinds(self, rename: impl Fn(&str) -> String) -> Self {
         let mut kinds: BTreeMap<String, Money> = BTreeMap::new();
@@ -109,22 +107,22 @@ impl Cost {
         Self { kinds, total: self.total }
     }
 
-    /// Amounts by kind, without the total.
+    /// Returns amounts by type, without the total.
     pub fn kinds(&self) -> &BTreeMap<String, Money> {
         &self.kinds
     }
 
-    /// The whole cost.
+    /// Returns the total cost.
     pub fn total(&self) -> Money {
         self.total
     }
 
-    /// The cost of what went in; unknown, not zero, when only the total is known.
+    /// Returns the input cost; `None`, not zero, when only the total is known.
     pub fn input(&self) -> Option<Money> {
         self.side(Side::Input)
     }
 
-    /// The cost of what came out; unknown, not zero, when only the total is known.
+    /// Returns the output cost; `None`, not zero, when only the total is known.
     pub fn output(&self) -> Option<Money> {
         self.side(Side::Output)
     }
@@ -135,9 +133,9 @@ impl Cost {
     }
 }
 
-/// A float that is a count, as a count.
+/// Converts a float that is a whole number.
 pub(crate) fn whole(number: f64) -> Option<u64> {
-    /// Beyond this, floats skip whole numbers.
+    /// Above this, floats cannot represent all integers.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let is_count = number.fract() == 0.0 && (0.0..=EXACT).contains(&number);
     #[expect(

@@ -3,25 +3,25 @@ use super::float;
 use super::interval::{Estimate, Interval, Z_95, mean, student_95};
 use super::undefined::Undefined;
 
-/// What a person and a judge said of the same thing.
+/// The ratings of a person and a judge for the same item.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatingPair {
     pub human: f64,
     pub judge: f64,
 }
 
-/// How far a judge is off, after Bland and Altman.
+/// Bland–Altman limits of agreement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlandAltman {
-    /// How much more than the person the judge gives on average.
+    /// The mean difference, judge minus person.
     pub bias: Estimate,
-    /// What 95 of 100 differences lie above.
+    /// The lower 95% limit of agreement.
     pub lower: Estimate,
-    /// What 95 of 100 differences lie below.
+    /// The upper 95% limit of agreement.
     pub upper: Estimate,
 }
 
-/// Returns how closely the two follow one line, with Fisher's interval.
+/// Returns Pearson's correlation with Fisher's interval.
 ///
 /// # Errors
 /// Fewer than two pairs, or a side that never varies.
@@ -30,8 +30,7 @@ pub fn pearson(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
     Ok(correlated(r, pairs.len(), 1.0))
 }
 
-/// Returns how closely the two put things into the same order, with the interval of Bonett and
-/// Wright.
+/// Returns Spearman's rank correlation with the interval of Bonett and Wright.
 ///
 /// # Errors
 /// Fewer than two pairs, or a side that never varies.
@@ -44,20 +43,20 @@ pub fn spearman(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
     Ok(correlated(r, pairs.len(), 1.0 + r * r / 2.0))
 }
 
-/// Returns how far the judge is from the person on average, whichever way.
+/// Returns the mean absolute error of the judge.
 ///
 /// # Errors
 /// No pairs.
 pub fn mean_absolute_error(pairs: &[RatingPair]) -> Result<Estimate, Undefined> {
     let mut error = mean(&sides(pairs, |pair| (pair.judge - pair.human).abs()))?;
-    // Nobody is nearer than not apart at all.
+    // An error is never negative.
     error.interval = error.interval.map(|it| Interval { lower: it.lower.max(0.0), ..it });
     Ok(error)
 }
 
-/// Returns how much more than the person the judge gives, and how far single verdicts are off.
+/// Returns the bias of the judge and the limits of agreement of single ratings.
 ///
-/// The limits have the error that Bland and Altman gave in 1999: few pairs place them badly.
+/// The limits have the standard error of Bland and Altman (1999): it is large for few pairs.
 ///
 /// # Errors
 /// Fewer than two pairs.
@@ -65,7 +64,7 @@ pub fn limits(pairs: &[RatingPair]) -> Result<BlandAltman, Undefined> {
     Undefined::check(pairs.len(), 2)?;
     let differences = sides(pairs, |pair| pair.judge - pair.human);
     let bias = mean(&differences)?;
-    // The textbook's 1.96, which readers of such plots expect to the last digit.
+    // The textbook's 1.96, which readers of Bland–Altman plots expect.
     let deviation = SampleStats::of(&differences).and_then(|all| all.deviation).unwrap_or_default();
     let (half, n) = (1.96 * deviation, float(pairs.len()));
     let error = deviation * (1.0 / n + 1.96_f64.powi(2) / (2.0 * (n - 1.0))).sqrt();
@@ -78,7 +77,7 @@ pub fn limits(pairs: &[RatingPair]) -> Result<BlandAltman, Undefined> {
     Ok(BlandAltman { bias, lower: limit(bias.value - half), upper: limit(bias.value + half) })
 }
 
-/// Returns how close the two are to saying the very same: Lin's concordance.
+/// Returns Lin's concordance correlation coefficient.
 ///
 /// # Errors
 /// Fewer than two pairs, or two sides that never vary and are equal.
@@ -93,7 +92,7 @@ pub fn concordance(pairs: &[RatingPair]) -> Result<f64, Undefined> {
     Ok(2.0 * moments.products / (spread + apart))
 }
 
-/// The mean of each side, and sums of squares and products about the means, by weights.
+/// Weighted means, and sums of squares and products about them.
 struct Moments {
     human: f64,
     judge: f64,
@@ -122,15 +121,15 @@ impl Moments {
     }
 }
 
-/// Weights that are all the same.
+/// Returns equal weights.
 fn even(pairs: &[RatingPair]) -> Vec<f64> {
     vec![1.0; pairs.len()]
 }
 
-/// The correlation of pairs, each with a weight of its own.
+/// Returns the weighted correlation of pairs.
 pub(super) fn correlation(pairs: &[RatingPair], weights: &[f64]) -> Result<f64, Undefined> {
     Undefined::check(pairs.len(), 2)?;
-    // Compared as they are: squares of differences from a rounded mean need not be zero.
+    // Compares raw values: squares of differences from a rounded mean need not be zero.
     let varies = |of: fn(&RatingPair) -> f64| {
         pairs.windows(2).any(|two| matches!(two, [a, b] if of(a).total_cmp(&of(b)).is_ne()))
     };
@@ -139,12 +138,12 @@ pub(super) fn correlation(pairs: &[RatingPair], weights: &[f64]) -> Result<f64, 
     }
     let moments = Moments::of(pairs, weights);
     let r = moments.products / (moments.human_squares.sqrt() * moments.judge_squares.sqrt());
-    // Differences too small to be squared leave nothing to divide by.
+    // Differences that underflow when squared leave nothing to divide by.
     if r.is_finite() { Ok(r.clamp(-1.0, 1.0)) } else { Err(Undefined::ConstantInput) }
 }
 
-/// A correlation with the interval it has on Fisher's scale, where `spread` is its variance times
-/// n - 3. Three pairs or a perfect line say nothing about it.
+/// Returns a correlation with its interval on Fisher's scale, where `spread` is its variance times n - 3. Three
+/// pairs or a perfect line give no interval.
 fn correlated(r: f64, n: usize, spread: f64) -> Estimate {
     let interval = (n > 3 && r.abs() < 1.0).then(|| {
         let half = Z_95 * (spread / float(n - 3)).sqrt();
@@ -157,7 +156,7 @@ fn sides(pairs: &[RatingPair], of: impl Fn(&RatingPair) -> f64) -> Vec<f64> {
     pairs.iter().map(of).collect()
 }
 
-/// The place of each value in the order; those that are equal share the middle of their places.
+/// Returns the rank of each value; ties share their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     let value = |at: &usize| values.get(*at).copied().unwrap_or_default();

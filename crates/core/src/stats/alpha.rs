@@ -2,26 +2,26 @@ use super::float;
 use super::interval::{Estimate, Interval, student_95};
 use super::undefined::Undefined;
 
-/// How far apart two values are.
+/// The distance metric between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
-    /// Names: the same or not.
+    /// Equal or not.
     Nominal,
-    /// Grades: by how many verdicts lie between.
+    /// By the number of ratings between.
     Ordinal,
     Interval,
 }
 
-/// Returns Krippendorff's alpha: how far any number of raters agree, some of whom skipped some
-/// things. Each thing has the values that its raters gave.
+/// Returns Krippendorff's alpha: the agreement of any number of raters with missing values. Each unit has the
+/// values that its raters gave.
 ///
-/// 1 is agreement, 0 what chance would do, less is worse than chance. The error is Gwet's, over the
-/// things that have two values; raters who never differ leave none to tell it by.
+/// 1 is perfect agreement, 0 is chance, less is worse than chance. The standard error is Gwet's, over units with
+/// at least two values; raters who never differ give no interval.
 ///
 /// # Errors
-/// No thing has two values, or every value is the same.
+/// No unit has two values, or all values are the same.
 pub fn alpha(things: &[Vec<f64>], distance: Distance) -> Result<Estimate, Undefined> {
-    // A thing with one value says nothing about agreement.
+    // A unit with one value does not count.
     let things: Vec<&Vec<f64>> = things.iter().filter(|values| values.len() > 1).collect();
     let mut values: Vec<f64> = things.iter().copied().flatten().copied().collect();
     Undefined::check(values.len(), 2)?;
@@ -45,10 +45,10 @@ pub fn alpha(things: &[Vec<f64>], distance: Distance) -> Result<Estimate, Undefi
     Ok(Estimate { value, interval, n: things.len() as u64 })
 }
 
-/// The values that occur, in order, and how many came before each.
+/// The distinct values in order, with their cumulative counts.
 struct Scale {
     values: Vec<f64>,
-    /// How many values are less, and how many are equal.
+    /// The number of lesser values and of equal values.
     places: Vec<(f64, f64)>,
     distance: Distance,
 }
@@ -65,10 +65,9 @@ impl Scale {
         scale
     }
 
-    /// The sum of the distances of all ordered pairs.
+    /// Returns the sum of the distances of all ordered pairs.
     ///
-    /// By kinds of values and not by pairs: a thousand things have millions of pairs, and a handful
-    /// of kinds.
+    /// By distinct values and not by pairs: a thousand units have millions of pairs, and a handful of distinct values.
     fn apart(&self, values: &[f64]) -> f64 {
         let kinds = self.count(values);
         let of = |(a, count): &(usize, f64)| -> f64 {
@@ -77,7 +76,7 @@ impl Scale {
         kinds.iter().map(of).sum()
     }
 
-    /// How often which kind of value occurs.
+    /// Returns the frequency of each distinct value.
     fn count(&self, values: &[f64]) -> Vec<(usize, f64)> {
         let mut counts = vec![0.0; self.values.len()];
         for value in values {
@@ -89,13 +88,13 @@ impl Scale {
         counts.into_iter().enumerate().filter(|(_, count)| *count > 0.0).collect()
     }
 
-    /// The standard error of alpha: how far each thing's own share of it is off.
+    /// Returns the standard error of alpha, from each unit's contribution.
     fn error(&self, things: &[&Vec<f64>]) -> f64 {
         let ends = self.squared(0, self.values.len().saturating_sub(1));
         let total: f64 = self.places.iter().map(|(_, equal)| equal).sum();
         let n = float(things.len());
         let mean = total / n;
-        // How far a value lies from all others on average, as a share of the whole scale.
+        // The mean distance of a value to all others, as a share of the scale.
         let far: Vec<f64> = (0..self.values.len())
             .map(|a| {
                 let from = self.places.iter().enumerate();
@@ -127,7 +126,7 @@ impl Scale {
 
     fn squared(&self, a: usize, b: usize) -> f64 {
         let value = |at: usize| self.values.get(at).copied().unwrap_or_default();
-        // The middle of a value's places: between two middles lie half of both and all between.
+        // The mean rank of a value: between two mean ranks lie half of both counts and all counts between.
         let middle = |at: usize| {
             let (before, equal) = self.places.get(at).copied().unwrap_or_default();
             before + equal / 2.0
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
     use crate::stats::{near, near_by};
 
-    /// The example of Krippendorff 2011: four raters, twelve things, with gaps.
+    /// The example of Krippendorff 2011: four raters, twelve units, with missing values.
     fn published() -> Vec<Vec<f64>> {
         const GAP: u8 = 0;
         let raters = [

@@ -2,28 +2,25 @@ use super::float;
 use super::interval::{self, Estimate, Interval, Z_95, share, student_95};
 use super::undefined::Undefined;
 
-/// How often a judge said what when a person said what: a row for each category of the person, a
-/// column for each of the judge, in the order of the categories.
+/// A confusion matrix: a row for each category of the person, a column for each of the judge, in the order of
+/// the categories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confusion {
     counts: Vec<Vec<u64>>,
     total: u64,
 }
 
-/// How bad it is to be some categories apart.
+/// The weighting of disagreement by distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weighting {
-    /// Right or wrong.
+    /// Unweighted.
     Same,
-    /// Twice as far is twice as bad.
     Linear,
-    /// Twice as far is four times as bad.
     Quadratic,
 }
 
 impl Confusion {
-    /// Counts verdicts, each a person's and a judge's category by its place; places beyond the
-    /// categories are passed over.
+    /// Counts pairs of category indices (person, judge); indices out of range are skipped.
     pub fn of(categories: usize, verdicts: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let mut counts = vec![vec![0; categories]; categories];
         let mut total = 0;
@@ -36,12 +33,12 @@ impl Confusion {
         Self { counts, total }
     }
 
-    /// The counts, a row for each category of the person.
+    /// Returns the counts, a row for each category of the person.
     pub fn rows(&self) -> &[Vec<u64>] {
         &self.counts
     }
 
-    /// Returns how often the two said the same.
+    /// Returns the observed agreement.
     ///
     /// # Errors
     /// No verdicts.
@@ -50,11 +47,10 @@ impl Confusion {
         share(same.map(|(.., count)| count).sum(), self.total).ok_or(Undefined::Empty)
     }
 
-    /// Returns how often the judge said so of what the person says is of this category:
-    /// sensitivity, when it is the category that is looked for.
+    /// Returns the recall (sensitivity) of a category: how often the judge gave it when the person did.
     ///
     /// # Errors
-    /// The person never said so.
+    /// The person never gave the category.
     pub fn found(&self, category: usize) -> Result<Estimate, Undefined> {
         let row = self.counts.get(category);
         let (hits, all) = row.map_or((0, 0), |row| {
@@ -63,10 +59,10 @@ impl Confusion {
         share(hits, all).ok_or(Undefined::Empty)
     }
 
-    /// Returns how often the judge kept to other categories when the person did: specificity.
+    /// Returns the specificity of a category: how often the judge gave another one when the person did.
     ///
     /// # Errors
-    /// The person always said so.
+    /// The person always gave the category.
     pub fn spared(&self, category: usize) -> Result<Estimate, Undefined> {
         let others = || self.cells().filter(|(row, ..)| *row != category);
         let all = others().map(|(.., count)| count).sum();
@@ -74,14 +70,14 @@ impl Confusion {
         share(hits.map(|(.., count)| count).sum(), all).ok_or(Undefined::Empty)
     }
 
-    /// Returns Cohen's kappa: agreement beyond what two raters with these habits have by chance.
+    /// Returns Cohen's kappa: agreement beyond chance.
     ///
-    /// The error is that of Fleiss, Cohen and Everitt. Where one category is rare, kappa is low
-    /// whatever the judge does: show [`Confusion::ac1`], [`Confusion::found`] and
-    /// [`Confusion::spared`] beside it.
+    /// The standard error is that of Fleiss, Cohen and Everitt. Where one category is rare, kappa is low
+    /// whatever the judge does: show [`Confusion::ac1`], [`Confusion::found`] and [`Confusion::spared`] beside
+    /// it.
     ///
     /// # Errors
-    /// No verdicts, a single one, or one category alone.
+    /// No ratings, a single one, or only one category in use.
     pub fn kappa(&self, weighting: Weighting) -> Result<Estimate, Undefined> {
         self.check()?;
         let n = self.n();
@@ -106,10 +102,10 @@ impl Confusion {
         Ok(self.estimate(kappa, Z_95 * error))
     }
 
-    /// Returns Gwet's AC1: agreement beyond chance that holds where one category is rare.
+    /// Returns Gwet's AC1: agreement beyond chance that stays meaningful where one category is rare.
     ///
     /// # Errors
-    /// No verdicts, a single one, or fewer than two categories.
+    /// No ratings, a single one, or fewer than two categories.
     pub fn ac1(&self) -> Result<Estimate, Undefined> {
         Undefined::check(length(self.total), 2)?;
         Undefined::check(self.counts.len(), 2)?;
@@ -135,7 +131,7 @@ impl Confusion {
         Ok(self.estimate(ac1, student_95(n - 1.0) * error))
     }
 
-    /// Refuses what leaves no room for agreement beyond chance.
+    /// Rejects input for which agreement beyond chance is undefined.
     fn check(&self) -> Result<(), Undefined> {
         Undefined::check(length(self.total), 2)?;
         let (rows, columns) = self.habits();
@@ -166,7 +162,7 @@ impl Confusion {
         self.cells().map(move |(row, column, count)| (row, column, interval::float(count) / n))
     }
 
-    /// How often the person, and the judge, said each category.
+    /// Returns the marginal frequencies of person and judge.
     fn habits(&self) -> (Vec<f64>, Vec<f64>) {
         let mut habits = (vec![0.0; self.counts.len()], vec![0.0; self.counts.len()]);
         for (row, column, share) in self.shares() {
@@ -181,7 +177,7 @@ impl Confusion {
 }
 
 impl Weighting {
-    /// How much of an agreement it is: 1 for the same, 0 for the ends of the scale.
+    /// Returns the agreement weight: 1 for equal categories, 0 for the ends of the scale.
     fn weight(self, row: usize, column: usize, categories: usize) -> f64 {
         let apart = float(row.abs_diff(column)) / float(categories.saturating_sub(1).max(1));
         match self {
@@ -192,7 +188,7 @@ impl Weighting {
     }
 }
 
-/// A count as a length: they are counts of verdicts in memory.
+/// Converts a count of ratings that fit in memory.
 fn length(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
@@ -213,7 +209,7 @@ mod tests {
         Confusion::of(rows.len(), verdicts)
     }
 
-    /// The golden vectors of five grades, from scikit-learn and irrCAC.
+    /// Reference values for five grades, from scikit-learn and irrCAC.
     #[test]
     fn five_grades() {
         let grades = table(&[
@@ -249,7 +245,7 @@ mod tests {
         near(table.spared(0).unwrap().value, spared);
     }
 
-    /// Right or wrong: statsmodels' kappa with its error, irrCAC's AC1.
+    /// Binary ratings: statsmodels' kappa with its error, irrCAC's AC1.
     #[test]
     fn two_categories() {
         check(
@@ -273,7 +269,7 @@ mod tests {
             0.919_354_838_709_677_4,
             0.859_375,
         );
-        // The formula's own upper end, 1.09, is no kappa.
+        // The formula's upper bound, 1.09, is clamped to 1.
         check(
             &[&[29, 1], &[1, 1]],
             [0.466_666_666_666_666_7, -0.160_400_811_283_635_26, 1.0],
@@ -283,7 +279,7 @@ mod tests {
         );
     }
 
-    /// Two people on 106 runs of web agents (AgentRewardBench): what even people do not exceed.
+    /// Two people on 106 runs of web agents (AgentRewardBench): the human ceiling.
     #[test]
     fn people_among_themselves() {
         let success = table(&[&[60, 6], &[6, 33]]);

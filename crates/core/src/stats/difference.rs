@@ -2,28 +2,27 @@ use super::float;
 use super::interval::{Interval, student_95};
 use super::undefined::Undefined;
 
-/// What a sample says of what it was drawn from.
+/// Size, mean and standard deviation of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleStats {
     pub n: usize,
     pub mean: f64,
-    /// How far they lie from it, as a standard deviation; none for a single value.
+    /// `None` for a single value.
     pub deviation: Option<f64>,
     pub least: f64,
     pub greatest: f64,
 }
 
-/// A difference of two means and between what it lies, with 95 % confidence.
+/// A difference of two means with its 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// The later mean less the earlier.
+    /// The later mean minus the earlier.
     pub value: f64,
-    /// Between what the difference of everything lies.
     pub interval: Interval,
 }
 
 impl SampleStats {
-    /// How values lie; `None` without any. Values must be finite.
+    /// Summarises values; `None` without any. Values must be finite.
     pub fn of(values: &[f64]) -> Option<Self> {
         let (first, n) = (*values.first()?, float(values.len()));
         let mean = values.iter().map(|value| value / n).sum::<f64>();
@@ -37,27 +36,26 @@ impl SampleStats {
         })
     }
 
-    /// Between what the mean of everything lies, by Student; `None` for a single value.
+    /// Returns Student's confidence interval of the mean; `None` for a single value.
     pub fn interval(&self) -> Option<Interval> {
         let error = self.deviation? / float(self.n).sqrt();
         let half = student_95(float(self.n) - 1.0) * error;
         Some(Interval { lower: self.mean - half, upper: self.mean + half })
     }
 
-    /// What the mean's variance is.
+    /// Returns the variance of the mean.
     fn error(&self) -> f64 {
         self.deviation.unwrap_or_default().powi(2) / float(self.n)
     }
 }
 
-/// Values that are all the same still differ by the last bit once they are summed and divided.
+/// Equal values still differ in the last bit once they are summed and divided.
 const SAME: f64 = 1e-24;
 
-/// Returns by how much a later sample's mean differs from an earlier one's, by Welch: neither need
-/// vary as much as the other.
+/// Returns the difference of two means with Welch's interval, which allows unequal variances.
 ///
 /// # Errors
-/// Fewer than two values on a side, or two sides that never vary.
+/// Fewer than two values on a side, or no variance on both sides.
 pub fn difference(earlier: &SampleStats, later: &SampleStats) -> Result<Difference, Undefined> {
     Undefined::check(earlier.n.min(later.n), 2)?;
     let (before, after) = (earlier.error(), later.error());
@@ -78,7 +76,7 @@ mod tests {
     use super::*;
     use crate::stats::near_by;
 
-    /// Reference values from the formulas, reckoned with thirty digits.
+    /// Reference values computed from the formulas with thirty digits.
     #[test]
     fn means_differ_by_welch() {
         let earlier = SampleStats::of(&[0.62, 0.71, 0.55, 0.80, 0.67]).unwrap();

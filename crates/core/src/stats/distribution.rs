@@ -2,20 +2,19 @@ use std::collections::BTreeMap;
 
 use super::float;
 
-/// A stretch of the number line and how many values lie there.
+/// A histogram bin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistogramBin {
     pub lower: f64,
-    /// Where the next begins; the last bin holds this value too.
+    /// Exclusive, except for the last bin.
     pub upper: f64,
-    /// How many values lie in it.
     pub count: u64,
 }
 
-/// Cuts the values' range into stretches of equal, round width, about as many as asked for.
+/// Splits the range of values into about `about` bins of equal, round width.
 ///
-/// Round widths keep edges readable: 0.05 and not 0.0473. Values that are not finite are passed
-/// over; a single value stands in a bin of its own.
+/// Round widths keep edges readable: 0.05 and not 0.0473. Values that are not finite are skipped; a single value
+/// gets one bin.
 pub fn bins(values: &[f64], about: usize) -> Vec<HistogramBin> {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let Some(least) = finite().reduce(f64::min) else { return Vec::new() };
@@ -30,7 +29,7 @@ pub fn bins(values: &[f64], about: usize) -> Vec<HistogramBin> {
     };
     let first = (least / width).floor();
     let last = (greatest / width).ceil().max(first + 1.0);
-    // A round width is at least as wide as asked for, so that one bin may stand over on each side.
+    // Rounding up the width may need one more bin on each side.
     let count = index(last - first).clamp(1, about.max(1) + 2);
     let edge = |at: usize| (first + float(at)) * width;
     let mut bins: Vec<HistogramBin> = (0..count)
@@ -45,7 +44,7 @@ pub fn bins(values: &[f64], about: usize) -> Vec<HistogramBin> {
     bins
 }
 
-/// The least of 1, 2 and 5 with zeros that is not below; `None` for no width at all.
+/// Rounds up to 1, 2 or 5 times a power of ten; `None` for zero width.
 fn round_width(width: f64) -> Option<f64> {
     if width <= 0.0 || !width.is_normal() {
         return None;
@@ -56,7 +55,7 @@ fn round_width(width: f64) -> Option<f64> {
     round.next()
 }
 
-/// How often each label comes, the most frequent first.
+/// Counts labels, the most frequent first.
 pub fn labels<'a>(labels: impl Iterator<Item = &'a str>) -> Vec<(&'a str, u64)> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for label in labels {

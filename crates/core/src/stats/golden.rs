@@ -1,6 +1,5 @@
-//! The golden vectors of agreement that stand with no single statistic: tables on which several are
-//! known at once. Kappa and alpha are scikit-learn's and krippendorff's, shares Wilson's, AC1 exact
-//! or irrCAC's, which rounds to five places.
+//! Reference tables for several agreement statistics at once. Kappa and alpha are from scikit-learn and
+//! krippendorff, proportions from Wilson's formula, AC1 exact or from irrCAC, which rounds to five places.
 
 use super::alpha::{Distance, alpha};
 use super::categories::{Confusion, Weighting};
@@ -8,7 +7,7 @@ use super::interval::{Estimate, Interval, share};
 use super::undefined::Undefined;
 use super::{agreement, near, near_by};
 
-/// Each verdict of a table: the person's category, the judge's.
+/// Expands a table to pairs of categories: the person's and the judge's.
 fn verdicts(rows: &[&[u64]]) -> Vec<(usize, usize)> {
     let cell = |row: usize, column: usize, count: u64| (0..count).map(move |_| (row, column));
     let row = |(row, counts): (usize, &&[u64])| -> Vec<(usize, usize)> {
@@ -32,7 +31,7 @@ fn within(estimate: Estimate, [value, lower, upper]: [f64; 3]) {
     near(interval.upper, upper);
 }
 
-/// Two people on the same runs of web agents (AgentRewardBench): what even people do not exceed.
+/// Two people on the same runs of web agents (AgentRewardBench): the human ceiling.
 #[test]
 fn people_who_looked_at_the_same_runs() {
     #[track_caller]
@@ -77,7 +76,7 @@ fn people_who_looked_at_the_same_runs() {
     near(alpha_of(&optimality, Distance::Ordinal), 0.825_887_660_840_935_7);
 }
 
-/// Right or wrong, with the intervals of all that is said beside kappa.
+/// Binary ratings, with the intervals of all statistics shown beside kappa.
 #[test]
 fn right_or_wrong() {
     #[track_caller]
@@ -147,7 +146,7 @@ fn shares_to_the_last_digit() {
     check(85, 100, [0.767_164_404_091_676_3, 0.906_940_147_163_433_7]);
 }
 
-/// What every statistic says of inputs at the edge: a number, or why there is none.
+/// Each statistic on edge-case input: a number, or why it is undefined.
 #[test]
 fn edges() {
     struct Edge {
@@ -200,8 +199,8 @@ fn edges() {
     check(&[], &[], &all(empty, empty, empty, empty, empty));
 }
 
-/// Chance that a plain interval never holds the truth is what weights are for: on the documented
-/// design, MOVER's holds it in nineteen of twenty weeks.
+/// Coverage: on the documented sampling design, MOVER's interval contains the true value in nineteen of twenty
+/// weeks, where an unweighted interval fails.
 #[test]
 fn intervals_of_weighted_shares_hold_the_truth() {
     use super::stratified::{Stratum, share};
@@ -209,7 +208,7 @@ fn intervals_of_weighted_shares_hold_the_truth() {
     const RIGHT: [u64; 6] = [3, 2, 16, 150, 24, 646];
     const SAMPLED: [u64; 6] = [20, 10, 20, 150, 40, 10];
     let mut seed = 0x2026_1115_u64;
-    // Marsaglia's generator: the same numbers each time.
+    // Marsaglia's xorshift generator: the same numbers each time.
     let mut chance = |below: u64| {
         seed ^= seed << 13;
         seed ^= seed >> 7;

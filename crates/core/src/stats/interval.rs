@@ -3,29 +3,29 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::difference::SampleStats;
 use super::undefined::Undefined;
 
-/// What 95 of 100 draws of a normal distribution stay within, in standard deviations.
+/// The 97.5th percentile of the standard normal distribution.
 pub(super) const Z_95: f64 = 1.959_963_984_540_054;
 
-/// Between what a number lies, with 95 % confidence.
+/// A 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     pub lower: f64,
     pub upper: f64,
 }
 
-/// A number of a sample, and between what that of everything lies.
+/// A point estimate with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     pub value: f64,
-    /// Between what the number of everything lies; `None` when the sample is too small to tell.
+    /// `None` when the sample is too small.
     pub interval: Option<Interval>,
-    /// How many values the sample has.
+    /// Sample size.
     pub n: u64,
 }
 
-/// Returns the share of successes with its Wilson interval, or `None` when nothing was tried.
+/// Returns the proportion of successes with its Wilson interval, or `None` without trials.
 ///
-/// It never leaves 0 to 1 and is honest at the edges: ten of ten is not "exactly all".
+/// The interval stays within 0 to 1 and is not degenerate at the edges: ten of ten is not "exactly all".
 ///
 /// ```
 /// use ratchet_core::stats::interval::share;
@@ -40,19 +40,19 @@ pub fn share(successes: u64, tries: u64) -> Option<Estimate> {
     Some(Estimate { value, interval: Some(wilson(value, float(tries))), n: tries })
 }
 
-/// Wilson's interval of a share of `n` things, or of as many as they are worth.
+/// Returns Wilson's interval for `n` trials, or an effective sample size.
 pub(super) fn wilson(p: f64, n: f64) -> Interval {
     let z2 = Z_95 * Z_95;
     let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
     let half = Z_95 / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).sqrt();
-    // At the edges the formula is exact but for the last bit.
+    // At the edges the formula is exact except for the last bit.
     let lower = if p <= 0.0 { 0.0 } else { (middle - half).max(0.0) };
     let upper = if p >= 1.0 { 1.0 } else { (middle + half).min(1.0) };
     Interval { lower, upper }
 }
 
-/// Returns the mean with Student's interval, which is honest for few values. A single value has no
-/// interval. Values must be finite.
+/// Returns the mean with Student's interval, which is valid for few values. A single value has no interval.
+/// Values must be finite.
 ///
 /// # Errors
 /// No values.
@@ -67,7 +67,7 @@ pub fn mean(values: &[f64]) -> Result<Estimate, Undefined> {
     Ok(Estimate { value: sampled.mean, interval: sampled.interval(), n: values.len() as u64 })
 }
 
-/// What 95 of 100 draws of Student's distribution stay within.
+/// Returns the 97.5th percentile of Student's t distribution.
 pub(super) fn student_95(freedom: f64) -> f64 {
     let student = StudentsT::new(0.0, 1.0, freedom.max(1.0));
     student.map_or(f64::INFINITY, |student| student.inverse_cdf(0.975))

@@ -1,8 +1,8 @@
 use super::float;
 use super::undefined::Undefined;
 
-/// Returns how often a good one has more than a bad one, equals counting half: the area under the
-/// ROC curve. 0.5 is chance, 1 tells them apart always.
+/// Returns the area under the ROC curve: the probability that a good item scores higher than a bad one, ties
+/// counting half. 0.5 is chance, 1 is perfect separation.
 ///
 /// ```
 /// use ratchet_core::stats::ranking::auc;
@@ -11,7 +11,7 @@ use super::undefined::Undefined;
 /// ```
 ///
 /// # Errors
-/// There are none on one of the sides.
+/// One of the sides is empty.
 pub fn auc(good: &[f64], bad: &[f64]) -> Result<f64, Undefined> {
     if good.is_empty() || bad.is_empty() {
         return Err(Undefined::Empty);

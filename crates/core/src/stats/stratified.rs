@@ -4,31 +4,31 @@ use super::interval::{Estimate, Interval, Z_95, student_95, wilson};
 use super::undefined::Undefined;
 use super::{agreement, float};
 
-/// Things of one kind, of which some were looked at.
+/// A stratum of a population, with the values of its sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stratum {
-    /// How many there are of the kind.
+    /// Size of the stratum in the population.
     pub population: u64,
-    /// What was found of those that were looked at.
+    /// Values of the sampled items.
     pub values: Vec<f64>,
 }
 
-/// Something that was looked at and what it counts for.
+/// A sampled item with its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WeightedValue<T> {
-    /// How many things it stands for.
+    /// The number of items it represents.
     pub weight: f64,
     pub found: T,
 }
 
-/// Returns the mean over all things: that of each kind by how many there are of it.
+/// Returns the stratified mean: the mean of each stratum, weighted by its population.
 ///
-/// The interval is Student's after Satterthwaite, with the correction for kinds that were looked at
-/// in large part. There is none where a kind was looked at once, or never varied among a few: then
-/// the sample shows no error, which is not the same as having none.
+/// The interval is Student's with Satterthwaite's degrees of freedom and the finite population correction. There
+/// is none where a stratum has one sample, or a few without variance: then the sample shows no error, which is
+/// not the same as having none.
 ///
 /// # Errors
-/// Nothing was looked at.
+/// No samples.
 pub fn mean(strata: &[Stratum]) -> Result<Estimate, Undefined> {
     let kinds = Kind::all(strata)?;
     let value = kinds.iter().map(|kind| kind.share * kind.sampled.mean).sum();
@@ -39,11 +39,11 @@ pub fn mean(strata: &[Stratum]) -> Result<Estimate, Undefined> {
     Ok(Estimate { value, interval, n: looked_at(&kinds) })
 }
 
-/// Returns how many of all things are ones, where each value is 1 or 0, with the MOVER interval
-/// over Wilson's of each kind. It holds where a kind was looked at a few times and never varied.
+/// Returns the stratified proportion of 0/1 values, with the MOVER interval over Wilson's of each stratum. It is
+/// valid where a stratum has few samples without variance.
 ///
 /// # Errors
-/// Nothing was looked at.
+/// No samples.
 pub fn share(strata: &[Stratum]) -> Result<Estimate, Undefined> {
     let kinds = Kind::all(strata)?;
     let value: f64 = kinds.iter().map(|kind| kind.share * kind.sampled.mean).sum();
@@ -57,11 +57,10 @@ pub fn share(strata: &[Stratum]) -> Result<Estimate, Undefined> {
     Ok(Estimate { value, interval: Some(Interval { lower, upper }), n: looked_at(&kinds) })
 }
 
-/// Returns how many hits there are among all things, by what each that was looked at stands for,
-/// with Wilson's interval over as many things as the weights are worth.
+/// Returns the weighted proportion of hits, with Wilson's interval at the effective sample size.
 ///
 /// # Errors
-/// Nothing was looked at.
+/// No samples.
 pub fn hits(weighed: &[WeightedValue<bool>]) -> Result<Estimate, Undefined> {
     Undefined::check(weighed.len(), 1)?;
     let weights: Vec<f64> = weighed.iter().map(|one| one.weight).collect();
@@ -71,8 +70,7 @@ pub fn hits(weighed: &[WeightedValue<bool>]) -> Result<Estimate, Undefined> {
     Ok(Estimate { value, interval, n: weighed.len() as u64 })
 }
 
-/// Returns how closely two raters follow one line over all things, with Fisher's interval over as
-/// many things as the weights are worth.
+/// Returns the weighted Pearson correlation, with Fisher's interval at the effective sample size.
 ///
 /// # Errors
 /// Fewer than two pairs, or a side that never varies.
@@ -88,25 +86,23 @@ pub fn pearson(weighed: &[WeightedValue<RatingPair>]) -> Result<Estimate, Undefi
     Ok(Estimate { value: r, interval, n: weighed.len() as u64 })
 }
 
-/// As many things as a sample with these weights is worth, by Kish: fewer than it has, unless all
-/// weigh the same.
+/// Returns Kish's effective sample size: less than the sample size, unless all weights are equal.
 fn worth(weights: &[f64]) -> f64 {
     let squares: f64 = weights.iter().map(|weight| weight * weight).sum();
     weights.iter().sum::<f64>().powi(2) / squares
 }
 
-/// A kind of things as a part of all.
+/// A sampled stratum with its share of the population.
 struct Kind {
-    /// Its part of all things.
     share: f64,
     population: f64,
-    /// How many were looked at.
+    /// Sample size.
     n: f64,
     sampled: SampleStats,
 }
 
 impl Kind {
-    /// The kinds of which anything was looked at.
+    /// Returns the strata with at least one sample.
     fn all(strata: &[Stratum]) -> Result<Vec<Self>, Undefined> {
         let of = |stratum: &Stratum| {
             let sampled = SampleStats::of(&stratum.values)?;
@@ -121,7 +117,7 @@ impl Kind {
         Ok(kinds)
     }
 
-    /// Whether all of it was looked at, so that nothing is left to guess.
+    /// Returns whether the whole stratum was sampled, which leaves no sampling error.
     fn is_whole(&self) -> bool {
         self.n >= self.population
     }
@@ -135,8 +131,8 @@ impl Kind {
     }
 }
 
-/// The standard error of the mean over all kinds, and its degrees of freedom; `None` where the
-/// sample does not show it.
+/// Returns the standard error of the stratified mean and its degrees of freedom; `None` where the sample does
+/// not show it.
 fn error(kinds: &[Kind]) -> Option<(f64, f64)> {
     let (mut variance, mut rest) = (0.0, 0.0);
     for kind in kinds.iter().filter(|kind| !kind.is_whole()) {
@@ -163,7 +159,7 @@ mod tests {
 
     const POPULATION: [u64; 6] = [20, 10, 20, 150, 120, 680];
 
-    /// Six kinds of runs, of which so many were looked at and so many were right.
+    /// Six strata with sample sizes and correct counts.
     fn strata(sampled: [usize; 6], correct: [usize; 6]) -> Vec<Stratum> {
         let of = |at: usize| Stratum {
             population: POPULATION[at],
@@ -175,7 +171,7 @@ mod tests {
     const SAMPLED: [usize; 6] = [20, 10, 20, 150, 40, 10];
     const CORRECT: [usize; 6] = [3, 2, 16, 150, 8, 9];
 
-    /// The golden example of six kinds, reckoned with samplics.
+    /// Reference values for six strata, computed with samplics.
     #[test]
     fn kinds_count_by_how_many_there_are() {
         let strata = strata(SAMPLED, CORRECT);
@@ -197,7 +193,7 @@ mod tests {
         near(estimate.interval.unwrap().upper, upper);
     }
 
-    /// The golden vectors of MOVER over Wilson.
+    /// Reference values of MOVER over Wilson.
     #[test]
     fn shares_have_mover_intervals() {
         check(SAMPLED, CORRECT, 0.807, 0.601_508_299_852_981, 0.864_511_010_258_734_7);
@@ -211,7 +207,7 @@ mod tests {
         check(best, found, value, 0.755_311_837_149_578_3, 0.876_217_676_392_581_3);
     }
 
-    /// Each run that was looked at: its weight, whether it was right, whether the judge said so.
+    /// Each sampled run: its weight, whether it was right, whether the judge agreed.
     fn weighed() -> Vec<(f64, bool, bool)> {
         let weights = [1.0, 1.0, 1.0, 1.0, 3.0, 68.0];
         let judged_good = [false, true, false, true, false, true];
@@ -221,7 +217,7 @@ mod tests {
         (0..6).flat_map(of).collect()
     }
 
-    /// The golden numbers of a judge by weights: far from those without.
+    /// Reference values of a weighted judge: far from the unweighted ones.
     #[test]
     fn a_judge_is_held_against_all_runs_and_not_those_looked_at() {
         let all = weighed();

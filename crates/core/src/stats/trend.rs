@@ -4,31 +4,31 @@ use super::float;
 use super::interval::{Interval, Z_95};
 use super::undefined::Undefined;
 
-/// How many values it takes: four in perfect order could still be chance, and always are.
+/// The minimum number of values: fewer in perfect order can still be chance.
 pub const NEEDED: usize = 8;
 
-/// Whether values that follow each other rise or fall.
+/// The trend of a time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// How likely such an order is when there is no trend: Mann and Kendall.
+    /// p-value of the Mann–Kendall test.
     pub p: f64,
-    /// By how much a value differs from the one before: Theil and Sen.
+    /// Theil–Sen slope per step.
     pub slope: f64,
-    /// Between what the slope lies, with 95 % confidence.
+    /// 95% confidence interval of the slope.
     pub interval: Interval,
 }
 
-/// Which way values go.
+/// The direction of a trend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrendDirection {
     Rising,
     Falling,
-    /// Chance alone would often do as much.
+    /// Not significant.
     Unclear,
 }
 
 impl Trend {
-    /// Which way the values go, if one in twenty such orders at most is chance.
+    /// Returns the direction, if significant at the 5% level.
     pub fn direction(&self) -> TrendDirection {
         match self.p < 0.05 {
             true if self.slope > 0.0 => TrendDirection::Rising,
@@ -38,10 +38,10 @@ impl Trend {
     }
 }
 
-/// Returns the trend of values that are equally far apart in time.
+/// Returns the trend of equally spaced values.
 ///
 /// # Errors
-/// Fewer than [`NEEDED`] values, or values that are all the same.
+/// Fewer than [`NEEDED`] values, or all values equal.
 pub fn trend(values: &[f64]) -> Result<Trend, Undefined> {
     Undefined::check(values.len(), NEEDED)?;
     let mut slopes = slopes(values);
@@ -50,7 +50,7 @@ pub fn trend(values: &[f64]) -> Result<Trend, Undefined> {
     if variance <= 0.0 {
         return Err(Undefined::ConstantInput);
     }
-    // Continuity: a score jumps by one where the normal distribution flows.
+    // Continuity correction of the normal approximation.
     let z = (score - sign(score)) / variance.sqrt();
     slopes.sort_by(f64::total_cmp);
     Ok(Trend {
@@ -60,7 +60,7 @@ pub fn trend(values: &[f64]) -> Result<Trend, Undefined> {
     })
 }
 
-/// The slopes between all pairs.
+/// Returns the slopes between all pairs.
 fn slopes(values: &[f64]) -> Vec<f64> {
     let later = |(at, value): (usize, &f64)| {
         let after = values.iter().enumerate().skip(at + 1);
@@ -74,7 +74,7 @@ fn sign(value: f64) -> f64 {
     f64::from(i8::from(value > 0.0) - i8::from(value < 0.0))
 }
 
-/// The variance of Mann and Kendall's score, less for values that are equal.
+/// Returns the variance of the Mann–Kendall score, corrected for ties.
 fn variance(values: &[f64]) -> f64 {
     let of = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = values.to_vec();
@@ -93,7 +93,7 @@ fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Sen's interval: as many slopes off the middle as the score may be off by chance.
+/// Returns Sen's interval: slopes ranked within the score's random deviation from the median.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the list")]
 fn interval(sorted: &[f64], variance: f64) -> Interval {
     let (count, off) = (float(sorted.len()), Z_95 * variance.sqrt());

@@ -1,20 +1,20 @@
 use thiserror::Error;
 
-/// Why a statistic has no value. Never shown as 0, 1 or "not a number".
+/// Reason why a statistic is undefined. Never shown as 0, 1 or NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Undefined {
     #[error("there is nothing to compare")]
     Empty,
-    /// Less was measured than the statistic needs.
+    /// Too few values.
     #[error("{have} are too few: it takes {needed}")]
     TooFew { have: usize, needed: usize },
-    /// One side always says the same, so that nothing varies that could agree.
+    /// One side is constant, so that correlation and chance agreement are undefined.
     #[error("one side always says the same")]
     ConstantInput,
 }
 
 impl Undefined {
-    /// The word for it in JSON.
+    /// Returns the JSON name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -23,7 +23,7 @@ impl Undefined {
         }
     }
 
-    /// Refuses fewer than `needed`.
+    /// Requires at least `needed` values.
     pub(crate) const fn check(have: usize, needed: usize) -> Result<(), Self> {
         match have {
             0 => Err(Self::Empty),

@@ -1,4 +1,4 @@
-//! Clients for addresses that somebody else than the operator has entered.
+//! Clients for URLs that others than the operator entered (SSRF protection).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,14 +9,13 @@ use reqwest::{ClientBuilder, Url, redirect};
 
 use super::toward;
 
-/// Begins a client for an address that was entered by an API caller or on a page.
+/// Returns a client builder for a URL that was entered through the API or on a page.
 ///
-/// It connects only where the policy allows: addresses are checked when names are resolved for a
-/// connection, so that a name which leads elsewhere a moment later is of no use. It follows no
-/// redirects.
+/// Connects only where the policy allows: addresses are checked when a name is resolved for a connection, which
+/// prevents DNS rebinding. Redirects are not followed.
 ///
 /// # Errors
-/// Refuses an address that says by itself that it is not allowed.
+/// Rejects a URL whose host is forbidden by itself.
 pub fn toward_entered(
     url: &Url,
     policy: &OutboundPolicy,
@@ -30,29 +29,29 @@ pub fn toward_entered(
     Ok(client.dns_resolver(Arc::new(PolicyResolver { policy: policy.clone(), host })))
 }
 
-/// Checks an address when it is entered, as far as it says by itself where it leads.
+/// Validates a URL when it is entered, without resolving its host.
 ///
 /// # Errors
-/// Refuses an address that is not allowed.
+/// Rejects a forbidden host.
 pub fn check_entered(url: &Url, policy: &OutboundPolicy) -> Result<(), OutboundRefused> {
     policy.check_host(host(url))
 }
 
-/// The same for text; what is no URL is for others to refuse.
+/// The same for text; invalid URLs pass and are left to other checks.
 ///
 /// # Errors
-/// Refuses an address that is not allowed.
+/// Rejects a forbidden host.
 pub fn check_entered_text(text: &str, policy: &OutboundPolicy) -> Result<(), OutboundRefused> {
     Url::parse(text).map_or(Ok(()), |url| check_entered(&url, policy))
 }
 
-/// Looks where the name of an address leads now, before anything is sent.
+/// Resolves the host of a URL and checks the addresses, before anything is sent.
 ///
-/// A proxy that the environment names resolves names by itself, so that no connection of ours would
-/// show where they lead. A name that only the proxy knows passes.
+/// Needed with a proxy, which resolves names itself, so that the connection does not show the address. A name
+/// that only the proxy can resolve passes.
 ///
 /// # Errors
-/// Refuses a name that leads to an address which is not allowed.
+/// Rejects a host that resolves to a forbidden address.
 pub async fn check_resolved(url: &Url, policy: &OutboundPolicy) -> Result<(), OutboundRefused> {
     check_entered(url, policy)?;
     let port = url.port_or_known_default().unwrap_or(0);
@@ -67,11 +66,10 @@ fn host(url: &Url) -> &str {
     url.host_str().unwrap_or_default().trim_matches(['[', ']'])
 }
 
-/// Resolves names to addresses that may be called.
+/// Resolves names to allowed addresses.
 struct PolicyResolver {
     policy: OutboundPolicy,
-    /// The host of the address that was entered. Nothing else is asked for but the operator's own
-    /// proxies, for redirects are not followed.
+    /// The host of the entered URL. Other names are the operator's proxies, because redirects are not followed.
     host: String,
 }
 

@@ -3,8 +3,7 @@ use std::io;
 
 use rustls::{CertificateError, InvalidMessage};
 
-/// Why nothing was sent to a server: TLS could not tell that it is the right one. Asking again does
-/// not help.
+/// TLS verification of a server failed, before anything was sent. A retry does not help.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}; {advice}")]
 pub struct TlsError {
@@ -12,7 +11,7 @@ pub struct TlsError {
     advice: &'static str,
 }
 
-/// Finds out whether a request failed because TLS would not have the server.
+/// Returns the TLS error that a request failed with, if it did.
 pub fn distrust(error: &reqwest::Error) -> Option<TlsError> {
     tls_error(error).map(TlsError::new)
 }
@@ -54,14 +53,14 @@ fn without_certificate(error: &rustls::Error) -> &'static str {
     }
 }
 
-/// The error of TLS that is somewhere among the causes of an error.
+/// Finds the TLS error in the source chain of an error.
 fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut next = Some(error);
     while let Some(cause) = next {
         if let Some(found) = cause.downcast_ref() {
             return Some(found);
         }
-        // An I/O error does not count what it wraps among its causes, only the causes of that.
+        // `io::Error::source` skips the wrapped error itself.
         let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         next = match wrapped {
             Some(inner) => Some(inner),

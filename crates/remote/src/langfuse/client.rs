@@ -1,44 +1,43 @@
-//! A client for Langfuse servers of either era, Ratchet's own among them.
+//! A client for Langfuse servers of API generations v3 and v4, and for Ratchet servers.
 //!
-//! Newer servers have dropped half of the API and older ones lack the other half. Each list is
-//! asked for by one era's route and, where that is gone, by the other's; the answers are the same
-//! records either way.
+//! Newer servers have dropped half of the API and older ones lack the other half. Each list is requested from
+//! one generation's route and, where that is missing, from the other's; both result in the same records.
 
-/// Time and chance.
+/// Clock and randomness for backoff.
 pub mod backoff_clock;
-/// Whether to ask again, and when.
+/// Retry policy.
 pub mod retry;
-/// Why a server could not be asked.
+/// Client errors.
 pub mod error;
-/// Parts of lists.
+/// Pages of lists.
 pub mod slice;
-/// One request.
+/// Requests.
 mod ask;
-/// Which routes a server has.
+/// Detection of supported routes.
 mod route;
-/// Lists in pages and by cursor.
+/// Page and cursor pagination.
 mod list;
-/// From wire types to the product's records.
+/// Conversion of wire types to records.
 mod record;
 mod traces;
 mod places;
 mod observations;
-/// Observations as the newer era shows them.
+/// Observations of v4 servers.
 mod observations_v2;
-/// Traces and sessions out of observations.
+/// Traces and sessions rebuilt from observations.
 mod rebuild;
 mod sessions;
 mod scores;
-/// Scores, from either era's words to ours.
+/// Conversion of scores of both generations.
 mod verdict;
-/// Prompts, score configs and the like.
+/// Prompts, score configs, datasets and models.
 mod catalog;
 mod queues_comments;
-/// Weekly reports, which only Ratchet has.
+/// Weekly reports, on Ratchet servers only.
 mod weeks;
-/// What a server is told.
+/// Writes.
 mod write;
-/// What a server holds, as events.
+/// Export of a server's records as ingestion events.
 mod export;
 
 use std::sync::Arc;
@@ -66,23 +65,22 @@ pub use scores::ScoresAsked;
 pub use slice::{Position, Slice, TimeWindow};
 pub use traces::{TracesAsked, WholeTrace};
 
-/// Which server, and what opens it.
+/// URL and API keys of a server.
 #[derive(Clone, Debug)]
 pub struct Access {
-    /// Its address: `https://cloud.langfuse.com`, `http://127.0.0.1:3000` …
+    /// For example `https://cloud.langfuse.com` or `http://127.0.0.1:3000`.
     pub url: String,
-    /// The half of the key that is no secret.
     pub public_key: String,
     pub secret_key: Secret,
 }
 
-/// How much a client asks of a server, and how long it waits.
+/// Concurrency and timeouts of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientLimits {
-    /// The longest that one attempt may take, its answer included.
+    /// Timeout of one attempt, response body included.
     pub timeout: Duration,
     pub retry: RetryRule,
-    /// Requests under way at once.
+    /// Maximum concurrent requests.
     pub at_once: usize,
     pub answer_bytes: usize,
 }
@@ -98,7 +96,7 @@ impl Default for ClientLimits {
     }
 }
 
-/// Asks one server. Clones share its connections and its bounds.
+/// A client for one server. Clones share its connections and limits.
 #[derive(Clone, Debug)]
 pub struct LangfuseClient(Arc<Inner>);
 
@@ -114,7 +112,7 @@ struct Inner {
     pace: Box<dyn BackoffClock>,
 }
 
-/// One attempt that came to nothing.
+/// The failure of one attempt.
 enum Failure {
     Transport(reqwest::Error),
     Distrusted(TlsError),
@@ -123,10 +121,10 @@ enum Failure {
 }
 
 impl LangfuseClient {
-    /// Gets ready to ask a server; nothing is sent yet.
+    /// Creates a client; sends nothing.
     ///
     /// # Errors
-    /// Fails on an address that is none, and if this machine's certificates cannot be read.
+    /// Fails on an invalid URL, and if the system's root certificates cannot be read.
     pub fn new(
         access: Access,
         manners: ClientLimits,
@@ -155,7 +153,7 @@ impl LangfuseClient {
         })))
     }
 
-    /// The address of the server.
+    /// Returns the base URL of the server.
     pub fn base(&self) -> &str {
         self.0.base.as_str()
     }
@@ -171,9 +169,9 @@ impl LangfuseClient {
 }
 
 impl Inner {
-    /// Asks until there is an answer or no hope of one.
+    /// Sends a request with retries.
     async fn send(&self, ask: &Ask) -> Result<String, ClientError> {
-        // The semaphore is never closed; without a permit there would just be no bound.
+        // The semaphore is never closed; without a permit there would just be no limit.
         let _slot = self.slots.acquire().await.ok();
         let mut attempt = 1;
         loop {
@@ -216,14 +214,14 @@ impl Inner {
         Err(Failure::Status { code: status.as_u16(), asked, message })
     }
 
-    /// The body of an answer, bounded.
+    /// Reads a response body as text, up to the size limit.
     async fn text(&self, answer: Response) -> Result<String, Failure> {
         let bytes = self.bytes(answer).await?;
         Ok(String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// The bytes of an answer, bounded.
+    /// Reads a response body, up to the size limit.
     async fn bytes(&self, mut answer: Response) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(Failure::Transport)? {
@@ -262,7 +260,7 @@ impl Failure {
         }
     }
 
-    /// What the retry rule needs to know; `None` where asking again is no use.
+    /// Returns the error for the retry policy; `None` where a retry does not help.
     fn trouble(&self) -> Option<AttemptError> {
         match self {
             Self::Transport(error) if error.is_connect() => Some(AttemptError::NotSent),
@@ -277,7 +275,7 @@ impl Failure {
 
 fn address(text: &str) -> Result<Url, ClientError> {
     let refuse = |why: &str| {
-        // Nothing of an address that may hold a password is repeated.
+        // The URL may contain a password, so only the host is repeated.
         let url = text.rsplit_once('@').map_or(text, |(_, host)| host).to_owned();
         ClientError::Address { url, why: why.to_owned() }
     };
@@ -291,7 +289,7 @@ fn address(text: &str) -> Result<Url, ClientError> {
     Ok(url)
 }
 
-/// How much of an answer that is no error of Langfuse's is repeated.
+/// The maximum length of a foreign error response in an error text.
 const SHOWN_CHARS: usize = 200;
 
 fn refusal(text: &str) -> String {

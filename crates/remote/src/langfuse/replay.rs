@@ -1,7 +1,7 @@
-//! A server's records as the events that would record them again.
+//! A server's records as ingestion events that recreate them.
 //!
-//! An event is stamped with the time the record last changed and is named after it: sent twice it
-//! changes nothing, and sent again after the record has changed it brings the change.
+//! An event has the time of the record's last change, and an id derived from it: sending it twice is idempotent,
+//! and sending it again after a change updates the copy.
 
 use ratchet_core::payload::Payload;
 use ratchet_core::record::field::WriteKind;
@@ -23,10 +23,10 @@ use super::wire::time::Time;
 use super::wire::trace::TraceView;
 use super::wire::word::Word;
 
-/// The event that records a trace.
+/// Returns the event that recreates a trace.
 ///
 /// # Errors
-/// Fails only if the record cannot be written as JSON.
+/// Fails only if the record cannot be serialized.
 pub fn of_trace(view: TraceView) -> Result<Envelope, Issue> {
     let at = view.updated_at.unwrap_or(view.timestamp).0;
     let body = TraceBody {
@@ -48,12 +48,12 @@ pub fn of_trace(view: TraceView) -> Result<Envelope, Issue> {
     event(EventType::Trace, &view.id, at, &body)
 }
 
-/// The event that records an observation.
+/// Returns the event that recreates an observation.
 ///
 /// # Errors
-/// Fails only if the record cannot be written as JSON.
+/// Fails only if the record cannot be serialized.
 pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
-    // What was only counted is counted anew where it goes: sent, it would be what a client said.
+    // Counted usage is omitted, so that the receiver counts it again: sent, it would pass for a client's value.
     if view.usage_approximate {
         view.usage_details.clear();
         view.usage.total = 0;
@@ -90,11 +90,11 @@ pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
     event(EventType::Observation(Some(view.kind.0), WriteKind::Create), &view.id, at, &body)
 }
 
-/// The events that record an observation of a server that has no traces: what the observation
-/// knows of its trace, and itself.
+/// Returns the events that recreate an observation of a server without traces: the trace fields it contains, and
+/// the observation.
 ///
 /// # Errors
-/// Says what makes no sense.
+/// Reports invalid values.
 pub fn of_newer_observation(mut view: ObservationV2View) -> Result<Vec<Envelope>, Issue> {
     if view.usage_approximate {
         view.usage_details = Maybe::Absent;
@@ -134,7 +134,7 @@ pub fn of_newer_observation(mut view: ObservationV2View) -> Result<Vec<Envelope>
     Ok(events)
 }
 
-/// What an observation knows of its trace. The one the trace began with knows more.
+/// Returns a trace event with the trace fields of an observation. The root observation has more of them.
 fn trace_in_passing(view: &ObservationV2View, at: Timestamp) -> Result<Option<Envelope>, Issue> {
     let Some(trace) = &view.trace_id else {
         return Ok(None);
@@ -161,7 +161,7 @@ fn trace_in_passing(view: &ObservationV2View, at: Timestamp) -> Result<Option<En
     event(EventType::Trace, trace, at, &body).map(Some)
 }
 
-/// A payload that came as text.
+/// Converts a payload that is text.
 fn text(text: &str) -> Raw {
     wire_payload(&Payload::Text(text.into()))
 }
@@ -173,10 +173,10 @@ fn present<T>(said: Maybe<T>) -> Maybe<T> {
     }
 }
 
-/// The event that records a score.
+/// Returns the event that recreates a score.
 ///
 /// # Errors
-/// Fails only if the record cannot be written as JSON.
+/// Fails only if the record cannot be serialized.
 pub fn of_score(score: &Score) -> Result<Envelope, Issue> {
     let (trace, observation, session, run) = match &score.target {
         ScoreTarget::Trace(trace) => (Some(trace.to_string()), None, None, None),
@@ -216,10 +216,10 @@ fn score_input(value: &ScoreValue) -> ScoreInput {
     }
 }
 
-/// An event that says something about one record.
+/// Creates an event about one record.
 ///
 /// # Errors
-/// Fails only if the body cannot be written as JSON.
+/// Fails only if the body cannot be serialized.
 pub fn event(
     kind: EventType,
     record: &str,
@@ -232,7 +232,7 @@ pub fn event(
         EventType::Observation(_, _) => "observation",
         EventType::SdkLog => "log",
     };
-    // An event's id is bounded like any other; a record's may fill that bound on its own.
+    // Event ids have a length limit, which a record id alone may reach.
     let named: String = record.chars().take(SHOWN_CHARS).collect();
     Ok(Envelope {
         id: format!("import:{what}:{named}"),
@@ -242,10 +242,10 @@ pub fn event(
     })
 }
 
-/// How much of a record's id names its event.
+/// The length of a record id in an event id.
 const SHOWN_CHARS: usize = 180;
 
-/// What a record has not, its event does not speak of: a copy takes nothing away.
+/// Missing fields are absent in the event, not null: a copy never clears a field.
 pub(super) fn said<T>(value: Option<T>) -> Maybe<T> {
     value.map_or(Maybe::Absent, Maybe::Value)
 }

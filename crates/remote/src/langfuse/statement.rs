@@ -1,6 +1,6 @@
-//! Patches as events of Langfuse's batch ingestion, for servers that take nothing else.
+//! Patches as ingestion events, for servers that accept nothing else.
 //!
-//! An event has one time for all it says, so a patch becomes as many events as it has stamps.
+//! An event has one timestamp for all its fields, so a patch becomes one event per distinct stamp.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ use super::wire::maybe::Maybe;
 use super::wire::time::Time;
 use super::wire::word::Word;
 
-/// The events that say what a patch says about a trace.
+/// Returns the events of a trace patch.
 ///
 /// # Errors
-/// Fails only if a value of it cannot be written as JSON.
+/// Fails only if a value cannot be serialized.
 pub fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
     let fields = [
         patch.name.stamp(),
@@ -38,7 +38,7 @@ pub fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
     let body = |said: SaidAt<'_>| {
         Ok(TraceBody {
             id: patch.id.to_string().into(),
-            // An event that gives no time says that the trace began with it.
+            // Without a timestamp the event's own time would become the trace's start.
             timestamp: Time(patch.timestamp.0.unwrap_or(said.stamp.at)).into(),
             name: said.text(&patch.name),
             user_id: said.text(&patch.user),
@@ -57,10 +57,10 @@ pub fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
     events(&patch.id.to_string(), stamps(fields, &patch.metadata, at), &patch.metadata, kind, body)
 }
 
-/// The events that say what a patch says about an observation.
+/// Returns the events of an observation patch.
 ///
 /// # Errors
-/// Fails only if a value of it cannot be written as JSON.
+/// Fails only if a value cannot be serialized.
 pub fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw>> {
     let fields = [
         patch.name.stamp(),
@@ -102,14 +102,14 @@ pub fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw
             ..ObservationBody::default()
         })
     };
-    // A create event must know what it creates, and says when that began, known or not.
+    // A create event requires type and start time.
     let knows_all = patch.start.0.is_some() && patch.kind.value().is_some();
     let act = if knows_all { WriteKind::Create } else { WriteKind::Update };
     let kind = |_: &ObservationBody| EventType::Observation(None, act);
     events(&patch.id.to_string(), stamps(fields, &patch.metadata, at), &patch.metadata, kind, body)
 }
 
-/// Every stamp there is; that of a moment if there is none.
+/// Returns all distinct stamps; the given time if there are none.
 fn stamps<const N: usize>(
     fields: [Option<Stamp>; N],
     metadata: &Metadata,
@@ -139,7 +139,7 @@ fn events<B: Serialize>(
     stamps.into_iter().map(event).collect()
 }
 
-/// What was said with one stamp; all else is absent.
+/// The fields with one stamp; all others are absent.
 #[derive(Clone, Copy)]
 struct SaidAt<'a> {
     stamp: Stamp,

@@ -1,48 +1,47 @@
-//! The wire types of Langfuse's public API.
+//! Wire types of Langfuse's public API.
 //!
-//! Our server answers with them and a client of ours can read them back. Payloads are raw JSON
-//! throughout: they pass through untouched, digit for digit. Views are made from the product's
-//! records here, once, and nowhere else.
+//! Used by the server for responses and by the client to parse them. Payloads are raw JSON: they are passed
+//! through unchanged, digit for digit. Conversion from records happens here only.
 
-/// Raw JSON in and out of records.
+/// Raw JSON.
 pub mod json;
-/// Times as text.
+/// Timestamps as text.
 pub mod time;
-/// Enums as words.
+/// Enums as names.
 pub mod word;
-/// Absent, null, or there.
+/// Optional fields that distinguish absent from null.
 pub mod maybe;
-/// Reading JSON with errors that name the field.
+/// JSON deserialization with errors that name the field.
 pub mod read;
-/// What is answered when something is wrong.
+/// An error response.
 pub mod error;
-/// Lists in numbered pages.
+/// Pagination.
 pub mod page;
 /// Projects.
 pub mod project;
-/// Traces, from narrow to full.
+/// Traces, in several levels of detail.
 pub mod trace;
 /// Observations.
 pub mod observation;
-/// Observations, a group of fields at a time.
+/// Observations in API version 2, by field group.
 pub mod observation_v2;
-/// Figures.
+/// Metrics.
 pub mod metrics;
 /// Sessions.
 pub mod session;
-/// Scores, as read.
+/// Scores in responses.
 pub mod score;
 /// Prompts.
 pub mod prompt;
 /// Skills.
 pub mod skill;
-/// Images, sounds and files.
+/// Media files.
 pub mod media;
 /// Annotation queues.
 pub mod queue;
 /// Comments.
 pub mod comment;
-/// What scores must look like.
+/// Score configs.
 pub mod score_config;
 /// Datasets and their items.
 pub mod dataset;
@@ -50,23 +49,23 @@ pub mod dataset;
 pub mod dataset_run;
 /// Experiments and their items.
 pub mod experiment;
-/// Models and what they cost.
+/// Models and prices.
 pub mod model;
-/// How models are reached.
+/// LLM connections.
 pub mod llm_connection;
-/// Projects, keys and people, as owners see them.
+/// Administration of projects, API keys and members.
 pub mod administration;
-/// What users say about the product.
+/// Feedback on the product.
 pub mod feedback;
-/// Dashboards and the charts on them.
+/// Dashboards and widgets.
 pub mod dashboard;
-/// How to score.
+/// Scoring definition.
 pub mod evaluator;
-/// The same, as it is asked for.
+/// Evaluators in requests.
 pub mod evaluator_request;
-/// What to score, and with what.
+/// Evaluation rules.
 pub mod evaluation_rule;
-/// Batches of events, as sent.
+/// Ingestion batches.
 pub mod ingestion;
 
 #[cfg(test)]

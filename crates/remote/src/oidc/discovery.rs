@@ -1,7 +1,7 @@
 use reqwest::Url;
 use serde::Deserialize;
 
-/// What a provider says about itself, as it comes.
+/// The discovery document as received.
 #[derive(Deserialize)]
 pub(super) struct Document {
     issuer: String,
@@ -11,7 +11,7 @@ pub(super) struct Document {
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
 }
 
-/// What a provider says about itself, checked.
+/// The validated discovery document.
 #[derive(Clone, Debug)]
 pub(super) struct Discovery {
     pub(super) authorization_endpoint: Url,
@@ -21,7 +21,7 @@ pub(super) struct Discovery {
 }
 
 impl Discovery {
-    /// Makes sure that a provider speaks of itself, and only of places that nobody can listen at.
+    /// Validates that the issuer matches and that all endpoints use TLS.
     pub(super) fn check(document: Document, issuer: &str) -> Result<Self, String> {
         if document.issuer != issuer {
             return Err(format!("it is {} and not {issuer}", document.issuer));
@@ -34,14 +34,14 @@ impl Discovery {
         })
     }
 
-    /// Whether our secret must go into the form: in a header is the rule.
+    /// Returns whether the client secret must be sent in the form instead of the header.
     pub(super) fn takes_secret_in_form(&self) -> bool {
         let takes = |method: &str| self.methods.iter().any(|known| known == method);
         takes("client_secret_post") && !takes("client_secret_basic")
     }
 }
 
-/// Reads an address that nobody can listen at: behind TLS, or on this machine.
+/// Parses a URL with TLS, or on this machine.
 pub(super) fn checked(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|_| format!("{text} is no address"))?;
     let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
@@ -52,7 +52,7 @@ pub(super) fn checked(text: &str) -> Result<Url, String> {
     }
 }
 
-/// Where a provider describes itself.
+/// Returns the URL of the discovery document.
 pub(super) fn address(issuer: &str) -> Result<Url, String> {
     checked(&format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/')))
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::token::TokenFault;
 
-/// How a token may be signed. Anything else, and no signature above all, is not believed.
+/// Accepted signature algorithms. Anything else, `none` in particular, is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Algorithm {
     /// RSA with SHA-256.
@@ -17,7 +17,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// Reads the word in a token.
+    /// Parses the `alg` value of a token.
     pub(super) fn parse(word: &str) -> Option<Self> {
         match word {
             "RS256" => Some(Self::Rs256),
@@ -34,13 +34,13 @@ impl Algorithm {
     }
 }
 
-/// The keys that a provider signs with.
+/// The provider's signing keys (JWKS).
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct KeySet {
     keys: Vec<Key>,
 }
 
-/// A key as it comes; which of the parts there are depends on its type.
+/// A JWK as received; its fields depend on the key type.
 #[derive(Clone, Debug, Deserialize)]
 struct Key {
     kty: String,
@@ -56,7 +56,7 @@ struct Key {
 }
 
 impl KeySet {
-    /// Makes sure that one of the keys signed a message: the one that is named, if one is.
+    /// Verifies a signature with the key of the given id, or any key without one.
     pub(super) fn verify(
         &self,
         algorithm: Algorithm,
@@ -76,7 +76,7 @@ impl KeySet {
 }
 
 impl Key {
-    /// A key serves one algorithm: which one is for the key to say, not for the token.
+    /// The algorithm is determined by the key, not by the token.
     fn fits(&self, algorithm: Algorithm) -> bool {
         let is_of_type = match algorithm {
             Algorithm::Rs256 => self.kty == "RSA",
@@ -104,7 +104,7 @@ impl Key {
     }
 }
 
-/// A number without the zeros that some providers put in front.
+/// Strips leading zeros, which some providers add.
 fn unpadded(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros..).unwrap_or_default()

@@ -7,53 +7,51 @@ use serde::{Deserialize, Deserializer};
 
 use super::key::{Algorithm, KeySet};
 
-/// How far a provider's clock and ours may be apart.
+/// Allowed clock skew.
 const LEEWAY_SECONDS: f64 = 60.0;
 
-/// Whom a provider vouches for.
+/// The verified claims of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claims {
-    /// What they are called there, for good.
+    /// The provider's permanent user id.
     pub subject: String,
-    /// Their address, if the provider says that it has made sure of it.
+    /// The email address, if the provider has verified it.
     pub verified_email: Option<String>,
     pub name: Option<String>,
 }
 
-/// Why a token is not believed.
+/// Error of verifying an ID token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFault {
-    /// It is not three parts of base64 with JSON inside.
+    /// Not a JWT.
     #[error("it is malformed")]
     Malformed,
-    /// It is signed in a way that proves nothing, or not at all.
+    /// An unsupported algorithm, or none.
     #[error("it is signed neither with RS256 nor with ES256")]
     Algorithm,
-    /// The provider has no such key.
     #[error("its key is not among the provider's")]
     UnknownKey,
     #[error("its signature is wrong")]
     Signature,
-    /// It is by another provider.
+    /// Another issuer.
     #[error("it is by another issuer")]
     Issuer,
-    /// It is for someone else.
+    /// Another audience.
     #[error("it is for another audience")]
     Audience,
     #[error("it has expired")]
     Expired,
-    /// It will be good one day.
+    /// Not valid yet.
     #[error("it is from the future")]
     Future,
-    /// It belongs to another sign-in.
+    /// The nonce of another login attempt.
     #[error("it is for another sign-in")]
     Nonce,
-    /// It does not say about whom it is.
     #[error("it is about nobody")]
     Subject,
 }
 
-/// What a token must say.
+/// The expected claims.
 #[derive(Debug)]
 pub(super) struct Expected<'a> {
     pub(super) issuer: &'a str,
@@ -90,13 +88,13 @@ enum Audience {
     Many(Vec<String>),
 }
 
-/// Some providers write truths as texts.
+/// Some providers send booleans as strings.
 fn truth<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     let value = serde_json::Value::deserialize(value)?;
     Ok(value == true || value == "true")
 }
 
-/// Checks a token: first who signed it, then what it says.
+/// Verifies a token: first its signature, then its claims.
 pub(super) fn check(
     token: &str,
     keys: &KeySet,
@@ -126,7 +124,7 @@ fn believe(body: &Body, expected: &Expected<'_>) -> Result<(), TokenFault> {
         Audience::Many(many) => many.iter().any(|one| is_ours(one)),
     };
     let is_for_others = matches!(&body.aud, Audience::Many(many) if many.len() > 1);
-    // A token for several must say which of them asked for it.
+    // A token with several audiences must name the authorized party.
     let asked = body.azp.as_deref().map_or(!is_for_others, is_ours);
     let now = expected.now.millis() as f64 / 1e3;
     if body.iss != expected.issuer {

@@ -6,17 +6,17 @@ use ring::rand::SecureRandom;
 
 use super::{AUTH_BYTES, POINT_BYTES, PushError};
 
-/// Bytes of a record, which is also all that push services have to take.
+/// The record size, which is also the maximum that push services must accept.
 const RECORD_BYTES: u32 = 4_096;
 const SALT_BYTES: usize = 16;
-/// The header: salt, size of records, length of the key, the key.
+/// The header: salt, record size, key length, key.
 const HEADER_BYTES: usize = SALT_BYTES + 4 + 1 + POINT_BYTES;
-/// What follows the last byte of what is told.
+/// The delimiter of the last record.
 const END: u8 = 2;
-/// Bytes that can be told.
+/// The maximum length of a message.
 pub const MAX_BYTES: usize = RECORD_BYTES as usize - HEADER_BYTES - 16 - 1;
 
-/// How many bytes are wanted of a key.
+/// Output length of a key derivation.
 struct Bytes(usize);
 
 impl KeyType for Bytes {
@@ -25,9 +25,9 @@ impl KeyType for Bytes {
     }
 }
 
-/// Encrypts a message for the browser with this public key and secret, as RFC 8291 has it.
+/// Encrypts a message for a browser's public key and authentication secret (RFC 8291).
 ///
-/// Chance is an argument: first for the salt, then for the key that is used this once.
+/// Randomness is an argument: first for the salt, then for the ephemeral key.
 ///
 /// # Errors
 /// Fails if the message is too long or the point is not on the curve.
@@ -61,14 +61,14 @@ pub fn seal(
     Ok(sealed)
 }
 
-/// What one message is encrypted with.
+/// The keys of one message.
 struct MessageKeys {
     key: [u8; 16],
     nonce: [u8; 12],
 }
 
 impl MessageKeys {
-    /// From what both sides can work out, and nobody else.
+    /// Derives content key and nonce from the shared secret.
     fn derive(
         shared: &[u8],
         auth: &[u8; AUTH_BYTES],

@@ -11,22 +11,22 @@ use serde_json::json;
 
 use super::PushError;
 
-/// How long a push service may believe that it is us, in seconds; a day at most.
+/// Lifetime of a VAPID token, in seconds; a day at most.
 const HOLDS_SECONDS: i64 = 12 * 60 * 60;
 
-/// Who a server is to push services: a pair of keys (RFC 8292).
+/// The VAPID key pair of a server (RFC 8292).
 #[derive(Clone)]
 pub struct VapidKey {
     pair: Arc<EcdsaKeyPair>,
-    /// Whom push services turn to when something is wrong.
+    /// The operator's contact for push services.
     contact: Option<String>,
 }
 
 impl VapidKey {
-    /// A new key, to be kept. With another one, browsers have to subscribe again.
+    /// Generates a key, to be stored. With a new one, browsers must subscribe again.
     ///
     /// # Errors
-    /// Fails if the system has no randomness to give.
+    /// Fails if the system has no randomness.
     pub fn make() -> Result<Secret, PushError> {
         let random = SystemRandom::new();
         let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
@@ -34,10 +34,10 @@ impl VapidKey {
         Ok(Secret::new(URL_SAFE_NO_PAD.encode(made)))
     }
 
-    /// Reads a key that was kept. The contact is an `https` or `mailto` address.
+    /// Parses a stored key. The contact is an `https` or `mailto` URL.
     ///
     /// # Errors
-    /// Fails if it is none.
+    /// Fails on an invalid key.
     pub fn read(kept: &Secret, contact: Option<String>) -> Result<Self, PushError> {
         let bytes = URL_SAFE_NO_PAD.decode(kept.expose()).map_err(|_| PushError::Keys)?;
         let random = SystemRandom::new();
@@ -45,12 +45,12 @@ impl VapidKey {
         Ok(Self { pair: Arc::new(pair.map_err(|_| PushError::Keys)?), contact })
     }
 
-    /// The public half, as browsers want it.
+    /// Returns the public key in the format of browsers.
     pub fn public(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.pair.public_key())
     }
 
-    /// What tells the push service of an address that it is us who send, for some hours.
+    /// Returns the `Authorization` header for a push service.
     pub(super) fn authorization(
         &self,
         endpoint: &Url,

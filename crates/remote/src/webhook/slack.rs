@@ -3,12 +3,12 @@ use ratchet_core::quality::report::{
 };
 use serde_json::{Value, json};
 
-/// Slack refuses longer texts of a section.
+/// Slack's limit for the text of a section, with a margin.
 const MOST_CHARS: usize = 2_900;
-/// Issues and suggestions that a message names.
+/// The maximum number of issues and suggestions in a message.
 const NAMED: usize = 5;
 
-/// The report in Slack's blocks, and in one line where blocks are not shown.
+/// Formats a report as Slack blocks, with a fallback text.
 pub(super) fn message(report: &WeekReport) -> Value {
     let title = format!("Quality in the week of {}", report.week);
     let mut blocks = vec![
@@ -52,11 +52,11 @@ fn section(text: &str) -> Value {
     json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })
 }
 
-/// What Slack would take for a link, a mention or markup is shown as it is.
+/// Escapes links, mentions and markup.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let is_markup = |char: char| matches!(char, '*' | '_' | '~' | '`');
-    // A word joiner in front keeps a sign from being markup; names keep their underscores so.
+    // A word joiner in front disables markup characters and keeps underscores in names.
     text.chars()
         .map(|char| if char.is_control() { ' ' } else { char })
         .flat_map(|char| is_markup(char).then_some('\u{2060}').into_iter().chain([char]))

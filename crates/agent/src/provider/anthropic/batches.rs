@@ -7,11 +7,11 @@ use crate::provider::Inquiry;
 use crate::response::Said;
 
 const PATH: &str = "/v1/messages/batches";
-/// How many batches are listed at a time.
+/// Page size of batch lists.
 const PAGE: usize = 100;
 
 impl Anthropic {
-    /// Hands in questions under names.
+    /// Submits requests with custom ids.
     pub(crate) async fn submit<'a>(
         &self,
         inquiries: impl Iterator<Item = (&'a str, Inquiry<'a>)>,
@@ -33,7 +33,7 @@ impl Anthropic {
         http::json(self.wire.get(&format!("{PATH}?limit={PAGE}{after}")).await?).await
     }
 
-    /// Reads what came of each question.
+    /// Reads the result of each request.
     pub(crate) async fn results(
         &self,
         id: &str,
@@ -56,7 +56,7 @@ impl Anthropic {
     }
 }
 
-/// An id that can stand in an address.
+/// Validates that an id is safe in a URL path.
 fn plain(id: &str) -> Result<&str, ModelError> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     if !id.is_empty() && id.bytes().all(fits) {

@@ -5,10 +5,10 @@ use crate::provider::Inquiry;
 use crate::request::{CacheablePart, ToolOutcome, Turn};
 use crate::response::HAND_IN;
 
-/// Beyond so many marks the provider rejects the question.
+/// The provider rejects requests with more cache breakpoints.
 const MAX_MARKS: usize = 4;
 
-/// A question as the body of `POST /v1/messages`.
+/// Builds the body of `POST /v1/messages`.
 pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
     let mut body = countable(inquiry);
     body["max_tokens"] = inquiry.ask.max_tokens.into();
@@ -18,7 +18,7 @@ pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
     body
 }
 
-/// The part of it that goes in, as the body of `POST /v1/messages/count_tokens`.
+/// Builds the body of `POST /v1/messages/count_tokens`.
 pub(super) fn countable(inquiry: Inquiry<'_>) -> Value {
     let Inquiry { model, ask, manner } = inquiry;
     let mut marks = Marks { left: MAX_MARKS };
@@ -50,7 +50,7 @@ pub(super) fn countable(inquiry: Inquiry<'_>) -> Value {
     body.into()
 }
 
-/// How many more passages may be marked.
+/// The number of cache breakpoints that are left.
 struct Marks {
     left: usize,
 }

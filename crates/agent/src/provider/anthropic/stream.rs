@@ -5,10 +5,10 @@ use crate::error::ModelError;
 use crate::http::{self, Heard};
 use crate::sse::SseEvent;
 
-/// Blocks a message may have; far more than any has.
+/// The maximum number of content blocks, far above real messages.
 const MAX_BLOCKS: usize = 1_000;
 
-/// Puts a message together from its events, telling each piece of text.
+/// Assembles a message from its events and passes on each text delta.
 pub(super) async fn message(
     answer: Response,
     listener: &mut (dyn FnMut(&str) + Send),
@@ -22,7 +22,7 @@ pub(super) async fn message(
 struct Growing {
     message: Value,
     blocks: Vec<Value>,
-    /// The input of a tool call comes as pieces of JSON text.
+    /// The input of a tool call arrives as fragments of JSON text.
     inputs: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Growing {
             "message_delta" => self.end(&data),
             "message_stop" => return Ok(Heard::All),
             "error" => return Err(failure(&data["error"])),
-            // Pings, ends of blocks, and whatever else may come one day.
+            // Pings, block ends and future event types.
             _ => {}
         }
         Ok(Heard::More)
@@ -75,7 +75,7 @@ impl Growing {
         Ok(())
     }
 
-    /// The counts here are of the whole message, and later than those it began with.
+    /// These counts are of the whole message and replace those of its start.
     fn end(&mut self, data: &Value) {
         self.message["stop_reason"] = data["delta"]["stop_reason"].clone();
         for (kind, count) in data["usage"].as_object().into_iter().flatten() {
@@ -100,7 +100,7 @@ impl Growing {
     }
 }
 
-/// A failure after the stream has begun.
+/// Maps an error event of a started stream.
 fn failure(error: &Value) -> ModelError {
     let why = error["message"].as_str().unwrap_or_default().to_owned();
     match error["type"].as_str().unwrap_or_default() {

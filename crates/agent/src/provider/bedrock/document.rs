@@ -1,7 +1,7 @@
 use aws_smithy_types::{Document, Number};
 use serde_json::Value;
 
-/// JSON as the SDK holds it.
+/// Converts JSON to the SDK's document type.
 pub(super) fn from_json(value: &Value) -> Document {
     match value {
         Value::Null => Document::Null,

@@ -9,7 +9,7 @@ use crate::access::scrub;
 use crate::error::ModelError;
 use crate::http;
 
-/// What it means that a request failed.
+/// Maps an SDK error of a request.
 pub(super) fn of_request<E>(error: &SdkError<E, HttpResponse>, key: Option<&Secret>) -> ModelError
 where
     E: Error + ProvideErrorMetadata + Send + Sync + 'static,
@@ -24,12 +24,12 @@ where
             let why = scrub(&format!("{code}: {}", words.unwrap_or_default()), key.into_iter());
             of_service(status, after.map(Duration::from_secs), code, why)
         }
-        // The head came, the rest did not.
+        // Headers arrived, the body did not.
         None => ModelError::CutStream(http::innermost(error)),
     }
 }
 
-/// What it means that a stream failed after it had begun.
+/// Maps an SDK error of a started stream.
 pub(super) fn of_stream<E, R>(error: &SdkError<E, R>) -> ModelError
 where
     E: Error + ProvideErrorMetadata + 'static,

@@ -15,7 +15,7 @@ use crate::provider::Inquiry;
 use crate::request::{CacheablePart, LlmRequest, ToolOutcome, ToolResult, Turn};
 use crate::response::HAND_IN;
 
-/// A question, ready to be asked either way.
+/// Request parts for both the streaming and the plain operation.
 pub(super) struct Question {
     model: String,
     system: Vec<SystemContentBlock>,
@@ -67,7 +67,7 @@ impl Question {
     }
 }
 
-/// The SDK checks at run time what we know to be there.
+/// The SDK's builders check required fields at run time, which are always set here.
 fn incomplete(error: impl std::error::Error) -> ModelError {
     ModelError::NotSetUp(error.to_string())
 }

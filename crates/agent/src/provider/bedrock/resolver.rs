@@ -3,13 +3,11 @@ use std::net::IpAddr;
 use aws_smithy_runtime_api::client::dns::{DnsFuture, ResolveDns, ResolveDnsError};
 use ratchet_core::outbound::OutboundPolicy;
 
-/// Resolves names to addresses that may be called, at the moment of connecting: a name that leads
-/// elsewhere a moment later is of no use.
+/// Resolves names to allowed addresses at connect time, which prevents DNS rebinding.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyResolver {
     pub(super) policy: OutboundPolicy,
-    /// The host of the address that was entered; anything else that is asked for is a proxy of the
-    /// operator's own.
+    /// The host of the user-entered endpoint; any other name is one of the operator's proxies.
     pub(super) host: String,
 }
 

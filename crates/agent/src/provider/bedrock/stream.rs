@@ -10,7 +10,7 @@ use aws_sdk_bedrockruntime::types::{
 use super::{document, failure};
 use crate::error::ModelError;
 
-/// An answer, put together again.
+/// A reassembled response.
 pub(super) struct Whole {
     pub(super) content: Vec<ContentBlock>,
     pub(super) stop: StopReason,
@@ -22,7 +22,7 @@ enum Block {
     Call { id: String, name: String, input: String },
 }
 
-/// Puts an answer together from its events, telling each piece of text.
+/// Assembles a response from its events and passes on each text delta.
 pub(super) async fn whole(
     mut events: EventReceiver<ConverseStreamOutput, ConverseStreamOutputError>,
     listener: &mut (dyn FnMut(&str) + Send),
@@ -44,7 +44,7 @@ pub(super) async fn whole(
             }
             ConverseStreamOutput::MessageStop(stopped) => stop = Some(stopped.stop_reason),
             ConverseStreamOutput::Metadata(metadata) => usage = metadata.usage,
-            // Starts and ends say nothing that the pieces do not.
+            // Start and stop events add nothing to the deltas.
             _ => {}
         }
     }
@@ -67,7 +67,7 @@ fn grow(
         (Block::Call { input, .. }, Some(ContentBlockDelta::ToolUse(piece))) => {
             input.push_str(&piece.input);
         }
-        // Thoughts and pictures.
+        // Reasoning and images.
         _ => {}
     }
 }

@@ -2,17 +2,17 @@ use crate::capabilities::{Capabilities, Documents};
 use crate::provider::Inquiry;
 use crate::request::{CacheablePart, LlmRequest, Turn};
 
-/// What the program is told to be. It has no way to hand in a document but words.
+/// Builds the system prompt. Structured output can only be requested in prose.
 pub(super) fn system(inquiry: Inquiry<'_>) -> String {
     let manner = Capabilities { documents: Documents::Asked, ..inquiry.manner };
     let plea = manner.plea(inquiry.ask);
     let system = inquiry.ask.system.iter().map(|passage| passage.text.as_str());
     let text = system.chain(plea.as_deref()).collect::<Vec<_>>().join("\n\n");
-    // Without any the program would take its own.
+    // An empty one would make the program use its own default.
     if text.is_empty() { "Answer the question.".to_owned() } else { text }
 }
 
-/// All turns as one text: the program takes one prompt. A single turn is told as it is.
+/// Joins all turns to one text, because the program takes a single prompt. A single turn is passed unchanged.
 pub(super) fn question(ask: &LlmRequest) -> String {
     if let [Turn::User(passages)] = ask.turns.as_slice() {
         return joined(passages);

@@ -7,16 +7,16 @@ use crate::http;
 use crate::provider::Listener;
 use crate::response::{Said, StopReason};
 
-/// What the program has said so far.
+/// The output of the program so far.
 #[derive(Debug, Default)]
 pub(super) struct Report {
-    /// Its last word, which tells all.
+    /// The final `result` line.
     result: Value,
     stop: Option<String>,
 }
 
 impl Report {
-    /// Takes a line; those of kinds we do not know say nothing to us.
+    /// Processes a line; unknown types are ignored.
     pub(super) fn take(&mut self, line: &str, listener: Listener<'_>) {
         let Ok(said) = serde_json::from_str::<Value>(line) else { return };
         match said["type"].as_str().unwrap_or_default() {
@@ -40,7 +40,7 @@ impl Report {
         }
     }
 
-    /// What it answered. The process answered one question, so its sums are those of the answer.
+    /// Returns the response. The process served one request, so its totals are those of the response.
     pub(super) fn said(self, complaint: &str) -> Result<Said, ModelError> {
         let result = &self.result;
         let told: String = complaint.chars().take(500).collect();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-/// A folder of one question, with an empty one inside to work in. It is gone when the question is.
+/// A temporary folder of one request with an empty working directory inside, deleted on drop.
 #[derive(Debug)]
 pub(super) struct EmptyFolder {
     path: PathBuf,
@@ -12,7 +12,7 @@ pub(super) struct EmptyFolder {
 }
 
 impl EmptyFolder {
-    /// Makes one that others cannot look into.
+    /// Creates one that other users cannot read.
     pub(super) fn make() -> io::Result<Self> {
         let path = std::env::temp_dir().join(format!("ratchet-claude-{}", Uuid::new_v4()));
         let mut builder = DirBuilder::new();
@@ -29,7 +29,7 @@ impl EmptyFolder {
         &self.work
     }
 
-    /// Writes a file beside the empty folder.
+    /// Writes a file beside the working directory.
     pub(super) fn keep(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
         fs::write(&path, text)?;
@@ -39,7 +39,7 @@ impl EmptyFolder {
 
 impl Drop for EmptyFolder {
     fn drop(&mut self) {
-        // Whatever is left is in the system's folder for such things, which is emptied anyway.
+        // Leftovers are in the system's temporary folder.
         drop(fs::remove_dir_all(&self.path));
     }
 }

@@ -5,7 +5,7 @@ use crate::provider::Inquiry;
 use crate::request::{CacheablePart, Turn};
 use crate::response::HAND_IN;
 
-/// A question as the body of `POST /chat/completions`.
+/// Builds the body of `POST /chat/completions`.
 pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
     let Inquiry { model, ask, manner } = inquiry;
     let mut body = Map::new();
@@ -80,8 +80,8 @@ fn messages(turn: &Turn) -> Vec<Value> {
     }
 }
 
-/// Whether the provider can hold a model to a schema: every object must list all its fields as
-/// required and allow no others.
+/// Returns whether a schema qualifies for strict mode: every object must list all its fields as required and
+/// allow no others.
 fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {

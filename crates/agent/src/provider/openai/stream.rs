@@ -5,17 +5,17 @@ use crate::error::ModelError;
 use crate::http::{self, Heard};
 use crate::sse::SseEvent;
 
-/// Calls one answer may hold; far more than any does.
+/// The maximum number of tool calls, far above real responses.
 const MAX_CALLS: usize = 1_000;
 
-/// Puts a completion together from its chunks, telling each piece of text.
+/// Assembles a completion from its chunks and passes on each text delta.
 pub(super) async fn completion(
     answer: Response,
     listener: &mut (dyn FnMut(&str) + Send),
 ) -> Result<Value, ModelError> {
     let mut growing = Growing::default();
     match http::events(answer, |event| growing.take(&event, listener)).await {
-        // Not every server says that it is done after the model is.
+        // Some servers omit the final `[DONE]`.
         Err(ModelError::CutStream(_)) if growing.finish.is_string() => {}
         ended => ended?,
     }

@@ -57,7 +57,7 @@ async fn always_is_for_this_session_and_no_more() {
     assert!(!updates.is_empty(), "{:?}", ask.permission_suggestions);
     talk.process.answer(&id, &Answer::allow(&ask.input, &updates).unwrap()).await.unwrap();
     assert_eq!(talk.result().await["result"], "Twice.", "it asks a second time");
-    // Nothing was written into the workspace, and edits are still asked about.
+    // Nothing was written into the workspace, and edits still need permission.
     assert!(!stage.file(".claude").exists());
     talk.say("Write it down.").await;
     let (id, ask) = talk.asked_tool().await;
@@ -80,7 +80,7 @@ fn answered(ask: &ToolAsk, answers: &Value) -> Answer {
     Answer::allow(&to_raw_value(&input).unwrap(), &[]).unwrap()
 }
 
-/// What the model learns of the answers to a question.
+/// The text that the model receives for an answered question.
 async fn learnt(is_multi: bool, answer: &str) -> String {
     let stage = Stage::new();
     stage.model.script([Reply::call("AskUserQuestion", question(is_multi)), Reply::text("I see.")]);

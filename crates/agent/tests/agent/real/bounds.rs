@@ -48,7 +48,7 @@ async fn a_model_that_fails_fails_the_turn_and_no_more() {
         Reply::text("Fine.").on("Third"),
         Reply::text("Fine again.").on("Fourth"),
     ]);
-    // The program tries once more, without what the model might not know.
+    // The program retries once without optional parameters.
     stage.model.say_always(Reply::rejecting("this is not allowed here").on("First"));
     let mut command = stage.real();
     let retries = ("CLAUDE_CODE_MAX_RETRIES".to_owned(), Secret::new("0"));

@@ -12,8 +12,7 @@ use super::told;
 use crate::talk::{Stage, Talk, Until};
 
 impl Talk {
-    /// Goes on to the result of a turn, and answers each hook on the way. Returns the names of the
-    /// moments, and the result.
+    /// Reads to the result of a turn and answers each hook on the way. Returns the hook event names and the result.
     async fn hooked(&mut self, answer: impl Fn(&HookAsk) -> Value) -> (Vec<String>, Value) {
         let mut moments = Vec::new();
         loop {

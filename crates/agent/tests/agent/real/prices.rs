@@ -5,11 +5,11 @@ use ratchet_core::record::price::PriceTable;
 use ratchet_core::time::Timestamp;
 use ratchet_testkit::claude;
 
-/// A quoted model id in the program: a family and a version in either order, then perhaps a date,
-/// a revision and the mark of a wider context window.
+/// A quoted model id in the program: a family and a version in either order, then optionally a date, a revision
+/// and the suffix of a wider context window.
 const MODEL_ID: &str = r#""([a-z]+[.])?(anthropic[.])?claude-([a-z]+-[0-9]{1,2}(-[0-9]{1,2})?|[0-9](-[0-9])?-[a-z]+)((-v[0-9])?[-@][0-9]{8})?(-v[0-9](:[0-9])?)?([[]1m[]])?""#;
 
-/// Some of what is certainly there: a pattern that finds nothing proves nothing.
+/// Ids that must be found: a pattern without matches proves nothing.
 const KNOWN: [&str; 4] =
     ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "us.anthropic.claude-opus-5"];
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::told;
 use crate::talk::{Stage, Talk};
 
-/// A shell that writes its number down and then only sleeps.
+/// A shell command that writes its process id to a file and then sleeps.
 fn sleeper() -> Reply {
     let command = "echo $$ > pid; exec sleep 1000";
     let input = json!({"command": command, "description": "Sleeps", "run_in_background": true});
@@ -44,7 +44,7 @@ async fn an_orphan_is_known_again_and_ended_with_its_shells() {
     let stage = Stage::new();
     let (talk, sleeper) = with_sleeper(&stage).await;
     let mark = talk.process.mark().clone();
-    // All that a server that starts again has kept.
+    // All that a restarted server has stored.
     let kept = ProcessIdentity { pid: mark.pid, started: mark.started.clone() };
     assert!(kept.end_orphan(&stage.path("t")));
     assert_eq!(talk.process.wait().await.signal, Some(9));

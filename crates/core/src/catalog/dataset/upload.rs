@@ -1,4 +1,4 @@
-//! Rows of a table as items of a dataset: which column becomes which part of an item.
+//! Import of table rows as dataset items: the mapping from columns to item fields.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,18 @@ use serde_json::Value;
 use super::check_item_id;
 use crate::payload::Json;
 
-/// What a column becomes.
+/// The item field that a column is mapped to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
     Id,
     Input,
     ExpectedOutput,
-    /// What is kept with it.
     Metadata,
     Ignore,
 }
 
 impl Target {
-    /// Every one, in the order people choose from.
+    /// All targets, in the order of the form.
     pub const ALL: [Self; 5] =
         [Self::Input, Self::ExpectedOutput, Self::Metadata, Self::Id, Self::Ignore];
 
@@ -33,12 +32,12 @@ impl Target {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|target| target.as_str() == word)
     }
 
-    /// What a column of this name most likely is.
+    /// Guesses the target of a column from its name.
     fn likely(name: &str) -> Self {
         let plain: String = name.chars().filter(|c| c.is_alphanumeric()).collect();
         match plain.to_lowercase().as_str() {
@@ -49,7 +48,7 @@ impl Target {
             | "groundtruth" | "reference" | "ideal" | "completion" | "response" | "label" => {
                 Self::ExpectedOutput
             }
-            // What exports of datasets say besides; it is made anew.
+            // Further columns of dataset exports; their values are generated anew.
             "status"
             | "datasetid"
             | "datasetname"
@@ -64,7 +63,7 @@ impl Target {
     }
 }
 
-/// What the columns of a table most likely are. There is an input wherever there can be one.
+/// Guesses the targets of all columns. At least one column becomes the input where possible.
 ///
 /// ```
 /// use ratchet_core::catalog::dataset::upload::{Target, guess};
@@ -85,36 +84,34 @@ pub fn guess(names: &[String]) -> Vec<Target> {
     targets
 }
 
-/// An item that a row makes.
+/// The dataset item of one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Case {
-    /// Its id, if the row says one.
+    /// `None` where the row has no id.
     pub id: Option<String>,
     pub input: Option<Json>,
     pub expected_output: Option<Json>,
-    /// What is kept with it.
     pub metadata: Option<Json>,
 }
 
-/// Which column becomes what.
+/// The mapping from columns to item fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping(Vec<(String, Target)>);
 
-/// Why columns cannot become items.
+/// Error of a column mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MappingError {
     #[error("choose at least one column that becomes the input")]
     NoInput,
-    /// Two columns for one id.
     #[error("only one column can be the item's id")]
     TwoIds,
 }
 
 impl Mapping {
-    /// Takes the columns' names with what each becomes.
+    /// Creates a mapping from column names to targets.
     ///
     /// # Errors
-    /// Says what is missing or too much.
+    /// Rejects a mapping without an input or with two id columns.
     pub fn new(columns: Vec<(String, Target)>) -> Result<Self, MappingError> {
         let count = |wanted| columns.iter().filter(|(_, target)| *target == wanted).count();
         if count(Target::Input) == 0 {
@@ -126,18 +123,18 @@ impl Mapping {
         Ok(Self(columns))
     }
 
-    /// The columns' names with what each becomes.
+    /// Returns the columns with their targets.
     pub fn columns(&self) -> &[(String, Target)] {
         &self.0
     }
 
-    /// The item that a row makes, given its cells by column; what is not there has none.
+    /// Converts the cells of a row to an item; a missing cell is null.
     ///
-    /// One column becomes the part itself, several become an object with their names. Metadata is
+    /// A single column becomes the field itself, several become an object keyed by column name. Metadata is
     /// always an object.
     ///
     /// # Errors
-    /// Says which cell makes no sense.
+    /// Names the invalid cell.
     pub fn case(&self, cells: &BTreeMap<String, Value>) -> Result<Case, String> {
         let id = self.of(Target::Id).find_map(|name| cells.get(name).map(|cell| (name, cell)));
         let id = match id {
@@ -180,7 +177,7 @@ impl Mapping {
     }
 }
 
-/// An id: a text, or a whole number as it is written.
+/// Reads an id: a text or an integer.
 fn id_of(cell: &Value) -> Result<String, String> {
     let id = match cell {
         Value::String(text) => text.clone(),

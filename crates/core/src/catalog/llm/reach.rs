@@ -12,26 +12,25 @@ const SECRET_CHARS: RangeInclusive<usize> = 1..=20_000;
 const MAX_MODELS: usize = 1_000;
 const MAX_HEADERS: usize = 100;
 
-/// How a provider of models is to be reached, as someone asks for it.
+/// A request to create or change an LLM connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionRequest<'a> {
-    /// What the project calls the provider.
+    /// The provider's name within the project.
     pub provider: &'a str,
-    /// How to speak to it.
     pub adapter: LlmAdapter,
     pub secret: &'a str,
-    /// Where it is, if not where it usually is.
+    /// Replaces the provider's default base URL.
     pub base_url: Option<&'a str>,
-    /// Models beyond the usual ones.
+    /// Models beyond the adapter's defaults.
     pub custom_models: &'a [String],
-    /// Headers that go with every call.
+    /// Extra headers of every request.
     pub headers: &'a BTreeMap<String, String>,
-    /// What else the adapter needs.
+    /// Adapter-specific settings.
     pub config: Option<&'a Json>,
 }
 
 impl ConnectionRequest<'_> {
-    /// Everything that is wrong with it, by the names that the API has for fields.
+    /// Returns all validation errors, by API field name.
     pub fn faults(&self) -> Vec<Invalid> {
         let mut faults = Vec::new();
         let mut must = |holds: bool, field: &'static str, problem: String| {
@@ -64,19 +63,19 @@ impl ConnectionRequest<'_> {
 const CONFIG: &str = "Bedrock needs {\"region\": text}, openai may have {\"useResponsesApi\": true or false}, \
      google-vertex-ai may have {\"location\": text}, all others have none";
 
-/// A text of so many characters that are not all blank.
+/// Returns whether a text has an allowed length and is not blank.
 fn is_text(text: &str, chars: RangeInclusive<usize>) -> bool {
     !text.trim().is_empty() && chars.contains(&text.chars().count())
 }
 
-/// Whether HTTP can send such a header.
+/// Returns whether a header is valid in HTTP.
 fn is_header(name: &str, value: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let is_sent = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7f);
     !name.is_empty() && name.bytes().all(is_token) && value.bytes().all(is_sent)
 }
 
-/// Whether a text is the address of a server, with `http` or `https`.
+/// Returns whether a text is an `http` or `https` URL.
 fn is_web_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let Some(rest) = rest else { return false };

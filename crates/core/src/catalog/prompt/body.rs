@@ -7,37 +7,34 @@ use super::reference::{Piece, Reference, pieces};
 
 const MAX_PLACEHOLDER_CHARS: usize = 200;
 
-/// What a version of a prompt says.
+/// The content of a prompt version.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PromptBody {
-    /// One text.
     Text(String),
     Chat(Vec<ChatMessage>),
 }
 
-/// One message of a chat.
+/// A message of a chat prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChatMessage {
     Said {
         role: String,
         content: String,
-        /// Whatever else the client keeps with it.
+        /// Further fields of the message.
         rest: Map<String, Value>,
     },
-    /// A place where the client puts messages of its own.
+    /// A slot that the client fills with messages.
     Placeholder {
-        /// What the client calls it.
         name: String,
     },
 }
 
-/// What is wrong with a body, and where.
+/// Validation error of a prompt body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct BodyError {
-    /// Which message, counted from 0.
+    /// 0-based index of the message.
     pub message: Option<usize>,
-    /// Which field of the message.
     pub field: Option<&'static str>,
     pub why: String,
 }
@@ -53,11 +50,11 @@ impl BodyError {
 }
 
 impl PromptBody {
-    /// Reads a body of a kind from JSON.
+    /// Parses a body of a type from JSON.
     ///
     /// # Errors
-    /// Says which message is wrong and how; also when a variable and a placeholder share a name,
-    /// for a client could not fill both.
+    /// Names the invalid message; also rejects a variable and a placeholder of the same name, because a client
+    /// could not fill both.
     pub fn read(kind: PromptKind, json: Value) -> Result<Self, BodyError> {
         match (kind, json) {
             (PromptKind::Text, Value::String(text)) => Ok(Self::Text(text)),
@@ -72,7 +69,7 @@ impl PromptBody {
         }
     }
 
-    /// The same as JSON: what [`PromptBody::read`] reads.
+    /// Serializes to the JSON that [`PromptBody::read`] parses.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Text(text) => Value::from(text.as_str()),
@@ -80,7 +77,7 @@ impl PromptBody {
         }
     }
 
-    /// Which kind it is.
+    /// Returns the type.
     pub fn kind(&self) -> PromptKind {
         match self {
             Self::Text(_) => PromptKind::Text,
@@ -88,7 +85,7 @@ impl PromptBody {
         }
     }
 
-    /// The prompts it refers to, each once.
+    /// Returns the prompts it refers to, each once.
     pub fn references(&self) -> BTreeSet<Reference> {
         let pieces = self.texts().into_iter().flat_map(pieces);
         let reference = |piece| match piece {
@@ -135,7 +132,7 @@ impl ChatMessage {
             Some(Value::String(kind)) => Some(kind),
             Some(_) => return Err(BodyError::field(index, "type", "must be a text")),
         };
-        // Without a type, what has a name and nobody who says it is a placeholder.
+        // Without a type, a message with a name and no role is a placeholder.
         let is_nameless = !fields.contains_key("name") || fields.contains_key("role");
         if kind.as_deref() == Some("placeholder") || (kind.is_none() && !is_nameless) {
             return Self::read_placeholder(index, &mut fields);
@@ -195,7 +192,7 @@ fn text_field(
     }
 }
 
-/// The names between double braces.
+/// Returns the names between double braces.
 pub(super) fn variables(text: &str) -> Vec<&str> {
     let inner = text.split("{{").skip(1).filter_map(|rest| rest.split_once("}}"));
     inner.map(|(name, _)| name.trim()).filter(|name| !name.is_empty()).collect()

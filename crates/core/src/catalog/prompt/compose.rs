@@ -3,19 +3,18 @@ use std::collections::BTreeMap;
 use super::body::{ChatMessage, PromptBody};
 use super::reference::{Piece, Reference, pieces};
 
-/// How many prompts may stand one inside the other, the outermost included.
+/// The maximum nesting depth of prompts, the root included.
 pub const MAX_DEPTH: usize = 5;
 
-/// How many different references one prompt may lead to.
+/// The maximum number of distinct references that a prompt resolves to.
 pub const MAX_PARTS: usize = 1_000;
 
-/// Bytes that may be written while a prompt is put together.
+/// The maximum number of bytes written while composing.
 const MAX_BYTES: usize = 32_000_000;
 
-/// A version of a prompt that is to be put together.
+/// A prompt version with its position in the resolution graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Which version, in the resolution graph.
     pub node: Node,
     pub body: PromptBody,
 }
@@ -28,42 +27,40 @@ pub struct Node {
     pub version: u32,
 }
 
-/// What references lead to, as far as it is there.
+/// The prompt versions that references resolve to, as far as they exist.
 pub type Parts = BTreeMap<Reference, Part>;
 
-/// A prompt with its references filled in.
+/// A prompt with its references resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Composed {
-    /// What it says in full.
     pub body: PromptBody,
-    /// What came from where; `None` without references.
+    /// The resolution graph; `None` without references.
     pub graph: Option<Graph>,
 }
 
-/// Which version took in which others.
+/// The resolution graph: which version includes which others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     pub root: Node,
-    /// By id of the one that refers.
+    /// Keyed by the id of the including version.
     pub dependencies: BTreeMap<String, Vec<Node>>,
 }
 
-/// Why a prompt cannot be put together.
+/// Error of composing a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ComposeError {
     #[error("prompt dependency not found: {0}")]
     Missing(Reference),
-    /// Only texts can stand inside texts.
+    /// Only text prompts can be included.
     #[error("prompt dependency is not a text prompt: {0}")]
     NotText(Reference),
-    /// A prompt would contain itself.
+    /// A prompt would include itself.
     #[error("circular dependency through prompt '{name}' version {version}")]
     Circular {
-        /// The prompt that comes again.
+        /// The prompt that repeats.
         name: String,
         version: u32,
     },
-    /// One inside the other inside the other.
     #[error("prompts are nested more than {MAX_DEPTH} deep")]
     TooDeep,
     #[error("the prompt with all it refers to is longer than {MAX_BYTES} bytes")]
@@ -72,10 +69,10 @@ pub enum ComposeError {
     TooMany,
 }
 
-/// Fills in the references of a prompt.
+/// Resolves the references of a prompt.
 ///
 /// # Errors
-/// Says which reference leads nowhere, to a chat, or back, or that it is too much.
+/// Names a reference that does not exist, is a chat prompt or is circular; also fails beyond the depth and size limits.
 pub fn compose(root: &Part, parts: &Parts) -> Result<Composed, ComposeError> {
     let mut work =
         Work { root: &root.node, parts, done: BTreeMap::new(), written: 0, graph: BTreeMap::new() };
@@ -92,20 +89,20 @@ pub fn compose(root: &Part, parts: &Parts) -> Result<Composed, ComposeError> {
     Ok(Composed { body, graph })
 }
 
-/// A text with its references filled in.
+/// A text with its references resolved.
 #[derive(Clone, Debug)]
 struct Filled {
     text: String,
-    /// How many prompts stand one inside the other, this one included.
+    /// Nesting depth of prompts, this one included.
     height: usize,
 }
 
 struct Work<'a> {
     root: &'a Node,
     parts: &'a Parts,
-    /// What is filled in already: the same prompt is worked on once, however often it is named.
+    /// Memoised results: each prompt is resolved once, however often it is included.
     done: BTreeMap<&'a Reference, Filled>,
-    /// Bytes of all that is done.
+    /// Total bytes of the results.
     written: usize,
     graph: BTreeMap<String, Vec<Node>>,
 }
@@ -139,7 +136,7 @@ impl<'a> Work<'a> {
                     filled.text.push_str(&inner.text);
                 }
             }
-            // A part counts where it stands on the path, also when it was filled in elsewhere.
+            // Depth counts along the path, also for a memoised part.
             if path.len() + filled.height - 1 > MAX_DEPTH {
                 return Err(ComposeError::TooDeep);
             }
@@ -168,7 +165,7 @@ impl<'a> Work<'a> {
         if let Some(done) = self.done.get(reference) {
             return Ok(done.clone());
         }
-        // A prompt that leads to another version of itself never ends well either.
+        // Another version of the same prompt on the path counts as circular too.
         let comes_again = path.iter().any(|node| node.id == part.node.id);
         if comes_again || part.node.name == self.root.name {
             let Node { name, version, .. } = part.node.clone();

@@ -3,14 +3,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::body::{ChatMessage, PromptBody, variables};
 
 impl PromptBody {
-    /// What is to be filled in: the names between double braces, each once.
+    /// Returns the variables (names between double braces), each once.
     pub fn variables(&self) -> BTreeSet<String> {
         self.texts().into_iter().flat_map(variables).map(str::to_owned).collect()
     }
 
-    /// The same with variables filled in; those without a value stay as they are. What is filled in
-    /// is not looked through again: a value may hold braces of its own. Places for messages of the
-    /// client's own stay empty.
+    /// Substitutes variables; those without a value stay unchanged. Substituted values are not scanned again,
+    /// because they may contain braces. Message placeholders stay empty.
     #[must_use]
     pub fn filled(&self, values: &BTreeMap<String, String>) -> Self {
         match self {

@@ -3,19 +3,18 @@ use std::fmt;
 const OPEN: &str = "@@@langfusePrompt:";
 const CLOSE: &str = "@@@";
 
-/// Another prompt that a text asks to have put in its place.
+/// A reference to another prompt, to be replaced by its text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reference {
     pub name: String,
     pub pick: Pick,
 }
 
-/// Which version of a prompt is meant.
+/// The version that a reference selects.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pick {
-    /// This one.
     Version(u32),
-    /// The one that has this label now.
+    /// The version that currently has this label.
     Label(String),
 }
 
@@ -29,16 +28,15 @@ impl fmt::Display for Reference {
     }
 }
 
-/// A stretch of a text.
+/// A segment of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// To be kept as it is.
     Plain(&'a str),
     Refers(Reference),
 }
 
 impl Reference {
-    /// Reads what stands between the marks: `name=X|label=Y` or `name=X|version=N`.
+    /// Parses the content of a reference tag: `name=X|label=Y` or `name=X|version=N`.
     fn parse(inner: &str) -> Option<Self> {
         let (name, pick) = inner.split_once('|')?;
         let name = name.strip_prefix("name=").filter(|name| !name.is_empty())?;
@@ -52,7 +50,7 @@ impl Reference {
     }
 }
 
-/// Writes the mark that asks for the other prompt.
+/// Formats a reference tag.
 #[cfg(test)]
 pub(super) fn mark(reference: &Reference) -> String {
     let pick = match &reference.pick {
@@ -62,8 +60,7 @@ pub(super) fn mark(reference: &Reference) -> String {
     format!("{OPEN}name={}|{pick}{CLOSE}", reference.name)
 }
 
-/// Splits a text at its references. The pieces put together again are the text; marks that make
-/// no sense are plain text.
+/// Splits a text at its reference tags. Concatenated, the segments are the text again; malformed tags are plain text.
 pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut plain_from = 0;
@@ -80,7 +77,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Where the next mark begins and ends, and what is inside.
+/// Returns start, end and content of the next tag.
 fn next_mark(text: &str, from: usize) -> Option<(usize, usize, &str)> {
     let start = from + text.get(from..)?.find(OPEN)?;
     let inside = start + OPEN.len();

@@ -20,7 +20,7 @@ fn label(name: &str, label: &str) -> Reference {
     Reference { name: name.to_owned(), pick: Pick::Label(label.to_owned()) }
 }
 
-/// Composes the prompt `root` out of parts by name, each version 1.
+/// Composes the prompt `root` from parts by name, each version 1.
 fn composed(root: &str, parts: &[(&str, &str)]) -> Result<Composed, ComposeError> {
     let parts = parts.iter().map(|(name, text)| (version(name, 1), part(name, 1, text))).collect();
     compose(&part("root", 1, root), &parts)
@@ -92,7 +92,7 @@ fn five_may_stand_inside_each_other_and_no_more() {
     let e = v1("e");
     let five = [("a", b.as_str()), ("b", c.as_str()), ("c", d.as_str()), ("d", &e), ("e", "x")];
     check(&a, &five, Err("prompts are nested more than 5 deep"));
-    // What was filled in near the top may still be too deep further down.
+    // A part resolved near the root may still be too deep elsewhere.
     let root = format!("{b}{a}");
     check(&root, &five, Err("prompts are nested more than 5 deep"));
     check(&b, &five, Ok("x"));
@@ -174,7 +174,7 @@ fn names_and_labels_are_checked() {
     }
 }
 
-/// Texts with marks in them, whole and broken.
+/// Strategy for texts with valid and malformed tags.
 fn text() -> impl Strategy<Value = String> {
     let bits = prop_oneof![
         "[a-zé🦀 @|=]{0,8}",
@@ -207,8 +207,7 @@ proptest! {
             .map(|(name, text)| (version(name, 1), part(name, 1, text)))
             .collect();
         let root = &parts[&version("p0", 1)];
-        // Refused or done, it ends; what is done is stable when composed again, unless bits of
-        // broken marks grew together.
+        // Composing terminates; the result is a fixed point, unless fragments of malformed tags joined to form a tag.
         if let Ok(composed) = compose(root, &parts) {
             let marks = composed.body.references();
             let has_broken_marks = texts.iter().any(|text| {

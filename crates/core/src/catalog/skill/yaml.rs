@@ -3,38 +3,36 @@ use std::borrow::Cow;
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Number, Value};
 
-/// How deep lists and keys may stand in one another.
+/// The maximum nesting depth.
 const MAX_DEPTH: usize = 32;
 
-/// Why a text is not YAML that we take.
+/// Error of parsing YAML.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum YamlError {
-    /// Not YAML at all.
     #[error("{0}")]
     Syntax(String),
-    /// Lists in lists in lists.
     #[error("nests more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// A few lines of these can stand for gigabytes.
+    /// Rejected because a few lines can expand to gigabytes ("billion laughs").
     #[error("anchors and aliases are not taken")]
     Alias,
-    /// JSON knows texts only.
+    /// JSON keys are strings.
     #[error("a key must be a text")]
     Key,
     #[error("the key {0} stands there twice")]
     Twice(String),
-    /// More than one, where one is expected.
+    /// More than one document.
     #[error("more than one document")]
     Documents,
 }
 
-/// A list or an object that is not whole yet.
+/// A list or an object under construction.
 enum Open {
     List(Vec<Value>),
     Object { entries: Map<String, Value>, key: Option<String> },
 }
 
-/// Reads one YAML document as JSON, with the scalars of YAML's core schema.
+/// Parses one YAML document to JSON, with the scalars of YAML's core schema.
 pub(crate) fn read(text: &str) -> Result<Value, YamlError> {
     let mut open: Vec<Open> = Vec::new();
     let mut document = None;
@@ -108,7 +106,7 @@ fn key_text(key: Value) -> Result<String, YamlError> {
     }
 }
 
-/// A scalar as what it looks like, unless it is quoted or said to be a text.
+/// Resolves the type of a scalar, unless it is quoted or tagged as a string.
 fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>) -> Value {
     let is_text = style != ScalarStyle::Plain || tag.is_some();
     if is_text {
@@ -135,7 +133,7 @@ fn number(text: &str) -> Option<Number> {
     if is_digits(unsigned, 10) {
         return text.parse::<i64>().ok().map(Into::into);
     }
-    // Rust also reads `inf` and `nan`, which are words here.
+    // Rust also parses `inf` and `nan`, which are strings in the core schema.
     let looks_like_one = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && unsigned.contains(|c: char| c.is_ascii_digit());
     looks_like_one.then(|| text.parse().ok()).flatten().and_then(Number::from_f64)

@@ -12,8 +12,7 @@ fn approximate(count: u64) -> Tokens {
     Tokens { count, provenance: Provenance::Approximate }
 }
 
-/// A plan for traces of so many thousand tokens, by where its chunks begin and
-/// end.
+/// Checks the plan for traces of so many thousand tokens, by first and end index of its chunks.
 #[track_caller]
 fn check(thousands: &[u64], expected: &[(usize, usize)]) {
     let sizes: Vec<Tokens> = thousands.iter().map(|size| measured(size * 1000)).collect();
@@ -58,7 +57,7 @@ fn what_was_joined_joins_again_if_it_is_still_small() {
 
 #[test]
 fn the_last_two_share_where_together_they_are_too_long() {
-    // 70 and 34 more are over the hard limit, and 34 is less than half of 70.
+    // 70 and 34 more exceed the hard limit, and 34 is less than half of 70.
     check(&[2; 52], &[(0, 28), (24, 52)]);
 }
 
@@ -112,7 +111,7 @@ fn sizes() -> impl Strategy<Value = Vec<Tokens>> {
     vec((count, provenance).prop_map(|(count, provenance)| Tokens { count, provenance }), 0..60)
 }
 
-/// What is left of a trace in a chunk.
+/// The size of a trace in a chunk after truncation.
 fn left(chunk: &Chunk, sizes: &[Tokens], trace: usize) -> u64 {
     planned(chunk.elision(trace).unwrap_or(sizes[trace]))
 }
@@ -156,7 +155,7 @@ proptest! {
             let most = limits.overlap.min(before.traces.len());
             prop_assert!(chunk.overlap <= most);
             if chunk.overlap < most {
-                // One more would have taken more than its share, or broken the limit.
+                // One more would have exceeded the overlap or the limit.
                 let (fresh, one_more) = (chunk.fresh().start, chunk.traces.start - 1);
                 let more = left(before, &sizes, one_more) + size(chunk, &sizes, chunk.traces.start..fresh);
                 let with_first = more + left(chunk, &sizes, fresh);

@@ -3,17 +3,17 @@ use serde_json::Value;
 use super::Evidence;
 use crate::judge::session_timeline::{self, Call, TimelineAction, TimelineEvent};
 
-/// What agents call the tool that keeps their todo list, in small letters and without dashes.
+/// Names of agents' todo list tools, in lower case and without separators.
 const LIST_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
-/// Where such tools take the list.
+/// Argument keys that hold the list.
 const LISTS: [&str; 5] = ["todos", "plan", "tasks", "items", "steps"];
-/// Where an item of the list says what is to be done.
+/// Keys that hold the text of an item.
 const ITEM_WORDS: [&str; 6] = ["content", "step", "subject", "title", "description", "task"];
-/// How many of the user's later words are kept.
+/// The maximum number of later user messages.
 const LATER: usize = 20;
-/// How much of what the user says is looked at for a change of mind.
+/// The length of the prefix that is searched for redirections.
 const OPENING_CHARS: usize = 240;
-/// Words that begin a change of mind.
+/// Prefixes of redirecting messages.
 const TURNS: [&str; 12] = [
     "no",
     "nope",
@@ -28,7 +28,7 @@ const TURNS: [&str; 12] = [
     "hold on",
     "scratch that",
 ];
-/// Words that are one wherever they stand.
+/// Phrases that redirect wherever they occur.
 const CORRECTIONS: [&str; 20] = [
     " instead",
     "not what i",
@@ -52,29 +52,28 @@ const CORRECTIONS: [&str; 20] = [
     "request interrupted",
 ];
 
-/// What a session was about: what was asked, what the agent made of it, and how that changed.
+/// The task of a session: the user's request, the agent's plan, and later changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskContext {
-    /// The first real request of the user.
+    /// The user's first request.
     pub request: Option<Words>,
-    /// The agent's first todo list, an item a line.
+    /// The agent's first todo list, one item per line.
     pub todos: Option<Words>,
-    /// What the user said later, in order: changes of mind first to be kept, where it was much.
+    /// Later user messages in order; redirections take precedence where there are many.
     pub later: Vec<Words>,
 }
 
-/// Words, and where they were said.
+/// A text with the trace that contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// The number of the trace.
     pub trace: u32,
     pub text: String,
-    /// Whether they turn the work another way: a correction, a stop, a change of mind.
+    /// Whether it redirects the work: a correction, a stop, a change of mind.
     pub redirects: bool,
 }
 
 impl TaskContext {
-    /// Reads what a session was about.
+    /// Extracts the task of a session.
     ///
     /// ```
     /// use ratchet_core::judge::evidence::{Evidence, TaskContext};
@@ -88,7 +87,7 @@ impl TaskContext {
         Self::of_moves(&session_timeline::of(evidence))
     }
 
-    /// The same, from what happened.
+    /// Extracts the task from a timeline.
     pub fn of_moves(moves: &[TimelineEvent]) -> Self {
         let mut said = moves.iter().filter_map(|told| match &told.act {
             TimelineAction::UserSays(text) => {
@@ -106,13 +105,13 @@ impl TaskContext {
         Self { request, todos, later: kept(said.collect()) }
     }
 
-    /// The user's changes of mind.
+    /// Returns the user's redirections.
     pub fn redirections(&self) -> impl Iterator<Item = &Words> {
         self.later.iter().filter(|words| words.redirects)
     }
 }
 
-/// The later words that are kept, in order: of many, the changes of mind before all others.
+/// Selects later messages, in order: redirections before others where there are too many.
 fn kept(later: Vec<Words>) -> Vec<Words> {
     let redirections = later.iter().filter(|words| words.redirects).count().min(LATER);
     let (mut turns, mut others) = (redirections, LATER - redirections);
@@ -125,7 +124,7 @@ fn kept(later: Vec<Words>) -> Vec<Words> {
     later.into_iter().filter(|words| keep(words)).collect()
 }
 
-/// Whether words turn the work another way. A guess, by how people begin to say so.
+/// Returns whether a message redirects the work. A heuristic on typical phrases.
 fn redirects(text: &str) -> bool {
     let opening: String = text.trim_start().chars().take(OPENING_CHARS).collect();
     let opening = opening.to_lowercase().replace('’', "'");
@@ -136,7 +135,7 @@ fn redirects(text: &str) -> bool {
     TURNS.iter().any(|turn| begins(turn)) || CORRECTIONS.iter().any(|cue| opening.contains(cue))
 }
 
-/// The todo list that a call writes.
+/// Returns the todo list that a call writes.
 fn todos(call: &Call) -> Option<String> {
     let name: String = call.tool.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = name.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What judging would take, before anyone is asked.
+//! Estimates of tokens and cost before judging.
 
 use std::ops::Add;
 
@@ -14,28 +14,27 @@ use crate::time::Timestamp;
 
 const SHIPPED: &str = include_str!("../../../../../prices/judges.toml");
 
-/// What a judge usually writes for one dimension: a mark, a sentence or two, and citations.
+/// The usual output per dimension: a score, a sentence or two, and citations.
 const DIMENSION_TOKENS: u64 = 130;
 
-/// What judging some sessions takes. All counts are approximate, without headroom.
+/// Estimated tokens for judging some sessions. All counts are approximate, without headroom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgingEstimate {
     pub sessions: u64,
     pub chunks: u64,
-    /// Tokens that judges read in all.
+    /// All input tokens.
     pub input: u64,
-    /// Tokens that they write.
     pub output: u64,
-    /// Of what they read, what is the same for all chunks of all sessions.
+    /// Input that is the same for all chunks of all sessions.
     pub instructions: u64,
-    /// What the chunks of a session share, once for each session that has several.
+    /// Input shared by the chunks of a session, once for each session with several chunks.
     pub shared: u64,
     /// The same, once more for each chunk but the first.
     pub shared_again: u64,
 }
 
 impl JudgingEstimate {
-    /// What judging one session takes.
+    /// Estimates the judging of one session.
     pub fn of(case: &JudgeCase, instructions: &Instructions, rubric: &Rubric) -> Self {
         let chunks = count(case.chunks().len());
         let count_of = |text: &str| Tokens::approximate(text).count;
@@ -59,28 +58,27 @@ impl JudgingEstimate {
         }
     }
 
-    /// What judges read when nothing is read twice: what they read fresh, what is written to a
-    /// cache, and what is read from it.
+    /// Splits the input into uncached, cache write and cache read, assuming perfect caching.
     fn cached(&self) -> Cached {
-        // The first question of all writes the instructions, every other reads them.
+        // The first request writes the instructions to the cache, all others read them.
         let told = self.instructions.checked_div(self.chunks).unwrap_or(0);
         let written = told + self.shared;
         let read = self.instructions - told + self.shared_again;
         Cached { fresh: self.input.saturating_sub(written + read), written, read }
     }
 
-    /// Tokens that judges read at full price when all that can be is read from a cache.
+    /// Returns the input tokens billed at full price with perfect caching.
     pub fn input_with_cache(&self) -> u64 {
         let cached = self.cached();
         cached.fresh + cached.written
     }
 
-    /// What it costs with some judge at a time; `None` if the price of its model is not known.
+    /// Returns the cost with a judge at a time; `None` if the price of its model is unknown.
     pub fn price(&self, offer: &PricedJudge, prices: &PriceTable, at: Timestamp) -> Option<Quote> {
         let Some(model) = &offer.model else {
             return Some(Quote { plain: Money::ZERO, cached: None, batch: None });
         };
-        // Prices depend on how long a question is, so one of the usual length is priced.
+        // Prices may depend on the length of a request, so the average request is priced.
         let cost = |kinds: &[(&str, u64)]| {
             let usual = |tokens: u64| tokens.div_ceil(self.chunks.max(1));
             let units = kinds.iter().map(|(kind, tokens)| ((*kind).to_owned(), usual(*tokens)));
@@ -118,36 +116,36 @@ impl Add for JudgingEstimate {
     }
 }
 
-/// What judges read, by what a provider bills it as.
+/// Input tokens by billing category.
 struct Cached {
     fresh: u64,
     written: u64,
     read: u64,
 }
 
-/// What some judging costs with some judge.
+/// The cost of judging with one judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quote {
-    /// Every question at full price.
+    /// Without caching.
     pub plain: Money,
-    /// With what questions begin with read from a cache; `None` where there is none.
+    /// With prompt caching; `None` where the provider has none.
     pub cached: Option<Money>,
-    /// As a batch, whose questions cannot wait for a cache; `None` where there are no batches.
+    /// As a batch, without caching; `None` where the provider has no batches.
     pub batch: Option<Money>,
 }
 
-/// A judge that has a price, and how it may be asked.
+/// A judge with its price model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PricedJudge {
-    /// As `--judge` takes it.
+    /// As in `--judge`.
     pub judge: String,
-    /// As the price table knows it; without one, asking costs nothing.
+    /// As in the price table; `None` is free of charge.
     pub model: Option<String>,
-    /// Whether what questions begin with is read from a cache.
+    /// Whether the provider caches prompts.
     #[serde(default)]
     pub cache: bool,
-    /// What is left of the price in a batch; `None` where there are no batches.
+    /// The fraction of the price in a batch; `None` where the provider has no batches.
     pub batch: Option<f64>,
 }
 
@@ -158,22 +156,21 @@ struct OfferFile {
     offer: Vec<PricedJudge>,
 }
 
-/// Why a file of judges cannot be used.
+/// Error of parsing a file of judges.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OfferError {
-    /// It is not TOML of the right shape.
     #[error("the file of judges cannot be read: {0}")]
     Malformed(String),
-    /// A batch cannot cost less than nothing or more than the whole.
+    /// The fraction must be from 0 to 1.
     #[error("the batch of judge {0} must be left with a share from 0 to 1")]
     Batch(String),
 }
 
 impl PricedJudge {
-    /// Reads a file of judges, as `prices/judges.toml` is one.
+    /// Parses a file of judges such as `prices/judges.toml`.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Rejects invalid TOML and fractions out of range.
     pub fn parse_all(toml: &str) -> Result<Vec<Self>, OfferError> {
         let file: OfferFile = toml::from_str(toml)
             .map_err(|error| OfferError::Malformed(error.message().to_owned()))?;
@@ -184,14 +181,13 @@ impl PricedJudge {
         }
     }
 
-    /// The judges that come with Ratchet.
+    /// Returns the built-in judges.
     #[expect(clippy::expect_used, reason = "the file is part of the program, and a test reads it")]
     pub fn shipped() -> Vec<Self> {
         Self::parse_all(SHIPPED).expect("the built-in file of judges is well-formed")
     }
 
-    /// The offer of a judge as `--judge` takes it. A judge that is not listed may be asked like
-    /// any other of its provider.
+    /// Finds a judge by its `--judge` name. An unlisted model has the features of its provider.
     pub fn find(offers: &[Self], judge: &str) -> Option<Self> {
         if let Some(listed) = offers.iter().find(|offer| offer.judge == judge) {
             return Some(listed.clone());
@@ -247,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_price_is_told_plain_cached_and_as_a_batch() {
-        // Ten questions of 60,000 tokens at $2 a million, ten answers of 1,000 at $10.
+        // Ten requests of 60,000 tokens at $2 a million, ten responses of 1,000 at $10.
         let quote = quote(&estimate(10), "anthropic:claude-sonnet-5").unwrap();
         assert_eq!(dollars(quote.plain), "1.3000");
         // 5,000 tokens are written at $2.50, and 45,000 are read at $0.20 instead of $2.

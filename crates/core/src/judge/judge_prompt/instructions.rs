@@ -4,22 +4,21 @@ use sha2::{Digest, Sha256};
 use super::{FINGERPRINT_DIGITS, digits};
 use crate::judge::rubric::{Aggregation, Dimension, Rubric, Scale};
 
-/// What every judge is told first, unless the user has words of their own.
+/// The default system prompt of a judge.
 pub const SHIPPED: &str = include_str!("../../../../../prompts/judge-system.md");
 
-/// What a file of the user's own words is called, in the data folder's `prompts`.
+/// The file that overrides it, in the data folder's `prompts`.
 pub const FILE: &str = "judge-system.md";
 
-/// What a judge is told: how to go about it, by what criteria, and the form of the answer.
+/// The system prompt: procedure, criteria and output format.
 ///
-/// It depends on the rubric alone and never on what is judged, so that it is the same for all
-/// sessions of a run.
+/// Depends on the rubric alone and never on the recording, so that it is the same for all sessions of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instructions(String);
 
 impl Instructions {
-    /// Puts together what a judge is told: some general words ([`SHIPPED`] or the user's own), the
-    /// rubric's criteria, and the JSON schema of the answer.
+    /// Combines a general text ([`SHIPPED`] or the user's own), the rubric's criteria and the JSON Schema of the
+    /// answer.
     pub fn new(words: &str, rubric: &Rubric, schema: &Value) -> Self {
         let mut text = format!("{}\n\n# Criteria: {}\n", words.trim(), rubric.name);
         if !rubric.description.is_empty() {
@@ -34,12 +33,12 @@ impl Instructions {
         Self(text)
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A short name for exactly this text, to be kept with what judges say.
+    /// Returns a short hash of the text, to be stored with verdicts.
     pub fn fingerprint(&self) -> String {
         digits(Sha256::new_with_prefix(&self.0), FINGERPRINT_DIGITS)
     }

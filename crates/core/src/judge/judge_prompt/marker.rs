@@ -4,25 +4,25 @@ use sha2::{Digest, Sha256};
 
 use super::digits;
 
-/// How many hexadecimal digits the name of a marker ends in.
+/// The number of hexadecimal digits in a marker.
 const DIGITS: usize = 24;
 
-/// A secret of whoever asks judges, from which the markers around evidence follow.
+/// A secret from which the markers around evidence are derived.
 ///
-/// It must not be known to those whose work is judged, or they could close the markers themselves.
-/// The same seed gives the same session the same markers, so that asking again costs no new prefix.
+/// It must be unknown to those whose work is judged, or they could close the markers themselves. The same seed
+/// gives the same session the same markers, so that prompt caching works across requests.
 #[derive(Clone)]
 pub struct Seed([u8; 32]);
 
 impl Seed {
-    /// Takes a text that nobody can guess.
+    /// Derives a seed from an unguessable text.
     pub fn of(secret: &str) -> Self {
         let mut seed = [0; 32];
         seed.iter_mut().zip(Sha256::digest(secret).iter()).for_each(|(byte, from)| *byte = *from);
         Self(seed)
     }
 
-    /// Takes bytes that nobody can guess.
+    /// Creates a seed from unguessable bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -34,12 +34,12 @@ impl fmt::Debug for Seed {
     }
 }
 
-/// What stands before and after evidence. Invariant: the evidence of its session does not have it.
+/// The delimiter of evidence. Invariant: it does not occur in the evidence of its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marker(String);
 
 impl Marker {
-    /// A marker for something that none of some texts has.
+    /// Derives a marker that occurs in none of the texts.
     pub(crate) fn apart_from(what: impl fmt::Display, seed: &Seed, texts: &[&str]) -> Self {
         let marker = |attempt: u64| {
             let mut hash = Sha256::new();
@@ -49,11 +49,11 @@ impl Marker {
             digits(hash, DIGITS)
         };
         let is_apart = |marker: &String| texts.iter().all(|text| !text.contains(marker.as_str()));
-        // A text holds only so many of them, so the search comes to an end.
+        // Terminates, because a text contains a finite number of candidates.
         Self((0..).map(marker).find(is_apart).unwrap_or_default())
     }
 
-    /// What only it has.
+    /// Returns the unique part.
     pub(crate) fn key(&self) -> &str {
         &self.0
     }

@@ -2,21 +2,20 @@ use std::fmt::{self, Write as _};
 
 use crate::record::limit::elide;
 
-/// What recorded text is set off by, line by line.
+/// The indentation of recorded text.
 const MARGIN: &str = "  ";
-/// How many hidden characters in a row are named; of the others it is said how many there are.
+/// The maximum number of invisible characters in a row that are named; the rest is counted.
 const NAMED: usize = 4;
 
-/// A text for a judge in the making.
+/// A text builder for judge prompts.
 ///
-/// Lines of ours begin at the margin. Whatever was recorded stands inside quotation marks or
-/// behind a margin, line by line, and nothing in it is hidden: so no recorded text can pass for a
-/// line of ours, whatever it says.
+/// Trusted lines start in the first column. Recorded text is in quotation marks or indented, line by line, and
+/// its invisible characters are named: so no recorded text can pass for a trusted line.
 #[derive(Debug, Default)]
 pub(crate) struct QuotedText(String);
 
 impl QuotedText {
-    /// Begins a line of ours; what follows goes on in it.
+    /// Starts a trusted line.
     pub(crate) fn line(&mut self, words: impl fmt::Display) -> &mut Self {
         if !self.0.is_empty() {
             self.0.push('\n');
@@ -24,7 +23,7 @@ impl QuotedText {
         self.ours(words)
     }
 
-    /// Goes on in a line of ours.
+    /// Appends trusted text to the current line.
     pub(crate) fn ours(&mut self, words: impl fmt::Display) -> &mut Self {
         // Writing to a string cannot fail.
         let written = write!(self.0, "{words}");
@@ -32,7 +31,7 @@ impl QuotedText {
         self
     }
 
-    /// Goes on with a recorded word in quotation marks, in one line.
+    /// Appends recorded text in quotation marks, on the current line.
     pub(crate) fn word(&mut self, recorded: &str, max_bytes: usize) -> &mut Self {
         self.0.push('"');
         reveal(&mut self.0, &elide(recorded, max_bytes), |c| match c {
@@ -44,13 +43,13 @@ impl QuotedText {
         self
     }
 
-    /// Goes on with words that may quote what was recorded, in one line.
+    /// Appends text that may quote the recording, on the current line.
     pub(crate) fn plain(&mut self, words: &str, max_bytes: usize) -> &mut Self {
         reveal(&mut self.0, &elide(words, max_bytes), |c| (c == '\n').then_some(" "));
         self
     }
 
-    /// Writes a recorded text in lines of its own, cut in its middle if it is longer than that.
+    /// Appends recorded text as an indented block, elided in the middle above the limit.
     pub(crate) fn block(&mut self, recorded: &str, max_bytes: usize) -> &mut Self {
         self.line(MARGIN);
         let recorded = elide(recorded.trim_end_matches(['\n', '\r', ' ', '\t']), max_bytes);
@@ -58,12 +57,12 @@ impl QuotedText {
         self
     }
 
-    /// How long it is by now.
+    /// Returns the current length.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Where the next line begins.
+    /// Returns the offset of the next line.
     pub(crate) fn next_line(&self) -> usize {
         self.len() + usize::from(!self.0.is_empty())
     }
@@ -73,7 +72,7 @@ impl QuotedText {
     }
 }
 
-/// Copies a text, with hidden characters named and some replaced.
+/// Copies a text, naming invisible characters and replacing some.
 fn reveal(out: &mut String, text: &str, replace: impl Fn(char) -> Option<&'static str>) {
     let mut copied = 0;
     let mut hidden = 0_usize;
@@ -114,12 +113,12 @@ fn tell_rest(out: &mut String, hidden: usize) {
     }
 }
 
-/// Whether a character says only how the one before it is drawn, as after many signs.
+/// Returns whether a character is a variation selector, which only changes how the previous one is drawn.
 pub(crate) fn is_style(c: char) -> bool {
     matches!(c, '\u{FE0E}' | '\u{FE0F}')
 }
 
-/// Whether a reader would not see a character, or see others in another order because of it.
+/// Returns whether a character is invisible or changes the reading direction.
 pub(crate) fn is_hidden(c: char) -> bool {
     let is_control = c.is_control() && !matches!(c, '\n' | '\t');
     is_control

@@ -6,35 +6,30 @@ use crate::money::Money;
 use crate::record::trace::{LevelCounts, TraceSummary};
 use crate::time::Timestamp;
 
-/// How much of a name is shown.
+/// Limit for a name.
 const NAME_BYTES: usize = 200;
-/// How many names of a kind are shown.
+/// The maximum number of names per category.
 const NAMES: usize = 10;
 
-/// What is known of a session as a whole.
+/// Facts on a session as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFacts {
-    /// How many traces it has.
     pub traces: usize,
-    /// How many steps they have, by level.
+    /// Observations by level.
     pub levels: LevelCounts,
     pub start: Option<Timestamp>,
-    /// When its last step ended.
+    /// The end of its last observation.
     pub end: Option<Timestamp>,
-    /// Tokens that models read.
     pub input_tokens: u64,
-    /// Tokens that models wrote.
     pub output_tokens: u64,
-    /// The known costs together; `None` if none is known.
+    /// Sum of known costs; `None` if none is known.
     pub cost: Option<Money>,
-    /// The models that were called.
     pub models: BTreeSet<String>,
-    /// The agents that were at work.
     pub agents: BTreeSet<String>,
 }
 
 impl SessionFacts {
-    /// Gathers them.
+    /// Collects the facts.
     pub fn of(evidence: &Evidence) -> Self {
         let mut facts = Self { traces: evidence.traces.len(), ..Self::default() };
         for numbered in &evidence.traces {
@@ -61,7 +56,7 @@ impl SessionFacts {
         self.cost = self.cost.into_iter().chain(summary.cost).reduce(|sum, cost| sum + cost);
     }
 
-    /// Writes them down for a judge.
+    /// Renders the facts.
     pub(super) fn write(&self, sheet: &mut QuotedText) {
         sheet.line(format_args!("traces: {}", self.traces));
         let steps = self.levels.total();
@@ -95,7 +90,7 @@ fn names(sheet: &mut QuotedText, label: &str, names: &BTreeSet<String>) {
     }
 }
 
-/// Nanoseconds as people read them.
+/// Formats nanoseconds with a unit.
 pub(super) fn duration(nanos: i64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "shown to people")]
     let seconds = nanos.max(0) as f64 / 1e9;

@@ -7,7 +7,7 @@ use crate::judge::rubric::{Aggregation, Dimension, Grade, JudgeSettings, Rubric,
 use crate::record::observation::ObservationKind;
 use crate::sessions::{agent, generation, session, step, tool, trace, turn, user};
 
-/// What a judge gets for a short session, written out.
+/// The expected prompt for a short session.
 const EXPECTED: &str = include_str!("tests/prompt.txt");
 
 fn rubric() -> Rubric {
@@ -43,7 +43,7 @@ fn case(evidence: &Evidence, limits: &ChunkLimits) -> JudgeCase {
     JudgeCase::new(evidence, &Seed::new([1; 32]), limits)
 }
 
-/// The only prompt of a session that is one chunk.
+/// The prompt of a session with a single chunk.
 fn prompt(evidence: &Evidence) -> JudgePrompt {
     let case = case(evidence, &ChunkLimits::default());
     assert_eq!(case.chunks().len(), 1);

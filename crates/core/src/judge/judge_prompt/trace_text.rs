@@ -1,4 +1,4 @@
-/// What went in and what came out.
+/// Rendering of inputs and outputs.
 mod payloads;
 
 use std::collections::{HashMap, HashSet};
@@ -15,33 +15,33 @@ use crate::record::observation::{Level, Observation, ObservationKind};
 use crate::record::trace::{Content, TraceSummary};
 use payloads::Side;
 
-/// How much of a name or a tag is shown.
+/// Limit for a name or a tag.
 const NAME_BYTES: usize = 200;
-/// How many tags are shown.
+/// The maximum number of tags.
 const TAGS: usize = 20;
-/// How much is shown of why a step ended as it did.
+/// Limit for a status message.
 const STATUS_BYTES: usize = 1_000;
-/// How much of a trace's metadata is shown.
+/// Limit for a trace's metadata.
 const METADATA_BYTES: usize = 600;
-/// Metadata that says which tool a step called.
+/// Metadata keys with the name of the called tool.
 const TOOL_NAMES: [&str; 3] = ["gen_ai.tool.name", "tool_name", "ai.toolCall.name"];
 
-/// Writes traces down for a judge, one after the other.
+/// Renders traces for a judge, one after the other.
 ///
-/// Recordings repeat themselves: a model's input holds the conversation up to then, a trace what
-/// its first and last steps hold. What a conversation repeats is left out, and what a trace
-/// repeats is referred to.
+/// Recordings repeat content: the input of a generation contains the conversation so far, and a trace repeats
+/// its first input and last output. Repeated messages of a conversation are omitted; repetitions within a trace
+/// are replaced by a reference.
 #[derive(Debug, Default)]
 pub(super) struct TraceWriter {
     sheet: QuotedText,
-    /// What conversations have told so far.
+    /// Hashes of messages already rendered.
     told: HashSet<u64>,
-    /// What this trace has shown so far.
+    /// Hashes of texts already rendered in this trace.
     shown: HashSet<u64>,
 }
 
 impl TraceWriter {
-    /// Writes one more trace; says where it stands.
+    /// Renders one more trace and returns its byte range.
     pub(super) fn tell(&mut self, numbered: &NumberedTrace) -> Range<usize> {
         self.shown.clear();
         let start = self.sheet.next_line();
@@ -79,7 +79,7 @@ impl TraceWriter {
         }
     }
 
-    /// Words and numbers that a client keeps with a trace; what has parts of its own is noise.
+    /// Renders scalar metadata; nested values are noise.
     fn metadata(&mut self, content: Option<&Content>) {
         let mut kept = String::new();
         for (key, value) in content.iter().flat_map(|content| &content.metadata) {
@@ -133,7 +133,7 @@ impl TraceWriter {
         }
     }
 
-    /// How a step ended, where it is worth a word.
+    /// Renders the status of an observation, where it matters.
     fn ending(&mut self, step: &Observation) {
         if matches!(step.level, Level::Error | Level::Warning) {
             self.sheet.ours(format_args!(", {}", step.level.as_str()));
@@ -144,7 +144,7 @@ impl TraceWriter {
     }
 }
 
-/// The tool that a step called, where it is not the step's name.
+/// Returns the tool that an observation called, where it differs from the observation's name.
 fn tool(step: &Observation) -> Option<String> {
     let metadata = &step.content.as_ref()?.metadata;
     let is_tool = step.kind == ObservationKind::Tool;

@@ -3,45 +3,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::signals::{Signal, SignalSet};
 use crate::judge::session_timeline::{Call, TimelineAction, TimelineEvent};
 
-/// What users and agents say.
+/// User and agent messages.
 mod messages;
-/// Calls, their failures and repetitions.
+/// Tool calls, their failures and repetitions.
 mod calls;
-/// What was changed in other people's records.
+/// Write operations on external records.
 mod changes;
 mod tests_and_edits;
 mod ending;
-/// Harm that could be done.
+/// Dangerous commands and leaked secrets.
 mod safety;
-/// Words as numbers, to compare texts by.
+/// Tokenization, to compare texts.
 mod tokens;
 
-/// What was seen of each signal.
+/// The detected signals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sightings(BTreeMap<Signal, Sighting>);
 
-/// What was seen of a signal.
+/// A detected signal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sighting {
     pub(super) count: usize,
-    /// How strongly: as often, unless the signal has a scale of its own.
+    /// The number of occurrences, unless the signal has its own scale.
     pub(super) strength: f64,
-    /// The traces that show it.
+    /// The traces that contain it.
     pub(super) traces: BTreeSet<u32>,
 }
 
 impl Sightings {
-    /// What was seen of a signal, if anything.
+    /// Returns a signal, if it was detected.
     pub(super) fn of(&self, signal: Signal) -> Option<&Sighting> {
         self.0.get(&signal)
     }
 
-    /// Everything that was seen, in the order of signals.
+    /// Returns all detected signals in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Signal, &Sighting)> {
         self.0.iter().map(|(signal, sighting)| (*signal, sighting))
     }
 
-    /// Notes that a signal was seen once more.
+    /// Counts an occurrence of a signal.
     fn note(&mut self, signal: Signal, trace: u32) {
         let sighting = self.0.entry(signal).or_default();
         sighting.count += 1;
@@ -49,27 +49,27 @@ impl Sightings {
         sighting.traces.insert(trace);
     }
 
-    /// Notes how strongly a signal was seen.
+    /// Sets the strength of a signal.
     fn measure(&mut self, signal: Signal, sighting: Sighting) {
         self.0.insert(signal, sighting);
     }
 }
 
-/// What peers say of a session.
+/// Comparison of a session with its peers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Among {
-    /// The share of them that took less.
+    /// Percentile rank by size.
     pub(super) rank: Option<f64>,
-    /// Whether its cost is known, and then the share of them that cost less.
+    /// Whether its cost is known, and then its percentile rank by cost.
     pub(super) cost: Option<Option<f64>>,
-    /// Whether most of them do without tools.
+    /// Whether most peers call no tools.
     pub(super) need_no_tools: bool,
 }
 
-/// The fewest answers after which an agent that has tools would have called one.
+/// The minimum number of answers after which an agent with tools would have called one.
 const SEVERAL: usize = 3;
 
-/// What all looking goes by.
+/// The input of all detectors.
 #[derive(Clone, Copy, Debug)]
 struct Scene<'a> {
     set: &'a SignalSet,
@@ -77,7 +77,7 @@ struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// The calls, with the traces that show them.
+    /// Returns the tool calls with their traces.
     fn calls(self) -> impl DoubleEndedIterator<Item = (u32, &'a Call)> {
         self.moves.iter().filter_map(|told| match &told.act {
             TimelineAction::Calls(call) => Some((told.trace, call)),
@@ -134,7 +134,7 @@ pub(super) fn look(set: &SignalSet, moves: &[TimelineEvent], among: Among) -> Si
     seen
 }
 
-/// How much a count is on a scale where each doubling counts the same.
+/// Returns a count on a logarithmic scale.
 fn logarithm(count: usize) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts of moves, far below 2^52")]
     let count = count as f64;

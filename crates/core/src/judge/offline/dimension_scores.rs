@@ -6,12 +6,12 @@ use super::signals::{Signal, SignalSet};
 use crate::judge::rubric::{Dimension, Grade, Scale};
 use crate::judge::verdict::{Finding, Judgement};
 
-/// The most signals that a rationale names.
+/// The maximum number of signals in a rationale.
 const NAMED: usize = 4;
-/// The most traces that are cited.
+/// The maximum number of cited traces.
 const CITED: usize = 12;
 
-/// A signal that was seen and bears on a dimension.
+/// A detected signal that affects a dimension.
 #[derive(Clone, Copy, Debug)]
 struct Cause<'a> {
     signal: Signal,
@@ -20,7 +20,7 @@ struct Cause<'a> {
     effect: f64,
 }
 
-/// Marks one dimension.
+/// Scores one dimension.
 pub(super) fn judge(set: &SignalSet, dimension: &Dimension, seen: &Sightings) -> Judgement {
     let Some(marking) = set.dimensions.get(&dimension.name) else {
         let why = format!("The offline judge has no signals for {}.", dimension.name);
@@ -53,7 +53,7 @@ fn not_observable(dimension: &Dimension, rationale: String) -> Judgement {
     }
 }
 
-/// What bears on a dimension, weightiest first.
+/// Returns the signals that affect a dimension, strongest first.
 fn causes<'a>(set: &'a SignalSet, dimension: &Dimension, seen: &'a Sightings) -> Vec<Cause<'a>> {
     let cause = |(signal, sighting): (Signal, &'a Sighting)| {
         let weighing = set.signals.get(&signal)?;
@@ -98,7 +98,7 @@ fn words(cause: &Cause<'_>) -> String {
     text.replace("{n}", &count.to_string()).replace("{p}", &share)
 }
 
-/// The traces that show it: those of the causes, or else what there was to look at.
+/// Returns the traces to cite: those of the causes, or else those of the required signals.
 fn evidence(causes: &[Cause<'_>], seen: &Sightings, marking: &Marking) -> Vec<u32> {
     let shown: BTreeSet<u32> =
         causes.iter().flat_map(|cause| &cause.sighting.traces).copied().collect();
@@ -109,7 +109,7 @@ fn evidence(causes: &[Cause<'_>], seen: &Sightings, marking: &Marking) -> Vec<u3
     traces.into_iter().take(CITED).collect()
 }
 
-/// How sure: the more weight was seen, and the more of it on one side, the surer.
+/// Returns the confidence: higher with more total weight, and with more of it on one side.
 fn confidence(marking: &Marking, causes: &[Cause<'_>]) -> f64 {
     let [least, greatest] = marking.sure;
     let weight: f64 = causes.iter().map(|cause| cause.effect.abs()).sum();
@@ -121,7 +121,7 @@ fn confidence(marking: &Marking, causes: &[Cause<'_>]) -> f64 {
     least + (greatest - least) * (1.0 - (-3.0 * weight).exp()) * agreement
 }
 
-/// A signal's name as words, for when it was not seen.
+/// Formats a signal's name for the case that it was not detected.
 fn missing(signal: Signal) -> String {
     match signal {
         Signal::AmongPeers => "peers to compare with".to_owned(),

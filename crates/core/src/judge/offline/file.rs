@@ -1,4 +1,4 @@
-//! The form in which signals are written.
+//! File format of signals.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,34 @@ use serde::Deserialize;
 
 use super::signals::{Signal, SignalSet, SignalsError, Words};
 
-/// The most bytes a compiled pattern may take.
+/// The maximum size of a compiled regular expression.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
 
-/// How a dimension is marked.
+/// Scoring parameters of a dimension.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Marking {
-    /// The mark if nothing speaks for or against it.
+    /// The score without any signal.
     pub(super) base: f64,
-    /// Where the next grade begins.
+    /// Thresholds between grades.
     #[serde(default)]
     pub(super) cuts: Vec<f64>,
-    /// The least and the greatest confidence.
+    /// Minimum and maximum confidence.
     pub(super) sure: [f64; 2],
-    /// Signals without any of which nothing can be said.
+    /// Signals of which at least one is required for a score.
     pub(super) needs: Vec<Signal>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Weighing {
-    /// What is said of it when it was seen once.
+    /// Rationale text for one occurrence.
     pub(super) one: String,
-    /// What is said when it was seen more often.
+    /// Rationale text for several occurrences.
     pub(super) many: String,
-    /// How strongly it counts at most.
+    /// Maximum strength.
     pub(super) limit: f64,
-    /// What it adds to each dimension's mark, for each unit of strength.
+    /// Effect on each dimension's score per unit of strength.
     pub(super) effects: BTreeMap<String, f64>,
 }
 

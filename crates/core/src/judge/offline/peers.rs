@@ -3,29 +3,29 @@ use crate::judge::session_timeline::{self, TimelineAction, TimelineEvent};
 use crate::money::Money;
 use crate::record::trace::TraceSummary;
 
-/// The fewest peers that a session is held against.
+/// The minimum number of peers for a comparison.
 const FEWEST: usize = 5;
 
-/// What a session took.
+/// The size of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Size {
-    /// Tokens in and out; `None` where nobody counted them.
+    /// Input and output tokens; `None` where none were counted.
     pub tokens: Option<u64>,
-    /// Steps: observations of all its traces.
+    /// Observations of all traces.
     pub steps: u64,
-    /// Calls of tools, be they steps or part of messages.
+    /// Tool calls, whether observations or parts of messages.
     pub calls: u64,
-    /// What its models cost together; `None` where no cost is known.
+    /// Sum of known costs; `None` where none is known.
     pub cost: Option<Money>,
 }
 
 impl Size {
-    /// The size of a session.
+    /// Returns the size of a session.
     pub fn of(evidence: &Evidence) -> Self {
         Self::with(evidence, &session_timeline::of(evidence))
     }
 
-    /// The size of a session of which is known what happened.
+    /// Returns the size of a session whose timeline is known.
     pub(super) fn with(evidence: &Evidence, moves: &[TimelineEvent]) -> Self {
         let mut tokens = 0_u64;
         let mut cost = None;
@@ -43,7 +43,7 @@ impl Size {
     }
 }
 
-/// What other sessions of the same agent took; none where there is nothing to compare with.
+/// The sizes of other sessions of the same agent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Peers {
     tokens: Vec<u64>,
@@ -53,7 +53,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// The peers of a session: other sessions of the same agent, in any order.
+    /// Creates peers from sizes, in any order.
     pub fn new(sizes: impl IntoIterator<Item = Size>) -> Self {
         let mut peers = Self::default();
         for size in sizes {
@@ -68,13 +68,13 @@ impl Peers {
         peers
     }
 
-    /// Whether most peers do without tools; `None` where there are too few to tell.
+    /// Returns whether most peers call no tools; `None` with too few peers.
     pub fn do_without_tools(&self) -> Option<bool> {
         (self.steps.len() >= FEWEST).then(|| self.callers * 2 < self.steps.len())
     }
 
-    /// The share of peers that took less, from 0 to 1: by tokens where they are known, else by
-    /// steps; `None` where there are too few.
+    /// Returns the percentile rank by size, from 0 to 1: by tokens where they are known, else by observations;
+    /// `None` with too few peers.
     pub fn rank(&self, size: &Size) -> Option<f64> {
         match size.tokens {
             Some(tokens) if self.tokens.len() >= FEWEST => rank(&self.tokens, &tokens),
@@ -82,14 +82,13 @@ impl Peers {
         }
     }
 
-    /// The share of peers that cost less, from 0 to 1; `None` where there are too few whose cost
-    /// is known.
+    /// Returns the percentile rank by cost, from 0 to 1; `None` with too few peers of known cost.
     pub fn cost_rank(&self, cost: Money) -> Option<f64> {
         rank(&self.costs, &cost)
     }
 }
 
-/// The share of sorted values under one; equals count half.
+/// Returns the percentile rank in sorted values; ties count half.
 fn rank<T: Ord>(sorted: &[T], value: &T) -> Option<f64> {
     if sorted.len() < FEWEST {
         return None;

@@ -5,69 +5,69 @@ use regex::Regex;
 
 use super::file::{self, Marking, Weighing};
 
-/// The signals that come with Ratchet, in a file that people read.
+/// The built-in signals, in a file for users to read.
 const BUILTIN: &str = include_str!("../../../offline/signals.toml");
 
 static SHIPPED: LazyLock<SignalSet> = LazyLock::new(|| {
-    // A test holds the file to its shape.
+    // A test validates the file.
     SignalSet::parse(BUILTIN).unwrap_or_default()
 });
 
-/// Something that can be seen in a session. `docs/offline-judge.md` says how.
+/// A signal in a session, defined in `docs/offline-judge.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
     AgentSaid,
     ToolCall,
-    /// How much the session took among its peers, from 0 to 1.
+    /// Percentile rank by size among peers.
     AmongPeers,
-    /// How much the session cost among its peers, from 0 to 1.
+    /// Percentile rank by cost among peers.
     CostAmongPeers,
-    /// What the session cost is known, and nothing to hold it against.
+    /// The cost is known, but there are no peers to compare with.
     CostAlone,
-    /// How much happened, on a scale of logarithms.
+    /// Amount of activity, on a logarithmic scale.
     Length,
     ToolError,
-    /// A failure that no later call of the same tool made good.
+    /// A failure that no later call of the same tool recovered from.
     OpenError,
-    /// A failure that a later call of the same tool made good.
+    /// A failure that a later call of the same tool recovered from.
     Recovery,
-    /// A call that failed, made again just so, failed again.
+    /// A failed call repeated unchanged, and failed again.
     BlindRetry,
-    /// A call that repeats an earlier one and gives the same.
+    /// A call that repeats an earlier one with the same result.
     RepeatedCall,
-    /// A call made for the third time or more.
+    /// An identical call for the third time or more.
     Loop,
-    /// How much was changed in other people's records, on a scale of logarithms.
+    /// Number of changes of external records, on a logarithmic scale.
     ChangeSize,
-    /// A change without a yes from a user who is asked for one.
+    /// A change without the user's confirmation, where the agent usually asks for one.
     Unconfirmed,
     /// A value in a change that neither the user nor a tool had mentioned.
     InventedValue,
-    /// Several answers, and no tool was called, unless peers do without them too.
+    /// Several answers without a tool call, unless peers call none either.
     NoTools,
     /// Tools were called, but nothing was changed, refused or handed over.
     NothingDone,
-    /// The agent looked into it, refused, and changed nothing.
+    /// The agent investigated, refused, and changed nothing.
     RefusedAfterLooking,
     /// The last test run failed.
     TestsFailed,
     /// The last test run passed.
     TestsPassed,
-    /// An edit was taken back.
+    /// An edit was reverted.
     Revert,
     /// The user corrected, redirected or interrupted the agent.
     UserCorrection,
-    /// The user said nearly the same again.
+    /// The user repeated nearly the same message.
     UserRepeats,
     UserFrustration,
     /// The user thanked or praised.
     UserThanks,
-    /// The agent's last words say that it did not manage.
+    /// The agent's last message reports failure.
     GaveUp,
     /// The session was handed over to a person.
     Handover,
-    /// The user's last request has no answer.
+    /// The user's last request was not answered.
     Unanswered,
     /// A dangerous command was run.
     Danger,
@@ -76,7 +76,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// The word for it, as the file writes it.
+    /// Returns the name as in the file.
     pub fn name(self) -> String {
         let mut words = String::new();
         for letter in format!("{self:?}").chars() {
@@ -89,7 +89,7 @@ impl Signal {
     }
 }
 
-/// Words that are looked for, each in one mouth only.
+/// Phrase lists, each for one source only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Words {
@@ -101,19 +101,19 @@ pub(super) enum Words {
     UserCloses,
     UserAgrees,
     UserRequests,
-    /// An agent did not manage.
+    /// An agent reports failure.
     AgentGaveUp,
-    /// An agent will not or may not.
+    /// An agent refuses.
     AgentRefuses,
     /// An agent hands over to a person.
     AgentHandsOver,
-    /// An agent asks for a yes.
+    /// An agent asks for confirmation.
     AgentAsks,
     /// A tool that hands over to a person.
     ToolHandover,
-    /// A tool that changes something.
+    /// A tool that changes external records.
     ToolChange,
-    /// A tool that only looks.
+    /// A read-only tool.
     ToolLook,
     /// A tool that edits files.
     ToolFiles,
@@ -121,30 +121,30 @@ pub(super) enum Words {
     ToolShell,
     /// A command that runs tests.
     CommandTests,
-    /// A command that takes edits back.
+    /// A command that reverts edits.
     CommandReverts,
-    /// What a test run prints that failed.
+    /// Output of a failed test run.
     OutputFailed,
-    /// What a test run prints that passed.
+    /// Output of a passed test run.
     OutputPassed,
 }
 
-/// Signals, what they count, and the words they look for.
+/// A set of signals with weights and phrases.
 #[derive(Clone, Debug, Default)]
 pub struct SignalSet {
-    /// Which version of the file.
+    /// Version of the file.
     pub version: u32,
-    /// How each dimension is marked, by name.
+    /// Scoring parameters by dimension.
     pub(super) dimensions: BTreeMap<String, Marking>,
     pub(super) signals: BTreeMap<Signal, Weighing>,
-    /// What is looked for in whose mouth.
+    /// Phrases by source.
     pub(super) words: BTreeMap<Words, Regex>,
-    /// Commands that can do harm.
+    /// Dangerous commands.
     pub(super) dangers: Vec<Regex>,
 }
 
 impl SignalSet {
-    /// What is said of each signal, and what it adds to marks.
+    /// Returns the rationale text and the effects of each signal.
     #[cfg(test)]
     pub(crate) fn texts(&self) -> impl Iterator<Item = (Signal, &str, Vec<f64>)> {
         self.signals.iter().flat_map(|(signal, weighing)| {
@@ -154,42 +154,41 @@ impl SignalSet {
         })
     }
 
-    /// The signals that come with Ratchet.
+    /// Returns the built-in signals.
     pub fn shipped() -> &'static Self {
         &SHIPPED
     }
 
-    /// Reads a file of signals.
+    /// Parses a file of signals.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// Returns the first fault.
     pub fn parse(text: &str) -> Result<Self, SignalsError> {
         file::parse(text)
     }
 
-    /// Whether a text has such words.
+    /// Returns whether a text contains a phrase of a list.
     pub(super) fn has(&self, words: Words, text: &str) -> bool {
         self.words.get(&words).is_some_and(|words| words.is_match(text))
     }
 }
 
-/// Why a file of signals cannot be used.
+/// Error of parsing a file of signals.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignalsError {
-    /// It is not TOML of the right shape.
+    /// Invalid TOML, or an unknown key.
     #[error("signals: {0}")]
     Shape(String),
-    /// A pattern is not a regular expression.
+    /// An invalid regular expression.
     #[error("signals: pattern of {name}: {why}")]
     Pattern {
         name: String,
-        /// What is wrong with it.
         why: String,
     },
-    /// A number is out of its bounds.
+    /// A number out of range.
     #[error("signals: {0}: base, cuts and sure are numbers from 0 to 1, effects from -1 to 1")]
     Number(String),
-    /// A signal counts for a dimension that is not marked.
+    /// A signal affects a dimension without scoring parameters.
     #[error("signals: {0} is not a dimension of this file")]
     Dimension(String),
 }

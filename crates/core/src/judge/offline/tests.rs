@@ -1,8 +1,8 @@
-/// What is said of small sessions.
+/// Verdicts on small sessions.
 mod stories;
-/// What holds for every session.
+/// Properties of every session.
 mod properties;
-/// Words that want to be heard.
+/// Prompt injection attempts.
 mod hostile;
 
 use super::*;
@@ -13,12 +13,12 @@ fn rubrics() -> Vec<&'static Rubric> {
     rubric::shipped().collect()
 }
 
-/// The one that judges by default.
+/// The default rubric.
 fn usual() -> &'static Rubric {
     rubrics().into_iter().find(|rubric| rubric.name == rubric::DEFAULT).unwrap()
 }
 
-/// The judge's word on a dimension of either rubric.
+/// The judgement of a dimension of either rubric.
 #[track_caller]
 fn of(evidence: &Evidence, dimension: &str) -> Judgement {
     let rubric = rubrics().into_iter().find(|rubric| rubric.dimension(dimension).is_some());
@@ -47,7 +47,7 @@ fn every_dimension_that_ships_is_known() {
     }
 }
 
-/// What each signal counts, as people would read it. Whoever changes this raises the version.
+/// The weights of all signals, as a snapshot. A change must raise the version.
 #[test]
 fn what_signals_count() {
     let set = SignalSet::shipped();

@@ -1,4 +1,4 @@
-//! Rubrics for property tests.
+//! Proptest strategies for rubrics.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 
 use super::{Aggregation, Dimension, Grade, JudgeSettings, Rubric, Scale};
 
-/// Any rubric that holds to the invariants: one to five dimensions of every kind.
+/// Strategy for valid rubrics: one to five dimensions of every type.
 pub(crate) fn rubric() -> impl Strategy<Value = Rubric> {
     let judge = (0.0..=2.0, 256..=64_000_u32).prop_map(|(temperature, max_output_tokens)| {
         JudgeSettings { temperature, max_output_tokens }
@@ -47,7 +47,7 @@ fn scale() -> impl Strategy<Value = Scale> {
     prop_oneof![Just(Scale::Numeric), ordered]
 }
 
-/// A text that TOML must escape to keep.
+/// Strategy for text that TOML must escape.
 fn text() -> impl Strategy<Value = String> {
     let piece = select(vec!["a", "\n", "\"", "\"\"\"", "\\", "'''", "é", "\t", "\r", "\u{1}", "#"]);
     vec(piece, 0..6).prop_map(|pieces| format!("x{}", pieces.concat()))

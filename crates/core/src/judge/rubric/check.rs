@@ -2,22 +2,22 @@ use std::collections::BTreeSet;
 
 use super::{Aggregation, Dimension, MARKS, OVERALL, Part, Rubric, RubricFault, Scale};
 
-/// Names of rubrics are names of files too.
+/// Rubric names are file names too.
 const MAX_NAME_CHARS: usize = 64;
-/// What score configs allow, and tools' schemas.
+/// The limit of score configs and of tool schemas.
 const MAX_DIMENSION_NAME_CHARS: usize = 35;
-/// More than a judge can keep apart, and all that strict schemas allow.
+/// The limit of strict schemas, and more than a judge can distinguish.
 const MAX_DIMENSIONS: usize = 16;
 const MAX_GRADES: usize = 10;
-/// More would crowd out what is to be judged.
+/// More would take context from the session.
 const MAX_CRITERIA_CHARS: usize = 8_000;
 const MAX_DESCRIPTION_CHARS: usize = 500;
 const TEMPERATURES: std::ops::RangeInclusive<f64> = 0.0..=2.0;
 const OUTPUT_TOKENS: std::ops::RangeInclusive<u32> = 256..=64_000;
-/// How far from 1 weights may add up to: what adding decimals costs, and no more.
+/// Tolerance of the sum of weights, for rounding errors only.
 const WEIGHT_SLACK: f64 = 1e-6;
 
-/// Everything that breaks an invariant, in the order of a file.
+/// Returns all violated invariants, in file order.
 pub(super) fn faults(rubric: &Rubric) -> Vec<RubricFault> {
     let mut faults = whole(rubric);
     for (at, dimension) in rubric.dimensions.iter().enumerate() {
@@ -151,7 +151,7 @@ fn weights(rubric: &Rubric) -> Option<RubricFault> {
     if is_whole {
         return None;
     }
-    // Nine digits are more than people write and hide what adding decimals costs.
+    // Nine digits hide rounding errors.
     let sum = (sum * 1e9).round() / 1e9;
     Some(RubricFault::new(Part::Weight, format!("weights add up to {sum}, not to 1")))
 }
@@ -160,7 +160,7 @@ fn is_text(text: &str, most: usize) -> bool {
     !text.trim().is_empty() && text.chars().count() <= most
 }
 
-/// Whether a rubric may be called so. It is part of a file's name and must not lead anywhere else.
+/// Returns whether a rubric name is valid and safe as a file name.
 fn is_rubric_name(name: &str) -> bool {
     let is_fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     (1..=MAX_NAME_CHARS).contains(&name.len())

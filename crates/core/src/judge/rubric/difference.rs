@@ -1,21 +1,21 @@
 use super::{Dimension, Part, Rubric, Scale};
 
-/// One thing that differs between two rubrics.
+/// A difference between two rubrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// In which dimension; `None` for the rubric as a whole.
+    /// `None` for the rubric as a whole.
     pub dimension: Option<String>,
     pub part: Part,
-    /// What it was; `None` for what is new.
+    /// `None` for an addition.
     pub before: Option<String>,
-    /// What it is now; `None` for what is gone.
+    /// `None` for a removal.
     pub after: Option<String>,
 }
 
-/// What changed from one rubric to another, in the order people read a file. Empty if nothing did.
+/// Returns the differences between two rubrics, in file order.
 ///
-/// A dimension that is new or gone is one change of [`Part::Dimensions`] that names it; one that
-/// only moved is in the change of their order.
+/// An added or removed dimension is one change of [`Part::Dimensions`]; a moved one is part of the change of
+/// their order.
 pub fn difference(before: &Rubric, after: &Rubric) -> Vec<Change> {
     let mut changes: Vec<_> = whole(before)
         .into_iter()
@@ -54,7 +54,7 @@ fn whole(rubric: &Rubric) -> [(Part, String); 5] {
     ]
 }
 
-/// The order of those that both have, if it changed.
+/// Returns the order of the common dimensions, if it changed.
 fn order(before: &Rubric, after: &Rubric) -> Option<Change> {
     let shared = |one: &Rubric, other: &Rubric| {
         let names = one.dimensions.iter().map(|dimension| dimension.name.as_str());
@@ -86,7 +86,7 @@ fn changed(dimension: Option<&str>, part: Part, before: String, after: String) -
     })
 }
 
-/// A dimension in a line.
+/// Formats a dimension on one line.
 fn summary(dimension: &Dimension) -> String {
     let Dimension { weight, scale, aggregation, .. } = dimension;
     format!("weight {weight}, {}, {}", grades(scale), aggregation.as_str())

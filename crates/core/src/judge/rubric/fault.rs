@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Which part of a rubric is meant.
+/// A part of a rubric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// The file as a whole.
@@ -8,23 +8,18 @@ pub enum Part {
     Name,
     Version,
     Description,
-    /// How freely a model chooses its words.
     Temperature,
-    /// The most tokens an answer may have.
     MaxOutputTokens,
-    /// Which dimensions there are, and in what order.
+    /// The list of dimensions and its order.
     Dimensions,
-    /// A dimension's share of the whole.
     Weight,
     Grades,
-    /// What a judge is told.
     Criteria,
-    /// How the marks of chunks become one.
     Aggregation,
 }
 
 impl Part {
-    /// What the part is called in a rubric file.
+    /// Returns the key in a rubric file.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::File => "file",
@@ -42,15 +37,15 @@ impl Part {
     }
 }
 
-/// One thing that is wrong with a rubric.
+/// A validation error of a rubric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RubricFault {
-    /// The line of the file, or the line its dimension begins on; `None` if there is no file.
+    /// The line in the file, or the first line of the dimension; `None` without a file.
     pub line: Option<usize>,
-    /// The dimension by number, from 1, and by name.
+    /// Number, from 1, and name.
     pub dimension: Option<(usize, String)>,
     pub part: Part,
-    /// What is wrong with it and what would be right.
+    /// The problem and its correction.
     pub problem: String,
 }
 
@@ -76,11 +71,11 @@ impl fmt::Display for RubricFault {
     }
 }
 
-/// Why a file is not a rubric: everything that is wrong with it.
+/// Error of parsing a rubric: all its faults.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", list(faults))]
 pub struct RubricError {
-    /// What is wrong, in the order of the file; never empty.
+    /// In file order; never empty.
     pub faults: Vec<RubricFault>,
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::document::{self, Malformed, line_at};
 
-/// Longer files are not rubrics.
+/// The maximum size of a rubric file.
 const MAX_BYTES: usize = 1 << 20;
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Document {
     dimension: Vec<Spanned<DimensionEntry>>,
 }
 
-/// What is written: the same without places.
+/// The serialized form, without source positions.
 #[derive(Serialize)]
 struct Written<'a> {
     name: &'a str,
@@ -95,8 +95,7 @@ pub(super) fn parse(text: &str) -> Result<Rubric, RubricError> {
     Err(RubricError { faults: placed.collect() })
 }
 
-/// The rubric that a document says, the line each dimension begins on, and grades that are missing
-/// or too many.
+/// Converts a document to a rubric; also returns the first line of each dimension, and missing or superfluous grades.
 fn settle(document: Document, text: &str) -> (Rubric, Vec<usize>, Vec<RubricFault>) {
     let mut lines = Vec::new();
     let mut misplaced = Vec::new();
@@ -151,7 +150,7 @@ pub(super) fn write(rubric: &Rubric) -> String {
         judge: rubric.judge.into(),
         dimension: rubric.dimensions.iter().map(entry).collect(),
     };
-    // Texts and numbers always have a form in TOML.
+    // Strings and numbers always serialize to TOML.
     toml::to_string_pretty(&written).unwrap_or_default()
 }
 

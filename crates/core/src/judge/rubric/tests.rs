@@ -39,7 +39,7 @@ fn what_a_file_leaves_out_is_as_usual() {
     assert_eq!(rubric.judge, super::JudgeSettings::default());
 }
 
-/// What is said of the small file with one text in place of another.
+/// Checks the faults of the small file after replacing one text.
 #[track_caller]
 fn check(from: &str, to: &str, expected: &[&str]) {
     assert!(SMALL.contains(from), "{from} is not in the file");

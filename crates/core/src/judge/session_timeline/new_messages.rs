@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-/// A conversation as far as it was told: what stands in it, by key.
+/// A conversation so far: the keys of its items.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
     keys: Vec<u64>,
@@ -13,11 +13,10 @@ impl Thread {
         *self.counts.entry(key).or_default() += 1;
     }
 
-    /// Says of each thing in a list whether it is new, where the list may repeat what was told.
+    /// Returns for each item of a list whether it is new, where the list may repeat the conversation.
     ///
-    /// A list that begins as the conversation did is the whole of it up to now: what it holds more
-    /// often than was told is new. Any other list may begin with the last things told; what follows
-    /// them is new.
+    /// A list that starts as the conversation did is its full history: items that occur more often than before
+    /// are new. Any other list may start with the last known items; what follows them is new.
     pub(super) fn news(&self, list: &[u64]) -> Vec<bool> {
         if self.is_whole(list) {
             let mut seen: HashMap<u64, usize> = HashMap::new();
@@ -32,7 +31,7 @@ impl Thread {
         (0..list.len()).map(|place| place >= known).collect()
     }
 
-    /// Whether a list begins as the conversation did and has at least half of it.
+    /// Returns whether a list starts as the conversation did and has at least half of its items.
     fn is_whole(&self, list: &[u64]) -> bool {
         if self.keys.is_empty() || list.first() != self.keys.first() {
             return false;
@@ -47,7 +46,7 @@ impl Thread {
     }
 }
 
-/// How many of the first of `next` are the last of `told`, in time linear in `next`.
+/// Returns the length of the longest suffix of `told` that is a prefix of `next`, in time linear in `next`.
 fn overlap(told: &[u64], next: &[u64]) -> usize {
     let end = &told[told.len().saturating_sub(next.len())..];
     let fallback = fallback(next);
@@ -63,7 +62,7 @@ fn overlap(told: &[u64], next: &[u64]) -> usize {
     matched
 }
 
-/// For each place, how long the longest beginning is that also ends there.
+/// Returns the prefix function (Knuth–Morris–Pratt) of a list.
 fn fallback(list: &[u64]) -> Vec<usize> {
     let mut lengths = vec![0; list.len()];
     let mut length = 0;

@@ -12,9 +12,9 @@ use crate::record::message_formats::Role;
 use crate::record::observation::{Observation, ObservationKind};
 use crate::time::Timestamp;
 
-/// The conversation with whoever asks. What sub-agents are told are others.
+/// The main conversation with the user. Sub-agents have conversations of their own.
 const MAIN: usize = 0;
-/// A question this long is not part of another text by chance.
+/// A question of this length does not occur in another text by chance.
 const TELLING: usize = 12;
 
 /// Reads all traces of a session.
@@ -31,24 +31,24 @@ pub(super) fn read(evidence: &Evidence) -> Vec<TimelineEvent> {
 struct Reader {
     observed: Observed,
     threads: Vec<Thread>,
-    /// The conversations, by what they began with and by the sub-agent that has them.
+    /// Conversations by their first item and by sub-agent.
     by_first: HashMap<u64, usize>,
     by_agent: HashMap<ObservationId, usize>,
-    /// Calls that messages told: where they stand, by id, and by what was asked while they wait.
+    /// Tool calls in messages: their index by id, and by input while their result is pending.
     by_id: HashMap<String, usize>,
     waiting: HashMap<u64, usize>,
-    /// The last call that waits for what it gives back.
+    /// The last call without a result.
     last_call: Option<usize>,
     moves: Vec<TimelineEvent>,
 }
 
-/// Where and when something is told.
+/// The context of a payload: trace, time and conversation.
 #[derive(Clone, Copy, Debug)]
 struct Scene<'a> {
     trace: u32,
     at: Timestamp,
     thread: usize,
-    /// What the trace says it was asked.
+    /// The input of the trace.
     question: Option<&'a str>,
 }
 
@@ -79,10 +79,10 @@ impl Reader {
         }
     }
 
-    /// What a trace says it was asked; returns the words of a lone question.
+    /// Reads the input of a trace; returns the text of a single question.
     fn question(&mut self, asked: &Payload, scene: Scene<'_>) -> Option<String> {
         let items = items(asked, &Role::User);
-        // A lone question is new, even if it was asked before.
+        // A single question is new, even if it was asked before.
         if let [Item::User(text)] = items.as_slice() {
             let text = text.clone();
             self.tell_all(items, scene);
@@ -92,7 +92,7 @@ impl Reader {
         None
     }
 
-    /// What a trace says came out, unless its steps have told it.
+    /// Reads the output of a trace, unless its observations have shown it.
     fn answer(&mut self, answer: &Payload, scene: Scene<'_>, first_move: usize) {
         let items = items(answer, &Role::Assistant);
         if let [Item::Agent(text)] = items.as_slice() {
@@ -120,7 +120,7 @@ impl Reader {
         let Some(said) = content.and_then(|content| content.output.as_ref()) else { return };
         let said = items(said, &Role::Assistant);
         let scene = Scene { at: step.end.unwrap_or(step.start), ..scene };
-        // Frameworks give back the whole conversation; then only its end is what was said.
+        // Frameworks return the whole conversation; then only its last part is the output.
         let is_history = said.iter().any(|item| matches!(item, Item::User(_)));
         if is_history {
             self.hear(said, scene);
@@ -129,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// The conversation that a model call is part of.
+    /// Returns the conversation that a generation belongs to.
     fn thread(&mut self, heard: &[Item], agent: Option<&ObservationId>) -> usize {
         let first = heard.iter().find_map(Item::key);
         if let Some(thread) = first.and_then(|first| self.by_first.get(&first)) {
@@ -144,7 +144,7 @@ impl Reader {
         thread
     }
 
-    /// Tells what is new in a list that may repeat what was told.
+    /// Adds the new items of a list that may repeat earlier ones.
     fn hear(&mut self, list: Vec<Item>, scene: Scene<'_>) {
         let keys: Vec<u64> = list.iter().filter_map(Item::key).collect();
         let mut news = self.threads[scene.thread].news(&keys).into_iter();
@@ -171,10 +171,10 @@ impl Reader {
             self.threads[scene.thread].add(key);
         }
         let act = match item {
-            // What an agent tells another is neither the user's word nor its own to the user.
+            // Messages between agents are neither the user's nor addressed to the user.
             Item::User(_) | Item::Agent(_) if scene.thread != MAIN => return,
             Item::User(text) => {
-                // Applications put a question into a longer prompt.
+                // Applications embed a question in a longer prompt.
                 let is_wrapped = scene
                     .question
                     .is_some_and(|question| question.len() >= TELLING && text.contains(question));
@@ -193,7 +193,7 @@ impl Reader {
         self.moves.push(TimelineEvent { trace: scene.trace, at: scene.at, act });
     }
 
-    /// A call that a message tells; `None` if it is a step of its own.
+    /// Converts a call in a message; `None` if it is also an observation.
     fn call(&mut self, call: Called, key: Option<u64>, trace: u32) -> Option<Call> {
         let Called { id, tool, input, given } = call;
         if self.observed.tells(trace, id.as_deref(), &tool, &input) {
@@ -213,7 +213,7 @@ impl Reader {
         Some(told)
     }
 
-    /// What came back for a call that was told before.
+    /// Adds the result of an earlier call.
     fn complete(&mut self, call: Called) {
         let key = Item::Call(Called { given: None, ..call.clone() }).key();
         let Some(given) = call.given else { return };
@@ -224,7 +224,7 @@ impl Reader {
         self.complete_at(place, given);
     }
 
-    /// What a tool gave back, apart from its call.
+    /// Adds a tool result that is separate from its call.
     fn give_back(&mut self, id: Option<&str>, given: Given) {
         let place = match id {
             Some(id) => self.by_id.get(id).copied(),
@@ -248,14 +248,13 @@ fn complete(call: &mut Call, given: Given) {
     call.output = Some(given.text);
 }
 
-/// Model calls that only wrap another one.
+/// Returns generations that only wrap another one.
 fn outer_generations(trace: &NumberedTrace) -> HashSet<&ObservationId> {
     let generations = trace.steps.iter().filter(|step| step.kind == ObservationKind::Generation);
     generations.filter_map(|step| step.parent.as_ref()).collect()
 }
 
-/// The sub-agent that each step is part of, for those that are part of one: an agent that works
-/// within another one, or within a tool.
+/// Maps observations to the sub-agent they belong to: an agent within another one or within a tool.
 fn sub_agents(trace: &NumberedTrace) -> HashMap<&ObservationId, ObservationId> {
     let steps: HashMap<&ObservationId, &Observation> =
         trace.steps.iter().map(|step| (&step.id, step)).collect();
@@ -263,7 +262,7 @@ fn sub_agents(trace: &NumberedTrace) -> HashMap<&ObservationId, ObservationId> {
     for step in &trace.steps {
         let mut path = Vec::new();
         let mut next = Some(step);
-        // A step that is its own ancestor is noted before its parents are looked at.
+        // Guards against cycles: an observation is recorded before its parents are visited.
         while let Some(step) = next.filter(|step| !known.contains_key(&step.id)) {
             known.insert(&step.id, Surroundings::default());
             path.push(step);
@@ -282,10 +281,10 @@ fn sub_agents(trace: &NumberedTrace) -> HashMap<&ObservationId, ObservationId> {
     known.into_iter().filter_map(|(id, around)| Some((id, around.sub_agent?.clone()))).collect()
 }
 
-/// What a step is part of.
+/// The ancestors of an observation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Surroundings<'a> {
-    /// Whether an agent or a tool is at work.
+    /// Whether an ancestor is an agent or a tool.
     is_working: bool,
     sub_agent: Option<&'a ObservationId>,
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::record::observation::ObservationKind;
 use crate::sessions::{agent, generation, session, step, tool, trace, turn, user};
 
-/// The moves in one line each.
+/// The timeline, one line per event.
 fn outline(evidence: &Evidence) -> Vec<String> {
     let line = |told: TimelineEvent| {
         let trace = told.trace;

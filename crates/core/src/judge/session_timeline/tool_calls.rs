@@ -10,20 +10,19 @@ use crate::judge::evidence::{Evidence, NumberedTrace};
 use crate::payload::Payload;
 use crate::record::observation::{Level, Observation, ObservationKind};
 
-/// Metadata that says which call of a model a step carried out.
+/// Metadata keys with the id of the tool call that an observation executed.
 const CALL_IDS: [&str; 4] =
     ["gen_ai.tool.call.id", "tool_use_id", "tool_call_id", "ai.toolCall.id"];
-/// Metadata that says which tool it was.
+/// Metadata keys with the tool name.
 const TOOL_NAMES: [&str; 3] = ["gen_ai.tool.name", "tool_name", "ai.toolCall.name"];
-/// What some conventions put before a tool's name.
+/// Prefix of tool names in some conventions.
 const OPERATION: &str = "execute_tool ";
 
-/// The tool calls of a session that are steps of their own, so that messages need not tell them
-/// again.
+/// Tool calls recorded as observations, so that the same calls in messages are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Observed {
     ids: HashSet<String>,
-    /// How many calls of a trace messages may still refer to, by what was asked.
+    /// The number of unmatched calls of a trace, by input.
     open: HashMap<(u32, u64), usize>,
 }
 
@@ -42,7 +41,7 @@ impl Observed {
         observed
     }
 
-    /// Whether a call that a message of a trace tells is one of these; each answers for one.
+    /// Returns whether a call in a message matches an observation; each observation matches once.
     pub(super) fn tells(
         &mut self,
         trace: u32,
@@ -60,8 +59,8 @@ impl Observed {
     }
 }
 
-/// What a call and the step that carries it out have in common. Names differ between conventions,
-/// so they only count where nothing was asked.
+/// Returns a key that a call and its observation share. Names differ between conventions, so they count only
+/// where the input is empty.
 fn likeness(tool: &str, asked: &Value) -> u64 {
     match asked {
         Value::Null => key_of(&tool),
@@ -70,7 +69,7 @@ fn likeness(tool: &str, asked: &Value) -> u64 {
     }
 }
 
-/// The steps of a trace that are calls of tools; what is part of a call of the same name is not.
+/// Returns the observations that are tool calls, except those nested in a call of the same name.
 pub(super) fn calls(trace: &NumberedTrace) -> HashSet<&ObservationId> {
     let is_tool = |step: &&Observation| {
         matches!(step.kind, ObservationKind::Tool | ObservationKind::Retriever)
@@ -84,7 +83,7 @@ pub(super) fn calls(trace: &NumberedTrace) -> HashSet<&ObservationId> {
     whole.map(|step| &step.id).collect()
 }
 
-/// The call that a step is.
+/// Converts an observation to a call.
 pub(super) fn call(step: &Observation) -> Call {
     let output = step.content.as_ref().and_then(|content| content.output.as_ref()).map(text);
     let says_failure = output.as_deref().is_some_and(tool_outcome::says_failure);
@@ -105,7 +104,7 @@ fn metadata(step: &Observation, key: &str) -> Option<String> {
     serde_json::from_str::<String>(value.as_str()).ok()
 }
 
-/// What was asked, without what decorators of functions put around it.
+/// Returns the input without the wrappers of function decorators.
 fn input(step: &Observation) -> Value {
     let payload = step.content.as_ref().and_then(|content| content.input.as_ref());
     let Some(payload) = payload else { return Value::Null };
@@ -122,13 +121,13 @@ fn input(step: &Observation) -> Value {
                 None => Value::Object(object),
             }
         }
-        // Arguments come as JSON or as its text.
+        // Arguments are JSON or JSON in a string.
         Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         other => other,
     }
 }
 
-/// The words of what a tool gave back.
+/// Returns the text of a tool output.
 fn text(payload: &Payload) -> String {
     match small_tree(payload.to_json().as_str()) {
         Ok(Value::String(text)) => text,

@@ -1,13 +1,13 @@
 use serde_json::{Map, Value};
 
-/// Keys of a result that say in their form that the tool failed, when they are true.
+/// Boolean keys that mark a result as failed.
 const FLAGS: [&str; 3] = ["is_error", "isError", "failed"];
-/// Keys that hold what went wrong.
+/// Keys that contain an error.
 const REASONS: [&str; 4] = ["error", "errors", "error_message", "exception"];
-/// Keys that hold how a program ended; anything but 0 is a failure.
+/// Keys that contain an exit code; anything but 0 is a failure.
 const EXITS: [&str; 5] = ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
-/// How a text begins that a failing tool gives back. Only the beginning counts: what stands further
-/// down may be a file, a page, or someone who wants to be heard.
+/// Prefixes of the output of a failed tool. Only the start counts: text further down may be a file, a page or an
+/// injection attempt.
 const OPENINGS: [&str; 9] = [
     "error:",
     "error -",
@@ -19,12 +19,12 @@ const OPENINGS: [&str; 9] = [
     "command failed",
     "<tool_use_error>",
 ];
-/// How much of a text is looked at.
+/// The length of the prefix that is examined.
 const OPENING_CHARS: usize = 64;
-/// Texts beyond this are files and pages, not reports of failure.
+/// Longer texts are files and pages, not error reports.
 const MAX_REPORT: usize = 100_000;
 
-/// Whether what a tool gave back says, in its form, that it failed.
+/// Returns whether a tool output has the form of a failure.
 pub(super) fn says_failure(text: &str) -> bool {
     let text = text.trim_start();
     let object = (text.starts_with('{') && text.len() <= MAX_REPORT)
@@ -34,7 +34,7 @@ pub(super) fn says_failure(text: &str) -> bool {
     }
     let opening: String = text.chars().take(OPENING_CHARS).collect();
     let opening = opening.to_lowercase();
-    // "exit code 0" is how a success may begin.
+    // "exit code 0" can start a success.
     !opening.starts_with("exit code 0")
         && OPENINGS.iter().any(|failure| opening.starts_with(failure))
 }

@@ -2,56 +2,54 @@ use super::{Finding, Judgement, MAX_CITATIONS, MAX_RATIONALE_CHARS, Verdict};
 use crate::judge::rubric::{Aggregation, Dimension, Rubric};
 use crate::stats::float;
 
-/// Weights that differ by less are equal: they are sums of decimals.
+/// Tolerance for ties between sums of weights.
 const TIE: f64 = 1e-9;
 
 /// A verdict on one chunk of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChunkVerdict {
-    /// What was said of it.
     pub verdict: Verdict,
-    /// How many tokens it has: what it counts for in a mean.
+    /// Size of the chunk: its weight in a mean.
     pub tokens: u64,
 }
 
-/// The verdict on a session, and what its chunks said.
+/// The verdict on a session, with those on its chunks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionVerdict {
-    /// What is said of the session.
     pub verdict: Verdict,
-    /// What the chunks said of each dimension, in the rubric's order.
+    /// Chunk scores by dimension, in the rubric's order.
     pub marks: Vec<ChunkMarks>,
 }
 
-/// What the chunks of a session said of one dimension.
+/// The scores of all chunks for one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChunkMarks {
-    /// What each found, in order.
+    /// In chunk order.
     pub findings: Vec<Finding>,
-    /// The lowest mark; `None` if none could tell.
+    /// `None` if no chunk has a score.
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// How far they lie apart: the sample variance, 0 of a single one.
+    /// Sample variance; 0 for a single score.
     pub variance: Option<f64>,
-    /// Whether a vote ended in a tie, so that the worse was taken.
+    /// Whether a vote was tied, so that the worse grade was taken.
     pub is_tie: bool,
 }
 
-/// One judgement of a dimension that could tell, and what it counts for.
+/// A score of one chunk with its weight.
 #[derive(Clone, Copy)]
 struct Mark<'a> {
-    /// Which part of the session, from 1.
+    /// Number of the chunk, from 1.
     part: usize,
     value: f64,
     tokens: u64,
     judgement: &'a Judgement,
 }
 
-/// Makes one verdict of those on the chunks of a session, each dimension by its own rule.
+/// Aggregates chunk verdicts to a session verdict, each dimension by its own rule.
 ///
-/// A single verdict stays as it is. Chunks that could not tell do not count; where none could, the
-/// dimension is not observable. Marks lie between those of the chunks. Except for what is said last,
-/// the order of the chunks does not matter to the marks.
+/// A single verdict is unchanged. Chunks without a score are ignored; where none has one, the dimension is not
+/// observable. The result lies between the chunk scores. Except for [`Aggregation::Last`], the order of the
+/// chunks does not affect it.
 pub fn aggregate(rubric: &Rubric, chunks: &[ChunkVerdict]) -> SessionVerdict {
     let settled = rubric.dimensions.iter().map(|dimension| settle(dimension, chunks));
     let (dimensions, marks) = settled.unzip();
@@ -89,7 +87,7 @@ fn settle(dimension: &Dimension, chunks: &[ChunkVerdict]) -> (Judgement, ChunkMa
     (judgement, chunk_marks)
 }
 
-/// No chunk could tell: the last that said why says it for the session.
+/// Returns an unobservable judgement with the rationale of the last chunk that gave one.
 fn unseen(dimension: &Dimension, said: Option<&Judgement>) -> Judgement {
     said.cloned().unwrap_or_else(|| Judgement {
         dimension: dimension.name.clone(),
@@ -100,7 +98,7 @@ fn unseen(dimension: &Dimension, said: Option<&Judgement>) -> Judgement {
     })
 }
 
-/// What the marks come to, and whether that took a tie to be broken; `None` if there are none.
+/// Applies the rule, and returns whether a tie was broken; `None` without scores.
 fn by_rule(rule: Aggregation, marks: &[Mark<'_>], parts: usize) -> Option<(Judgement, bool)> {
     let mut rising = marks.to_vec();
     rising.sort_by(|one, other| {
@@ -116,7 +114,7 @@ fn by_rule(rule: Aggregation, marks: &[Mark<'_>], parts: usize) -> Option<(Judge
     Some((settled?, false))
 }
 
-/// The most confident of the marks, the earliest among equals, with what all of them cite.
+/// Returns the most confident judgement, the earliest among equals, with all citations.
 fn speaker(marks: &[Mark<'_>]) -> Option<Judgement> {
     let best = marks.iter().max_by(|one, other| {
         let by_confidence = one.judgement.confidence.total_cmp(&other.judgement.confidence);
@@ -125,7 +123,7 @@ fn speaker(marks: &[Mark<'_>]) -> Option<Judgement> {
     Some(Judgement { evidence: cited(marks), ..best.judgement.clone() })
 }
 
-/// The mean by tokens of marks that rise, told by the lowest and the highest.
+/// Returns the token-weighted mean of ascending scores; the rationale is from the lowest and the highest.
 fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
     let (lowest, highest) = (rising.first()?, rising.last()?);
     let has_tokens = rising.iter().any(|mark| mark.tokens > 0);
@@ -136,7 +134,7 @@ fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
     let weighed = |of: fn(&Mark<'_>) -> f64| {
         rising.iter().map(|mark| weight(mark) * of(mark)).sum::<f64>() / weights
     };
-    // A mean lies between its parts; adding up decimals may carry it past them.
+    // Clamped, because rounding may carry a mean past its parts.
     let value = weighed(|mark| mark.value).max(lowest.value).min(highest.value);
     let rationale = if lowest.value == highest.value {
         speaker(rising)?.rationale
@@ -162,7 +160,7 @@ fn told(which: &str, mark: &Mark<'_>, parts: usize) -> String {
     format!("{which} ({:.2}, part {} of {parts}): {why}", mark.value, mark.part)
 }
 
-/// What most say, each by its confidence; between equals the worse.
+/// Returns the confidence-weighted majority; ties go to the worse grade.
 fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, bool)> {
     let has_confidence = rising.iter().any(|mark| mark.judgement.confidence > 0.0);
     let weight = |mark: &Mark<'_>| if has_confidence { mark.judgement.confidence } else { 1.0 };
@@ -181,7 +179,7 @@ fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, bool)> {
     Some((settled, winners.next().is_some()))
 }
 
-/// What the marks cite, in order.
+/// Returns all citations in order.
 fn cited(marks: &[Mark<'_>]) -> Vec<u32> {
     let mut cited: Vec<_> =
         marks.iter().flat_map(|mark| mark.judgement.evidence.iter().copied()).collect();
@@ -191,7 +189,7 @@ fn cited(marks: &[Mark<'_>]) -> Vec<u32> {
     cited
 }
 
-/// The sample variance; 0 of a single value, `None` of none.
+/// Returns the sample variance; 0 of a single value, `None` of none.
 fn variance(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);

@@ -3,12 +3,12 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 
-/// Longer answers are not looked through.
+/// The maximum size of an answer.
 pub const MAX_ANSWER_BYTES: usize = 1 << 20;
-/// How many braces are tried as the beginning of an object, so that no answer costs much.
+/// The maximum number of braces tried as the start of an object, to bound the work.
 const MAX_TRIES: usize = 1_000;
 
-/// A JSON object that says no key twice: a second word on the same thing must not pass unseen.
+/// A JSON object without duplicate keys: a second value for the same key must not pass unnoticed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Entries(pub(super) Vec<(String, Value)>);
 
@@ -45,9 +45,9 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 }
 
-/// The one JSON object of an answer that could be a verdict: bare, in a code fence, or among words.
+/// Finds the one JSON object of an answer that could be a verdict: bare, in a code fence, or within prose.
 ///
-/// Objects that hold none of the `keys` do not count if another does.
+/// Objects without any of the `keys` are ignored if another has one.
 pub(super) fn the_object(answer: &str, keys: &[&str]) -> Result<Entries, String> {
     if answer.len() > MAX_ANSWER_BYTES {
         return Err(format!(
@@ -75,7 +75,7 @@ pub(super) fn the_object(answer: &str, keys: &[&str]) -> Result<Entries, String>
     }
 }
 
-/// Every JSON object that stands in a text, outermost only, and the first key that one says twice.
+/// Returns every outermost JSON object in a text, and the first duplicate key.
 fn objects(text: &str) -> (Vec<Entries>, Option<String>) {
     let (mut found, mut doubled) = (Vec::new(), None);
     let mut rest = text;

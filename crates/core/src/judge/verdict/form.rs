@@ -4,7 +4,7 @@ use super::{ChunkMarks, Finding, Judgement, SessionVerdict, Verdict};
 use crate::judge::rubric::{OVERALL, Rubric};
 
 impl Finding {
-    /// What was given: the number or the label; null where nothing was to be seen.
+    /// Returns the number or label as JSON; null where not observable.
     pub fn score(&self) -> Value {
         match self {
             Self::Number(value) => json!(value),
@@ -15,7 +15,7 @@ impl Finding {
 }
 
 impl Verdict {
-    /// The verdict in the form that judges answer in: what [`Verdict::read`] reads back.
+    /// Serializes to the answer format that [`Verdict::read`] parses.
     pub fn to_json(&self) -> Value {
         let entry = |judgement: &Judgement| {
             let Judgement { finding, rationale, evidence, confidence, .. } = judgement;
@@ -33,9 +33,9 @@ impl Verdict {
 }
 
 impl SessionVerdict {
-    /// What is said of a session, as programs get it: `session_id`, `overall_quality` and
-    /// `dimensions`, each with `score`, `value`, `rationale` (`reason` where nothing was to be
-    /// seen), `evidence` and `confidence`; what its chunks said beside it, if there are several.
+    /// Serializes for API clients: `session_id`, `overall_quality` and `dimensions`, each with `score`, `value`,
+    /// `rationale` (`reason` where not observable), `evidence` and `confidence`; with the scores of its chunks,
+    /// if there are several.
     pub fn to_json(&self, session: &str, rubric: &Rubric) -> Value {
         let pairs = self.verdict.dimensions.iter().zip(&self.marks);
         let dimensions: Map<_, _> =

@@ -7,19 +7,19 @@ use super::find::{Entries, the_object};
 use super::{Finding, Judgement, MAX_CITATIONS, MAX_RATIONALE_CHARS, Verdict};
 use crate::judge::rubric::{Dimension, MARKS, Rubric, Scale};
 
-/// More than anyone can use at once.
+/// The maximum number of reported faults.
 const MAX_FAULTS: usize = 50;
-/// What an answer may wrap its dimensions in.
+/// An optional wrapper key around the dimensions.
 const WRAPPER: &str = "dimensions";
 const MARKED_KEYS: [&str; 4] = ["score", "rationale", "evidence", "confidence"];
 const UNSEEN_KEYS: [&str; 4] = ["score", "reason", "evidence", "confidence"];
 
-/// One thing that is wrong with an answer, told so that whoever gave it can put it right.
+/// A validation error of an answer, worded so that the model can correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerdictFault {
-    /// Where: a dimension and its key, or the answer.
+    /// A dimension and its key, or the answer.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// The problem and its correction.
     pub problem: String,
 }
 
@@ -30,13 +30,13 @@ impl fmt::Display for VerdictFault {
 }
 
 impl Verdict {
-    /// Reads a judge's answer: the one JSON object in it, of the form that [`schema`] describes.
+    /// Parses a judge's answer: the one JSON object in it, in the format of [`schema`].
     ///
-    /// `traces` are the numbers that may be cited. The object may stand bare, in a code fence or
-    /// among words, and may wrap its dimensions in `dimensions`.
+    /// `traces` are the numbers that may be cited. The object may be bare, in a code fence or within prose, and
+    /// may wrap its dimensions in `dimensions`.
     ///
     /// # Errors
-    /// Everything that is wrong with it, in the rubric's order.
+    /// Returns all faults, in the rubric's order.
     ///
     /// [`schema`]: super::schema()
     pub fn read(
@@ -76,7 +76,7 @@ fn verdict_object(answer: &str, rubric: &Rubric) -> Result<Entries, String> {
     }
 }
 
-/// Reads what is said of one dimension, and notes what is wrong with it.
+/// Parses one dimension and collects its faults.
 struct Reader<'a> {
     dimension: &'a Dimension,
     traces: &'a RangeInclusive<u32>,
@@ -187,7 +187,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Notes a fault; there is no value then.
+    /// Records a fault and returns `None`.
     fn fault<T>(&mut self, key: &str, problem: &str) -> Option<T> {
         self.note(key, problem);
         None
@@ -200,7 +200,7 @@ impl Reader<'_> {
     }
 }
 
-/// What someone else wrote, as much of it as a message should carry.
+/// Shortens untrusted text for an error message.
 fn short(text: &str) -> String {
     const MOST: usize = 60;
     if text.chars().count() <= MOST {

@@ -2,11 +2,11 @@ use serde_json::{Map, Value, json};
 
 use crate::judge::rubric::{Dimension, Rubric, Scale};
 
-/// The JSON schema of a verdict by this rubric, for models that keep to one.
+/// Returns the JSON Schema of a verdict by this rubric, for structured output.
 ///
-/// It uses only what strict modes of all providers know: every object is closed, every key
-/// required, and there are no bounds on numbers and texts, which [`Verdict::read`] checks. Objects
-/// to choose from begin with different keys, so that a model chooses with the first.
+/// It uses only keywords that the strict modes of all providers support: every object is closed, every key
+/// required, and there are no bounds on numbers and strings, which [`Verdict::read`] checks. Alternatives start
+/// with different keys, so that a model chooses with the first.
 ///
 /// [`Verdict::read`]: super::Verdict::read
 pub fn schema(rubric: &Rubric) -> Value {
@@ -22,7 +22,7 @@ fn dimension(dimension: &Dimension) -> Value {
     })
 }
 
-/// What the mark may be. The criteria stand in the prompt, once.
+/// Describes the valid scores. The criteria are in the prompt, once.
 fn told(dimension: &Dimension) -> String {
     match &dimension.scale {
         Scale::Numeric => format!("{}: a number from 0 to 1", dimension.name),

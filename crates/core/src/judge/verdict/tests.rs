@@ -16,7 +16,7 @@ fn session_quality() -> &'static Rubric {
     shipped().next().unwrap()
 }
 
-/// A verdict by the default rubric that has nothing wrong.
+/// A valid verdict by the default rubric.
 fn fine() -> Value {
     let number = |score: f64| json!({"score": score, "rationale": "So it is.", "evidence": [3, 4], "confidence": 0.9});
     let grade = |score: &str| json!({"score": score, "rationale": "So it is.", "evidence": [], "confidence": 1});
@@ -35,7 +35,7 @@ fn read(answer: &str) -> Result<Verdict, Vec<String>> {
     verdict.map_err(|faults| faults.iter().map(ToString::to_string).collect())
 }
 
-/// What is said of an answer with one place of it changed.
+/// Checks the faults of an answer with one value replaced.
 #[track_caller]
 fn check(place: &str, value: Value, expected: &[&str]) {
     let mut answer = fine();
@@ -164,7 +164,7 @@ fn the_schema_takes_what_is_read() {
     assert!(compiled.check(&other).is_err());
 }
 
-/// Strict modes of providers want every object closed and every key required, and know no bounds.
+/// Strict modes require closed objects and required keys, and support no bounds.
 fn assert_strict(schema: &Value) {
     match schema {
         Value::Object(parts) => {
@@ -190,7 +190,7 @@ fn assert_strict(schema: &Value) {
     }
 }
 
-/// A dimension's verdicts on three chunks of 100, 300 and 100 tokens by the default rubric.
+/// Aggregates a dimension's scores on three chunks of 100, 300 and 100 tokens by the default rubric.
 fn joined(dimension: &str, scores: [Value; 3]) -> SessionVerdict {
     let chunk = |(score, tokens): (Value, u64)| {
         let mut answer = fine();

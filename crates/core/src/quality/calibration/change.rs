@@ -5,24 +5,24 @@ use crate::stats::interval::mean;
 
 use super::{Agreement, Calibration, Standing, Statistic, distance};
 
-/// What a change of the judge did to one dimension.
+/// The effect of a change of the judge on one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
     pub dimension: String,
-    /// How far apart from people the judge was.
+    /// Mean absolute error before.
     pub before: Statistic,
-    /// How far apart it is.
+    /// Mean absolute error after.
     pub after: Statistic,
-    /// How much further apart it is than before, session by session; less is better.
+    /// Paired difference of the errors; negative is better.
     pub difference: Statistic,
-    /// Whether it is surely nearer than before.
+    /// Whether the error decreased significantly.
     pub nearer: Standing,
 }
 
-/// Holds the same judge before and after a change against the same people, over the sessions that
-/// both judged. The first is the overall mark.
+/// Compares a judge before and after a change with the same labels, over the sessions judged both times. The
+/// first entry is the overall score.
 ///
-/// Session by session, because sessions differ far more than judges do.
+/// Paired by session, because sessions differ far more than judges do.
 pub fn compare(before: &Calibration, after: &Calibration) -> Vec<Shift> {
     let all = |report: &Calibration| -> Vec<Agreement> {
         std::iter::once(&report.overall).chain(&report.dimensions).cloned().collect()
@@ -55,7 +55,7 @@ fn change(before: &Agreement, after: &Agreement) -> Shift {
     }
 }
 
-/// Surely nearer, surely not, or neither: a difference of exactly none is no improvement.
+/// Tests for improvement: a difference of exactly zero is none.
 fn nearer(difference: Statistic) -> Standing {
     match difference.ok().and_then(|estimate| estimate.interval) {
         Some(interval) if interval.upper < 0.0 => Standing::Met,

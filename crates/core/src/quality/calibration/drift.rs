@@ -5,36 +5,36 @@ use crate::stats::interval::mean;
 
 use super::{Marks, Statistic};
 
-/// The least change that is worth a word: less does not change what a mark means.
+/// The smallest change worth reporting: less does not change the meaning of a score.
 pub const NOTICED: f64 = 0.05;
 
-/// What a judge said of a fixed panel of sessions at one time.
+/// The scores of a fixed panel of sessions at one time.
 pub type Judged = BTreeMap<SessionId, Marks>;
 
-/// By how much a judge now marks the same sessions otherwise.
+/// The change of a judge's scores on the same sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drift {
     pub dimension: String,
-    /// How much more it gives now, over the sessions that it judged both times.
+    /// Mean paired difference, over the sessions judged both times.
     pub change: Statistic,
     pub bearing: DriftVerdict,
 }
 
-/// Whether a judge still says what it used to say.
+/// The verdict of a drift test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DriftVerdict {
-    /// It does, as far as can be seen.
+    /// No significant change.
     Steady,
-    /// It gives more, beyond what chance does.
+    /// Significantly higher scores.
     Kinder,
-    /// It gives less, beyond what chance does.
+    /// Significantly lower scores.
     Stricter,
     /// Too few sessions were judged both times.
     CannotTell,
 }
 
 impl DriftVerdict {
-    /// The word for it in JSON.
+    /// Returns the JSON name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Steady => "steady",
@@ -44,14 +44,13 @@ impl DriftVerdict {
         }
     }
 
-    /// Whether somebody should be told.
+    /// Returns whether the verdict warrants an alert.
     pub const fn is_alarming(self) -> bool {
         matches!(self, Self::Kinder | Self::Stricter)
     }
 }
 
-/// Holds what a judge says of a panel now against what it said of it at first, dimension by
-/// dimension.
+/// Compares a judge's current scores of a panel with its first ones, by dimension.
 pub fn drift(dimensions: &[String], first: &Judged, now: &Judged) -> Vec<Drift> {
     let of = |dimension: &String| {
         let both = now.iter().filter_map(|(session, marks)| {

@@ -11,65 +11,65 @@ use crate::quality::label::{LabelItem, item_id};
 use super::Marks;
 use super::drift::{Drift, Judged, drift};
 
-/// What the dataset is called that holds what judges say of the panel.
+/// The dataset that stores judges' verdicts on the panel.
 pub const DATASET: &str = "judge-panel";
-/// How many sessions a panel has.
+/// The number of sessions in a panel.
 pub const SIZE: usize = 12;
 
-/// What a judge said of one session of the panel in one week.
+/// A judge's verdict on one panel session in one week.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelVerdict {
     pub session: SessionId,
     pub who: PanelKey,
-    /// In which week, by the day it began.
+    /// First day of the week.
     pub week: String,
-    /// The marks by dimension, and the overall one.
+    /// Scores by dimension, with the overall score.
     pub marks: Marks,
 }
 
-/// A judge with a rubric: what must not change for a panel to be comparable.
+/// A judge with a rubric: panels are comparable only within the same key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PanelKey {
-    /// The judge, by its name.
+    /// Judge name.
     pub judge: String,
-    /// The rubric, by its name.
+    /// Rubric name.
     pub rubric: String,
-    /// All that the rubric tells a judge, as a hash.
+    /// Hash of all rubric text that a judge sees.
     pub fingerprint: String,
 }
 
-/// How a judge has changed since it first saw its panel.
+/// The drift of a judge since its first panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelDrift {
     pub who: PanelKey,
-    /// The week that all others are held against.
+    /// The baseline week.
     pub first: String,
     /// The newest week.
     pub newest: String,
-    /// Dimension by dimension, the overall mark first.
+    /// By dimension, the overall score first.
     pub drifts: Vec<Drift>,
 }
 
-/// A judge that no longer says what it used to say, on one dimension.
+/// A drift alert for one judge and dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriftAlert {
     pub judge: String,
     pub rubric: String,
     pub dimension: String,
-    /// Since which week, by the day it began.
+    /// The baseline week, by its first day.
     pub since: String,
-    /// When it was last asked, by the day the week began.
+    /// The newest week, by its first day.
     pub week: String,
-    /// How much more it gives now.
+    /// Change of the mean score.
     pub change: f64,
-    /// Between what that lies, with 95 % confidence.
+    /// 95% confidence interval.
     pub interval: [f64; 2],
-    /// On how many sessions, the same both times.
+    /// Number of paired sessions.
     pub n: u64,
 }
 
 impl DriftAlert {
-    /// The alert as a sentence without a full stop.
+    /// Formats the alert as a sentence without a full stop.
     pub fn words(&self) -> String {
         let Self { judge, rubric, dimension, since, .. } = self;
         format!(
@@ -80,12 +80,12 @@ impl DriftAlert {
         )
     }
 
-    /// What it has become.
+    /// Returns the direction of the change.
     pub fn way(&self) -> &'static str {
         if self.change > 0.0 { "kinder" } else { "stricter" }
     }
 
-    /// By how much, with interval and n.
+    /// Formats the change with interval and n.
     pub fn measured(&self) -> String {
         let Self { change, interval: [lower, upper], n, .. } = self;
         format!("{change:+.2} ({lower:+.2} to {upper:+.2}, n = {n})")
@@ -93,7 +93,7 @@ impl DriftAlert {
 }
 
 impl PanelKey {
-    /// A judge with a rubric.
+    /// Creates the key of a judge with a rubric.
     pub fn new(judge: &str, rubric: &Rubric) -> Self {
         let (judge, name) = (judge.to_owned(), rubric.name.clone());
         Self { judge, rubric: name, fingerprint: rubric.fingerprint() }
@@ -101,7 +101,7 @@ impl PanelKey {
 }
 
 impl PanelDrift {
-    /// What somebody should be told, if anything.
+    /// Returns the alerts, if there are any.
     pub fn alerts(&self) -> Vec<DriftAlert> {
         let alert = |drift: &Drift| {
             let change = drift.change.ok().filter(|_| drift.bearing.is_alarming())?;
@@ -122,7 +122,7 @@ impl PanelDrift {
 }
 
 impl PanelVerdict {
-    /// The verdict as a dataset item.
+    /// Converts the verdict to a dataset item.
     pub fn item(&self) -> LabelItem {
         let PanelKey { judge, rubric, fingerprint } = &self.who;
         let session = self.session.to_string();
@@ -140,7 +140,7 @@ impl PanelVerdict {
         }
     }
 
-    /// Reads a dataset item; `None` where it is somebody's own.
+    /// Parses a dataset item; `None` where it is not a panel verdict.
     pub fn read(input: &Value, expected_output: &Value, metadata: &Value) -> Option<Self> {
         let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(str::to_owned);
         let marks = expected_output.as_object()?.iter();
@@ -155,7 +155,7 @@ impl PanelVerdict {
     }
 }
 
-/// Returns how judges have changed since they first saw their panels, each judge for itself.
+/// Returns the drift of each judge since its first panel.
 pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
     let mut sittings: BTreeMap<&PanelKey, BTreeMap<&str, Judged>> = BTreeMap::new();
     for verdict in verdicts {
@@ -171,7 +171,7 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
         names.sort();
         names.dedup();
         names.insert(0, OVERALL.to_owned());
-        // A week held against itself says nothing.
+        // A week compared with itself shows nothing.
         let now = if first == newest { &Judged::new() } else { now };
         let drifts = drift(&names, then, now);
         let (first, newest) = ((*first).to_owned(), (*newest).to_owned());
@@ -180,8 +180,8 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
     sittings.into_iter().filter_map(of).collect()
 }
 
-/// Returns what somebody should be told of the judges that saw their panels in these weeks, as it
-/// was known at their end. Weeks go by the day they began.
+/// Returns the drift alerts of judges with a panel in these weeks, as of the end of the range. Weeks are named
+/// by their first day.
 pub fn alerts(verdicts: &[PanelVerdict], weeks: RangeInclusive<&str>) -> Vec<DriftAlert> {
     let known = verdicts.iter().filter(|verdict| verdict.week.as_str() <= *weeks.end());
     let drifts = drifts(&known.cloned().collect::<Vec<_>>());
@@ -189,7 +189,7 @@ pub fn alerts(verdicts: &[PanelVerdict], weeks: RangeInclusive<&str>) -> Vec<Dri
     drifts.iter().filter(is_new).flat_map(PanelDrift::alerts).collect()
 }
 
-/// Returns the sessions of a judge's panel: those it saw first, or the first of these.
+/// Returns the sessions of a judge's panel: those it judged first, or else the first of `others`.
 pub fn members(verdicts: &[PanelVerdict], who: &PanelKey, others: &[SessionId]) -> Vec<SessionId> {
     let own = || verdicts.iter().filter(|verdict| verdict.who == *who);
     let Some(first) = own().map(|verdict| &verdict.week).min() else {

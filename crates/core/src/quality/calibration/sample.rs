@@ -4,22 +4,22 @@ use sha2::{Digest, Sha256};
 
 use crate::id::SessionId;
 
-/// How many sessions people are asked about each week, unless told otherwise.
+/// The default weekly sample size.
 pub const SIZE: usize = 10;
-/// The least that is drawn from each stratum, where there are places enough.
+/// The minimum sample per stratum, where the size allows.
 const FLOOR: usize = 2;
 
-/// A session that people could be asked about.
+/// A session that can be sampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
     pub session: SessionId,
-    /// The agent that ran, where it is known.
+    /// Where known.
     pub agent: Option<String>,
-    /// The judge's overall mark; `None` where it gave none.
+    /// The judge's overall score; `None` where there is none.
     pub overall: Option<f64>,
 }
 
-/// How well a session went, as the judge sees it.
+/// Score band of a session, by the judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Band {
     /// Under 0.5.
@@ -30,7 +30,7 @@ pub enum Band {
     Good,
     /// Over 0.85.
     Excellent,
-    /// It gave no mark.
+    /// No score.
     Unscored,
 }
 
@@ -38,7 +38,7 @@ impl Band {
     pub const ALL: [Self; 5] =
         [Self::Poor, Self::Fair, Self::Good, Self::Excellent, Self::Unscored];
 
-    /// The band of a mark.
+    /// Returns the band of a score.
     pub fn of(overall: Option<f64>) -> Self {
         match overall {
             None => Self::Unscored,
@@ -59,41 +59,38 @@ impl Band {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|band| band.as_str() == word)
     }
 }
 
-/// A session that was drawn, and how likely that was.
+/// A sampled session with its sampling probability.
 ///
-/// The numbers are those of the moment of the draw and must be kept with the label: they cannot be
-/// found out later.
+/// The counts are as of the time of sampling and must be stored with the label: they cannot be reconstructed later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampledSession {
     pub session: SessionId,
-    /// How well it went, as the judge sees it.
     pub band: Band,
-    /// The agent that ran, where agents were told apart.
+    /// `None` where strata ignore agents.
     pub agent: Option<String>,
-    /// How many sessions there were like it.
+    /// Size of the stratum.
     pub population: u64,
-    /// How many of them were drawn.
+    /// Sample size of the stratum.
     pub taken: u64,
 }
 
 impl SampledSession {
-    /// How likely it was to be drawn.
+    /// Returns the sampling probability.
     pub fn probability(&self) -> f64 {
         crate::stats::interval::share(self.taken, self.population).map_or(0.0, |share| share.value)
     }
 }
 
-/// Draws sessions, spread as evenly as can be over bands and agents. The same seed over the same
-/// sessions draws the same.
+/// Draws a stratified sample, spread evenly over bands and agents. Deterministic for a seed and a set of sessions.
 ///
-/// Every kind of session gets two places at least, or agents are not told apart. In which order
-/// sessions are drawn within their kind depends on the seed and their ids alone.
+/// Every stratum gets at least two samples, or else strata ignore agents. The order within a stratum depends on
+/// the seed and the ids only.
 pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSession> {
     let by_agent = strata(candidates, |candidate| candidate.agent.clone());
     let strata =
@@ -111,7 +108,7 @@ pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSes
             taken: taken as u64,
         }));
     }
-    // In no order that would give away the mark.
+    // Shuffled, so that the order does not reveal the score.
     drawn.sort_by_cached_key(|drawn| lot(seed, &drawn.session));
     drawn
 }
@@ -134,7 +131,7 @@ fn strata(
     strata
 }
 
-/// Gives out places one by one, to those who have fewest and are not used up.
+/// Allocates samples one by one to the stratum with the fewest that is not exhausted.
 fn places(populations: &[usize], size: usize) -> Vec<usize> {
     let mut places = vec![0; populations.len()];
     let mut left = size;
@@ -222,7 +219,7 @@ mod tests {
             sessions.sort();
             sessions.dedup();
             prop_assert_eq!(sessions.len(), drawn.len(), "nobody is drawn twice");
-            // Weighed by what they stand for, the drawn stand for every session of their kinds.
+            // The weights of the sample add up to the population.
             let stands_for: f64 = drawn.iter().map(|drawn| 1.0 / drawn.probability()).sum();
             let strata: std::collections::BTreeMap<_, u64> = drawn
                 .iter()

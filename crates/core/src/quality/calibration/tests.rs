@@ -23,7 +23,7 @@ fn dimension(name: &str, weight: f64, scale: Scale) -> Dimension {
     Dimension { name: name.to_owned(), weight, scale, criteria, aggregation: Aggregation::Mean }
 }
 
-/// A number and five grades, a half each.
+/// A numeric dimension and one with five grades, each with weight one half.
 fn rubric() -> Rubric {
     let grade = |n: u8| Grade { label: format!("g{n}"), value: f64::from(n - 1) / 4.0 };
     Rubric {
@@ -47,7 +47,7 @@ fn session(n: usize) -> SessionId {
     SessionId::parse(&format!("s{n:02}")).unwrap()
 }
 
-/// The twenty numbers and twenty grades of the golden vectors.
+/// The twenty numbers and twenty grades of the reference data.
 fn twenty() -> Vec<Opinions> {
     (0..20)
         .map(|n| Opinions {
@@ -81,7 +81,7 @@ fn twenty_sessions_have_the_published_numbers() {
     assert_eq!(grade.people, Err(Undefined::Empty), "one person agrees with nobody");
 }
 
-/// Of two kinds, ten sessions each were drawn; there are ten of the first and 190 of the second.
+/// Two strata with ten samples each, of populations 10 and 190.
 #[test]
 fn drawn_sessions_count_for_those_they_stand_for() {
     let draw = |n: usize| LabelOrigin {
@@ -110,7 +110,7 @@ fn drawn_sessions_count_for_those_they_stand_for() {
     assert!(weighed.is_weighted() && weighed.correlation() == weighted.pearson);
     assert_ne!(weighted.pearson.unwrap().value, weighed.overall.pearson.unwrap().value);
     assert_eq!(weighed.overall.pearson, plain.overall.pearson, "the plain numbers stand beside");
-    // A session that somebody chose stands for itself alone, and is left out.
+    // A session that a person chose has no sampling weight and is left out.
     cases[0].drawn = None;
     let fewer = report(&rubric(), &cases, THRESHOLD).weighted.unwrap();
     assert_eq!((fewer.sessions, fewer.stands_for), (19, 200));
@@ -173,7 +173,7 @@ fn several_people_are_heard_together() {
     near(report.dimensions[1].people.unwrap().value, 0.875_933_609_958_506_2);
     let (_, pair) = &report.dimensions[0].pairs[0];
     near(pair.human, f64::midpoint(HUMAN[0], 0.5));
-    // The second said 4 where the first said 3: the worse of two middles stands.
+    // The second rater gave 4 where the first gave 3: the worse of two medians counts.
     near(report.dimensions[1].pairs[2].1.human, 0.5);
 }
 

@@ -8,38 +8,35 @@ use crate::stats::stratified::{self, Stratum, WeightedValue};
 use super::sample::Band;
 use super::{Statistic, distance, well};
 
-/// How far a judge and people agree on whole sessions, where each session counts for all those it
-/// was drawn for.
+/// Agreement on overall scores, weighted by sampling probability.
 ///
-/// The draw takes as many of the rare sessions as of the common ones, so that plain numbers speak
-/// of the sample and not of the work: they overstate how closely a judge follows people, and how
-/// often it errs. Only sessions that were drawn by rule are in it; of those that somebody chose,
-/// nobody can say what they stand for.
+/// The stratified sample contains as many rare sessions as common ones, so that unweighted numbers describe the
+/// sample and not the population: they overstate the correlation and the error rate. Only sampled sessions are
+/// included; hand-picked ones have no known probability.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightedAgreement {
-    /// How many sessions were drawn and labelled.
+    /// Sampled and labelled sessions.
     pub sessions: u64,
-    /// How many sessions they stand for.
+    /// The size of the population they represent.
     pub stands_for: u64,
-    /// How closely both follow one line.
     pub pearson: Statistic,
-    /// How far apart they are on average.
+    /// Mean absolute error.
     pub error: Statistic,
-    /// How much more than people the judge gives.
+    /// Mean difference, judge minus people.
     pub bias: Statistic,
-    /// In how many sessions they lie apart by no more than the threshold.
+    /// The share of sessions whose difference is within the threshold.
     pub within: Statistic,
-    /// How many of the problems that people see the judge finds.
+    /// The share of human-labelled problems that the judge finds.
     pub sensitivity: Statistic,
-    /// How many of the sessions that people find well the judge does, too.
+    /// The share of sessions without problems that the judge recognises.
     pub specificity: Statistic,
 }
 
-/// A kind of sessions that were drawn together.
+/// A stratum: week, band and agent.
 type DrawnKind<'a> = (&'a str, Band, Option<&'a str>);
 
 impl WeightedAgreement {
-    /// Weighs what both said by how each session came to be labelled; `None` where none was drawn.
+    /// Computes weighted agreement; `None` where no session was sampled.
     pub(super) fn of(
         pairs: &[(SessionId, RatingPair)],
         draws: &BTreeMap<&SessionId, &LabelOrigin>,
@@ -50,7 +47,7 @@ impl WeightedAgreement {
             let Some(draw) = draws.get(session) else { continue };
             let kind = (draw.week.as_str(), draw.band, draw.agent.as_deref());
             let (population, rated) = kinds.entry(kind).or_default();
-            // The same draw wrote the same number everywhere, unless somebody changed it.
+            // One sampling run stores the same number in all labels, unless one was edited.
             *population = draw.population.max(*population);
             rated.push(*pair);
         }
@@ -87,7 +84,7 @@ impl WeightedAgreement {
     }
 }
 
-/// The sessions of a kind, each with how many it stands for: those nobody labelled are shared out.
+/// Returns the sessions of a stratum with their weights; the weight of unlabelled ones is distributed.
 fn weighed((population, rated): &(u64, Vec<RatingPair>)) -> Vec<WeightedValue<RatingPair>> {
     let n = crate::stats::float(rated.len());
     let weight = (crate::stats::interval::float(*population) / n).max(1.0);

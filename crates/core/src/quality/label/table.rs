@@ -9,7 +9,7 @@ use super::{Label, MAX_BY, MAX_WHY, Mark};
 
 const FIXED: [&str; 4] = ["session_id", "labeled_by", "labeled_at", "why"];
 
-/// Returns labels as a table: a row for each, a column for each dimension of the rubric.
+/// Formats labels as CSV: a row for each, a column for each dimension of the rubric.
 pub fn written(labels: &[Label], rubric: &Rubric) -> String {
     let names = rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
     let columns: Vec<&str> = FIXED.into_iter().chain(names).collect();
@@ -28,14 +28,14 @@ pub fn written(labels: &[Label], rubric: &Rubric) -> String {
     csv::head(&columns) + &labels.iter().map(row).collect::<String>()
 }
 
-/// What the columns of a table are.
+/// The columns of an imported table.
 #[derive(Clone, Debug)]
 pub struct LabelColumns<'a> {
     names: Vec<String>,
     rubric: &'a Rubric,
 }
 
-/// Who labelled and when, where a row does not say.
+/// Defaults for rows without author or time.
 #[derive(Clone, Debug)]
 pub struct LabelDefaults {
     pub by: String,
@@ -43,10 +43,10 @@ pub struct LabelDefaults {
 }
 
 impl<'a> LabelColumns<'a> {
-    /// Takes the names of columns.
+    /// Maps column names.
     ///
     /// # Errors
-    /// Refuses a table that names no session, no dimension, or a column that is neither known.
+    /// Rejects a table without a session column or dimension, or with an unknown column.
     pub fn new(names: &[String], rubric: &'a Rubric) -> Result<Self, String> {
         let dimensions: Vec<&str> =
             rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
@@ -65,10 +65,10 @@ impl<'a> LabelColumns<'a> {
         Ok(Self { names: names.to_vec(), rubric })
     }
 
-    /// Reads a row.
+    /// Parses a row.
     ///
     /// # Errors
-    /// Says which cell is wrong and what it may be.
+    /// Names the invalid cell and its valid values.
     pub fn label<'c>(
         &self,
         cells: impl Iterator<Item = &'c str>,
@@ -102,10 +102,10 @@ impl<'a> LabelColumns<'a> {
     }
 }
 
-/// Refuses a text that is longer than it may be.
+/// Checks the length of a text.
 ///
 /// # Errors
-/// It is.
+/// The text is too long.
 pub fn within(name: &str, text: &str, most: usize) -> Result<(), String> {
     let has = text.chars().count();
     if has > most { Err(format!("{name} has {has} letters, {most} at most")) } else { Ok(()) }

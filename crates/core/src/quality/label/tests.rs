@@ -62,7 +62,7 @@ fn a_label_is_a_dataset_item() {
     assert_ne!(other.item().id, item.id, "each has a label of their own");
 }
 
-/// The form that the first design document of the quality monitor writes.
+/// The format of the quality monitor's first design document.
 #[test]
 fn labels_of_other_programs_are_read() {
     let input = json!({ "session_id": "s1", "session_data": {} });
@@ -110,7 +110,7 @@ fn marks_are_read_as_people_type_them() {
 }
 
 fn read(table: &str) -> Vec<String> {
-    // Good enough for cells that hold no comma, which is all that is read here.
+    // Sufficient for cells without commas.
     table.lines().next().unwrap_or_default().split(',').map(str::to_owned).collect()
 }
 

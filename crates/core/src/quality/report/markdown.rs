@@ -87,7 +87,7 @@ fn issues(report: &WeekReport) -> String {
     std::iter::once("\n## Common issues\n\n".to_owned()).chain(lines).collect()
 }
 
-/// A suggestion with its edit in a block that nothing in it can close.
+/// Formats a suggestion; its edit is in a code fence that its content cannot close.
 pub(super) fn suggestion(suggestion: &Suggestion) -> String {
     let longest = suggestion.text.split(|char| char != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
@@ -108,7 +108,7 @@ pub(super) fn suggestion(suggestion: &Suggestion) -> String {
     )
 }
 
-/// A text that Markdown shows as it is, on one line.
+/// Escapes a text for Markdown, on one line.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {

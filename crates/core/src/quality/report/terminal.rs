@@ -4,9 +4,9 @@ use super::{
 };
 use crate::quality::synthesis::Outlier;
 
-/// Characters of a line of prose.
+/// Line width of prose.
 const WIDTH: usize = 96;
-/// Sessions that a line names.
+/// The maximum number of sessions listed on a line.
 const NAMED: usize = 5;
 
 pub(super) fn text(report: &WeekReport) -> String {
@@ -119,7 +119,7 @@ fn success(report: &WeekReport) -> String {
     std::iter::once("\nDoes it pay\n".to_owned()).chain(lines).collect()
 }
 
-/// A text without what would break a line or drive a terminal.
+/// Removes line breaks and terminal control characters.
 fn one_line(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.chars().count() <= WIDTH {

@@ -1,7 +1,7 @@
-//! Suggestions of a model: what it is told and shown, and what it may answer.
+//! Suggestions by a model: its prompt and the validation of its answer.
 //!
-//! What it is shown is data between markers, as for judges. What it answers is checked: every
-//! dimension and every session that it names must be there.
+//! The prompt contains data between markers, as for judges. The answer is validated: every dimension and session
+//! that it names must exist.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,34 +13,34 @@ use crate::judge::judge_prompt::quoting::QuotedText;
 use crate::judge::judge_prompt::{Seed, digits};
 use crate::quality::synthesis::{SessionMarks, Synthesis, WANTING};
 
-/// What every adviser is told, unless the user has words of their own.
+/// The default system prompt.
 pub const SHIPPED: &str = include_str!("../../../../../prompts/suggest-system.md");
-/// What a file of the user's own words is called, in the data folder's `prompts`.
+/// The file that overrides it, in the data folder's `prompts`.
 pub const FILE: &str = "suggest-system.md";
 
-/// Sessions that an adviser is shown, the worst first.
+/// The maximum number of sessions in the prompt, worst first.
 const SHOWN: usize = 40;
-/// How much is shown of why a session got a mark.
+/// Limit for a rationale.
 const RATIONALE_BYTES: usize = 600;
-/// How much of a session's id is shown.
+/// Limit for a session id.
 const ID_BYTES: usize = 200;
 const MOST: usize = 6;
-/// How long the parts of a suggestion may be, in characters.
+/// Limits for the parts of a suggestion, in characters.
 const TITLE_CHARS: usize = 160;
 const TEXT_CHARS: usize = 4_000;
 const REASON_CHARS: usize = 600;
 
-/// Where a report's suggestions are from.
+/// The origin of a report's suggestions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdviceOrigin {
-    /// A model's name, or `templates`.
+    /// A model name, or `templates`.
     pub by: String,
-    /// The hash of all that a model was told; none if nobody was asked.
+    /// Hash of the whole prompt; `None` without a model.
     pub prompt_hash: Option<String>,
-    /// The hash of what the week showed a model, whatever it was told about it.
+    /// Hash of the week's data in the prompt, independent of the instructions.
     #[serde(default)]
     pub shown_hash: Option<String>,
-    /// Why they are not from the model that was to be asked.
+    /// Why the requested model was not used.
     pub note: Option<String>,
 }
 
@@ -50,29 +50,29 @@ impl Default for AdviceOrigin {
     }
 }
 
-/// What suggestions are by that no model made.
+/// The origin of suggestions without a model.
 pub const TEMPLATES: &str = "templates";
 
-/// A week ready to be advised on.
+/// The data of a week for the prompt.
 #[derive(Clone, Debug)]
 pub struct AdviceCase<'a> {
     week: &'a Synthesis,
-    /// The sessions that are shown, by their numbers less one.
+    /// The listed sessions; their number is the index plus one.
     sessions: Vec<&'a SessionMarks>,
-    /// What is shown, between markers.
+    /// The text between markers.
     text: String,
-    /// The hash of what stands between them.
+    /// The hash of the text.
     shown: String,
 }
 
-/// What a week shows, by a hash: another week, or other marks, have another.
+/// Returns a hash of the week's data.
 pub fn shown_hash(week: &Synthesis, sessions: &[SessionMarks]) -> Option<String> {
-    // The markers make no difference to what stands between them.
+    // The hash excludes the markers, so any seed will do.
     AdviceCase::new(week, sessions, &Seed::new([0; 32])).map(|case| case.shown)
 }
 
 impl<'a> AdviceCase<'a> {
-    /// Writes a week down; `None` if nothing in it is wanting, so that nobody need be asked.
+    /// Renders a week; `None` if it has no problems and a model call is not needed.
     pub fn new(week: &'a Synthesis, sessions: &'a [SessionMarks], seed: &Seed) -> Option<Self> {
         let is_calm = week.issues.is_empty() && !week.dimensions.iter().any(is_wanting);
         let mut low: Vec<&SessionMarks> = sessions
@@ -100,18 +100,18 @@ impl<'a> AdviceCase<'a> {
         Some(Self { week, sessions: low, text, shown })
     }
 
-    /// What an adviser is shown.
+    /// Returns the user prompt.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where suggestions are from that a model makes when it is told these words.
+    /// Returns the origin of suggestions by a model with this system prompt.
     pub fn origin(&self, by: &str, words: &str) -> AdviceOrigin {
         let (prompt_hash, shown_hash) = (Some(self.hash(words)), Some(self.shown.clone()));
         AdviceOrigin { by: by.to_owned(), prompt_hash, shown_hash, note: None }
     }
 
-    /// A name for exactly this question in these words.
+    /// Returns the hash of the whole prompt.
     fn hash(&self, words: &str) -> String {
         let mut hash = Sha256::new();
         for part in [words, &self.text, &self.schema().to_string()] {
@@ -121,8 +121,7 @@ impl<'a> AdviceCase<'a> {
         digits(hash, 64)
     }
 
-    /// The JSON schema of an answer. As that of verdicts it has no bounds, which [`Self::read`]
-    /// checks.
+    /// Returns the JSON Schema of an answer. Like that of verdicts it has no bounds, which [`Self::read`] checks.
     pub fn schema(&self) -> Value {
         let edits = Edit::ALL.map(Edit::as_str);
         let text = |about: &str| json!({"type": "string", "description": about});
@@ -152,10 +151,10 @@ impl<'a> AdviceCase<'a> {
         })
     }
 
-    /// Reads an answer.
+    /// Parses an answer.
     ///
     /// # Errors
-    /// Says all that is wrong with it, so that it can be put right.
+    /// Returns all faults, so that the model can correct them.
     pub fn read(&self, answer: &str) -> Result<Vec<Suggestion>, Vec<String>> {
         let answer: Answered = serde_json::from_str(answer)
             .map_err(|why| vec![format!("not the JSON asked for: {why}")])?;

@@ -2,29 +2,29 @@ use serde::Deserialize;
 
 use super::Edit;
 
-/// The text of a suggestion, and when it fits.
+/// A template for suggestions with its conditions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Template {
-    /// For which dimension; `*` for any.
+    /// `*` for any dimension.
     pub dimension: String,
-    /// For issues with one of these words; for all of them without any.
+    /// Keywords, one of which an issue must contain; empty matches every issue.
     #[serde(default)]
     pub words: Vec<String>,
     pub edit: Edit,
-    /// What to do, in a line.
+    /// One line.
     pub title: String,
-    /// The text to add; `{issue}` stands for the issue.
+    /// The text to add; `{issue}` is replaced by the issue.
     pub text: String,
 }
 
-/// The texts that suggestions are made from, in the order they are tried.
+/// Templates in order of precedence.
 ///
-/// Invariant: one of them fits anything.
+/// Invariant: one of them matches everything.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Templates(Vec<Template>);
 
-/// A file of templates has a mistake.
+/// Error of parsing a file of templates.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a file of suggestions: {0}")]
 pub struct BadTemplate(String);
@@ -38,30 +38,30 @@ struct File {
 const SHIPPED: &str = include_str!("../../../prompts/suggestions.toml");
 
 impl Templates {
-    /// Those that Ratchet comes with.
+    /// Returns the built-in templates.
     pub fn shipped() -> Self {
-        // The shipped file is read in a test; should it be broken all the same, the last way out
-        // is a text that names the issue.
+        // A test validates the built-in file; if it were broken all the same, the fallback is a text that names
+        // the issue.
         let templates = read(SHIPPED).unwrap_or_default();
         Self(templates)
     }
 
-    /// Those of a user's file, and behind them those that Ratchet comes with.
+    /// Returns the templates of a user's file, followed by the built-in ones.
     ///
     /// # Errors
-    /// Says what is wrong with the file.
+    /// Reports the fault.
     pub fn with_overrides(file: &str) -> Result<Self, BadTemplate> {
         let mut templates = read(file)?;
         templates.extend(Self::shipped().0);
         Ok(Self(templates))
     }
 
-    /// The first that fits a dimension as a whole.
+    /// Returns the first template for a dimension as a whole.
     pub fn for_dimension(&self, dimension: &str) -> Option<&Template> {
         self.first(dimension, |template| template.words.is_empty())
     }
 
-    /// The first that fits an issue: by one of its words, or whatever its words are.
+    /// Returns the first template for an issue, by keyword or generic.
     pub fn for_issue(&self, dimension: &str, key: &str) -> Option<&Template> {
         let has = |word: &String| key.split(' ').any(|known| known.starts_with(word.as_str()));
         self.first(dimension, |template| {

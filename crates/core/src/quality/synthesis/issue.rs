@@ -4,43 +4,42 @@ use serde::{Deserialize, Serialize};
 
 use super::{SessionMarks, WANTING, trouble};
 
-/// How alike two phrases are that say the same, as a share of their words.
+/// The Jaccard similarity from which two phrases count as the same.
 const ALIKE: f64 = 0.5;
-/// Issues that a report lists.
+/// The maximum number of issues in a report.
 const MOST_ISSUES: usize = 10;
-/// Phrases that are compared; a week with more is told by the first of them.
+/// The maximum number of phrases compared.
 const MOST_PHRASES: usize = 4_000;
-/// Phrases taken from one rationale, and characters taken from one phrase.
+/// The maximum number of phrases per rationale, and of characters per phrase.
 const MOST_OF_A_RATIONALE: usize = 8;
 const MOST_CHARS: usize = 300;
-/// Words that a phrase must have to say something.
+/// The minimum number of content tokens in a phrase.
 const LEAST_WORDS: usize = 2;
 
-/// Something that goes wrong in more than one session.
+/// A problem that occurs in more than one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonIssue {
-    /// In which dimension; where it is said most often if in several.
+    /// The dimension in which it occurs most often.
     pub dimension: String,
-    /// What it is, in the words of the rationale that says it best.
+    /// A representative phrase of a rationale.
     pub title: String,
-    /// How often it is said.
+    /// Occurrences.
     pub count: usize,
     pub sessions: Vec<String>,
-    /// One place where it is said.
     pub example: Example,
-    /// The words that its phrases share, in order: what it is known by from week to week.
+    /// The common stems of its phrases, sorted: its identity across weeks.
     pub key: String,
 }
 
-/// A rationale that names an issue.
+/// A rationale that contains an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     pub session: String,
-    /// What it says in full.
+    /// The full text.
     pub rationale: String,
 }
 
-/// A phrase of a rationale, with the words that carry its meaning.
+/// A phrase of a rationale with its stems.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Phrase<'a> {
     dimension: usize,
@@ -50,10 +49,9 @@ struct Phrase<'a> {
     rationale: &'a str,
 }
 
-/// What sessions under the line have in common.
+/// Finds the common issues of sessions under the threshold.
 ///
-/// Phrases are put into one order first, so that the same sessions in another order give the same
-/// issues.
+/// Phrases are sorted first, so that the order of sessions does not matter.
 pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<CommonIssue> {
     let mut phrases: Vec<Phrase<'_>> = sessions
         .iter()
@@ -105,7 +103,7 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
     low.flat_map(of_rationale).collect()
 }
 
-/// A clause as a title: how often it happened differs from session to session.
+/// Converts a clause to a title without counts, which differ between sessions.
 fn titled(clause: &str) -> String {
     let counted = clause.trim_start_matches(|char: char| char.is_ascii_digit());
     let is_count = counted.len() < clause.len() && counted.starts_with(' ');
@@ -113,7 +111,7 @@ fn titled(clause: &str) -> String {
     chars.next().map(char::to_uppercase).into_iter().flatten().chain(chars).collect()
 }
 
-/// The sentences of a text, and what stands between semicolons.
+/// Splits a text at sentence ends and semicolons.
 fn sentences(text: &str) -> impl Iterator<Item = String> {
     let mut parts = vec![String::new()];
     let mut chars = text.chars().peekable();
@@ -132,8 +130,7 @@ fn sentences(text: &str) -> impl Iterator<Item = String> {
     parts.into_iter().map(cut).filter(|part| !part.is_empty())
 }
 
-/// The words that carry a phrase's meaning: without numbers, names of files, what is quoted, and
-/// the words that every sentence has.
+/// Returns the stems of a phrase, without numbers, file names, quotations and stop words.
 fn words(phrase: &str) -> BTreeSet<String> {
     let unquoted: String = phrase.split(['`', '"']).step_by(2).collect::<Vec<_>>().join(" ");
     let is_name = |word: &&str| {
@@ -147,7 +144,7 @@ fn words(phrase: &str) -> BTreeSet<String> {
     telling.map(|word| stem(&word)).collect()
 }
 
-/// A word without the endings that only grammar asks for.
+/// Stems a token.
 fn stem(word: &str) -> String {
     for ending in ["ings", "ing", "ies", "ied", "ed", "es", "s"] {
         if let Some(stem) = word.strip_suffix(ending).filter(|stem| stem.chars().count() > 2) {
@@ -161,7 +158,7 @@ fn stem(word: &str) -> String {
     undouble(word)
 }
 
-/// `runn` of `running` is `run`, and the silent e of `create` goes as it goes in `creating`.
+/// Normalises stems: `runn` of `running` to `run`, and the silent e of `create` as in `creating`.
 fn undouble(stem: &str) -> String {
     let mut chars = stem.chars().rev();
     match (chars.next(), chars.next()) {
@@ -173,7 +170,7 @@ fn undouble(stem: &str) -> String {
     }
 }
 
-/// Words that every sentence has.
+/// Stop words.
 const EMPTY: [&str; 52] = [
     "the", "and", "was", "were", "with", "for", "that", "this", "from", "are", "its", "has", "had",
     "have", "but", "not", "all", "any", "one", "two", "out", "into", "than", "then", "they",
@@ -188,7 +185,7 @@ fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
     if all == 0 { 0.0 } else { crate::stats::float(shared) / crate::stats::float(all) }
 }
 
-/// What a group of phrases says; `None` if a single session says it.
+/// Summarises a group of phrases; `None` if it occurs in a single session.
 fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, CommonIssue)> {
     let sessions: BTreeSet<&str> = group.iter().map(|phrase| phrase.session.as_str()).collect();
     if sessions.len() < 2 {
@@ -198,14 +195,14 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, CommonIssu
     for phrase in group {
         *said.entry(&phrase.words).or_default() += 1;
     }
-    // The words said most often; among equals the shortest phrase, then the first by alphabet.
+    // The most frequent stems; among equals the shortest phrase, then the first by alphabet.
     let best = group.iter().max_by(|one, other| {
         let count = |phrase: &Phrase<'_>| said.get(&phrase.words).copied().unwrap_or_default();
         let by_length = || other.text.len().cmp(&one.text.len());
         let by_text = || (&other.text, &other.session).cmp(&(&one.text, &one.session));
         count(one).cmp(&count(other)).then_with(by_length).then_with(by_text)
     })?;
-    // One cause lowers several marks: it belongs where it is said most often.
+    // One cause can lower several dimensions: count it where it occurs most often.
     let mut places: BTreeMap<usize, usize> = BTreeMap::new();
     for phrase in group {
         *places.entry(phrase.dimension).or_default() += 1;

@@ -116,7 +116,7 @@ proptest! {
         let found = synthesize(&["tool_mastery"], &[week.clone(), week]);
         let json = serde_json::to_string(&found).unwrap();
         let read: Synthesis = serde_json::from_str(&json).unwrap();
-        // The last bit of a number may differ, as everywhere that numbers are read as JSON.
+        // The last bit of a number may differ after a JSON round trip.
         prop_assert_eq!(format!("{read:.9?}"), format!("{found:.9?}"));
     }
 }

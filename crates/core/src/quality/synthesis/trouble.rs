@@ -1,9 +1,9 @@
-//! Whether a phrase says that something went wrong, by its words.
+//! Keyword classification of phrases as problems.
 //!
-//! Rationales also tell neutral facts ("it took 12 steps") and praise ("all tests passed"). Neither
-//! is an issue, however often it is said.
+//! Rationales also contain neutral facts ("it took 12 steps") and praise ("all tests passed"). Neither is an
+//! issue, however frequent.
 
-/// Begins of words that name trouble by themselves.
+/// Prefixes of words that indicate a problem.
 const TROUBLE: &[&str] = &[
     "abandon",
     "aborted",
@@ -126,12 +126,12 @@ const TROUBLED: &[&str] = &[
     "falsely", "gave", "late", "left", "lost", "poor", "poorly", "slow", "slowly", "still",
     "stopped", "stuck", "taken", "third", "too", "weak", "worse", "wrong", "wrongly",
 ];
-/// Words that turn what follows into its opposite.
+/// Negations.
 const NEGATIONS: &[&str] = &[
     "no", "not", "never", "without", "nothing", "nobody", "none", "neither", "nor", "cannot",
     "hardly", "barely", "zero", "0", "instead", "rather",
 ];
-/// Begins of words that say that trouble came to a good end.
+/// Prefixes of words that indicate a resolved problem.
 const REDEEMED: &[&str] = &[
     "good",
     "recover",
@@ -149,12 +149,12 @@ const REDEEMED: &[&str] = &[
     "thanks",
     "thanked",
 ];
-/// Words between a negation and what it negates, at most.
+/// The maximum distance between a negation and the negated word.
 const REACH: usize = 4;
-/// Words at which a sentence turns.
+/// Conjunctions that split a sentence into clauses.
 const TURNS: &[&str] = &["but", "however", "although", "though", "whereas", "nevertheless"];
 
-/// The parts of a sentence between its turns: `it passed but took long` has two.
+/// Splits a sentence at its conjunctions: `it passed but took long` has two clauses.
 pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let mut cuts = vec![0];
     let mut at = 0;
@@ -166,18 +166,18 @@ pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
         at += word.len();
     }
     cuts.push(sentence.len());
-    // Every other piece is the word of the turn itself.
+    // Every other piece is the conjunction itself.
     let pieces = cuts.chunks_exact(2).filter_map(|cut| sentence.get(*cut.first()?..*cut.get(1)?));
     let pieces: Vec<&str> = pieces.filter(|piece| piece.contains(char::is_alphanumeric)).collect();
     let is_gap = |char: char| char.is_whitespace() || ",:–—-".contains(char);
     pieces.into_iter().map(move |piece| piece.trim_matches(is_gap))
 }
 
-/// Whether a clause says that something went wrong.
+/// Returns whether a clause indicates a problem.
 pub(super) fn is_named(clause: &str) -> bool {
     let words = tokens(clause);
     let is_negation = |word: &str| NEGATIONS.contains(&word) || word.ends_with("n't");
-    // What a word within reach before it turns into its opposite.
+    // Preceded by a negation within reach.
     let is_negated = |at: usize| {
         let before = words.get(at.saturating_sub(REACH)..at).unwrap_or_default();
         before.iter().any(|word| is_negation(word))
@@ -198,7 +198,7 @@ pub(super) fn is_named(clause: &str) -> bool {
     has_trouble || lacks_good || is_over_the_odds(&words)
 }
 
-/// `it took more than 80 % of its peers`: more than most, or more than something needs.
+/// Matches `it took more than 80 % of its peers`: more than most, or more than needed.
 fn is_over_the_odds(words: &[String]) -> bool {
     let more = words.iter().position(|word| word == "more");
     let Some(rest) = more.and_then(|at| words.get(at + 1..)) else { return false };
@@ -210,7 +210,7 @@ fn is_over_the_odds(words: &[String]) -> bool {
     !is_of_others || share.is_some_and(|share| share > 50.0)
 }
 
-/// Words in small letters; what is quoted says nothing of its own.
+/// Returns lower-case tokens without quotations.
 fn tokens(clause: &str) -> Vec<String> {
     let unquoted: Vec<&str> = clause.split(['`', '"']).step_by(2).collect();
     let straight = unquoted.join(" ").replace('’', "'").to_lowercase();
@@ -259,8 +259,8 @@ mod tests {
         assert_eq!(clauses("").count(), 0);
     }
 
-    /// What the offline judge says of its signals: those that only lift a mark are praise, those
-    /// that say how much there was are facts.
+    /// Rationales of the offline judge: signals that only raise a score are praise, those that only report an
+    /// amount are facts.
     #[test]
     fn the_offline_judge_is_understood() {
         const FACTS: [Signal; 5] = [

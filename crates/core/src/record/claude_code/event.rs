@@ -1,14 +1,14 @@
-//! From events, which come as OTLP log records, to patches.
+//! Conversion of events, which arrive as OTLP log records, to patches.
 //!
-//! An event names its prompt and, if it is about one, the model's request or the tool call; so it
-//! meets what the transcript says about the same thing. A transcript knows more, so it wins.
+//! An event names its prompt and, where applicable, the model request or the tool call, and so merges with the
+//! transcript's record of the same. Transcripts contain more, so they take precedence.
 //!
-//! Claude Code can send spans, too. Then every event happened during one, and only what spans leave
-//! out is taken from it: the rest is kept as a note of that span.
+//! Claude Code can send spans as well. Then every event belongs to a span, and only what spans lack is taken
+//! from it; the rest is stored as an event observation of that span.
 
-/// What an event says of itself.
+/// Fields of an event.
 mod fields;
-/// What became of models and tools.
+/// Model and tool events.
 mod step;
 
 use crate::id::{ObservationId, TraceId};
@@ -19,9 +19,9 @@ use crate::time::Timestamp;
 use super::{Patches, id};
 use fields::Saying;
 
-/// What the names of its events begin with.
+/// The prefix of event names.
 const PREFIX: &str = "claude_code.";
-/// What stands for a text that the user did not want to send.
+/// Replaces text that the user chose not to send.
 const REDACTED: &str = "<REDACTED>";
 
 /// An event of Claude Code.
@@ -35,7 +35,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// Takes a log record that is one; gives up any other.
+    /// Converts a log record; `None` if it is not an event of Claude Code.
     ///
     /// ```
     /// use ratchet_core::record::claude_code::event::Event;
@@ -71,13 +71,13 @@ impl Event {
         })
     }
 
-    /// The prompt that set it off; without one it is about the program itself.
+    /// Returns the id of its prompt; events without one are about the program itself.
     pub fn prompt(&self) -> Option<&str> {
         self.text("prompt.id")
     }
 
-    /// The turn, where the event itself says which: its span's trace, or the line of the
-    /// transcript that holds the prompt.
+    /// Returns the turn, where the event itself names it: by its span's trace, or by the transcript line that
+    /// contains the prompt.
     pub fn turn(&self) -> Option<TraceId> {
         if let Some((trace, _)) = &self.during {
             return Some(trace.clone());
@@ -88,19 +88,18 @@ impl Event {
         id::turn(self.text("message.uuid")?)
     }
 
-    /// The turn, where nobody knows better.
+    /// Returns the fallback turn, derived from the prompt id.
     pub fn turn_of_its_own(&self) -> Option<TraceId> {
         id::turn(self.prompt()?)
     }
 
-    /// What the records may be known by that tell which turn it is: the prompt, then the model
-    /// call or the tool call.
+    /// Returns ids of records that may reveal the turn: the prompt, then the model call or the tool call.
     pub fn known_by(&self) -> Vec<ObservationId> {
         let names = ["prompt.id", "request_id", "tool_use_id"];
         names.into_iter().filter_map(|name| id::own(self.text(name)?)).collect()
     }
 
-    /// What it says, once its turn is known.
+    /// Returns the patches, once the turn is known.
     pub fn patches(&self, turn: TraceId) -> Patches {
         let mut saying = Saying::new(self, turn);
         match self.name.as_str() {
@@ -119,12 +118,12 @@ impl Event {
         self.attributes.text(name).filter(|text| !text.is_empty())
     }
 
-    /// A text, unless it was left out on purpose.
+    /// Returns a text, unless it was redacted by the sender.
     fn open_text(&self, name: &str) -> Option<&str> {
         self.text(name).filter(|text| *text != REDACTED)
     }
 
-    /// A count: some come as texts.
+    /// Returns a count: some are sent as text.
     fn count(&self, name: &str) -> Option<u64> {
         match self.attributes.get(name)? {
             AttributeValue::Int(number) => u64::try_from(*number).ok(),
@@ -142,7 +141,7 @@ impl Event {
         }
     }
 
-    /// Whether it says that something failed.
+    /// Returns whether it reports a failure.
     fn has_failed(&self) -> bool {
         match self.attributes.get("success") {
             Some(AttributeValue::Text(text)) => text == "false",

@@ -1,13 +1,13 @@
-//! What turns, model calls, tools and sub-agents are called.
+//! Ids of turns, model calls, tools and sub-agents.
 //!
-//! Every id comes from one that Claude Code or the model made, so that it is the same on every
-//! import, in every copy of a transcript, and in events about the same thing.
+//! Every id is derived from one that Claude Code or the provider created, so that it is the same on every
+//! import, in every copy of a transcript, and in events about the same record.
 
 use crate::id::{Id, ObservationId, TraceId};
 
-/// The trace of a turn, from the id of its prompt.
+/// Returns the trace id of a turn, from the id of its prompt.
 ///
-/// Prompts have UUIDs. Without their dashes they are trace ids as OpenTelemetry writes them.
+/// Prompt ids are UUIDs. Without dashes they are OpenTelemetry trace ids.
 pub(super) fn turn(prompt: &str) -> Option<TraceId> {
     let plain: String = prompt.chars().filter(|c| *c != '-').collect();
     let is_uuid = prompt.len() == 36 && plain.len() == 32 && plain.bytes().all(is_hex);
@@ -19,7 +19,7 @@ fn is_hex(byte: u8) -> bool {
     byte.is_ascii_hexdigit()
 }
 
-/// The observation that stands for a whole turn.
+/// Returns the id of the root observation of a turn.
 pub(super) fn turn_root(turn: &TraceId) -> ObservationId {
     turn.cast()
 }
@@ -28,13 +28,13 @@ pub(super) fn agent(id: &str) -> Option<ObservationId> {
     Id::parse(&format!("agent-{id}")).ok()
 }
 
-/// A model call: the id of its request, which events know too, or else that of its answer.
+/// Returns the id of a model call: its request id, which events contain too, or else its message id.
 pub(super) fn model_call(request: Option<&str>, message: Option<&str>) -> Option<ObservationId> {
     let said = |id: &&str| !id.is_empty();
     Id::parse(request.filter(said).or(message.filter(said))?).ok()
 }
 
-/// A tool call, or anything else that has an id of its own.
+/// Returns the id of a tool call or any other record that has one.
 pub(super) fn own(id: &str) -> Option<ObservationId> {
     Id::parse(id).ok()
 }

@@ -1,11 +1,10 @@
 use super::object::Object;
 use crate::time::Timestamp;
 
-/// Lines that carry a place in the conversation and nothing to record.
+/// Line types that only link the conversation and contain nothing to record.
 const LINKS: &[&str] = &["attachment", "progress"];
 
-/// Lines about the program itself: settings, titles, caches, and requests in a form that only
-/// Claude Code can put together again.
+/// Line types about the program itself: settings, titles, caches, and requests in an internal format.
 const ASIDES: &[&str] = &[
     "agent-name",
     "agent-setting",
@@ -37,34 +36,34 @@ const ASIDES: &[&str] = &[
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
-    /// Someone spoke to the model: a person, or a tool that answers.
+    /// Input to the model: from a person or a tool.
     User,
     Assistant,
     System,
-    /// A place in the conversation.
+    /// A link in the conversation.
     Link,
     Aside,
-    /// Of a type that nobody here knows.
+    /// An unknown type.
     Unknown,
 }
 
-/// A line of a transcript, as far as every line says the same.
+/// The common fields of a transcript line.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a> {
     pub(super) kind: LineKind,
-    /// The type as it stands there.
+    /// The type as text.
     pub(super) word: String,
     pub(super) at: Option<Timestamp>,
-    /// The sub-agent whose line it is.
+    /// The id of the sub-agent, if it is one's line.
     pub(super) agent: Option<String>,
     pub(super) rest: Object<'a>,
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line.
+    /// Parses a line.
     ///
     /// # Errors
-    /// Says why it is not one.
+    /// Reports why it is malformed.
     pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let rest = Object::parse(text).map_err(|error| error.to_string())?;
         let word = rest.text("type").ok_or("it has no type")?;

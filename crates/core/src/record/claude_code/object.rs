@@ -6,26 +6,26 @@ use serde_json::value::RawValue;
 use crate::payload::Json;
 use crate::time::Timestamp;
 
-/// A JSON object read one level deep. What has another type than expected is as good as absent:
-/// the format is nobody's promise.
+/// A JSON object parsed one level deep. Values of unexpected types are treated as absent, because the format is
+/// undocumented.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Object<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Object<'a> {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// Says why it is not a JSON object.
+    /// Fails if it is not a JSON object.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text).map(Self)
     }
 
-    /// A value as it stands there; null is none.
+    /// Returns a raw value; null is `None`.
     pub(crate) fn raw(&self, key: &str) -> Option<&'a RawValue> {
         self.0.get(key).copied().filter(|raw| raw.get() != "null")
     }
 
-    /// The text of a value, as it stands there; null is none.
+    /// Returns the JSON text of a value; null is `None`.
     pub(crate) fn written(&self, key: &str) -> Option<&'a str> {
         self.raw(key).map(RawValue::get)
     }
@@ -34,12 +34,12 @@ impl<'a> Object<'a> {
         serde_json::from_str(self.raw(key)?.get()).ok()
     }
 
-    /// A text that is not empty.
+    /// Returns a non-empty string.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.read(key).filter(|text: &String| !text.is_empty())
     }
 
-    /// Whether a truth is there and true.
+    /// Returns whether a boolean is present and true.
     pub(crate) fn is(&self, key: &str) -> bool {
         self.read(key).unwrap_or(false)
     }
@@ -56,7 +56,7 @@ impl<'a> Object<'a> {
         Timestamp::parse(&self.text(key)?).ok()
     }
 
-    /// The values that are objects themselves, by their keys.
+    /// Returns the values that are objects, with their keys.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, Object<'a>)> {
         self.0.iter().filter_map(|(key, raw)| Some((key.as_str(), Object::parse(raw.get()).ok()?)))
     }
@@ -65,12 +65,12 @@ impl<'a> Object<'a> {
         Self::parse(self.raw(key)?.get()).ok()
     }
 
-    /// The items of a list inside.
+    /// Returns the items of a list.
     pub(crate) fn list(&self, key: &str) -> Vec<&'a RawValue> {
         self.read(key).unwrap_or_default()
     }
 
-    /// A value as a payload; `None` if it nests too deep to be read again.
+    /// Returns a value as a payload; `None` if it is nested too deeply.
     pub(crate) fn json(&self, key: &str) -> Option<Json> {
         Json::parse(self.raw(key)?.get())
     }

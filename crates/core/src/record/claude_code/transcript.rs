@@ -1,18 +1,18 @@
-//! From the lines of transcripts to patches.
+//! Conversion of transcript lines to patches.
 //!
-//! A transcript is read line by line, in the order in which it was written; every line says what
-//! it can say at once, so that a file may be read in pieces as it grows. A line that is read twice,
-//! or that a forked session has copied into a file of its own, says the same again: a turn is named
-//! by the line that began it, which copies keep. (The id of its prompt is not kept.)
+//! A transcript is read line by line, in order; every line results in patches at once, so that a growing file
+//! can be read incrementally. Reading a line twice is idempotent, and so is a copy of it in a forked session's
+//! file: a turn is identified by the line that started it, which copies preserve. (Copies do not preserve the
+//! prompt id.)
 
-/// What is being said, by whom and when.
+/// The context of a line: turn, agent and time.
 mod context;
-/// What people and tools say to the model.
+/// User and tool messages.
 mod user_messages;
 mod answer;
-/// What Claude Code noted itself.
+/// System lines.
 mod note;
-/// What is read of one conversation.
+/// State of one conversation.
 mod conversation;
 
 use std::collections::HashMap;
@@ -27,29 +27,29 @@ use conversation::Talk;
 
 pub(crate) use answer::usage as usage_of;
 
-/// What a line came to.
+/// The result of reading a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineResult {
     Said(Patches),
-    /// It is of a known type and says nothing that is recorded, or not yet.
+    /// A known type with nothing to record, or not yet.
     Nothing,
-    /// It is of this type, which nobody here knows.
+    /// An unknown type.
     Unknown(String),
-    /// It is broken, and why.
+    /// The reason.
     Malformed(String),
 }
 
-/// What is known of a sub-agent besides its transcript: a file beside it says so.
+/// Metadata of a sub-agent, from the file beside its transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentAbout {
     /// The tool call that started it.
     pub tool_use: Option<String>,
-    /// What kind of agent it is.
+    /// Agent type.
     pub kind: Option<String>,
 }
 
 impl AgentAbout {
-    /// Reads the file; what is missing or odd is not known.
+    /// Parses the file; missing or invalid values are `None`.
     ///
     /// ```
     /// use ratchet_core::record::claude_code::transcript::AgentAbout;
@@ -63,55 +63,54 @@ impl AgentAbout {
     }
 }
 
-/// The turns that prompts began. Sub-agents know only the prompt, so all transcripts that are read
-/// together share one of these.
+/// The turns by prompt id. Sub-agents only know the prompt, so all transcripts that are read together share one
+/// instance.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     known: HashMap<String, TraceId>,
-    /// What the turn that begins next is called, if not as its prompt says.
+    /// The trace id of the next turn, if it overrides the one derived from its prompt.
     next: Option<TraceId>,
 }
 
 impl Turns {
-    /// Says what the turn that begins next is called; as its prompt says when `None`. Whoever runs
-    /// the agent may have had to name a turn before anyone knew its prompt.
+    /// Sets the trace id of the next turn; derived from its prompt when `None`. A chat assigns the id before the
+    /// prompt's id is known.
     pub fn name_next(&mut self, turn: Option<TraceId>) {
         self.next = turn;
     }
 }
 
-/// Reads one transcript: of a session, or of a sub-agent.
+/// A reader of one transcript: of a session or of a sub-agent.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    /// The main conversation and those of sub-agents in the same file, by agent.
+    /// Conversations by sub-agent; `None` is the main one.
     talks: HashMap<Option<String>, Talk>,
-    /// The turn that began last.
+    /// The current turn.
     turn: Option<TraceId>,
-    /// The first time in the file: a line from before was copied from another one.
+    /// The first timestamp in the file: earlier lines were copied from another session.
     opened: Option<Timestamp>,
     about: Option<AgentAbout>,
 }
 
 impl Transcript {
-    /// A transcript of which nothing was read yet.
+    /// Creates a reader for a session's transcript.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A transcript of a sub-agent of which this is known.
+    /// Creates a reader for a sub-agent's transcript.
     pub fn of_agent(about: AgentAbout) -> Self {
         Self { about: Some(about), ..Self::default() }
     }
 
-    /// Says which turn is under way, until a line begins another.
+    /// Sets the current turn, until a line starts another.
     pub fn go_on_in(&mut self, turn: TraceId) {
         self.turn = Some(turn);
     }
 
-    /// Takes the next line.
+    /// Reads the next line.
     ///
-    /// Transcripts of sub-agents are best read after those of sessions: one whose prompt nobody
-    /// has seen becomes a turn of its own.
+    /// Read transcripts of sub-agents after those of sessions: one with an unknown prompt becomes a turn of its own.
     pub fn take(&mut self, text: &str, turns: &mut Turns) -> LineResult {
         let line = match Line::parse(text) {
             Ok(line) => line,
@@ -139,11 +138,11 @@ impl Transcript {
         }
     }
 
-    /// Which turn a line belongs to: the one it begins, or the one under way.
+    /// Returns the turn of a line: the one it starts, or the current one.
     fn turn_of(&mut self, line: &Line<'_>, turns: &mut Turns) -> Option<TraceId> {
         let prompt = line.text("promptId");
         if line.agent.is_some() && self.turn.is_none() {
-            // Only the first line decides: a sub-agent stays in the turn that began it.
+            // Only the first line decides: a sub-agent stays in the turn that started it.
             let known = prompt.as_ref().and_then(|prompt| turns.known.get(prompt).cloned());
             let own = || id::turn(prompt.as_deref()?);
             self.turn = known.or_else(own);

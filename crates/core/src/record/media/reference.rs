@@ -8,25 +8,24 @@ use crate::payload::Json;
 
 const BEGIN: &str = "@@@langfuseMedia:";
 const END: &str = "@@@";
-/// The longest reference that is taken for one; a real one has less than half of that.
+/// The maximum length of a reference; real ones have less than half of that.
 const MAX_BYTES: usize = 500;
-/// How many pieces of media one text is looked through for. Nobody shows a model a thousand.
+/// The maximum number of references found in one text.
 const MAX_MENTIONED: usize = 1_000;
 
-/// A reference that is all that a string of a JSON document says.
+/// A media reference that is an entire string of a JSON document.
 ///
-/// Clients put what is referred to in the string's place, so a string that says more is none.
+/// Clients replace the string by the media, so a string with further text does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundReference {
-    /// The reference as it stands there.
     pub text: String,
-    /// The id of the media.
+    /// Media id.
     pub media: String,
-    /// Where it stands: `$['image'][0]`.
+    /// JSON path: `$['image'][0]`.
     pub path: String,
 }
 
-/// The references that are strings of a document, in its order.
+/// Returns the references that are entire strings of a document, in order.
 pub fn references(json: &Json) -> Vec<FoundReference> {
     let mut found = Vec::new();
     if !json.as_str().contains(BEGIN) {
@@ -38,7 +37,7 @@ pub fn references(json: &Json) -> Vec<FoundReference> {
     found
 }
 
-/// Goes through a value. As deep as a document may nest, which is checked where it comes in.
+/// Recurses through a value. Depth was limited when the document was received.
 fn walk(value: &Value, path: &mut String, found: &mut Vec<FoundReference>) {
     let len = path.len();
     match value {
@@ -69,13 +68,13 @@ fn walk(value: &Value, path: &mut String, found: &mut Vec<FoundReference>) {
     }
 }
 
-/// The id of the media, if a text is a reference and nothing else.
+/// Returns the media id, if a text is a reference and nothing else.
 fn whole_reference(text: &str) -> Option<&str> {
     let words = text.strip_prefix(BEGIN)?.strip_suffix(END)?;
     if words.contains(END) { None } else { media_id(words) }
 }
 
-/// The ids of all media that a text mentions, JSON or not, wherever they stand.
+/// Returns the ids of all media that a text refers to, anywhere, JSON or not.
 pub fn mentioned(text: &str) -> BTreeSet<&str> {
     let mut ids = BTreeSet::new();
     let mut rest = text;
@@ -90,7 +89,7 @@ pub fn mentioned(text: &str) -> BTreeSet<&str> {
     ids
 }
 
-/// The id in `type=…|id=…|source=…`.
+/// Parses the id in `type=…|id=…|source=…`.
 fn media_id(words: &str) -> Option<&str> {
     let id = words.split('|').find_map(|word| word.strip_prefix("id="))?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

@@ -3,16 +3,16 @@ use serde_json::{Map, Value};
 use super::part::{arguments, part, parts, result_parts, text_at};
 use super::{ChatMessage, Part, RecordedCall, RecordedResult, Role};
 
-/// Where requests and responses keep their messages.
+/// Keys of requests and responses that contain messages.
 const LISTS: [&str; 8] =
     ["messages", "contents", "choices", "candidates", "generations", "output", "input", "prompt"];
-/// Where requests keep what the system says.
+/// Keys of requests that contain the system prompt.
 const SYSTEM: [&str; 5] =
     ["system", "instructions", "systemInstruction", "system_instruction", "system_instructions"];
-/// How deep lists of messages are looked for in each other.
+/// The maximum nesting depth of message lists.
 const MAX_DEPTH: usize = 6;
 
-/// Reads messages, or gives the value up.
+/// Parses messages; `None` if the value contains none.
 pub(super) fn messages(value: &Value) -> Option<Vec<ChatMessage>> {
     read(value, 0).filter(|messages| !messages.is_empty())
 }
@@ -33,13 +33,13 @@ fn read(value: &Value, depth: usize) -> Option<Vec<ChatMessage>> {
     }
 }
 
-/// Messages inside a request, a response or a framework's state.
+/// Finds messages inside a request, a response or a framework's state.
 fn wrapped(object: &Map<String, Value>, depth: usize) -> Option<Vec<ChatMessage>> {
     let system = SYSTEM.iter().filter_map(|key| object.get(*key)).next().map(system);
     for key in LISTS {
         let Some(list) = object.get(key) else { continue };
         let messages = match list {
-            // Only a request has a system prompt beside the words of the user.
+            // Only a request has a system prompt beside the user text.
             Value::String(text) if system.is_some() => Some(vec![said(Role::User, text)]),
             list => read(list, depth + 1),
         };
@@ -62,7 +62,7 @@ fn system(value: &Value) -> Option<ChatMessage> {
     (!parts.is_empty()).then_some(ChatMessage { role: Role::System, name: None, parts })
 }
 
-/// What a model said, without a word on who it is.
+/// Parses a model's answer without a role.
 fn bare(object: &Map<String, Value>) -> Option<ChatMessage> {
     let calls = calls(object);
     let text = text_at(object, &["text"]);
@@ -84,7 +84,7 @@ fn said(role: Role, text: &str) -> ChatMessage {
     ChatMessage { role, name: None, parts: vec![Part::Text(text.to_owned())] }
 }
 
-/// Reads one message.
+/// Parses one message.
 fn one(object: &Map<String, Value>) -> Option<ChatMessage> {
     if let Some(item) = response_item(object) {
         return Some(item);
@@ -103,7 +103,7 @@ fn one(object: &Map<String, Value>) -> Option<ChatMessage> {
     let name = text_at(body, &["name"]);
     let parts = match (&role, text_at(body, &["tool_call_id", "toolCallId"])) {
         (Role::Tool, id @ Some(_)) => vec![answer(body, id, said)],
-        // The first form of tools had functions, with a name and no id.
+        // The first version of tools had functions, with a name and no id.
         (Role::Tool, None) if name.is_some() && !has_result(&said) => {
             vec![answer(body, None, said)]
         }
@@ -122,10 +122,10 @@ fn answer(body: &Map<String, Value>, id: Option<String>, parts: Vec<Part>) -> Pa
     Part::Result(RecordedResult { id, name: text_at(body, &["name"]), is_error, parts })
 }
 
-/// Who speaks, and the object that holds what they say.
+/// Returns the role, and the object that contains the content.
 fn speaker(object: &Map<String, Value>) -> Option<(Role, &Map<String, Value>)> {
     if let Some(Value::Object(kept)) = object.get("kwargs") {
-        // LangChain writes out which class to construct.
+        // LangChain serializes the name of the class.
         let class = object.get("id")?.as_array()?.last()?.as_str()?;
         return Some((role(class.strip_suffix("Chunk").unwrap_or(class)), kept));
     }
@@ -154,7 +154,7 @@ fn role(word: &str) -> Role {
     }
 }
 
-/// An item of OpenAI's responses that is not a message.
+/// Parses an item of OpenAI's Responses API that is not a message.
 fn response_item(object: &Map<String, Value>) -> Option<ChatMessage> {
     let id = || text_at(object, &["call_id", "id"]);
     let (role, part) = match object.get("type")?.as_str()? {
@@ -185,7 +185,7 @@ fn response_item(object: &Map<String, Value>) -> Option<ChatMessage> {
     Some(ChatMessage { role, name: None, parts: vec![part] })
 }
 
-/// Calls of tools that stand beside what a message says.
+/// Returns the tool calls beside a message's content.
 fn calls(body: &Map<String, Value>) -> Vec<Part> {
     let extra = body.get("additional_kwargs").and_then(Value::as_object);
     let lists = ["tool_calls", "toolCalls", "toolInvocations"];
@@ -199,7 +199,7 @@ fn calls(body: &Map<String, Value>) -> Vec<Part> {
     single.filter(|call| call.is_object()).map(call).into_iter().collect()
 }
 
-/// One call, in OpenAI's form or with its parts side by side.
+/// Parses one call, in OpenAI's format or flat.
 fn call(value: &Value) -> Part {
     let Value::Object(outer) = value else { return part(value) };
     let inner = outer.get("function").and_then(Value::as_object).unwrap_or(outer);

@@ -2,18 +2,17 @@ use std::collections::{HashMap, VecDeque};
 
 use super::{ChatMessage, Part, RecordedCall, RecordedResult};
 
-/// What brings a result to its call: the id, or the name where there is none.
+/// The key that matches a result to its call: the id, or the name without one.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Id(String),
     Name(String),
 }
 
-/// The message and the part where a call stands.
+/// Indices of message and part.
 type Place = (usize, usize);
 
-/// Puts what tools gave back under the calls they answer. A message that had nothing else in it
-/// goes away.
+/// Moves tool results to the calls they answer. A message that contained nothing else is removed.
 pub(super) fn pair(mut messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
     let mut open = calls(&messages);
     let mut answers: HashMap<Place, RecordedResult> = HashMap::new();
@@ -23,7 +22,7 @@ pub(super) fn pair(mut messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
         for part in std::mem::take(&mut message.parts) {
             match part {
                 Part::Result(result) => match place(&mut open, &result) {
-                    // An empty text stays in its place, so that the places of others stay true.
+                    // Leaves an empty text, so that the indices of other parts stay valid.
                     Some(place) => {
                         answers.insert(place, result);
                         kept.push(Part::Text(String::new()));
@@ -47,7 +46,7 @@ pub(super) fn pair(mut messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
     messages
 }
 
-/// Where calls without a result stand, first ones first.
+/// Returns the positions of calls without a result, in order.
 fn calls(messages: &[ChatMessage]) -> HashMap<Key, VecDeque<Place>> {
     let mut open: HashMap<Key, VecDeque<Place>> = HashMap::new();
     for (message, ChatMessage { parts, .. }) in messages.iter().enumerate() {

@@ -3,13 +3,13 @@ use serde_json::{Map, Value};
 use super::picture;
 use super::{Part, RecordedCall, RecordedResult};
 
-/// The text under the first of some keys that has one.
+/// Returns the text of the first key that has one.
 pub(super) fn text_at(object: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     let texts = keys.iter().filter_map(|key| object.get(*key)?.as_str());
     texts.into_iter().find(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Reads the content of a message: a text, a list of parts, one part, or nothing.
+/// Parses the content of a message: a text, a list of parts, one part, or nothing.
 pub(super) fn parts(content: &Value) -> Vec<Part> {
     match content {
         Value::Null => Vec::new(),
@@ -19,7 +19,7 @@ pub(super) fn parts(content: &Value) -> Vec<Part> {
     }
 }
 
-/// A part that is a text may have media in it.
+/// A text part may contain media references.
 fn several(value: &Value) -> Vec<Part> {
     match part(value) {
         Part::Text(text) => picture::split(&text),
@@ -27,7 +27,7 @@ fn several(value: &Value) -> Vec<Part> {
     }
 }
 
-/// What a tool gave back: parts where it says so, else a text or JSON.
+/// Parses a tool result: parts where it has them, else text or JSON.
 pub(super) fn result_parts(content: &Value) -> Vec<Part> {
     let is_parts = content.as_array().is_some_and(|list| {
         !list.is_empty()
@@ -45,7 +45,7 @@ pub(super) fn result_parts(content: &Value) -> Vec<Part> {
     }
 }
 
-/// What a tool was asked. Arguments come as JSON or as its text.
+/// Parses the arguments of a call, which are JSON or JSON in a string.
 pub(super) fn arguments(sent: Option<&Value>) -> Value {
     match sent {
         Some(Value::String(text)) => {
@@ -56,7 +56,7 @@ pub(super) fn arguments(sent: Option<&Value>) -> Value {
     }
 }
 
-/// Reads one part; what is not understood is data.
+/// Parses one part; unknown formats are data.
 pub(super) fn part(value: &Value) -> Part {
     let read = match value {
         Value::String(text) => Some(Part::Text(text.clone())),
@@ -69,7 +69,7 @@ pub(super) fn part(value: &Value) -> Part {
     read.unwrap_or_else(|| Part::Data(value.clone()))
 }
 
-/// A part that says what it is.
+/// Parses a part with a type.
 fn typed(kind: &str, object: &Map<String, Value>) -> Option<Part> {
     match kind {
         "text" | "input_text" | "output_text" | "refusal" | "summary_text" | "reasoning_text" => {
@@ -96,7 +96,7 @@ fn typed(kind: &str, object: &Map<String, Value>) -> Option<Part> {
     }
 }
 
-/// A part that one knows by its key: Gemini's and Bedrock's.
+/// Parses a part without a type, by its keys: Gemini's and Bedrock's.
 fn untyped(object: &Map<String, Value>) -> Option<Part> {
     if let Some(text) = object.get("text").and_then(Value::as_str) {
         let is_thought = object.get("thought").and_then(Value::as_bool) == Some(true);
@@ -142,7 +142,7 @@ fn result(object: &Map<String, Value>) -> Part {
     })
 }
 
-/// A call that carries its own result.
+/// Parses a call that contains its own result.
 fn invoked(object: &Map<String, Value>, name: String) -> Option<Part> {
     let id = text_at(object, &["toolCallId"])?;
     let sent = object.get("input").or_else(|| object.get("args"));

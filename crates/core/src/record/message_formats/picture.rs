@@ -4,50 +4,50 @@ use serde_json::{Map, Value};
 use super::part::text_at;
 use super::{ChatMessage, Part, Reading, RecordedResult};
 
-/// How SDKs write that a piece of media was sent apart.
+/// The delimiters of media references in text.
 const MARK: (&str, &str) = ("@@@langfuseMedia:", "@@@");
 
-/// A picture or another file in a message.
+/// An image or another file in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picture {
     /// In the payload itself, as base64.
     Inline {
-        /// What it is said to be.
+        /// Declared content type.
         mime: String,
-        /// The bytes, in base64.
+        /// Base64.
         data: String,
     },
-    /// Sent apart and kept by us.
+    /// Uploaded separately and stored by Ratchet.
     Kept {
-        /// What it is said to be.
+        /// Declared content type.
         mime: String,
         id: String,
     },
-    /// Somewhere else: linked, never loaded.
+    /// An external URL: linked, never loaded.
     Elsewhere(String),
 }
 
-/// How a browser shows a piece of media.
+/// How a browser displays a media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     Picture,
-    /// With a player of sound.
+    /// With an audio player.
     Sound,
-    /// With a player of films.
+    /// With a video player.
     Film,
 }
 
 impl Medium {
-    /// How a browser shows what is said to be of a kind, and the kind to serve it as. None for what
-    /// it must not show: something in it could run.
+    /// Returns how a browser displays a content type, and the type to serve. `None` for types that could contain
+    /// scripts.
     pub fn of(mime: &str) -> Option<(Self, MediaType)> {
         let name = mime.split(';').next().unwrap_or_default().trim();
-        // OpenAI names the format of a sound alone.
+        // OpenAI sends the audio format without `audio/`.
         let of_sound = || MediaType::parse(&format!("audio/{name}"));
         let kind = MediaType::parse(name).or_else(of_sound)?;
         let (medium, _) = kind.name().split_once('/')?;
         let medium = match medium {
-            // No browser but one shows these.
+            // Only one browser displays these.
             "image" if ["image/tiff", "image/heic"].contains(&kind.name()) => return None,
             "image" => Self::Picture,
             "audio" => Self::Sound,
@@ -58,7 +58,7 @@ impl Medium {
     }
 }
 
-/// Reads the object that holds a picture, in whichever form.
+/// Parses an object that contains an image, in any format.
 pub(super) fn read(object: &Map<String, Value>) -> Option<Picture> {
     let inner = ["source", "image_url", "input_audio", "file", "image"]
         .iter()
@@ -76,7 +76,7 @@ pub(super) fn read(object: &Map<String, Value>) -> Option<Picture> {
     Some(address_of(&data, object))
 }
 
-/// A picture by what stands for it: a data address, an address, our mark, or bare base64.
+/// Parses an image reference: a data URL, a URL, a media reference, or bare base64.
 fn address_of(text: &str, object: &Map<String, Value>) -> Picture {
     if let Some((kind, data)) =
         text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"))
@@ -94,7 +94,7 @@ fn address_of(text: &str, object: &Map<String, Value>) -> Picture {
     Picture::Inline { mime: mime.unwrap_or_default(), data: text.to_owned() }
 }
 
-/// Splits a text where media that were sent apart stand in it.
+/// Splits a text at its media references.
 pub(super) fn split(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -115,7 +115,7 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
     }
 }
 
-/// Reads `type=image/png|id=…|source=…`.
+/// Parses `type=image/png|id=…|source=…`.
 fn kept(inside: &str) -> Option<Picture> {
     let field =
         |name: &str| inside.split('|').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
@@ -123,7 +123,7 @@ fn kept(inside: &str) -> Option<Picture> {
     Some(Picture::Kept { mime, id })
 }
 
-/// Every picture of a payload, in the order in which it is shown.
+/// Returns every image of a payload, in display order.
 pub fn pictures(reading: &Reading) -> Vec<&Picture> {
     let mut found = Vec::new();
     if let Reading::Messages(messages) = reading {

@@ -1,12 +1,12 @@
-//! One conversation in the words of every provider and framework: a question, a thought, a call of
-//! a tool with its result, an answer.
+//! One conversation in the format of every provider and framework: a question, reasoning, a tool call with its
+//! result, an answer.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-/// The messages in one line each.
+/// The messages, one line each.
 fn outline(reading: &Reading) -> Vec<String> {
     let Reading::Messages(messages) = reading else { return vec![format!("{reading:?}")] };
     messages.iter().map(line).collect()
@@ -257,7 +257,7 @@ fn pictures_are_counted_in_reading_order() {
     assert_eq!(found, ["[image/png 1]", "[image/gif 2]"]);
 }
 
-/// JSON that is nearly a conversation.
+/// Strategy for JSON that resembles a conversation.
 fn nearly() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "user",

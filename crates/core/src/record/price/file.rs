@@ -13,20 +13,19 @@ use crate::record::price::name::ModelName;
 /// Prices in a file are per this many units.
 const PER: f64 = 1e6;
 
-/// Why a price file cannot be used.
+/// Error of parsing a price file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PriceError {
-    /// It is not TOML, or not of the right shape.
+    /// Invalid TOML, or an unknown key.
     #[error("line {line} of the price file: {problem}")]
     Malformed { line: usize, problem: String },
-    /// An entry makes no sense.
+    /// An invalid entry.
     #[error("line {line} of the price file, model {model}, {field}: {problem}")]
     Model {
         line: usize,
         model: String,
-        /// Which part of the entry.
         field: String,
-        /// What is wrong with it and what to do.
+        /// The problem and its correction.
         problem: String,
     },
 }
@@ -60,12 +59,12 @@ struct TierEntry {
     price: BTreeMap<String, f64>,
 }
 
-/// What a price file holds: models, and how to find them.
+/// A parsed price file: models and their lookup tables.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PriceFile {
     pub(super) models: Vec<PricedModel>,
     pub(super) by_name: HashMap<String, usize>,
-    /// In the order of the file.
+    /// In file order.
     pub(super) patterns: Vec<(Regex, usize)>,
 }
 
@@ -108,7 +107,7 @@ impl PriceFile {
     }
 }
 
-/// What is wrong with an entry, before anyone says where it stands.
+/// The fault of an entry, without its position.
 struct Fault {
     field: String,
     problem: String,

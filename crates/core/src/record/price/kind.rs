@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 
 use crate::money::Money;
 
-/// A kind of unit that providers bill. Clients have many names for each.
+/// A billed usage type. Clients use many names for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Input,
@@ -23,12 +23,12 @@ pub(super) enum Kind {
 
 const COUNT: usize = Kind::Total as usize + 1;
 
-/// One line of the table below.
+/// One row of the table below.
 struct Row {
     kind: Kind,
-    /// The word for it in a price file.
+    /// The name in a price file.
     word: &'static str,
-    /// The kind whose price it has where a model lists none for it. Without one, unknown.
+    /// The type whose price is used where a model lists none. `None`: the cost is unknown.
     otherwise: Option<Kind>,
     names: &'static [&'static str],
 }
@@ -160,28 +160,28 @@ static BY_NAME: LazyLock<HashMap<&'static str, Kind>> = LazyLock::new(|| {
 });
 
 impl Kind {
-    /// Reads a client's name for a kind of unit; `None` for counters that nobody bills.
+    /// Parses a client's name for a usage type; `None` for counters that are never billed.
     pub(super) fn of_usage(name: &str) -> Option<Self> {
         BY_NAME.get(name).copied()
     }
 
-    /// Reads a price file's word for a kind of unit, or any client's name for it.
+    /// Parses a price file's name for a usage type, or any client's name for it.
     pub(super) fn of_price(word: &str) -> Option<Self> {
         let row = ROWS.iter().find(|row| row.word == word);
         row.map(|row| row.kind).or_else(|| Self::of_usage(word))
     }
 
-    /// The words a price file may use, for messages.
+    /// Lists the names in price files, for error messages.
     pub(super) fn words() -> String {
         ROWS.map(|row| row.word).join(", ")
     }
 
-    /// Whether units of the kind go into the model.
+    /// Returns whether the type is input.
     pub(super) fn is_input(self) -> bool {
         self.side() == Some(Side::Input)
     }
 
-    /// Which side of a model call the kind is on.
+    /// Returns whether the type is input or output.
     const fn side(self) -> Option<Side> {
         match self {
             Self::Input
@@ -199,16 +199,15 @@ impl Kind {
     }
 }
 
-/// A side of a model call.
+/// Input or output of a model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// What the model is given.
     Input,
     Output,
 }
 
-/// Which side a kind of unit is on, by a client's name for it. A name nobody knows is judged by
-/// the word in it.
+/// Returns whether a usage type is input or output, by a client's name for it. An unknown name is classified by
+/// its text.
 pub(crate) fn side_of(name: &str) -> Option<Side> {
     match Kind::of_usage(name) {
         Some(kind) => kind.side(),
@@ -218,7 +217,7 @@ pub(crate) fn side_of(name: &str) -> Option<Side> {
     }
 }
 
-/// What a unit of each kind costs.
+/// Unit prices by usage type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Prices([Option<Money>; COUNT]);
 
@@ -227,12 +226,12 @@ impl Prices {
         self.0[kind as usize]
     }
 
-    /// Sets a price and returns the one it replaces.
+    /// Sets a price and returns the previous one.
     pub(super) fn set(&mut self, kind: Kind, price: Money) -> Option<Money> {
         self.0[kind as usize].replace(price)
     }
 
-    /// Dollars by the name that clients most use for a kind.
+    /// Returns dollars by the most common client name of each type.
     pub(super) fn by_name(&self) -> BTreeMap<String, f64> {
         let named = |row: &Row| {
             let name = row.names.first().unwrap_or(&row.word);
@@ -241,15 +240,14 @@ impl Prices {
         ROWS.iter().filter_map(named).collect()
     }
 
-    /// Takes over the prices of kinds that have none here.
+    /// Adds the prices of types that have none here.
     pub(super) fn inherit(&mut self, from: &Self) {
         for (ours, theirs) in self.0.iter_mut().zip(from.0) {
             *ours = ours.or(theirs);
         }
     }
 
-    /// Gives kinds without a price the price of the kind they are otherwise billed as. A kind
-    /// only ever leans on one that stands before it, so one pass is enough.
+    /// Sets missing prices from the fallback types. A fallback always precedes its type, so one pass is enough.
     pub(super) fn fill(&mut self) {
         for row in &ROWS {
             let otherwise = row.otherwise.and_then(|kind| self.get(kind));

@@ -7,31 +7,31 @@ use crate::record::price::own::{
 };
 use crate::record::usage::Usage;
 
-/// What the tier is called that holds where no other does.
+/// The name of the default tier.
 const STANDARD: &str = "Standard";
 
-/// A model and what its units cost.
+/// A model and its prices.
 #[derive(Clone, Debug)]
 pub(super) struct PricedModel {
     pub(super) name: String,
     pub(super) standard: Prices,
-    /// Prices under conditions; the first that applies counts.
+    /// Conditional prices; the first match applies.
     pub(super) tiers: Vec<Tier>,
 }
 
-/// Prices that hold under conditions, all of which must be met.
+/// Prices with conditions, all of which must be met.
 #[derive(Clone, Debug)]
 pub(super) struct Tier {
     pub(super) name: String,
     /// The call's parameter must have one of these values.
     pub(super) parameters: BTreeMap<String, Vec<String>>,
-    /// The whole input must be more than that many tokens.
+    /// The total input must exceed this many tokens.
     pub(super) input_over: Option<u64>,
     pub(super) prices: Prices,
 }
 
 impl PricedModel {
-    /// The same as a project would define it.
+    /// Converts to a definition as projects write it.
     pub(super) fn definition(&self) -> ModelDefinition {
         let standard = PricingTier {
             id: format!("{}:standard", self.name),
@@ -60,7 +60,7 @@ impl PricedModel {
         }
     }
 
-    /// The tier that holds for a call, and its prices.
+    /// Returns the matching tier of a call and its prices.
     pub(super) fn prices(&self, call: ModelCall<'_>) -> (&str, &Prices) {
         if self.tiers.is_empty() {
             return (STANDARD, &self.standard);
@@ -72,7 +72,7 @@ impl PricedModel {
         found.map_or((STANDARD, &self.standard), |tier| (&tier.name, &tier.prices))
     }
 
-    /// The call's parameters, parsed only if a tier may depend on them.
+    /// Returns the call's parameters, parsed only if a tier depends on them.
     fn parameters(&self, call: ModelCall<'_>) -> serde_json::Map<String, serde_json::Value> {
         let text = call.parameters.map_or("", |json| json.as_str());
         let asked = |tier: &Tier| tier.parameters.keys().any(|key| text.contains(key.as_str()));

@@ -1,7 +1,6 @@
-//! One model has many names: what a client writes depends on the provider it goes through.
+//! Normalisation of model names: clients write them differently, depending on the provider.
 
-/// Who may stand before a model's name, as in `openrouter/anthropic/…` or `openai:…`. Hosts that
-/// set their own prices for a model are not among them.
+/// Prefixes of model names, as in `openrouter/anthropic/…` or `openai:…`. Hosts with their own prices are not included.
 const PROVIDERS: [&str; 22] = [
     "anthropic",
     "aws",
@@ -27,21 +26,21 @@ const PROVIDERS: [&str; 22] = [
     "vertexai",
 ];
 
-/// Bedrock's inference profiles begin with where they run.
+/// Region prefixes of Bedrock's inference profiles.
 const REGIONS: [&str; 9] = ["us", "eu", "apac", "au", "jp", "ca", "sa", "us-gov", "global"];
 
-/// A model's name, reduced to what all ways of writing it share.
+/// A normalised model name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ModelName {
     pub(super) full: String,
-    /// The name without its date, `latest` or other version behind; `None` without one.
+    /// The name without its date, `latest` or other version suffix; `None` without one.
     pub(super) undated: Option<String>,
 }
 
 impl ModelName {
     pub(super) fn new(sent: &str) -> Self {
         let lower = sent.trim().to_lowercase();
-        // A wider context window, as Claude Code asks for it; the price is the model's.
+        // Claude Code's suffix for a wider context window; the price is the same.
         let lower = lower.strip_suffix("[1m]").unwrap_or(&lower);
         if let Some(tuned) = lower.strip_prefix("ft:") {
             let base = tuned.split(':').next().unwrap_or(tuned);
@@ -65,7 +64,7 @@ fn undated(name: &str) -> Option<&str> {
     dated.or_else(|| name.strip_suffix("-latest"))
 }
 
-/// Drops a dash and digits of that form from the end.
+/// Strips a dash and digits of this form from the end.
 fn without_digits<'a>(name: &'a str, form: &str) -> Option<&'a str> {
     let (bare, tail) = name.split_at_checked(name.len().checked_sub(form.len())?)?;
     let fits =
@@ -76,7 +75,7 @@ fn without_digits<'a>(name: &'a str, form: &str) -> Option<&'a str> {
 
 fn without_providers(name: &str) -> &str {
     let mut bare = name;
-    // An ARN names the account and region first; the model is behind the slash.
+    // An ARN names the account and region first; the model is after the slash.
     if let Some((_, resource)) = bare.strip_prefix("arn:").and_then(|arn| arn.split_once('/')) {
         bare = resource;
     }
@@ -100,7 +99,7 @@ fn without_bedrock_prefix(name: &str) -> (&str, bool) {
     local.strip_prefix("anthropic.").map_or((local, false), |model| (model, true))
 }
 
-/// Drops Bedrock's `:0`, also `:0:200k`.
+/// Strips Bedrock's `:0`, also `:0:200k`.
 fn without_revision(name: &str) -> (&str, bool) {
     match name.split_once(':') {
         Some((base, revision)) if revision.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -111,7 +110,7 @@ fn without_revision(name: &str) -> (&str, bool) {
     }
 }
 
-/// Drops a trailing `-v1`.
+/// Strips a trailing `-v1`.
 fn without_version(name: &str) -> &str {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     match base.strip_suffix("-v") {

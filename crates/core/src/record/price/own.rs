@@ -1,4 +1,4 @@
-//! Models as a project defines them: found by a pattern, priced by tiers.
+//! Models defined by a project: matched by a pattern, priced by tiers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,25 +13,22 @@ use crate::record::price::{ModelCall, Priced};
 use crate::record::usage::{Cost, TOTAL, Usage};
 use crate::time::Timestamp;
 
-/// How long a pattern may be.
+/// The maximum length of a pattern.
 const MAX_PATTERN_CHARS: usize = 500;
-/// The longest name of a model.
+/// The maximum length of a model name.
 const MAX_NAME_CHARS: usize = 500;
-/// How much memory a pattern may take once compiled.
+/// The maximum memory of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// How many tiers a model may have.
+/// The maximum number of tiers of a model.
 const MAX_TIERS: usize = 50;
 
-/// What a unit of usage is.
+/// The unit of usage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ModelUnit {
     Characters,
-    /// Tokens.
     #[default]
     Tokens,
-    /// Milliseconds.
     Milliseconds,
-    /// Seconds.
     Seconds,
     Images,
     Requests,
@@ -58,47 +55,46 @@ impl ModelUnit {
         }
     }
 
-    /// Reads the word.
+    /// Parses the API name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|unit| unit.as_str() == word)
     }
 }
 
-/// A model as a project defines it, or as the program does.
+/// A model definition, by a project or built in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelDefinition {
     pub name: String,
-    /// A regular expression over the name that a call states.
+    /// A regular expression over the model name of a call.
     pub pattern: String,
-    /// Holds for calls from then on; for all when `None`.
+    /// Valid for calls from then on; for all when `None`.
     pub start: Option<Timestamp>,
     pub unit: ModelUnit,
-    /// What units cost, and when.
     pub tiers: Vec<PricingTier>,
-    /// Who cuts texts into tokens, a word of the client's.
+    /// The client's tokenizer name; not interpreted.
     pub tokenizer: Option<String>,
-    /// How, in the client's own form.
+    /// The client's tokenizer settings; not interpreted.
     pub tokenizer_config: Option<Json>,
 }
 
-/// Prices that hold under conditions. Kept as a document in the catalog.
+/// Prices with conditions. Stored as a document in the catalog.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PricingTier {
     pub id: String,
-    /// What people call it; unique in the model.
+    /// Unique in the model.
     pub name: String,
-    /// Whether it holds when no other does.
+    /// Whether it applies when no other does.
     pub is_default: bool,
-    /// The least that fits counts; unique in the model, 0 for the default.
+    /// The lowest matching one applies; unique in the model, 0 for the default.
     pub priority: i64,
-    /// All of them must be met; none for the default.
+    /// All must be met; empty for the default.
     pub conditions: Vec<TierCondition>,
-    /// Dollars for a unit of each kind.
+    /// Dollars per unit, by usage type.
     pub prices: BTreeMap<String, f64>,
 }
 
 impl PricingTier {
-    /// The only tier of a model whose prices hold always.
+    /// Creates the only tier of a model with unconditional prices.
     pub fn standard(id: String, prices: BTreeMap<String, f64>) -> Self {
         let name = "Standard".to_owned();
         Self { id, name, is_default: true, priority: 0, conditions: Vec::new(), prices }
@@ -108,40 +104,34 @@ impl PricingTier {
 /// A condition of a tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum TierCondition {
-    /// Units of all kinds whose name fits the pattern, together.
+    /// The sum of units over all matching usage types.
     Usage {
-        /// A regular expression over names of kinds.
+        /// A regular expression over usage types.
         pattern: String,
-        /// How their sum must compare.
         operator: Comparison,
         value: f64,
-        /// Whether the pattern tells upper from lower case.
         is_case_sensitive: bool,
     },
     /// A parameter or a metadata key has one of some values.
     Attribute {
         source: AttributeSource,
         key: String,
-        /// One of these.
         values: Vec<String>,
     },
 }
 
-/// How two numbers compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparison {
     Gt,
-    /// Greater or equal.
     Gte,
     Lt,
-    /// Less or equal.
     Lte,
     Eq,
-    /// Not equal.
     Neq,
 }
 
-/// Where a tier looks for a key.
+/// Where a condition looks up a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AttributeSource {
     /// In the parameters of the call.
@@ -150,7 +140,7 @@ pub enum AttributeSource {
     Metadata,
 }
 
-/// What is wrong with a definition, and in which of its fields.
+/// Validation error of a definition, with its field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct ModelError {
@@ -158,7 +148,7 @@ pub struct ModelError {
     pub problem: String,
 }
 
-/// A definition ready for use.
+/// A compiled definition.
 #[derive(Clone, Debug)]
 pub struct OwnModel {
     pub(super) id: String,
@@ -183,10 +173,10 @@ enum OwnCondition {
 }
 
 impl OwnModel {
-    /// Makes a definition ready for use.
+    /// Compiles a definition.
     ///
     /// # Errors
-    /// Names the field that makes no sense.
+    /// Names the invalid field.
     pub fn new(id: String, definition: &ModelDefinition) -> Result<Self, ModelError> {
         check_name(&definition.name)?;
         let pattern = compile("matchPattern", &definition.pattern, Case::Matters)?;
@@ -205,7 +195,7 @@ impl OwnModel {
         self.start.is_none_or(|start| start <= at)
     }
 
-    /// Sorts definitions by which of them counts: the newest start first.
+    /// Sorts definitions by precedence: the newest start first.
     pub(super) fn sort(models: &mut [Self]) {
         models.sort_by_key(|model| std::cmp::Reverse(model.start));
     }
@@ -215,7 +205,7 @@ impl OwnModel {
         Some(Priced { cost: tier.cost(call.usage)?, tier: &tier.name })
     }
 
-    /// What a unit costs where no condition is met.
+    /// Returns the unit price of the default tier.
     pub(super) fn listed(&self, kind: &str) -> Option<Money> {
         self.tiers.last()?.exact.get(kind).copied()
     }
@@ -243,7 +233,7 @@ impl OwnTier {
         self.conditions.iter().all(|condition| condition.is_met(call))
     }
 
-    /// Kinds that a tier names cost what it says; others what the kind they are billed as costs.
+    /// A type without a price in the tier is billed as its fallback type.
     fn cost(&self, usage: &Usage) -> Option<Cost> {
         let units = usage.kinds();
         let is_flat = self.exact.len() == 1;
@@ -257,7 +247,7 @@ impl OwnTier {
             let by_kind = || self.by_kind.get(kind?);
             match self.exact.get(name).copied().or_else(by_kind) {
                 Some(price) => drop(costs.insert(name.clone(), price.times(*units))),
-                // A counter that nobody bills, or nothing of a kind without a price.
+                // A counter that is never billed, or zero units of a type without a price.
                 None if kind.is_none() || *units == 0 => {}
                 None => return None,
             }

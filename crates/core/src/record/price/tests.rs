@@ -17,7 +17,7 @@ fn dollars(
     table.cost(call).map(|cost| cost.total().dollars())
 }
 
-/// What a million units of each kind cost together.
+/// Checks the total cost of a million units of each type.
 #[track_caller]
 fn check(model: &str, kinds: &[&str], expected: Option<f64>) {
     let kinds: Vec<_> = kinds.iter().map(|kind| (*kind, 1_000_000)).collect();
@@ -102,7 +102,7 @@ fn kinds_without_a_price_lean_on_their_neighbours() {
     check("gpt-5", &["output_reasoning_tokens"], Some(10.0));
     check("gpt-5-pro", &["input_cached_tokens"], Some(15.0));
     check("gpt-4o", &["input_cache_creation"], Some(2.5));
-    check("gpt-5.6-sol", &["input_cache_creation_1h"], Some(12.5)); // so much input is a tier
+    check("gpt-5.6-sol", &["input_cache_creation_1h"], Some(12.5)); // input of this size selects a tier
     check("gpt-4o", &["input_image_tokens"], Some(2.5));
 }
 

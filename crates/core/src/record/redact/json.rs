@@ -1,4 +1,4 @@
-//! Rewrites a JSON text token by token. What is not redacted stays to the byte.
+//! Redaction of a JSON text, token by token. Everything else stays unchanged to the byte.
 
 mod event;
 
@@ -8,14 +8,14 @@ use super::path::{Root, Trail};
 use super::{DEFAULT_REPLACEMENT, ProjectRedactor, Redactor, RuleError};
 use crate::payload::{Json, Payload};
 
-/// How deep a document is followed; what nests deeper goes as a whole.
+/// The maximum depth; deeper values are replaced as a whole.
 const MAX_DEPTH: usize = 200;
 
 impl Redactor {
-    /// What the rules leave of a text in a field, such as `input`: for trying them out.
+    /// Redacts a text as if it were in a field such as `input`: for testing rules.
     ///
     /// # Errors
-    /// If there is no such field.
+    /// Fails if there is no such field.
     pub fn trial(&self, text: &str, field: &str) -> Result<String, RuleError> {
         let root = Root::parse(field).map_err(RuleError::Path)?;
         Ok(self.uncut().payload(Payload::Text(text.into()), root).as_str().to_owned())
@@ -23,15 +23,14 @@ impl Redactor {
 }
 
 impl ProjectRedactor<'_> {
-    /// An input or an output without what the rules find. A text that is a JSON document is
-    /// treated as one.
+    /// Redacts an input or an output. A text that is a JSON document is treated as one.
     pub(super) fn payload(&self, payload: Payload, root: Root) -> Payload {
         match payload {
             Payload::Json(json) => Payload::Json(self.json(json, root)),
             Payload::Text(text) => match Json::parse(&text).filter(|_| is_document(&text)) {
                 Some(json) => {
                     let clean = self.json(json, root);
-                    // Cut, it is a document no more.
+                    // After truncation it is no longer a JSON document.
                     let is_too_long = clean.as_str().len() > self.text_bytes;
                     let short = is_too_long.then(|| self.text(clean.as_str()));
                     Payload::Text(short.as_deref().unwrap_or(clean.as_str()).into())
@@ -41,7 +40,7 @@ impl ProjectRedactor<'_> {
         }
     }
 
-    /// The value of a key without what the rules find.
+    /// Redacts the value of a key.
     pub(super) fn value(&self, json: Json, trail: &Trail<'_>) -> Json {
         let text = json.as_str();
         if text.len() <= self.text_bytes && self.rules.finds_nothing_in(text) {
@@ -57,7 +56,7 @@ impl ProjectRedactor<'_> {
         if !rewriter.has_changed {
             return json;
         }
-        // A valid document gives a valid one; should it ever not, nothing is kept of it.
+        // A valid document stays valid; if it ever did not, nothing of it would be stored.
         let rewritten = rewriter.clean;
         Json::parse(&rewritten).unwrap_or_else(|| quoted_json(DEFAULT_REPLACEMENT))
     }
@@ -137,7 +136,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Copies a string, redacted, and returns what it said before.
+    /// Copies a string, redacted, and returns its original text.
     fn string(&mut self) -> String {
         let literal = self.take(literal_len(self.rest));
         let text: String = serde_json::from_str(literal).unwrap_or_default();
@@ -151,7 +150,7 @@ impl<'a> Rewriter<'a> {
         text
     }
 
-    /// Copies a number or a word; one that is found becomes a string.
+    /// Copies a number or literal; a match becomes a string.
     fn scalar(&mut self) {
         let is_end = |c: char| c.is_ascii_whitespace() || matches!(c, ',' | ']' | '}');
         let scalar = self.take(self.rest.find(is_end).unwrap_or(self.rest.len()).max(1));
@@ -164,7 +163,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Skips a value and writes another text in its place.
+    /// Skips a value and writes a replacement.
     fn replace_value(&mut self, replacement: &str) {
         self.take(value_len(self.rest));
         self.has_changed = true;
@@ -188,7 +187,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// The bytes of the string that a text begins with, quotes included.
+/// Returns the length of the string at the start of a text, quotes included.
 fn literal_len(from_quote: &str) -> usize {
     let mut is_escaped = false;
     for (place, byte) in from_quote.bytes().enumerate().skip(1) {
@@ -202,7 +201,7 @@ fn literal_len(from_quote: &str) -> usize {
     from_quote.len()
 }
 
-/// The bytes of the value that a text begins with.
+/// Returns the length of the value at the start of a text.
 fn value_len(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;

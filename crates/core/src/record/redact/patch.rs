@@ -9,7 +9,7 @@ use crate::record::score::{ScorePatch, ScoreValue};
 use crate::record::trace::TracePatch;
 
 impl ProjectRedactor<'_> {
-    /// What is said about a trace, without what the rules find.
+    /// Redacts a trace patch.
     #[must_use]
     pub fn trace(&self, patch: TracePatch) -> TracePatch {
         TracePatch {
@@ -26,7 +26,7 @@ impl ProjectRedactor<'_> {
         }
     }
 
-    /// What is said about an observation, without what the rules find.
+    /// Redacts an observation patch.
     #[must_use]
     pub fn observation(&self, patch: ObservationPatch) -> ObservationPatch {
         let clean = |text: &str| self.text(text).into_owned();
@@ -45,7 +45,7 @@ impl ProjectRedactor<'_> {
             input: self.carried(patch.input, Root::Input),
             output: self.carried(patch.output, Root::Output),
             metadata: self.metadata(patch.metadata),
-            // What holds no text of the client's choice, or joins records.
+            // Fields without free text, or that join records.
             id: patch.id,
             trace: patch.trace,
             kind: patch.kind,
@@ -59,7 +59,7 @@ impl ProjectRedactor<'_> {
         }
     }
 
-    /// What is said about a score, without what the rules find.
+    /// Redacts a score patch.
     #[must_use]
     pub fn score(&self, patch: ScorePatch) -> ScorePatch {
         let clean = |text: String| self.text(&text).into_owned();
@@ -68,7 +68,7 @@ impl ProjectRedactor<'_> {
                 ScoreValue::Categorical { label: clean(label), number }
             }
             ScoreValue::Text(text) => ScoreValue::Text(clean(text)),
-            // A correction is what the output should have been.
+            // A correction contains an output.
             ScoreValue::Correction(text) => {
                 ScoreValue::Correction(self.plain(&text, Root::Output).into_owned())
             }
@@ -83,7 +83,7 @@ impl ProjectRedactor<'_> {
         }
     }
 
-    /// What is said about an item of an experiment, without what the rules find.
+    /// Redacts an experiment item.
     #[must_use]
     pub fn experiment_item(&self, item: ExperimentItem) -> ExperimentItem {
         let clean = |text: String| self.text(&text).into_owned();
@@ -96,7 +96,7 @@ impl ProjectRedactor<'_> {
         };
         ExperimentItem {
             experiment,
-            // What should have come out is as good as an output.
+            // Expected output is redacted like output.
             expected_output: item.expected_output.map(|json| self.json(json, Root::Output)),
             metadata: kept(item.metadata),
             ..item
@@ -118,7 +118,7 @@ impl ProjectRedactor<'_> {
     fn metadata(&self, metadata: Metadata) -> Metadata {
         let trail = Trail::new(&self.rules.fields, Root::Metadata);
         let clean = |(key, said): (String, StampedValue<_>)| {
-            // A path that ends at the metadata itself means every value in it.
+            // A path that ends at the metadata itself selects every value in it.
             let inner = if trail.end().is_some() { trail.clone() } else { trail.at_key(&key) };
             let value = said.value.map(|json| self.value(json, &inner));
             (self.text(&key).into_owned(), StampedValue { stamp: said.stamp, value })

@@ -1,18 +1,16 @@
 use super::Field;
 
-/// The fields of a record that a path can begin with.
+/// The record fields that a path can start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
     Input,
     Output,
-    /// Keys and values of the client's own.
     Metadata,
-    /// Why a score was given.
+    /// Comment of a score.
     Comment,
     User,
-    /// What a trace or an observation is called.
+    /// Name of a trace or an observation.
     Name,
-    /// Why an observation wants attention.
     StatusMessage,
     ModelParameters,
 }
@@ -29,7 +27,7 @@ impl Root {
         Self::ModelParameters,
     ];
 
-    /// The word for it, as clients write it.
+    /// Returns the API name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -43,7 +41,7 @@ impl Root {
         }
     }
 
-    /// Reads the word, or says which there are.
+    /// Parses the API name, or lists the valid ones.
     pub(super) fn parse(word: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|root| root.as_str() == word).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.into_iter().map(Self::as_str).collect();
@@ -52,7 +50,7 @@ impl Root {
     }
 }
 
-/// A place in a record: `input.user.email`. A star stands for any key and any place in a list.
+/// A path in a record: `input.user.email`. A star matches any key and any list index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath {
     root: Root,
@@ -75,10 +73,10 @@ impl Step {
 }
 
 impl FieldPath {
-    /// Reads a path, or says why it leads nowhere.
+    /// Parses a path.
     ///
     /// # Errors
-    /// If it begins with no field that can be redacted, or has an empty step.
+    /// Fails if it starts with a field that cannot be redacted, or has an empty segment.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split('.');
         let root = Root::parse(parts.next().unwrap_or_default())?;
@@ -91,26 +89,25 @@ impl FieldPath {
     }
 }
 
-/// Paths on their way into a document: how much of each is still to go, and what replaces the
-/// value at its end.
+/// The paths that match at a position of a document: their remaining segments and replacements.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trail<'a>(Vec<(&'a [Step], &'a str)>);
 
 impl<'a> Trail<'a> {
-    /// The paths that begin with a field.
+    /// Returns the paths that start with a field.
     pub(super) fn new(fields: &'a [Field], root: Root) -> Self {
         let here = fields.iter().filter(|field| field.path.root == root);
         Self(here.map(|field| (field.path.steps.as_slice(), field.replacement.as_str())).collect())
     }
 
-    /// What replaces the value here, if a path ends here.
+    /// Returns the replacement, if a path ends here.
     pub(super) fn end(&self) -> Option<&'a str> {
         self.0.iter().find(|(steps, _)| steps.is_empty()).map(|(_, replacement)| *replacement)
     }
 
-    /// The paths that go on into a key.
+    /// Returns the paths that continue into a key.
     ///
-    /// A key with dots counts as one step and as several: attributes are often flat, and
+    /// A key with dots matches as one segment and as several: attributes are often flat, and
     /// `metadata.user.email` means `{"user.email": …}` as well as `{"user": {"email": …}}`.
     pub(super) fn at_key(&self, key: &str) -> Self {
         if self.0.is_empty() {
@@ -132,14 +129,14 @@ impl<'a> Trail<'a> {
         Self(next)
     }
 
-    /// The paths that go on into a place of a list.
+    /// Returns the paths that continue into a list index.
     pub(super) fn at_item(&self, place: usize) -> Self {
         if self.0.is_empty() { Self::default() } else { self.at_key(&place.to_string()) }
     }
 }
 
-/// What is left of a path behind a key that spells several of its steps. A path that ends inside
-/// the key means all that is under it.
+/// Returns the rest of a path after a key with several segments. A path that ends inside the key selects its
+/// whole value.
 fn along<'a>(mut steps: &'a [Step], key: &str) -> Option<&'a [Step]> {
     for part in key.split('.') {
         let [first, rest @ ..] = steps else { return Some(steps) };

@@ -4,17 +4,17 @@ use serde::Deserialize;
 
 use super::RuleError;
 
-/// The presets that come with Ratchet, in a file that people read.
+/// The built-in presets, in a file for users to read.
 const BUILTIN: &str = include_str!("../../../../../redaction/presets.toml");
 
-/// A pattern with a name, that anyone can turn on.
+/// A named pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
     pub name: String,
     pub finds: String,
     pub pattern: String,
-    /// What stands in its place if a rule does not say.
+    /// The default replacement.
     pub replacement: String,
 }
 
@@ -25,19 +25,19 @@ struct Document {
 }
 
 static PRESETS: LazyLock<Vec<Preset>> = LazyLock::new(|| {
-    // A test holds the file to its shape.
+    // A test validates the file.
     toml::from_str::<Document>(BUILTIN).map(|document| document.preset).unwrap_or_default()
 });
 
-/// Every preset.
+/// Returns all presets.
 pub fn all() -> &'static [Preset] {
     &PRESETS
 }
 
-/// The preset of a name.
+/// Finds a preset by name.
 ///
 /// # Errors
-/// If there is none; the error names those there are.
+/// Fails if there is none; the error lists the names.
 pub fn find(name: &str) -> Result<&'static Preset, RuleError> {
     all().iter().find(|preset| preset.name == name).ok_or_else(|| {
         let known: Vec<_> = all().iter().map(|preset| preset.name.as_str()).collect();

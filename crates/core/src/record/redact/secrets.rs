@@ -1,32 +1,32 @@
-//! Values that this process knows to be secret, such as keys in its environment. They are looked
-//! for in whatever is kept, in every project, whether it has rules or not: an agent that prints its
-//! environment must not put a key on a page.
+//! Values that this process knows to be secret, such as API keys in its environment. They are redacted in all
+//! stored text of every project, with or without rules: an agent that prints its environment must not put a key
+//! on a page.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// What stands in place of a known secret.
+/// The replacement of a known secret.
 pub const SECRET_REPLACEMENT: &str = "[secret]";
 
-/// Characters of the shortest value that is looked for: shorter ones may be words.
+/// The minimum length of a value: shorter ones may be ordinary words.
 const MIN_CHARS: usize = 16;
-/// Different characters that a value has at least: a row of stars is no secret.
+/// The minimum number of distinct characters: a row of stars is not a secret.
 const MIN_DISTINCT: usize = 6;
-/// Bytes of the longest value that is looked for.
+/// The maximum length of a value.
 const MAX_BYTES: usize = 8_192;
-/// Bytes of a value that are looked for first.
+/// Length of the fragment that is searched first.
 const MARK_BYTES: usize = 24;
-/// Bytes of the beginning of a value that may pass before anyone knows what comes.
+/// Length of a prefix that may be emitted from a stream before the rest is known.
 const UNSURE_BYTES: usize = 3;
 
-/// Values that must not be kept, whoever says them.
+/// A set of known secret values.
 #[derive(Clone, Default)]
 pub struct KnownSecrets(Option<Arc<[KnownSecret]>>);
 
 struct KnownSecret {
     value: String,
-    /// A part of it that looks the same however a text is encoded: letters, digits, dashes.
+    /// A fragment that is the same in every encoding of a text: letters, digits, dashes.
     mark: String,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Debug for KnownSecrets {
 }
 
 impl KnownSecrets {
-    /// Takes the values of variables whose names say that they are secret.
+    /// Collects the values of environment variables whose names suggest secrets.
     ///
     /// ```
     /// use ratchet_core::record::redact::KnownSecrets;
@@ -51,11 +51,11 @@ impl KnownSecrets {
         Self::new(secret.map(|(_, value)| value))
     }
 
-    /// Takes values; those that are too short or too plain to tell from words are left out.
+    /// Collects values; those too short or too uniform to distinguish from words are skipped.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let values = values.into_iter().map(|value| value.trim().to_owned());
         let mut values: Vec<String> = values.filter(|value| is_telling(value)).collect();
-        // The longer first: one may be a part of another.
+        // Longest first: one may contain another.
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
         let known = values.into_iter().map(|value| KnownSecret { mark: mark_of(&value), value });
@@ -63,12 +63,12 @@ impl KnownSecrets {
         Self(Some(known).filter(|known| !known.is_empty()))
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// A text without them.
+    /// Redacts the secrets in a text.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
         for known in self.all() {
@@ -79,14 +79,13 @@ impl KnownSecrets {
         clean
     }
 
-    /// Whether one of them may be in a text, in whatever way the text is encoded. Quick, and
-    /// nearly always no.
+    /// Returns whether a text may contain one, in any encoding. Fast, and nearly always false.
     pub(super) fn may_be_in(&self, text: &str) -> bool {
         self.all().iter().any(|known| text.contains(&known.mark))
     }
 
-    /// Whether one of them is in what was said and what comes next, or begins at its end; then how
-    /// many bytes of what was said belong to it.
+    /// Returns whether one spans the emitted text and the next part, or starts at its end; then how many bytes
+    /// of the emitted text belong to it.
     pub(crate) fn overlap(&self, said: &str, next: &str) -> Option<usize> {
         self.all().iter().filter_map(|known| known.overlap(said, next)).max()
     }
@@ -109,20 +108,20 @@ impl KnownSecret {
                 said.ends_with(begun) && goes_on && is_sure
             })
         });
-        // One may be across and another one within.
+        // One may span the boundary and another be within.
         let is_within = next.contains(value) || begins_at_end(value, next);
         across.or(is_within.then_some(0))
     }
 }
 
-/// Whether a text ends with the beginning of a value, and enough of it to tell.
+/// Returns whether a text ends with a prefix of a value that is long enough to be conclusive.
 fn begins_at_end(value: &str, text: &str) -> bool {
     let most = text.len().min(value.len());
     (UNSURE_BYTES + 1..=most)
         .any(|bytes| value.get(..bytes).is_some_and(|begun| text.ends_with(begun)))
 }
 
-/// Whether a variable of this name holds a secret.
+/// Returns whether a variable name suggests a secret.
 fn is_secret_name(name: &str) -> bool {
     const ENDS: [&str; 8] = [
         "_API_KEY",
@@ -135,7 +134,7 @@ fn is_secret_name(name: &str) -> bool {
         "_CREDENTIALS",
     ];
     let name = name.to_ascii_uppercase();
-    // Those name a file or an address, or how many.
+    // These name a file, an address or a count.
     let points_elsewhere = ["_FILE", "_PATH", "_URL", "_URI", "_ARN", "_NAME", "_ID"];
     if points_elsewhere.iter().any(|end| name.ends_with(end)) {
         return false;
@@ -150,12 +149,12 @@ fn is_telling(value: &str) -> bool {
     let chars = distinct.len();
     distinct.sort_unstable();
     distinct.dedup();
-    // A path is no secret; what lies there is.
+    // A path is not a secret; the file's content is.
     let is_path = value.starts_with('/') && !value.contains('+') && !value.contains('=');
     chars >= MIN_CHARS && distinct.len() >= MIN_DISTINCT && value.len() <= MAX_BYTES && !is_path
 }
 
-/// The longest part of a value that every encoder leaves alone, cut to what is quick to find.
+/// Returns the longest fragment of a value that no encoder changes, shortened for a fast search.
 fn mark_of(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let longest = value.split(|c| !is_plain(c)).max_by_key(|part| part.len()).unwrap_or_default();

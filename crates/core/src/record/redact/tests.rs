@@ -202,7 +202,7 @@ fn items_of_experiments_are_redacted_too() {
     assert_eq!(clean.metadata, json(r#"["[redacted]"]"#));
 }
 
-/// Rules of which random texts make many matches.
+/// Rules that match often in random texts.
 fn rules() -> Redactor {
     let short = |what: &str, replacement: &str| Rule {
         what: RedactionPattern::Pattern(what.to_owned()),
@@ -236,7 +236,7 @@ fn document() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// Every text that a pattern looks at.
+/// Every text that patterns are matched against.
 fn texts(value: &serde_json::Value) -> Vec<String> {
     match value {
         serde_json::Value::Object(map) => {
@@ -298,7 +298,7 @@ fn what_is_too_long_is_cut_after_the_rules_have_run() {
     let rule = |what| Rule { what, replacement: "[key]".to_owned() };
     let rules = Redactor::new(&[rule(what), rule(RedactionPattern::Field("input.pin".to_owned()))])
         .unwrap();
-    // Wherever the cut goes, no part of the key is left.
+    // Wherever the elision falls, no part of the key is left.
     for before in 0..120 {
         let text = format!("{}sk-abcdefghij{}", "x ".repeat(before), " y".repeat(120 - before));
         let short = rules.cleaner(100).text(&text);
@@ -308,7 +308,7 @@ fn what_is_too_long_is_cut_after_the_rules_have_run() {
         let short = rules.cleaner(100).json(json, Root::Input);
         assert!(!short.as_str().contains("hij"), "{}", short.as_str());
     }
-    // A document that is cut was one before.
+    // A document that is elided was one before.
     let document =
         format!(r#"{{"pin": "1234", "mail": "s\u006b-abc", "rest": "{}"}}"#, "z".repeat(200));
     let short = rules.cleaner(100).payload(Payload::Text(document.into()), Root::Input);

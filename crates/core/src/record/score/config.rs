@@ -3,38 +3,34 @@ use std::collections::BTreeSet;
 use super::DataType;
 use super::rule::ScoreInvalid;
 
-/// The most characters the name of a config may have.
+/// The maximum length of a config name.
 const MAX_NAME_CHARS: usize = 35;
-/// The most categories a config may have, and characters a label.
+/// The maximum number of categories, and the maximum length of a label.
 const MAX_CATEGORIES: usize = 1_000;
 const MAX_LABEL_CHARS: usize = 500;
 
-/// A score config: what scores that follow it must look like.
+/// A score config: constraints for the scores that refer to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreConfig {
-    /// What scores refer to it by.
     pub id: String,
-    /// The name that its scores get.
+    /// The name of its scores.
     pub name: String,
-    /// What values they may have.
     pub values: ConfigValues,
-    /// Whether it takes no more scores.
+    /// An archived config accepts no new scores.
     pub is_archived: bool,
 }
 
 /// The values that a score config allows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConfigValues {
-    /// Numbers within bounds; no bound where nothing is said.
+    /// Numbers within optional bounds.
     Numeric {
-        /// The least, included.
+        /// Inclusive.
         min: Option<f64>,
-        /// The greatest, included.
+        /// Inclusive.
         max: Option<f64>,
     },
-    /// Yes and no.
     Boolean,
-    /// One of these labels.
     Categorical(Vec<Category>),
     Text,
 }
@@ -46,7 +42,7 @@ pub struct Category {
     pub value: f64,
 }
 
-/// The values of a config as a client states them.
+/// The values of a config as a client sends them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatedValues {
     pub min: Option<f64>,
@@ -55,10 +51,10 @@ pub struct StatedValues {
 }
 
 impl ConfigValues {
-    /// Puts together what a client states, or says which field does not fit.
+    /// Validates a client's values.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// Returns the first fault.
     pub fn new(data_type: DataType, stated: StatedValues) -> Result<Self, ScoreInvalid> {
         let StatedValues { min, max, categories } = stated;
         if data_type != DataType::Numeric {
@@ -80,7 +76,7 @@ impl ConfigValues {
         }
     }
 
-    /// How the values are to be read.
+    /// Returns the data type.
     pub const fn data_type(&self) -> DataType {
         match self {
             Self::Numeric { .. } => DataType::Numeric,
@@ -90,7 +86,7 @@ impl ConfigValues {
         }
     }
 
-    /// The labels with their numbers, those of yes and no among them.
+    /// Returns the labels with their numbers, also for booleans.
     pub fn categories(&self) -> Option<Vec<Category>> {
         let category = |label: &str, value| Category { label: label.to_owned(), value };
         match self {
@@ -101,10 +97,10 @@ impl ConfigValues {
     }
 }
 
-/// Checks the name of a config.
+/// Validates the name of a config.
 ///
 /// # Errors
-/// If it is empty, too long, or holds anything but letters, digits, `_`, ` `, `.`, `(`, `)`, `-`.
+/// Rejects names that are empty, too long, or contain anything but letters, digits, `_`, ` `, `.`, `(`, `)`, `-`.
 pub fn check_name(name: &str) -> Result<(), ScoreInvalid> {
     let is_fine = |char: char| char.is_alphanumeric() || "_ .()-".contains(char);
     let is_nameable = (1..=MAX_NAME_CHARS).contains(&name.chars().count())
@@ -166,7 +162,7 @@ fn categorical(categories: Vec<Category>) -> Result<ConfigValues, ScoreInvalid> 
         if !labels.insert(label.as_str()) {
             return unfit(format!("the label {label} is there twice"));
         }
-        // Zero has two signs, which nobody tells apart.
+        // Treats -0 and 0 as equal.
         if !values.insert((value + 0.0).to_bits()) {
             return unfit(format!("the value {value} is there twice"));
         }

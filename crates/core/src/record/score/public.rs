@@ -1,31 +1,28 @@
-//! Scores of callers who hold a public key alone: anyone who can read a web page. Their ids are in
-//! a namespace of their own, so that nothing they send merges into anybody else's scores.
+//! Scores of callers with only a public key, such as visitors of a web page. Their ids have their own namespace,
+//! so that they cannot overwrite other scores.
 
 use sha2::{Digest, Sha256};
 
 use super::ScoreTarget;
 use crate::id::{IdError, ScoreId};
 
-/// What the id of every public score begins with.
+/// The id prefix of public scores.
 const PREFIX: &str = "public-";
 const DIGITS: usize = 32;
 
-/// What a public score is about. Two that agree in all of it are one score: the later replaces the
-/// earlier.
+/// The identity of a public score. A later score with the same identity replaces the earlier one.
 #[derive(Clone, Copy, Debug)]
 pub struct PublicScore<'a> {
-    /// The project it belongs to.
     pub project: &'a str,
-    /// The record that is judged.
+    /// The scored record.
     pub target: &'a ScoreTarget,
-    /// The name of the score.
     pub name: &'a str,
-    /// What tells one client from another: chosen by the client, best at random.
+    /// Distinguishes clients: chosen by the client, preferably at random.
     pub token: &'a str,
 }
 
 impl PublicScore<'_> {
-    /// Derives the id of the score. Nobody can choose it, or guess it without the token.
+    /// Derives the score id. It cannot be chosen, or guessed without the token.
     ///
     /// # Errors
     /// Never in practice: the id is short.
@@ -40,7 +37,7 @@ impl PublicScore<'_> {
         };
         let mut hash = Sha256::new();
         for part in [self.project, kind, &target, &step, self.name, self.token] {
-            // With its length, so that no two lists of parts read alike.
+            // Length-prefixed, so that different parts never hash alike.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -49,7 +46,7 @@ impl PublicScore<'_> {
     }
 }
 
-/// Whether an id is in the namespace of public scores.
+/// Returns whether an id is in the namespace of public scores.
 pub fn is_public(id: &ScoreId) -> bool {
     let text = id.to_string();
     let digits = text.strip_prefix(PREFIX);

@@ -3,15 +3,15 @@ use std::fmt;
 use super::config::{ConfigValues, ScoreConfig};
 use super::{DataType, ScoreSource, ScoreTarget, ScoreValue};
 
-/// What a correction is about, whatever name it is sent with.
+/// The name of every correction, whatever name was sent.
 const CORRECTED: &str = "output";
-/// The most characters the value of a text score may have.
+/// The maximum length of a text score.
 const MAX_TEXT_CHARS: usize = 500;
 
-/// Which field of a score or a config does not fit, and why.
+/// Validation error of a score or score config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreInvalid {
-    /// The field, as clients write it.
+    /// API field name.
     pub field: &'static str,
     pub why: String,
 }
@@ -28,17 +28,16 @@ impl fmt::Display for ScoreInvalid {
     }
 }
 
-/// The value of a score as a client sends it.
+/// The value of a score as sent by a client.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SentValue {
-    /// A number; 0 or 1 for yes and no.
+    /// 0 or 1 for booleans.
     Number(f64),
     Text(String),
-    /// Yes or no.
     Bool(bool),
 }
 
-/// What a client says about a score, as far as it depends on one another.
+/// The interdependent fields of a score as sent by a client.
 #[derive(Clone, Debug)]
 pub struct SentScore<'a> {
     pub name: Option<String>,
@@ -49,21 +48,20 @@ pub struct SentScore<'a> {
     pub config: Option<&'a ScoreConfig>,
 }
 
-/// A name and a value that fit together.
+/// A validated name and value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FitScore {
     pub name: String,
     pub value: ScoreValue,
 }
 
-/// Reads a score, or says which field does not fit and why.
+/// Validates a score.
 ///
-/// The data type is the one that is said, else the config's, else the value's own. A config gives
-/// its name to the score, and its number to a label. A person's judgement follows a config, unless
-/// it is a correction.
+/// The data type is the explicit one, else the config's, else that of the value. A config determines the score's
+/// name, and the number of a label. Annotations require a config, except corrections.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Returns the first fault.
 pub fn judge(sent: SentScore<'_>) -> Result<FitScore, ScoreInvalid> {
     let SentScore { name, value, data_type, source, target, config } = sent;
     let value = value.ok_or_else(|| ScoreInvalid::new("value", "required"))?;
@@ -142,7 +140,7 @@ fn is_short(text: &str) -> bool {
     (1..=MAX_TEXT_CHARS).contains(&text.chars().count())
 }
 
-/// The value as a config of its data type allows it.
+/// Validates a value against a config of its data type.
 fn follow(config: &ScoreConfig, value: ScoreValue) -> Result<ScoreValue, ScoreInvalid> {
     let name = &config.name;
     match (&config.values, value) {

@@ -1,7 +1,7 @@
 use crate::record::semantic_conventions::table::{Dialect, Rank, Shape, TABLE, Target, Targets};
 use crate::record::span::{AttributeValue, Attributes};
 
-/// An attribute that some rule names, until a field takes it.
+/// An attribute with a rule, until a field takes it.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) rank: Rank,
@@ -10,14 +10,14 @@ pub(super) struct Claim {
     pub(super) value: Option<AttributeValue>,
 }
 
-/// A span's attributes, sorted by what they may tell.
+/// A span's attributes, sorted by target.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Claims {
-    /// By rank, so that a target's claims stand together, strongest first.
+    /// By rank, so that a target's claims are adjacent, strongest first.
     claims: Vec<Claim>,
-    /// Which targets they tell, so that the others need no looking for.
+    /// The targets that occur, to skip searching for others.
     targets: Targets,
-    /// What no rule names.
+    /// Attributes without a rule.
     unnamed: Vec<(String, AttributeValue)>,
 }
 
@@ -59,23 +59,23 @@ impl Claims {
         (from, to)
     }
 
-    /// Whether anything that tells the target is there.
+    /// Returns whether an attribute for the target exists.
     pub(super) fn has(&self, target: Target) -> bool {
         self.of(target).iter().any(|claim| claim.value.is_some())
     }
 
-    /// What is told of a target, strongest first, and left there.
+    /// Returns the attributes of a target, strongest first, without taking them.
     pub(super) fn told(&self, target: Target) -> impl Iterator<Item = (&str, &AttributeValue)> {
         let claims = self.of(target).iter();
         claims.filter_map(|claim| Some((claim.name.as_str(), claim.value.as_ref()?)))
     }
 
-    /// The text of one attribute that a rule names, left there.
+    /// Returns the text of an attribute with a rule, without taking it.
     pub(super) fn peek(&self, target: Target, name: &str) -> Option<&str> {
         self.told(target).find(|(told, _)| *told == name).and_then(|(_, value)| text(value))
     }
 
-    /// Takes the strongest value that can be read. Others that say the very same go with it.
+    /// Takes the strongest value that can be parsed, and drops others with the same value.
     pub(super) fn take<T>(
         &mut self,
         target: Target,
@@ -84,7 +84,7 @@ impl Claims {
         self.take_named(target, |_, value| read(value)).map(|(_, read)| read)
     }
 
-    /// As `take`, and says which attribute it was.
+    /// Like `take`, with the attribute name.
     pub(super) fn take_named<T>(
         &mut self,
         target: Target,
@@ -100,12 +100,12 @@ impl Claims {
         Some((name, found))
     }
 
-    /// Takes the strongest text that says anything, without copying it.
+    /// Takes the strongest non-empty text, without copying it.
     pub(super) fn take_text(&mut self, target: Target) -> Option<String> {
         self.take_text_named(target).map(|(_, text)| text)
     }
 
-    /// As `take_text`, and says which attribute it was.
+    /// Like `take_text`, with the attribute name.
     pub(super) fn take_text_named(&mut self, target: Target) -> Option<(String, String)> {
         let claims = self.of_mut(target);
         let says = |claim: &&mut Claim| claim.value.as_ref().and_then(text).is_some();
@@ -119,14 +119,14 @@ impl Claims {
         }
     }
 
-    /// The first rank of a target, not below another, at which something is said.
+    /// Returns the first rank of a target, from a rank on, that has an attribute.
     pub(super) fn next_rank(&self, target: Target, from: Rank) -> Option<Rank> {
         let says = |claim: &&Claim| claim.value.as_ref().is_some_and(says_something);
         let claims = self.of(target).iter().filter(|claim| claim.rank >= from);
         claims.filter(says).map(|claim| claim.rank).next()
     }
 
-    /// Takes everything told at one rank, with its names.
+    /// Takes all attributes of one rank, with their names.
     pub(super) fn take_at(&mut self, rank: Rank) -> Vec<(String, AttributeValue)> {
         let from = self.claims.partition_point(|claim| claim.rank < rank);
         let at_rank = self.claims.iter_mut().skip(from).take_while(|claim| claim.rank == rank);
@@ -137,29 +137,29 @@ impl Claims {
         taken.collect()
     }
 
-    /// Drops what tells a target exactly what is already known.
+    /// Drops attributes of a target that equal a known text.
     pub(super) fn forget(&mut self, target: Target, known: &str) {
         let is_known = |value: &AttributeValue| text(value) == Some(known);
         forget_if(self.of_mut(target), is_known);
     }
 
-    /// Puts back what a field could not use after all.
+    /// Puts back an attribute that a field could not use.
     pub(super) fn leave(&mut self, name: String, value: AttributeValue) {
         self.unnamed.push((name, value));
     }
 
-    /// Takes an attribute that no rule names.
+    /// Takes an attribute without a rule.
     pub(super) fn take_unnamed(&mut self, name: &str) -> Option<AttributeValue> {
         let at = self.unnamed.iter().position(|(unnamed, _)| unnamed == name)?;
         Some(self.unnamed.swap_remove(at).1)
     }
 
-    /// What no rule names.
+    /// Returns the attributes without a rule.
     pub(super) fn unnamed(&self) -> impl Iterator<Item = (&str, &AttributeValue)> {
         self.unnamed.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// What no field took.
+    /// Returns the unused attributes.
     pub(super) fn left(&self) -> impl Iterator<Item = (&str, &AttributeValue)> + Clone {
         let unnamed = self.unnamed.iter().map(|(name, value)| (name.as_str(), value));
         let untaken =
@@ -168,7 +168,7 @@ impl Claims {
     }
 }
 
-/// Parts of a greater whole stay, or the whole would have holes.
+/// Parts of a larger value are not dropped, because the rest would be incomplete.
 fn forget_if(claims: &mut [Claim], is_known: impl Fn(&AttributeValue) -> bool) {
     let is_whole = |claim: &Claim| {
         TABLE.source_at(claim.rank).is_some_and(|source| source.shape == Shape::Plain)
@@ -180,7 +180,7 @@ fn forget_if(claims: &mut [Claim], is_known: impl Fn(&AttributeValue) -> bool) {
     }
 }
 
-/// The text of a value, unless it is empty.
+/// Returns the text of a value, unless it is empty.
 pub(super) fn text(value: &AttributeValue) -> Option<&str> {
     match value {
         AttributeValue::Text(text) if !text.is_empty() => Some(text),
@@ -188,7 +188,7 @@ pub(super) fn text(value: &AttributeValue) -> Option<&str> {
     }
 }
 
-/// Whether a value is more than an empty place.
+/// Returns whether a value is not empty.
 pub(super) fn says_something(value: &AttributeValue) -> bool {
     match value {
         AttributeValue::Empty => false,

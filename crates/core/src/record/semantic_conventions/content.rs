@@ -1,4 +1,4 @@
-//! What went in and what came out.
+//! Inputs and outputs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::record::semantic_conventions::json::{Fields, Typed, Unpacked, json, l
 use crate::record::semantic_conventions::table::{Rank, Shape, Source, TABLE, Target};
 use crate::record::span::AttributeValue;
 
-/// Tells what went in and what came out.
+/// Sets input and output.
 pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan) {
     let input = take(Target::Input, &mut told.claims, &mut told.events);
     let output = take(Target::Output, &mut told.claims, &mut told.events);
@@ -50,7 +50,7 @@ fn take(target: Target, claims: &mut Claims, events: &mut Events) -> Option<Payl
     from_events(from..ranks.end, claims, events)
 }
 
-/// Takes the strongest payload that events tell, among these ranks.
+/// Takes the strongest payload from events, among these ranks.
 fn from_events(ranks: Range<Rank>, claims: &mut Claims, events: &mut Events) -> Option<Payload> {
     if events.is_empty() {
         return None;
@@ -67,7 +67,7 @@ fn from_events(ranks: Range<Rank>, claims: &mut Claims, events: &mut Events) -> 
     })
 }
 
-/// A value as a payload: a text as it is, all else as JSON.
+/// Converts a value to a payload: text unchanged, everything else as JSON.
 pub(super) fn payload(value: AttributeValue) -> Payload {
     match value {
         AttributeValue::Text(text) => Payload::Text(text.into()),
@@ -75,7 +75,7 @@ pub(super) fn payload(value: AttributeValue) -> Payload {
     }
 }
 
-/// Drops the same content under other names; copies of whole conversations are not rare.
+/// Drops the same content under other names; copies of whole conversations are common.
 fn forget(target: Target, payload: &Payload, claims: &mut Claims) {
     if let Payload::Text(text) = payload {
         claims.forget(target, text);
@@ -86,7 +86,7 @@ fn plain(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     told.into_iter().next_back().map(|(_, value)| payload(value))
 }
 
-/// Vercel writes each embedded value, and each vector, as JSON of its own.
+/// Vercel encodes each embedded value, and each vector, as JSON of its own.
 fn encoded(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     let (_, value) = told.into_iter().next_back()?;
     let AttributeValue::List(values) = value else { return Some(payload(value)) };
@@ -106,7 +106,7 @@ fn flattened(rank: Rank, told: Vec<(String, AttributeValue)>) -> Option<Payload>
     Some(Payload::Json(json(&tree)))
 }
 
-/// Vercel's answer comes in pieces: a lone text is the answer, more become one message.
+/// Vercel's answer has several attributes: a single text is the answer, several become one message.
 fn reply(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     let mut pieces = told.into_iter().filter(|(_, value)| says_something(value));
     let first = pieces.next()?;
@@ -140,7 +140,7 @@ fn conversation(told: Vec<(String, AttributeValue)>, claims: &mut Claims) -> Opt
     Some(payload(value))
 }
 
-/// Puts system instructions before a list of messages, by their texts alone: nothing is parsed.
+/// Prepends system instructions to a list of messages, as text: nothing is parsed.
 fn with_system(system: &str, messages: &str) -> Option<Arc<str>> {
     let rest = messages.trim().strip_prefix('[').filter(|rest| rest.ends_with(']'))?.trim_start();
     let comma = if rest.starts_with(']') { "" } else { "," };

@@ -18,8 +18,7 @@ impl Events {
         Self { events }
     }
 
-    /// Adds the events that Logfire lists in an attribute instead. Gives the value back if it is
-    /// no such list.
+    /// Adds the events that Logfire lists in an attribute instead. Returns the value if it is not such a list.
     pub(super) fn add_listed(
         &mut self,
         listed: AttributeValue,
@@ -56,19 +55,19 @@ impl Events {
         taken
     }
 
-    /// Takes the events of these names, in their order, as messages.
+    /// Takes the events of these names, in order, as messages.
     pub(super) fn take_messages(&mut self, names: &[&str]) -> Vec<Message> {
         let is_message = |event: &mut SpanEvent| names.contains(&event.name.as_str());
         self.events.extract_if(.., is_message).map(Message).collect()
     }
 
-    /// What an exception says went wrong.
+    /// Returns the message of an exception event.
     pub(super) fn exception(&self) -> Option<&str> {
         let exception = self.events.iter().rev().find(|event| event.name == "exception")?;
         exception.attributes.text("exception.message").filter(|message| !message.is_empty())
     }
 
-    /// What no field took.
+    /// Returns the unused events.
     pub(super) fn left(&self) -> Option<Json> {
         (!self.events.is_empty()).then(|| json::json(&Left(&self.events)))
     }
@@ -85,7 +84,7 @@ fn parse_listed(list: &str) -> Option<Listed> {
     named.collect()
 }
 
-/// An event that is a message: its role, and all it carries.
+/// An event as a message: its role and attributes.
 #[derive(Debug)]
 pub(super) struct Message(SpanEvent);
 
@@ -103,13 +102,13 @@ impl Serialize for Message {
     }
 }
 
-/// `gen_ai.user.message` is the user's; a choice is the model's.
+/// Returns the role: `gen_ai.user.message` is the user's; a choice is the model's.
 fn role(event: &str) -> &str {
     let role = event.strip_prefix("gen_ai.").and_then(|name| name.strip_suffix(".message"));
     role.unwrap_or("assistant")
 }
 
-/// Several lists as one, by their texts alone; what is no list stays as it is.
+/// Concatenates JSON lists as text; a value that is not a list is unchanged.
 pub(super) fn joined(told: Vec<AttributeValue>) -> Option<AttributeValue> {
     let mut told = told.into_iter().filter(says_something);
     let first = told.next()?;
@@ -128,7 +127,7 @@ pub(super) fn joined(told: Vec<AttributeValue>) -> Option<AttributeValue> {
     }
 }
 
-/// Events as they are kept.
+/// Unused events in their storage format.
 struct Left<'a>(&'a [SpanEvent]);
 
 impl Serialize for Left<'_> {
@@ -157,7 +156,7 @@ impl Serialize for Shown {
     }
 }
 
-/// Ties to other traces, as they are kept.
+/// Serializes span links for storage.
 pub(super) fn links(links: &[SpanLink]) -> Option<Json> {
     (!links.is_empty()).then(|| json::json(&LeftLinks(links)))
 }

@@ -1,4 +1,4 @@
-//! Which item of an experiment a span tried.
+//! Experiment items in span attributes.
 
 use crate::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use crate::payload::{Json, Payload};
@@ -8,9 +8,9 @@ use crate::time::Timestamp;
 
 const PREFIX: &str = "langfuse.experiment.";
 
-/// The try that a span is, if it is one.
+/// Returns the experiment item that a span ran, if any.
 ///
-/// All steps below carry the same words; only the step that tried the item itself counts.
+/// All child spans have the same attributes; only the span that ran the item counts.
 pub(super) fn read(claims: &Claims, span: &Span) -> Option<ExperimentItem> {
     let mut words = claims.unnamed().filter(|(name, _)| name.starts_with(PREFIX)).peekable();
     words.peek()?;

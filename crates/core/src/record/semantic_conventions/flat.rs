@@ -1,4 +1,4 @@
-//! Trees whose paths are attribute names: `gen_ai.prompt.0.role`, `llm.input_messages.1.message.…`
+//! Flattened trees, whose paths are attribute names: `gen_ai.prompt.0.role`, `llm.input_messages.1.message.…`
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::record::semantic_conventions::json::Typed;
 use crate::record::span::AttributeValue;
 
-/// Deeper paths keep the rest as one key: a name must not make us recurse as often as it pleases.
+/// The maximum depth; the rest of a deeper path is one key. Bounds the recursion on untrusted names.
 const MAX_DEPTH: usize = 16;
 
-/// What list elements are wrapped in to no purpose.
+/// Redundant wrapper keys of list elements.
 const WRAPPERS: [&str; 3] = ["message", "message_content", "tool_call"];
 
-/// A step of a path. Indices come before names, and in their own order.
+/// A path segment. Indices sort before names, numerically.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Index(u32),
@@ -30,7 +30,7 @@ impl Step {
     }
 }
 
-/// A tree, built path by path. Gaps between indices close, so no index makes it large.
+/// A tree, built path by path. Gaps between indices are closed, so that an index cannot make it large.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     value: Option<AttributeValue>,
@@ -47,7 +47,7 @@ impl Tree {
         place.value = Some(value);
     }
 
-    /// A key for the value of a place that also has branches, for which JSON has no form.
+    /// Returns a key for the value of a node that also has children, for which JSON has no form.
     fn free_key(&self) -> String {
         let is_taken = |key: &str| self.branches.contains_key(&Step::Key(key.to_owned()));
         let mut key = String::new();
@@ -61,7 +61,7 @@ impl Tree {
         self.value.is_none() && self.branches.keys().all(|step| matches!(step, Step::Index(_)))
     }
 
-    /// What a list element wraps, if that is all it does.
+    /// Returns the wrapped content of a list element, if it contains nothing else.
     fn unwrapped(&self) -> &Self {
         match self.branches.first_key_value() {
             Some((Step::Key(key), inner))

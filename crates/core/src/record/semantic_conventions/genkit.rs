@@ -1,4 +1,4 @@
-//! Genkit keeps a model call's parameters and usage inside its input and output.
+//! Genkit stores a model call's parameters and usage inside its input and output.
 
 use serde_json::Value;
 
@@ -18,19 +18,19 @@ fn part(claims: &Claims, target: Target, attribute: &str, key: &str) -> Option<V
     whole.remove(key)
 }
 
-/// The model: what a model call runs is the model.
+/// Returns the model, which is the name of the action.
 pub(super) fn model(claims: &Claims) -> Option<String> {
     let name = claims.peek(Target::Name, "genkit:name").filter(|_| is_model_call(claims))?;
     Some(name.to_owned())
 }
 
-/// The parameters of a model call.
+/// Returns the parameters of a model call.
 pub(super) fn parameters(claims: &Claims) -> Option<Json> {
     let config = part(claims, Target::Input, "genkit:input", "config")?;
     config.is_object().then(|| Json::from_value(&config))
 }
 
-/// The tokens of a model call.
+/// Returns the token counts of a model call.
 pub(super) fn counts(claims: &Claims) -> Option<Counts> {
     let usage = part(claims, Target::Output, "genkit:output", "usage")?;
     let count = |key: &str| usage.get(key)?.as_u64();

@@ -1,4 +1,4 @@
-//! Attribute values as JSON, each with its own type.
+//! Attribute values as typed JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +10,7 @@ use crate::payload::{Json, MAX_DEPTH};
 use crate::record::limit::depth;
 use crate::record::span::{AttributeValue, Attributes};
 
-/// A value that is written with its own type; bytes as base64, as OTLP writes them.
+/// Serializes a value with its type; bytes as base64, as in OTLP.
 #[derive(Clone, Copy)]
 pub(super) struct Typed<'a>(pub(super) &'a AttributeValue);
 
@@ -24,7 +24,7 @@ impl Serialize for Typed<'_> {
             AttributeValue::Double(number) if number.is_finite() => {
                 serializer.serialize_f64(*number)
             }
-            // JSON has no such numbers, but a word for them is better than nothing.
+            // JSON has no NaN or infinity; they become strings.
             AttributeValue::Double(number) => serializer.collect_str(number),
             AttributeValue::Bytes(bytes) => serializer.serialize_str(&STANDARD.encode(bytes)),
             AttributeValue::List(values) => {
@@ -37,7 +37,7 @@ impl Serialize for Typed<'_> {
     }
 }
 
-/// A value whose text is taken for JSON where it is an object or a list.
+/// Serializes a value; text that is a JSON object or list is embedded as JSON.
 #[derive(Clone, Copy)]
 pub(super) struct Unpacked<'a>(pub(super) &'a AttributeValue);
 
@@ -56,7 +56,7 @@ impl Serialize for Unpacked<'_> {
     }
 }
 
-/// Names and values as an object, in the order they come.
+/// Serializes names and values as an object, in order.
 pub(super) struct Fields<I>(pub(super) I);
 
 impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)> + Clone> Serialize for Fields<I> {
@@ -69,23 +69,23 @@ impl<K: Serialize, V: Serialize, I: Iterator<Item = (K, V)> + Clone> Serialize f
     }
 }
 
-/// Names and values, each with its own type.
+/// Returns names with typed values.
 pub(super) fn pairs(attributes: &Attributes) -> impl Iterator<Item = (&str, Typed<'_>)> + Clone {
     attributes.0.iter().map(|(name, value)| (name.as_str(), Typed(value)))
 }
 
-/// Writes something out. What cannot be written is null, which none of our types is.
+/// Serializes to JSON. Falls back to null, which none of our types needs.
 pub(super) fn json(value: &impl Serialize) -> Json {
     to_raw_value(value).map_or_else(|_| Json::from_value(&Value::Null), |raw| Json::from_raw(&raw))
 }
 
-/// Whether a text may be a JSON object or list; cheap, and says nothing of what is inside.
+/// Returns whether a text may be a JSON object or list; a fast check of its ends only.
 pub(super) fn looks_structured(text: &str) -> bool {
     let ends = |open, close| text.starts_with(open) && text.ends_with(close);
     ends('{', '}') || ends('[', ']')
 }
 
-/// A JSON value as an attribute would carry it.
+/// Converts a JSON value to an attribute value.
 pub(super) fn attribute(value: Value) -> AttributeValue {
     match value {
         Value::Null => AttributeValue::Empty,
@@ -100,7 +100,7 @@ pub(super) fn attribute(value: Value) -> AttributeValue {
     }
 }
 
-/// A JSON object's fields as attributes.
+/// Converts a JSON object to attributes.
 pub(super) fn attributes(fields: serde_json::Map<String, Value>) -> Attributes {
     Attributes(fields.into_iter().map(|(name, value)| (name, attribute(value))).collect())
 }

@@ -5,7 +5,7 @@ use crate::record::span::AttributeValue;
 
 use ObservationKind as K;
 
-/// What the words of each convention mean. The attributes weigh as in the rules.
+/// Type names by convention. Precedence is as in the rules.
 const WORDS: &[(&str, &[(&str, ObservationKind)])] = &[
     (
         "openinference.span.kind",
@@ -45,7 +45,7 @@ const WORDS: &[(&str, &[(&str, ObservationKind)])] = &[
         &[("chat", K::Generation), ("completion", K::Generation), ("embedding", K::Embedding)],
     ),
     (
-        // MLflow writes its attributes as JSON, quotation marks included.
+        // MLflow writes attributes as JSON, quotation marks included.
         "mlflow.spanType",
         &[
             ("\"LLM\"", K::Generation),
@@ -72,7 +72,7 @@ const WORDS: &[(&str, &[(&str, ObservationKind)])] = &[
         ],
     ),
     (
-        // The outer calls sum up what these did.
+        // The outer calls repeat the sums of these.
         "ai.operationId",
         &[
             ("ai.generateText.doGenerate", K::Generation),
@@ -92,7 +92,7 @@ const WORDS: &[(&str, &[(&str, ObservationKind)])] = &[
     ),
 ];
 
-/// What spans are that say it by their names alone.
+/// Types by span name alone.
 const SPAN_NAMES: &[(&str, ObservationKind)] = &[
     ("llm_request", K::Generation),
     ("llm_node", K::Generation),
@@ -102,20 +102,20 @@ const SPAN_NAMES: &[(&str, ObservationKind)] = &[
     ("claude_code.interaction", K::Agent),
     ("claude_code.llm_request", K::Generation),
     ("claude_code.tool", K::Tool),
-    // A part of the tool call around it, whose id it carries.
+    // Part of the tool call around it, whose id it has.
     ("claude_code.tool.execution", K::Span),
 ];
 
-/// What kind of step it is, and whether it only sums up model calls that are steps themselves.
+/// The type of an observation, and whether it only sums up nested model calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Nature {
     pub(super) kind: ObservationKind,
     pub(super) is_summary: bool,
 }
 
-/// Works out what a span is. The stated type is taken; all else stays for others to read.
+/// Determines the type of a span. The explicit type is taken; all other attributes stay.
 ///
-/// Older SDKs of Langfuse call every step a span; then what it carries tells a model call.
+/// Older Langfuse SDKs call every observation a span; then its attributes reveal a model call.
 pub(super) fn nature(claims: &mut Claims, span_name: &str, hides_generations: bool) -> Nature {
     let convention = claims.told(Target::Kind).find_map(|(name, value)| by_word(name, value));
     let stated = claims.take_named(Target::Kind, by_statement).map(|(_, kind)| kind);
@@ -128,7 +128,7 @@ pub(super) fn nature(claims: &mut Claims, span_name: &str, hides_generations: bo
     Nature { kind, is_summary }
 }
 
-/// Vercel's version 7 calls an embedding and the model calls within alike; only these count tokens.
+/// AI SDK 7 names an embedding and the model calls within alike; only the inner ones have token counts.
 fn is_outer_embedding(claims: &Claims, kind: ObservationKind) -> bool {
     let is_vercel = |name: &str| ["ai.value", "ai.values"].contains(&name);
     let counts = [Target::InputTokens, Target::UsageDetails];
@@ -158,7 +158,7 @@ fn by_word(name: &str, value: &AttributeValue) -> Option<ObservationKind> {
     meant.map(|(_, kind)| *kind)
 }
 
-/// The kind by what else the span carries.
+/// Infers the type from other attributes.
 fn by_signs(claims: &Claims, span_name: &str) -> ObservationKind {
     let named = SPAN_NAMES.iter().find(|(name, _)| *name == span_name).map(|(_, kind)| *kind);
     if let Some(kind) = named.filter(|_| span_name.starts_with("claude_code.")) {
@@ -171,7 +171,7 @@ fn by_signs(claims: &Claims, span_name: &str) -> ObservationKind {
     if is_tool {
         return K::Tool;
     }
-    // Pydantic AI's older agent runs say what they are only by what they carry.
+    // Older agent runs of Pydantic AI are recognised by this attribute only.
     let is_agent_run = claims.peek(Target::Input, "pydantic_ai.all_messages").is_some()
         || claims.peek(Target::Output, "all_messages_events").is_some();
     if is_agent_run {

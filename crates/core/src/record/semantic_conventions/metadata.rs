@@ -12,17 +12,16 @@ use crate::record::semantic_conventions::scalar;
 use crate::record::semantic_conventions::table::{Rank, Shape, TABLE, Target};
 use crate::record::span::AttributeValue;
 
-/// How an SDK writes metadata values into attributes.
+/// How an SDK encodes metadata values in attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// Texts as they are, objects and lists as JSON, all else as attributes of its own type.
+    /// Text unquoted, objects and lists as JSON, everything else as typed attributes.
     Plain,
-    /// Texts as they are, all else as JavaScript's JSON.
+    /// Text unquoted, everything else as JavaScript's JSON.
     JavaScript,
-    /// Texts as they are, whole numbers and booleans as attributes of their own types, all else as
-    /// Python's JSON.
+    /// Text unquoted, integers and booleans as typed attributes, everything else as Python's JSON.
     Python,
-    /// Every value as JSON, texts in quotation marks.
+    /// Every value as JSON, text quoted.
     Json,
 }
 
@@ -38,21 +37,21 @@ impl Encoding {
         parsed.unwrap_or_else(|| json(&Typed(value)))
     }
 
-    /// The encoding of one attribute: an SDK also passes on what others wrote in their own way.
+    /// Returns the encoding of one attribute: an SDK also passes on attributes of other libraries.
     fn of(self, name: &str) -> Self {
         if name.starts_with("langfuse.") { self } else { Self::Plain }
     }
 }
 
-/// How to read metadata, and when it was said.
+/// The encoding and stamp of metadata.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub(super) encoding: Encoding,
     pub(super) stamp: Stamp,
 }
 
-/// Takes the client's own keys of an observation or a trace. The first word on a key counts; what
-/// comes second stays among the attributes.
+/// Takes the client metadata of an observation or a trace. The first value of a key counts; others stay among
+/// the attributes.
 pub(super) fn take(target: Target, claims: &mut Claims, reading: Reading) -> Keys {
     let Reading { encoding, stamp } = reading;
     let mut keys = Keys { words: Metadata::default(), stamp };
@@ -75,7 +74,7 @@ pub(super) fn take(target: Target, claims: &mut Claims, reading: Reading) -> Key
     keys
 }
 
-/// Keys and values of the client's own.
+/// Client metadata.
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
     words: Metadata,
@@ -91,7 +90,7 @@ impl Keys {
         self.words.insert(key, StampedValue { stamp: self.stamp, value: Some(value) });
     }
 
-    /// Adds the value of one key, or gives it back if the key has one.
+    /// Adds one key, or returns the value if the key exists.
     fn add_one(
         &mut self,
         rank: Rank,
@@ -107,7 +106,7 @@ impl Keys {
         None
     }
 
-    /// Adds the keys of a whole object; what is none becomes the key `metadata`.
+    /// Adds the keys of an object; any other value gets the key `metadata`.
     fn add_all(&mut self, value: AttributeValue, encoding: Encoding) -> Option<AttributeValue> {
         let fields = match &value {
             AttributeValue::Map(fields) => {
@@ -127,18 +126,18 @@ impl Keys {
         None
     }
 
-    /// The text of a key, where its value is one.
+    /// Returns the text of a key, if its value is one.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         let text: String = serde_json::from_str(self.words.get(key)?.as_str()).ok()?;
         (!text.is_empty()).then_some(text)
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn value(&self, key: &str) -> Option<Value> {
         serde_json::from_str(self.words.get(key)?.as_str()).ok()
     }
 
-    /// Adds something of ours under a key that nobody has.
+    /// Adds a value of Ratchet under an unused key.
     pub(super) fn add_ours(&mut self, key: &str, value: Option<Json>) {
         let Some(value) = value else { return };
         let mut key = key.to_owned();
@@ -148,7 +147,7 @@ impl Keys {
         self.insert(key, value);
     }
 
-    /// Adds these keys to others, with another stamp, where the others have none of the same name.
+    /// Adds these keys to others with another stamp, unless they exist there.
     pub(super) fn lend(&self, others: &mut Metadata, stamp: Stamp) {
         for (key, value) in self.words.values() {
             if others.get(key).is_none() {
@@ -157,9 +156,9 @@ impl Keys {
         }
     }
 
-    /// Restores the types of a trace's keys that an SDK has turned to text: where the observation
-    /// says a key as a number or a boolean of the same spelling, that is what the caller gave.
-    /// Python's version 4 propagates nothing but texts, `LangChain`'s numbers among them.
+    /// Restores the types of trace keys that an SDK converted to text: where the observation has the same key as
+    /// a number or boolean of the same spelling, that is the original. Version 4 of the Python SDK propagates
+    /// text only, also for `LangChain`'s numbers.
     pub(super) fn restore_types(&self, trace: &mut Metadata, stamp: Stamp) {
         for (key, value) in self.words.values() {
             if trace.get(key).is_some_and(|text| is_spelling(text, value)) {
@@ -173,7 +172,7 @@ impl Keys {
     }
 }
 
-/// Whether a JSON text is how a number or a boolean is written, be it `true` or Python's `True`.
+/// Returns whether a JSON string spells a number or boolean, including Python's `True`.
 fn is_spelling(text: &Json, value: &Json) -> bool {
     let value = value.as_str();
     let is_scalar = value == "true" || value == "false" || value.parse::<f64>().is_ok();
@@ -187,7 +186,7 @@ fn fields(text: &str) -> Option<BTreeMap<String, Json>> {
     Some(fields.into_iter().map(|(key, raw)| (key, Json::from_raw(raw))).collect())
 }
 
-/// What no field took, as one object.
+/// Returns the unused attributes as one object.
 pub(super) fn left(claims: &Claims) -> Option<Json> {
     let mut left = claims.left().map(|(name, value)| (name, Typed(value))).peekable();
     left.peek()?;

@@ -15,10 +15,10 @@ use crate::record::semantic_conventions::tokens::{self, object};
 use crate::record::span::AttributeValue;
 use crate::record::usage::{Cost, TOTAL};
 
-/// Tells the model, its parameters, what it used and what it cost.
+/// Sets model, parameters, usage and cost.
 ///
-/// An agent's own step often repeats what its model calls say, summed up. Those calls are steps
-/// too, so the sums stay in the metadata, unless they are stated in so many words.
+/// An agent's observation often repeats the sums of its model calls. Those calls are observations too, so the
+/// sums stay in the metadata, unless they are explicit.
 pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, nature: Nature) {
     let stamp = told.stamp;
     observation.prompt = Field::if_some(observation_fields::prompt(told, nature.kind), stamp);
@@ -40,7 +40,7 @@ pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, natu
     observation.cost = Field::if_some(stated_cost(claims).or_else(|| cost(claims)), stamp);
 }
 
-/// The parameters as stated, or gathered from attributes of their own.
+/// Returns the parameters as one attribute, or collected from several.
 fn parameters(claims: &mut Claims) -> Option<Json> {
     let stated = claims.take(Target::Parameters, |value| match value {
         AttributeValue::Text(text) if text.trim_start().starts_with('{') => Json::parse(text),
@@ -51,7 +51,7 @@ fn parameters(claims: &mut Claims) -> Option<Json> {
         return Some(stated);
     }
     let mut gathered = gathered(claims);
-    // Prices may depend on these, so they count as parameters whatever they are called.
+    // Prices may depend on these, so they count as parameters whatever their names.
     for (target, key) in [(Target::ServiceTier, "service_tier"), (Target::Speed, "speed")] {
         if !has(&gathered, key)
             && let Some(value) = claims.take_text(target)
@@ -69,7 +69,7 @@ fn has(gathered: &Settings, key: &str) -> bool {
     gathered.iter().any(|(gathered, _)| gathered == key)
 }
 
-/// Parameters that have an attribute each. What comes second stays among the attributes.
+/// Collects parameters from one attribute each. Duplicates stay among the attributes.
 fn gathered(claims: &mut Claims) -> Settings {
     let mut gathered = Settings::new();
     if !claims.has(Target::Settings) {
@@ -92,7 +92,7 @@ fn stated_cost(claims: &mut Claims) -> Option<Cost> {
     claims.take(Target::CostDetails, |value| Cost::from_details(&object(value)?))
 }
 
-/// The cost as a number, with its parts where they are told too.
+/// Returns the cost, with its breakdown where available.
 fn cost(claims: &mut Claims) -> Option<Cost> {
     let mut amounts = BTreeMap::new();
     let targets =

@@ -10,10 +10,10 @@ use crate::record::semantic_conventions::tokens::{count, object};
 use crate::record::span::{AttributeValue, Span, SpanStatus};
 use crate::time::Timestamp;
 
-/// Where a span's own name is kept when something else names the step.
+/// Metadata key of the span's name when another attribute names the observation.
 const SPAN_NAME: &str = "otel.span.name";
 
-/// What else levels are called.
+/// Alternative names of levels.
 const LEVEL_WORDS: &[(&str, Level)] = &[
     ("info", Level::Default),
     ("log", Level::Default),
@@ -28,7 +28,7 @@ const LEVEL_WORDS: &[(&str, Level)] = &[
 const NANOS_PER_MILLI: f64 = 1e6;
 const NANOS_PER_SECOND: f64 = 1e9;
 
-/// Tells how the step is called, when it was and how it went.
+/// Sets name, times, level and status.
 pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, span: &mut Span) {
     let stamp = told.stamp;
     observation.parent = Field::if_some(span.parent.clone(), stamp);
@@ -42,7 +42,7 @@ pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, span
     observation.name = Field::if_some(Some(name).filter(|name| !name.is_empty()), stamp);
 }
 
-/// A convention's name for the step, or the span's.
+/// Returns the name by convention, or the span's.
 fn name(told: &mut ToldSpan, span_name: String) -> String {
     let Some(name) = told.claims.take_text(Target::Name).or_else(|| vercel_name(told)) else {
         return span_name;
@@ -53,7 +53,7 @@ fn name(told: &mut ToldSpan, span_name: String) -> String {
     name
 }
 
-/// Vercel's operation, with the function it is for if that has a name.
+/// Returns Vercel's operation name, with its function id if there is one.
 fn vercel_name(told: &mut ToldSpan) -> Option<String> {
     let is_operation = |name: &str, value: &AttributeValue| {
         text(value).filter(|_| name == "ai.operationId").map(str::to_owned)
@@ -65,7 +65,7 @@ fn vercel_name(told: &mut ToldSpan) -> Option<String> {
     }
 }
 
-/// The stated level; failing that, a failed span is an error.
+/// Returns the explicit level; without one, a failed span is an error.
 fn level(told: &mut ToldSpan, status: &SpanStatus) -> Option<Level> {
     let stated = told.claims.take(Target::Level, |value| {
         let word = text(value)?;
@@ -76,7 +76,7 @@ fn level(told: &mut ToldSpan, status: &SpanStatus) -> Option<Level> {
     stated.or(failed).or_else(|| told.claims.take(Target::Severity, severity))
 }
 
-/// Logfire's level as a number, in OpenTelemetry's steps of severity.
+/// Converts Logfire's numeric level, which is an OpenTelemetry severity.
 fn severity(value: &AttributeValue) -> Option<Level> {
     match count(value)? {
         1..=8 => Some(Level::Debug),
@@ -97,11 +97,11 @@ fn status_message(told: &mut ToldSpan, status: SpanStatus) -> Option<String> {
     message.or_else(|| told.events.exception().map(str::to_owned))
 }
 
-/// When the first token came: as a moment, or as a time since the start.
+/// Returns the time of the first token: absolute, or relative to the start.
 fn first_token(told: &mut ToldSpan, start: Timestamp) -> Option<Timestamp> {
     let claims = &mut told.claims;
     let moment = |value: &AttributeValue| {
-        // SDKs write the moment as JSON, quotation marks included.
+        // SDKs write the time as JSON, quotation marks included.
         Timestamp::parse(text(value)?.trim_matches('"')).ok()
     };
     if let Some(moment) = claims.take(Target::FirstTokenAt, moment) {
@@ -120,7 +120,7 @@ fn nanos(value: &AttributeValue, unit: f64) -> Option<i64> {
     fits.then_some(nanos as i64)
 }
 
-/// A number in whatever type it comes.
+/// Returns a number of any attribute type.
 #[expect(clippy::cast_precision_loss, reason = "durations and dollars, far below the limit")]
 pub(super) fn number(value: &AttributeValue) -> Option<f64> {
     match value {
@@ -135,7 +135,7 @@ pub(super) fn number(value: &AttributeValue) -> Option<f64> {
     }
 }
 
-/// The prompt version a model call used. Name and version count only together.
+/// Returns the prompt version that a model call used. Name and version only count together.
 pub(super) fn prompt(told: &mut ToldSpan, kind: ObservationKind) -> Option<PromptLink> {
     if kind != ObservationKind::Generation {
         return None;

@@ -9,25 +9,25 @@ use crate::record::span::Origin;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// What an origin says of all its spans, worked out once.
+/// Properties of an origin, computed once for all its spans.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) environment: Option<Environment>,
     pub(super) version: Option<String>,
     pub(super) release: Option<String>,
-    /// Whose names its spans may use, whatever they are called.
+    /// The dialect whose generic names its spans may use.
     pub(super) dialect: Dialect,
-    /// The service, unless that is only OpenTelemetry's placeholder.
+    /// The service name, unless it is OpenTelemetry's placeholder.
     pub(super) service: Option<String>,
-    /// How an observation's metadata values are written.
+    /// Encoding of observation metadata.
     pub(super) encoding: Encoding,
-    /// How a trace's metadata values are written.
+    /// Encoding of trace metadata.
     pub(super) trace_encoding: Encoding,
-    /// Whether the SDK calls model calls plain spans.
+    /// Whether the SDK reports model calls as plain spans.
     pub(super) hides_generations: bool,
-    /// The resource attributes as metadata.
+    /// Resource attributes as metadata.
     pub(super) resource: Option<Json>,
-    /// The instrumentation library as metadata.
+    /// Instrumentation scope as metadata.
     pub(super) scope: Option<Json>,
 }
 
@@ -62,14 +62,14 @@ impl Known {
     }
 }
 
-/// The Langfuse SDK that made the spans.
+/// The Langfuse SDK that created the spans.
 struct Sdk<'a> {
     language: &'a str,
     version: (u32, u32),
 }
 
 impl<'a> Sdk<'a> {
-    /// The sender's headers say it; behind a collector, the library's own scope does.
+    /// From the sender's headers; behind a collector, from the instrumentation scope.
     fn new(origin: &'a Origin, sender: &'a Sender) -> Self {
         let from_scope = origin.scope_name == "langfuse-sdk";
         let scope_version = from_scope.then_some(origin.scope_version.as_str());
@@ -89,7 +89,7 @@ impl<'a> Sdk<'a> {
         }
     }
 
-    /// JavaScript's version 5 takes nothing but texts for a trace's metadata.
+    /// Version 5 of the JavaScript SDK accepts only text in trace metadata.
     fn trace_encoding(&self) -> Encoding {
         match self.encoding() {
             Encoding::JavaScript if self.version.0 == 5 => Encoding::Plain,

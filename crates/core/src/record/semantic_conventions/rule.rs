@@ -1,7 +1,7 @@
-//! Which attribute tells which field: the one table of all conventions.
+//! The rules: one table of attribute names by field, for all conventions.
 //!
-//! To add a convention, add its names to the rows below. Within a field, what stands first wins;
-//! what does not win stays among the observation's `attributes`.
+//! To add a convention, add its names to the rows below. Within a field the first name wins; the others stay
+//! among the observation's `attributes`.
 
 use crate::record::semantic_conventions::table::{Shape, Target, Told};
 
@@ -10,7 +10,7 @@ use Target as T;
 use Told::{By, ByClaudeCode, During, Together, Under};
 
 pub(super) const RULES: &[(Target, Told)] = &[
-    // ---- What the step is. The words are in `kind.rs`.
+    // ---- Type. The values are in `kind.rs`.
     (
         T::Kind,
         By(&[
@@ -27,7 +27,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::Name, By(&["gen_ai.tool.name", "genkit:name", "logfire.msg", "ai.toolCall.name"])),
     (T::Function, By(&["ai.telemetry.functionId"])),
     (T::Agent, By(&["gen_ai.agent.name", "agent.name", "agent_name", "lk.agent_name"])),
-    // ---- What went in.
+    // ---- Input.
     (
         T::Input,
         By(&[
@@ -83,9 +83,9 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::Input, By(&["gen_ai.tool.call.arguments", "gen_ai.prompt", "llm.input_messages"])),
     (T::Input, By(&["gen_ai.retrieval.query.text"])),
     (T::Input, ByClaudeCode(&["user_prompt"])),
-    // Said apart from the conversation, shown as its first message.
+    // Separate from the conversation, shown as its first message.
     (T::System, By(&["gen_ai.system_instructions"])),
-    // ---- What came out.
+    // ---- Output.
     (T::Output, By(&["langfuse.observation.output", "genkit:output"])),
     (
         T::Output,
@@ -135,7 +135,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
         ]),
     ),
     (T::Output, Together(Encoded, &["ai.embeddings"])),
-    // ---- The model call.
+    // ---- Model call.
     (
         T::Model,
         By(&[
@@ -185,7 +185,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "lk.response.ttft",
         ]),
     ),
-    // ---- Tokens. What they add up to is in `tokens.rs`.
+    // ---- Tokens. Arithmetic is in `tokens.rs`.
     (T::UsageDetails, By(&["langfuse.observation.usage_details"])),
     (T::TokenUsage, By(&["mlflow.chat.tokenUsage"])),
     (
@@ -282,11 +282,11 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::CostTotal, By(&["gen_ai.usage.cost", "llm.cost.total", "operation.cost"])),
     (T::CostInput, By(&["llm.cost.prompt"])),
     (T::CostOutput, By(&["llm.cost.completion"])),
-    // ---- How it went.
+    // ---- Level and status.
     (T::Level, By(&["langfuse.observation.level"])),
     (T::Severity, By(&["logfire.level_num"])),
     (T::StatusMessage, By(&["langfuse.observation.status_message"])),
-    // ---- Where and for whom it ran.
+    // ---- Environment, session, user and release.
     (
         T::Environment,
         By(&["langfuse.environment", "deployment.environment.name", "deployment.environment"]),
@@ -330,7 +330,7 @@ pub(super) const RULES: &[(Target, Told)] = &[
             "tag.tags",
         ]),
     ),
-    // ---- What is said of the trace itself.
+    // ---- Fields of the trace itself.
     (T::AsRoot, By(&["langfuse.internal.as_root"])),
     (T::AppRoot, By(&["langfuse.internal.is_app_root"])),
     (T::TraceName, By(&["langfuse.trace.name"])),
@@ -339,14 +339,14 @@ pub(super) const RULES: &[(Target, Told)] = &[
     (T::TraceOutput, By(&["langfuse.trace.output"])),
     (T::TraceMetadata, By(&["langfuse.trace.metadata"])),
     (T::TraceMetadata, Under(Gathered, "langfuse.trace.metadata.")),
-    // ---- Keys and values of the client's own.
+    // ---- Client metadata.
     (T::Metadata, By(&["langfuse.observation.metadata", "langfuse.metadata", "metadata"])),
     (T::Metadata, Under(Gathered, "langfuse.observation.metadata.")),
     (T::Metadata, Under(Gathered, "langfuse.metadata.")),
     (T::Metadata, Under(Gathered, "ai.telemetry.metadata.")),
-    // What version 7 of the AI SDK calls its runtime context.
+    // The runtime context of AI SDK 7.
     (T::Metadata, Under(Gathered, "ai.settings.context.")),
-    // ---- What only decides about the others.
+    // ---- Attributes that only influence others.
     (T::Evidence, By(&["gen_ai.tool.call.id", "ai.model.provider"])),
     (T::Evidence, By(&["ai.response.providerMetadata"])),
 ];

@@ -1,16 +1,15 @@
-//! Numbers and booleans that an SDK wrote into a text attribute.
+//! Numbers and booleans that an SDK wrote as text attributes.
 //!
-//! Langfuse's SDKs before Python 5 and JavaScript 6 write metadata values as text without quotation
-//! marks, so that a number and a text of the same digits look alike. A text is taken for a number
-//! only if it is letter for letter what the SDK's language writes for that number: `007`, `1.50`
-//! and ids with more digits than a float holds can only have been texts.
+//! Langfuse SDKs before Python 5 and JavaScript 6 write metadata values as unquoted text, so that a number and a
+//! text of the same digits look alike. A text is read as a number only if it is exactly what the SDK's language
+//! prints for that number: `007`, `1.50` and ids with more digits than a float can hold must have been text.
 
 use crate::payload::Json;
 
-/// No number is written longer.
+/// The maximum length of a printed number.
 const MAX_BYTES: usize = 32;
 
-/// Reads what `JSON.stringify` writes for a number or a boolean.
+/// Parses a number or boolean printed by `JSON.stringify`.
 pub(super) fn javascript(text: &str) -> Option<Json> {
     if text == "true" || text == "false" {
         return Json::parse(text);
@@ -28,8 +27,8 @@ pub(super) fn javascript(text: &str) -> Option<Json> {
     })
 }
 
-/// Reads what Python's `json.dumps` writes for a float. Whole numbers and booleans come as
-/// attributes of their own types from Python, so their texts were texts.
+/// Parses a float printed by Python's `json.dumps`. Python sends integers and booleans as typed attributes, so
+/// such text was text.
 pub(super) fn python(text: &str) -> Option<Json> {
     number(text, |number| {
         let plain = number == 0.0 || (1e-4..1e16).contains(&number.abs());
@@ -52,7 +51,7 @@ fn number(text: &str, write: impl Fn(f64) -> String) -> Option<Json> {
     (write(number) == text).then(|| Json::parse(text)).flatten()
 }
 
-/// The shortest digits that mean the number, and its power of ten.
+/// Returns the shortest round-trip digits of a number, and its exponent.
 fn exponential(number: f64) -> (String, i32) {
     let text = format!("{number:e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));

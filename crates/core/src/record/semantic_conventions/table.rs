@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::record::semantic_conventions::rule::RULES;
 
-/// What an attribute may tell.
+/// The field that an attribute maps to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Target {
     Kind,
@@ -63,7 +63,7 @@ pub(super) enum Target {
 
 const TARGETS: usize = Target::Evidence as usize + 1;
 
-/// Targets as a set, one bit each.
+/// A bit set of targets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Targets(u64);
 
@@ -79,60 +79,60 @@ impl Targets {
     }
 }
 
-/// Whose names a span may use. Some are too common to mean anything elsewhere.
+/// The convention whose generic names a span may use. Some names are too common to be used elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Any,
     ClaudeCode,
 }
 
-/// Where a field is told.
+/// The source of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Told {
-    /// By one of these attributes, the strongest first.
+    /// One of these attributes, the strongest first.
     By(&'static [&'static str]),
-    /// By one of these, but only in spans of Claude Code.
+    /// One of these, but only in spans of Claude Code.
     ByClaudeCode(&'static [&'static str]),
     Together(Shape, &'static [&'static str]),
-    /// By all attributes whose names begin so, together.
+    /// All attributes with this prefix, together.
     Under(Shape, &'static str),
-    /// By the span's events of these names, together.
+    /// All span events of these names, together.
     During(Shape, &'static [&'static str]),
 }
 
-/// How what was told becomes a value.
+/// How a source is converted to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Plain,
     /// A list of messages, to which system instructions belong.
     Conversation,
-    /// A tree whose paths are names: `gen_ai.prompt.0.role`.
+    /// A flattened tree: `gen_ai.prompt.0.role`.
     Flattened,
-    /// An answer's text, reasoning and tool calls.
+    /// Text, reasoning and tool calls of an answer.
     Reply,
-    /// Keys and values, named by what follows the prefix.
+    /// Keys and values, named by the rest after the prefix.
     Gathered,
     /// A list of texts, each of them JSON.
     Encoded,
-    /// One message for each event.
+    /// One message per event.
     Messages,
     /// This attribute of the events.
     Of(&'static str),
 }
 
-/// Where a source stands among all sources; the lesser is the stronger within a target.
+/// The precedence of a source; the lesser is the stronger within a target.
 pub(super) type Rank = u16;
 
-/// One source and how to read it.
+/// A source and how to convert it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) target: Target,
     pub(super) shape: Shape,
-    /// The events to look at; empty for attributes.
+    /// Event names; empty for attributes.
     pub(super) events: &'static [&'static str],
 }
 
-/// The rules, turned round for looking up.
+/// Lookup table of the rules.
 pub(super) struct Table {
     by_name: FxHashMap<&'static str, Rank>,
     by_claude_code: FxHashMap<&'static str, Rank>,
@@ -152,13 +152,13 @@ impl Table {
             sources: Vec::new(),
             ranges: std::array::from_fn(|_| 0..0),
         };
-        // A target's sources stand together, whatever stands between its rules.
+        // A target's sources must be adjacent, wherever its rules are.
         let mut rules: Vec<_> = rules.iter().collect();
         rules.sort_by_key(|(target, _)| *target as usize);
         for (target, told) in rules {
             table.add(*target, *told);
         }
-        // The closest prefix counts: what begins with `ai.settings.context.` is no setting.
+        // The longest prefix counts: `ai.settings.context.…` is not a setting.
         table.by_prefix.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         table
     }
@@ -200,7 +200,7 @@ impl Table {
         rank
     }
 
-    /// The source an attribute is, if any rule names it.
+    /// Returns the rank of an attribute, if it has a rule.
     pub(super) fn rank(&self, name: &str, dialect: Dialect) -> Option<Rank> {
         if let Some(rank) = self.by_name.get(name) {
             return Some(*rank);
@@ -214,7 +214,7 @@ impl Table {
         self.by_prefix.iter().find(begins).map(|(_, rank)| *rank)
     }
 
-    /// The sources of a target, strongest first.
+    /// Returns the ranks of a target, strongest first.
     pub(super) fn ranks(&self, target: Target) -> Range<Rank> {
         self.ranges[target as usize].clone()
     }
@@ -223,7 +223,7 @@ impl Table {
         self.sources.get(usize::from(rank))
     }
 
-    /// What follows the prefix by which a name was found.
+    /// Returns the rest of a name after its prefix.
     pub(super) fn key<'a>(&self, rank: Rank, name: &'a str) -> &'a str {
         let ours = self.by_prefix.iter().find(|(_, other)| *other == rank);
         ours.and_then(|(prefix, _)| name.strip_prefix(prefix)).unwrap_or(name)

@@ -1,4 +1,4 @@
-//! A span and what is expected of it, both as JSON, and one `check`.
+//! Table tests: a span and its expected patches, both as JSON, and one `check`.
 
 use serde_json::{Map, Value, json};
 
@@ -8,24 +8,24 @@ use crate::record::field::{Authority, Field};
 use crate::record::span::{Attributes, SpanEvent, SpanLink, SpanStatus};
 use crate::time::Timestamp;
 
-/// One span for each convention.
+/// One span per convention.
 mod conventions;
-/// One span for each framework with habits of its own.
+/// One span per framework with peculiarities.
 mod frameworks;
-/// Version 7 of Vercel's AI SDK, which speaks two conventions at once.
+/// AI SDK 7, which uses two conventions at once.
 mod ai_sdk_7;
-/// Who says what, and what is left over.
+/// Precedence of sources, and unused attributes.
 mod precedence;
-/// Tokens, each counted once.
+/// Token usage.
 mod counting;
-/// What a span lets us know of its trace.
+/// Fields of the trace.
 mod run;
-/// What holds for any span.
+/// Properties of any span.
 mod properties;
 
 const START: i64 = 1_700_000_000_000_000_000;
 
-/// Checks all that is said of the observation. `metadata` is left out unless expected.
+/// Checks the observation patch. `metadata` is only compared if expected.
 #[track_caller]
 fn check(span: &Value, expected: &Value) {
     let mut shown = shown_observation(&interpret(span).observation);
@@ -35,7 +35,7 @@ fn check(span: &Value, expected: &Value) {
     assert_eq!(&Value::Object(shown), expected);
 }
 
-/// Checks all that is said of the trace; `!` marks what is stated, `^` what a root implies.
+/// Checks the trace patch; `!` marks stated fields, `^` fields implied by a root.
 #[track_caller]
 fn check_trace(span: &Value, expected: &Value) {
     assert_eq!(&Value::Object(shown_trace(&interpret(span).trace)), expected);
@@ -166,7 +166,7 @@ fn marked<T>(field: &Field<T>, show: impl Fn(&T) -> String) -> Option<Value> {
     Some(format!("{mark}{}", show(field.value()?)).into())
 }
 
-/// A text as it is, JSON as what it says.
+/// Text unchanged, JSON parsed.
 fn shown_payload(payload: &Payload) -> Value {
     match payload {
         Payload::Text(text) => text.as_ref().into(),

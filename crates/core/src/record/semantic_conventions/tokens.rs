@@ -1,10 +1,9 @@
-//! How many tokens a model call used, each counted once.
+//! Token usage of a model call; no token is counted twice.
 //!
-//! Most instrumentations count cached tokens within the input, and reasoning tokens within the
-//! output, as OpenTelemetry asks; whatever provider is behind them. Claude Code and Vercel's
-//! older providers for Anthropic and Bedrock pass on counts that leave cached tokens out. Others
-//! do so without telling. Then the numbers do: more cached tokens than input, or a total that
-//! holds both.
+//! Most instrumentations include cached tokens in the input and reasoning tokens in the output, as OpenTelemetry
+//! specifies, whatever the provider. Claude Code and Vercel's older providers for Anthropic and Bedrock pass on
+//! counts without cached tokens. Others do so without indication; then the numbers decide: more cached tokens
+//! than input, or a total that includes both.
 
 use std::collections::BTreeMap;
 
@@ -17,16 +16,16 @@ use crate::record::semantic_conventions::table::{Dialect, Target};
 use crate::record::span::AttributeValue;
 use crate::record::usage::{TOTAL, Usage, whole};
 
-/// Whether a provider counts parts within the whole.
+/// Whether the input count includes cached tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counting {
-    /// The input holds its cached tokens.
+    /// The input includes cached tokens.
     Within,
-    /// Cached tokens come on top of the input.
+    /// Cached tokens are in addition to the input.
     Apart,
 }
 
-/// The counts as they were sent.
+/// The counts as sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) input: Option<u64>,
@@ -40,7 +39,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The usage, its kinds disjoint.
+    /// Returns the usage with disjoint types.
     pub(super) fn usage(self, counting: Counting) -> Option<Usage> {
         let or_zero = Option::unwrap_or_default;
         let (input, output): (u64, u64) = (or_zero(self.input), or_zero(self.output));
@@ -74,8 +73,7 @@ fn sum(counts: [u64; 3]) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// A zero says nothing, except for the input and the output themselves. The total is what was
-/// sent, unless its parts are more.
+/// Zeros are dropped, except for input and output. The total is the one sent, unless its parts add up to more.
 fn usage(kinds: [(&str, Option<u64>); 7], total: Option<u64>) -> Option<Usage> {
     let is_worth_saying = |kind: &str, units| units > 0 || ["input", "output"].contains(&kind);
     let mut units = BTreeMap::new();
@@ -93,7 +91,7 @@ fn usage(kinds: [(&str, Option<u64>); 7], total: Option<u64>) -> Option<Usage> {
     Some(Usage::new(units))
 }
 
-/// Takes the usage of a model call: as stated, or from the counts of any convention.
+/// Takes the usage of a model call: explicit, or from the counts of any convention.
 pub(super) fn take(claims: &mut Claims, dialect: Dialect) -> Option<Usage> {
     if let Some(stated) = claims.take(Target::UsageDetails, stated) {
         return Some(stated);
@@ -123,12 +121,12 @@ pub(super) fn take(claims: &mut Claims, dialect: Dialect) -> Option<Usage> {
     counts.usage(counting)
 }
 
-/// Takes only what is stated of the step itself.
+/// Takes the explicit usage of the observation only.
 pub(super) fn take_stated(claims: &mut Claims) -> Option<Usage> {
     claims.take(Target::UsageDetails, stated)
 }
 
-/// A count in whatever type it comes.
+/// Returns a count of any attribute type.
 pub(super) fn count(value: &AttributeValue) -> Option<u64> {
     match value {
         AttributeValue::Int(number) => u64::try_from(*number).ok(),
@@ -161,7 +159,7 @@ fn mlflow(value: &AttributeValue) -> Option<Counts> {
     (counts != Counts::default()).then_some(counts)
 }
 
-/// A JSON object, as text or as attributes.
+/// Returns a JSON object, from text or attributes.
 pub(super) fn object(value: &AttributeValue) -> Option<Map<String, Value>> {
     match value {
         AttributeValue::Text(text) => serde_json::from_str(text).ok(),
@@ -170,14 +168,14 @@ pub(super) fn object(value: &AttributeValue) -> Option<Map<String, Value>> {
     }
 }
 
-/// Whether Vercel's provider passes on counts that leave cached tokens out. Newer versions say
-/// how many were fresh, and then nobody has to guess.
+/// Returns whether Vercel's provider passes on counts without cached tokens. Newer versions send the number of
+/// uncached tokens, so that no guess is needed.
 fn vercel_counts_apart(claims: &Claims) -> bool {
     let provider = claims.peek(Target::Evidence, "ai.model.provider").unwrap_or_default();
     provider.starts_with("anthropic") || provider.contains("bedrock")
 }
 
-/// What Vercel's providers say of tokens in their own words.
+/// Returns the token counts in the provider metadata of Vercel's SDK.
 fn provider(metadata: &str) -> Counts {
     let mentions = |key| metadata.contains(key);
     if !["cachedPromptTokens", "reasoningTokens", "InputTokens"].into_iter().any(mentions) {

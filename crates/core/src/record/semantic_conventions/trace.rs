@@ -18,7 +18,7 @@ use crate::record::span::AttributeValue;
 use crate::record::trace::TracePatch;
 use crate::time::Timestamp;
 
-/// What else is known when a span speaks of its trace.
+/// Values of the observation that also apply to its trace.
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) known: &'a Known,
@@ -27,7 +27,7 @@ pub(super) struct Seen<'a> {
     pub(super) start: Timestamp,
 }
 
-/// Tells what a span lets us know of its trace, each with the authority it has.
+/// Sets the trace fields that a span knows, each with its authority.
 pub(super) fn tell(
     trace: &mut TracePatch,
     observation: &mut ObservationPatch,
@@ -37,9 +37,8 @@ pub(super) fn tell(
     let says_so = told.claims.take(Target::AsRoot, truth).unwrap_or(false);
     let is_app_root = told.claims.take(Target::AppRoot, truth).unwrap_or(false);
     observation.app_root = says_so || is_app_root;
-    // A span without parent is the trace's root; so is one that says it is. The first span of an
-    // application is a root, too, but the trace began elsewhere: what went in and came out of the
-    // trace is not for it to say.
+    // A span without parent is the trace's root; so is one marked as such. The first span of an application is a
+    // root, too, but the trace started elsewhere: it does not determine the trace's input and output.
     let is_trace_root = says_so || seen.parent.is_none();
     let is_root = is_app_root || is_trace_root;
     let authority = if is_root { Authority::Root } else { Authority::Child };
@@ -78,7 +77,7 @@ fn truth(value: &AttributeValue) -> Option<bool> {
     }
 }
 
-/// What is said of the trace in so many words.
+/// Sets fields that are stated for the trace explicitly.
 fn tell_stated(trace: &mut TracePatch, told: &mut ToldSpan, known: &Known) {
     let stamp = told.stamp;
     trace.name = Field::if_some(told.claims.take_text(Target::TraceName), stamp);
@@ -101,7 +100,7 @@ fn trace_agent(trace: &TracePatch) -> Option<String> {
     (!agent.is_empty()).then_some(agent)
 }
 
-/// Whom the trace serves, what it belongs to and how it is labelled.
+/// Sets user, session, tags and release.
 fn tell_persons(trace: &mut TracePatch, told: &mut ToldSpan, keys: &Keys, implied: Stamp) {
     let stated = told.stamp;
     let stamp = |name: &str| if name.starts_with("langfuse.") { stated } else { implied };
@@ -126,7 +125,7 @@ fn tell_persons(trace: &mut TracePatch, told: &mut ToldSpan, keys: &Keys, implie
     trace.tags.extend(more.as_ref().and_then(tags).unwrap_or_default());
 }
 
-/// Tags as a list, a JSON list, or a text with commas; `None` when there are none.
+/// Parses tags from a list, a JSON list, or comma-separated text; `None` when empty.
 fn tags(value: &AttributeValue) -> Option<BTreeSet<String>> {
     let tags: BTreeSet<String> = match value {
         AttributeValue::List(tags) => tags.iter().filter_map(tag).collect(),

@@ -1,7 +1,7 @@
-//! Units and costs as clients state them: one JSON object, in one of several forms.
+//! Client formats of usage and cost: one JSON object, in one of several forms.
 //!
-//! Kinds are disjoint in our records. Where a form counts cached or reasoning tokens within the
-//! input or the output, they are taken out again, so that no token is counted or priced twice.
+//! Usage types are disjoint in our records. Where a format includes cached or reasoning tokens in input or
+//! output, they are subtracted, so that no token is counted or priced twice.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::record::usage::TOTAL;
 
 type Object = Map<String, Value>;
 
-/// How a provider counts one side of a call.
+/// A provider's counts for input or output.
 struct Side {
-    /// Our kind, and the prefix of its parts.
+    /// Our type, and the prefix of its parts.
     kind: &'static str,
-    /// The provider's count, its parts included.
+    /// The provider's count, parts included.
     count: &'static str,
     /// Where the provider lists the parts.
     parts: [&'static str; 2],
 }
 
-/// A form that counts parts within their side.
+/// A format whose totals include their parts.
 type Form = [Side; 2];
 
 const COMPLETIONS: Form = [
@@ -57,13 +57,13 @@ const CAMEL: Form = [
 ];
 
 const TOTALS: [&str; 2] = ["total_tokens", "totalTokens"];
-/// What stands in the older form beside the units.
+/// Keys of the older format that are not units.
 const NOT_UNITS: [&str; 4] = ["unit", "inputCost", "outputCost", "totalCost"];
 
 pub(super) fn units(sent: &Object) -> BTreeMap<String, u64> {
     let has_count = |form: &Form| form.iter().any(|side| sent.contains_key(side.count));
     let has_parts = RESPONSES.iter().flat_map(|side| side.parts).any(|key| sent.contains_key(key));
-    // Others use these words, too, but count cached tokens apart and send no total.
+    // Other formats use these names, too, but count cached tokens separately and send no total.
     let is_responses = has_count(&RESPONSES) && (has_parts || sent.contains_key(TOTALS[0]));
     if has_count(&COMPLETIONS) {
         units_in_form(sent, &COMPLETIONS)
@@ -110,7 +110,7 @@ fn total(sent: &Object) -> Option<(String, u64)> {
     Some((TOTAL.to_owned(), total))
 }
 
-/// A count; what is not one is left out, as in Langfuse.
+/// Parses a count; anything else is ignored, as in Langfuse.
 fn whole(count: &Value) -> Option<u64> {
     match count {
         Value::Number(number) => number.as_u64().or_else(|| super::whole(number.as_f64()?)),
@@ -119,7 +119,7 @@ fn whole(count: &Value) -> Option<u64> {
     }
 }
 
-/// Dollars by kind.
+/// Returns dollars by type.
 pub(super) fn amounts(sent: &Object) -> BTreeMap<String, Money> {
     sent.iter().filter_map(|(kind, amount)| Some((kind.clone(), dollars(amount)?))).collect()
 }

@@ -6,17 +6,17 @@ use serde::Serialize;
 use super::retry::Repeat;
 use super::slice::Position;
 
-/// Langfuse's API, which many servers have.
+/// The path segment of Langfuse's public API.
 const PUBLIC: &str = "public";
 const OWN: &str = "v1";
 
-/// One request: what, where, and whether it may be repeated.
+/// A request: method, path, parameters, and whether it is idempotent.
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     pub(super) method: Method,
-    /// Whose address it is below `/api`.
+    /// Path segment after `/api`.
     api: &'static str,
-    /// The parts of the path below that, not yet escaped.
+    /// Further path segments, unescaped.
     path: Vec<String>,
     query: Vec<(&'static str, String)>,
     pub(super) body: Option<Vec<u8>>,
@@ -28,14 +28,14 @@ impl Ask {
         Self::new(Method::GET, path, None, Repeat::Harmless)
     }
 
-    /// Something to be kept.
+    /// Creates a POST request.
     pub(super) fn post(path: &[&str], body: &impl Serialize, repeat: Repeat) -> Self {
-        // What we send are plain structs, which always can be written as JSON.
+        // Requests are plain structs, which always serialize.
         let body = serde_json::to_vec(body).unwrap_or_default();
         Self::new(Method::POST, path, Some(body), repeat)
     }
 
-    /// A change of what is there.
+    /// Creates a PATCH request.
     pub(super) fn patch(path: &[&str], body: &impl Serialize) -> Self {
         let body = serde_json::to_vec(body).unwrap_or_default();
         Self::new(Method::PATCH, path, Some(body), Repeat::Harmless)
@@ -46,7 +46,7 @@ impl Ask {
         Self::new(Method::PUT, path, Some(body), Repeat::Harmless)
     }
 
-    /// Something to be taken away.
+    /// Creates a DELETE request.
     pub(super) fn delete(path: &[&str]) -> Self {
         Self::new(Method::DELETE, path, None, Repeat::Harmless)
     }
@@ -56,7 +56,7 @@ impl Ask {
         Self { method, api: PUBLIC, path, query: Vec::new(), body, repeat }
     }
 
-    /// The same at an address that only Ratchet servers have.
+    /// Switches to an endpoint that only Ratchet servers have.
     pub(super) fn own(self) -> Self {
         Self { api: OWN, ..self }
     }
@@ -66,7 +66,7 @@ impl Ask {
         self
     }
 
-    /// With a parameter, if there is one.
+    /// Adds an optional parameter.
     pub(super) fn with_some(self, name: &'static str, value: Option<impl Display>) -> Self {
         match value {
             Some(value) => self.with(name, &value),
@@ -74,7 +74,7 @@ impl Ask {
         }
     }
 
-    /// From a place in the list on.
+    /// Adds the position in a list.
     pub(super) fn at(self, at: &Position) -> Self {
         match at {
             Position::Start => self,
@@ -86,7 +86,7 @@ impl Ask {
     pub(super) fn url(&self, base: &Url) -> Url {
         let mut url = base.clone();
         if let Ok(mut parts) = url.path_segments_mut() {
-            // Each part is escaped on its own: a prompt's name may hold slashes.
+            // Each segment is escaped separately: a prompt's name may contain slashes.
             parts.pop_if_empty().extend(["api", self.api]).extend(&self.path);
         }
         if !self.query.is_empty() {
@@ -95,7 +95,7 @@ impl Ask {
         url
     }
 
-    /// The request as errors and logs name it. Keys are not in it.
+    /// Returns a label for errors and logs, without keys.
     pub(super) fn label(&self) -> String {
         let mut label = format!("{} /api/{}/{}", self.method, self.api, self.path.join("/"));
         for (place, (name, value)) in self.query.iter().enumerate() {

@@ -4,17 +4,17 @@ use std::time::{Duration, SystemTime};
 
 use ratchet_core::time::Timestamp;
 
-/// Time and chance, as a client needs them between attempts.
+/// Clock and randomness for retries.
 pub trait BackoffClock: fmt::Debug + Send + Sync {
     fn now(&self) -> Timestamp;
 
-    /// A number from 0 (included) to 1 (excluded), different each time.
+    /// Returns a random number from 0 (inclusive) to 1 (exclusive).
     fn chance(&self) -> f64;
 
     fn pause(&self, wait: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
-/// The machine's clock and chance.
+/// The system's clock and randomness.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemBackoffClock;
 
@@ -27,7 +27,7 @@ impl BackoffClock for SystemBackoffClock {
 
     fn chance(&self) -> f64 {
         let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
-        // The first 32 bits hold nothing of the UUID's version.
+        // The first 32 bits do not include the UUID's version.
         f64::from(u32::try_from(high >> 32).unwrap_or(0)) / (f64::from(u32::MAX) + 1.0)
     }
 

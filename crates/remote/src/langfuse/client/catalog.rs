@@ -1,4 +1,4 @@
-//! What a project keeps besides telemetry. These routes are the same in both eras.
+//! Catalog resources of a project. These routes are the same in both API generations.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -21,14 +21,14 @@ use crate::langfuse::wire::read::read;
 use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, UpdateScoreConfig};
 
 const SLICE: u64 = 50;
-/// A time before anything that was recorded; some lists want one.
+/// A start time before any record; some lists require one.
 const BEGINNING: &str = "1970-01-01T00:00:00Z";
 
 impl LangfuseClient {
     /// Returns the project's score configs.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn score_configs(
         &self,
         at: &Position,
@@ -36,10 +36,10 @@ impl LangfuseClient {
         self.list(Ask::get(&["score-configs"]), at).await
     }
 
-    /// Makes a score config.
+    /// Creates a score config.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn create_score_config(
         &self,
         new: &CreateScoreConfig,
@@ -47,10 +47,10 @@ impl LangfuseClient {
         self.get(&Ask::post(&["score-configs"], new, Repeat::Doubles)).await
     }
 
-    /// Changes a score config.
+    /// Updates a score config.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn update_score_config(
         &self,
         id: &str,
@@ -59,19 +59,18 @@ impl LangfuseClient {
         self.get(&Ask::patch(&["score-configs", id], change)).await
     }
 
-    /// Returns the project's prompts, by name, with the numbers of their versions.
+    /// Returns the project's prompts by name, with their version numbers.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn prompts(&self, at: &Position) -> Result<Slice<PromptMetaView>, ClientError> {
         self.list(Ask::get(&["v2", "prompts"]), at).await
     }
 
-    /// Returns one version of a prompt as it was written, its references not filled in; `None`
-    /// if it is not there.
+    /// Returns a prompt version with its references unresolved; `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn prompt(
         &self,
         name: &str,
@@ -81,18 +80,18 @@ impl LangfuseClient {
         self.find(&ask.with("resolve", "false")).await
     }
 
-    /// Makes a new version of a prompt.
+    /// Creates a prompt version.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn create_prompt(&self, new: &CreatePrompt) -> Result<PromptView, ClientError> {
         self.get(&Ask::post(&["v2", "prompts"], new, Repeat::Doubles)).await
     }
 
-    /// Puts labels at a version of a prompt; they leave the versions where they stood.
+    /// Adds labels to a prompt version and removes them from other versions.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn label_prompt(
         &self,
         name: &str,
@@ -106,7 +105,7 @@ impl LangfuseClient {
     /// Deletes one version of a prompt.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn delete_prompt(&self, name: &str, version: u32) -> Result<(), ClientError> {
         let ask = Ask::delete(&["v2", "prompts", name]).with("version", &version);
         self.0.send(&ask).await.map(drop)
@@ -115,15 +114,15 @@ impl LangfuseClient {
     /// Returns the project's datasets.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn datasets(&self, at: &Position) -> Result<Slice<DatasetView>, ClientError> {
         self.list(Ask::get(&["v2", "datasets"]), at).await
     }
 
-    /// Makes a dataset, or changes the one of its name.
+    /// Creates or updates a dataset, by name.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn save_dataset(&self, new: &CreateDataset) -> Result<DatasetView, ClientError> {
         self.get(&Ask::post(&["v2", "datasets"], new, Repeat::Harmless)).await
     }
@@ -131,7 +130,7 @@ impl LangfuseClient {
     /// Returns the items of a dataset.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn dataset_items(
         &self,
         dataset: &str,
@@ -140,18 +139,18 @@ impl LangfuseClient {
         self.list(Ask::get(&["dataset-items"]).with("datasetName", dataset), at).await
     }
 
-    /// Returns one dataset item, archived or not; `None` if it is not there.
+    /// Returns a dataset item, archived or not; `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn dataset_item(&self, id: &str) -> Result<Option<DatasetItemView>, ClientError> {
         self.find(&Ask::get(&["dataset-items", id])).await
     }
 
-    /// Makes a dataset item, or changes the one of its id.
+    /// Creates or updates a dataset item, by id.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn save_dataset_item(
         &self,
         new: &CreateDatasetItem,
@@ -160,10 +159,10 @@ impl LangfuseClient {
         self.get(&Ask::post(&["dataset-items"], new, repeat)).await
     }
 
-    /// Returns the project's own models, those that come with the server left out.
+    /// Returns the project's own models, without the server's built-in ones.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn own_models(&self, at: &Position) -> Result<Slice<ModelView>, ClientError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -176,18 +175,18 @@ impl LangfuseClient {
         Ok(list.keeping(is_own).rows())
     }
 
-    /// Makes a model.
+    /// Creates a model.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn create_model(&self, new: &ModelRequest) -> Result<ModelView, ClientError> {
         self.get(&Ask::post(&["models"], new, Repeat::Doubles)).await
     }
 
-    /// Returns the runs of a dataset; `None` if the server does not show them.
+    /// Returns the runs of a dataset; `None` if the server does not support it.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn dataset_runs(
         &self,
         dataset: &str,
@@ -197,10 +196,10 @@ impl LangfuseClient {
         Ok(self.find::<RawList>(&ask).await?.map(RawList::rows))
     }
 
-    /// Returns one run of a dataset with its items; `None` if it is not there.
+    /// Returns a dataset run with its items; `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn dataset_run(
         &self,
         dataset: &str,
@@ -209,11 +208,11 @@ impl LangfuseClient {
         self.find(&Ask::get(&["datasets", dataset, "runs", run])).await
     }
 
-    /// Returns the experiments over a dataset, as newer servers show runs; `None` if the server
-    /// does not.
+    /// Returns the experiments over a dataset, which newer servers have instead of runs; `None` if the server
+    /// does not support it.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn experiments(
         &self,
         dataset_id: &str,
@@ -231,7 +230,7 @@ impl LangfuseClient {
     /// Returns the items of an experiment.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn experiment_items(
         &self,
         experiment_id: &str,
@@ -244,10 +243,10 @@ impl LangfuseClient {
         self.list(ask, at).await
     }
 
-    /// Puts an item into a run of its dataset, which is made if need be.
+    /// Adds an item to a dataset run, which is created if it does not exist.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn create_dataset_run_item(
         &self,
         new: &CreateDatasetRunItem,

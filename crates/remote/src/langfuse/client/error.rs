@@ -3,83 +3,80 @@ use std::time::Duration;
 use crate::http::TlsError;
 use crate::langfuse::wire::error::Issue;
 
-/// Why a server could not be asked. Each names the request and what to do.
+/// Error of the client. Each text names the request and suggests a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The address makes no sense.
+    /// An invalid URL.
     #[error("{url} is no address of a Langfuse server: {why}")]
     Address {
-        /// What was given, without any password.
+        /// Without its password.
         url: String,
-        /// What is wrong with it.
         why: String,
     },
-    /// No HTTP client could be made.
+    /// The HTTP client cannot be created.
     #[error("cannot start an HTTP client; are this machine's certificates readable?")]
     Start(#[source] reqwest::Error),
     #[error("{request} got no answer in {attempts} attempts; check the address and the network")]
     Silent {
         request: String,
         attempts: u32,
-        /// What happened the last time.
+        /// The error of the last attempt.
         #[source]
         cause: reqwest::Error,
     },
-    /// The server could not show that it is the right one.
+    /// TLS verification failed.
     #[error("{request} was not sent")]
     Distrusted {
-        /// What was to be asked.
         request: String,
-        /// What TLS found, and what to do.
+        /// The TLS error and its remedy.
         #[source]
         cause: TlsError,
     },
-    /// The server said no.
+    /// The server responded with an error status.
     #[error("{request} was refused with {status}: {message}; {advice}")]
     Refused {
         request: String,
-        /// 400, 401 …
+        /// For example 400 or 401.
         status: u16,
         message: String,
         advice: &'static str,
     },
-    /// The server asks for more patience than we have.
+    /// The server's `Retry-After` exceeds the limit.
     #[error("{request} was refused with {status}, to be asked again in {} s; try again then",
             .wait.as_secs())]
     Later {
         request: String,
         /// 429 or 503.
         status: u16,
-        /// How long the server asks to wait.
+        /// The server's `Retry-After`.
         wait: Duration,
     },
-    /// The answer is longer than we take.
+    /// The response exceeds the size limit.
     #[error("{request} was answered with more than {limit} bytes; ask for a shorter time")]
     TooLong { request: String, limit: usize },
-    /// The answer is not what the API promises.
+    /// The response does not follow the API.
     #[error("{request} was answered with something else: {issue}; is it a Langfuse server?")]
     Unreadable {
         request: String,
-        /// What is wrong, and where.
         issue: Issue,
     },
-    /// Neither era's route is there.
+    /// The server supports neither generation's route.
     #[error("{asked} can be read there by no route we know ({routes}); is it a Langfuse server?")]
     NoRoute { asked: &'static str, routes: String },
-    /// Some of what was sent was not taken.
+    /// Some ingestion events were rejected.
     #[error("{request}: {refused} of {sent} were not taken, the first because {first}")]
     Rejected {
         request: String,
         sent: usize,
-        /// How many were not taken.
+        /// The number of rejected events.
         refused: usize,
-        /// Why not the first of them.
+        /// The error of the first rejected event.
         first: String,
     },
 }
 
 impl ClientError {
-    /// The status the server refused with, if it was one.
+    /// Returns the HTTP status, if the server sent one.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Refused { status, .. } | Self::Later { status, .. } => Some(*status),
@@ -88,7 +85,7 @@ impl ClientError {
     }
 }
 
-/// What to do about a refusal.
+/// Returns a remedy for an error status.
 pub(super) fn advice(status: u16) -> &'static str {
     match status {
         300..=399 => "use the address it points to",

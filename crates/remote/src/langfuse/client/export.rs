@@ -1,4 +1,4 @@
-//! What a server holds, as the events that would record it elsewhere, slice by slice.
+//! Export of a server's records as ingestion events, page by page.
 
 use super::ask::Ask;
 use super::list::RawList;
@@ -10,15 +10,15 @@ use crate::langfuse::wire::ingestion::Envelope;
 use crate::langfuse::wire::observation::ObservationView;
 use crate::langfuse::wire::trace::TraceView;
 
-/// Records in a slice; older servers give no more.
+/// Page size; the maximum of older servers.
 const SLICE: u64 = 100;
 
 impl LangfuseClient {
-    /// The traces that began in some time. Where traces cannot be read there are none: then
-    /// observations tell what there is to know of them.
+    /// Returns trace events of a time range. A server without a list of traces returns none: observations then
+    /// contain the trace's fields.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn trace_events(
         &self,
         between: &TimeWindow,
@@ -38,10 +38,10 @@ impl LangfuseClient {
         Ok(list.rows::<TraceView>().map(|view| Ok(vec![replay::of_trace(view)?])))
     }
 
-    /// The observations that began in some time.
+    /// Returns observation events of a time range.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn observation_events(
         &self,
         between: &TimeWindow,
@@ -66,10 +66,10 @@ impl LangfuseClient {
         Ok(slice.map(replay::of_newer_observation))
     }
 
-    /// The scores that were given in some time.
+    /// Returns score events of a time range.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn score_events(
         &self,
         between: &TimeWindow,

@@ -1,5 +1,4 @@
-//! Lists in numbered pages and by cursor. Rows are read one by one, so that a row that makes no
-//! sense costs itself and not its page.
+//! Page and cursor pagination. Rows are parsed one by one, so that an invalid row does not fail its page.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +8,7 @@ use crate::langfuse::wire::error::{Issue, Step};
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::read::read;
 
-/// A list as it comes, of either kind of paging.
+/// A list response, with either pagination.
 #[derive(Debug, Deserialize)]
 pub(super) struct RawList {
     data: Vec<Raw>,
@@ -19,7 +18,7 @@ pub(super) struct RawList {
     had_rows: bool,
 }
 
-/// Where a list stands; each kind of paging fills in its own half.
+/// Pagination fields of both kinds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct RawMeta {
@@ -30,7 +29,7 @@ struct RawMeta {
 }
 
 impl RawList {
-    /// The same list without the rows that are not wanted; where to go on stays.
+    /// Filters the rows; the next position is unchanged.
     pub(super) fn keeping(mut self, is_wanted: impl Fn(&str) -> bool) -> Self {
         let had_rows = !self.data.is_empty();
         self.data.retain(|row| is_wanted(row.get()));
@@ -38,7 +37,7 @@ impl RawList {
         self
     }
 
-    /// The rows, and where to go on.
+    /// Parses the rows, and returns the next position.
     pub(super) fn rows<T: DeserializeOwned>(self) -> Slice<T> {
         let next = self.next();
         let total = self.meta.total_items;
@@ -57,7 +56,7 @@ impl RawList {
             return Some(Position::Cursor(cursor));
         }
         let (page, pages) = (self.meta.page?, self.meta.total_pages?);
-        // A server that miscounts must not keep us asking for empty pages.
+        // A server with wrong counts must not cause endless requests of empty pages.
         (page < pages && (self.had_rows || !self.data.is_empty()))
             .then_some(Position::Page(page + 1))
     }

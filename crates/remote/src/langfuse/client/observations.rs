@@ -11,22 +11,21 @@ use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::observation::ObservationView;
 
-/// Observations in a slice; older servers give no more.
+/// Page size; the maximum of older servers.
 const SLICE: u64 = 100;
 
-/// Which observations.
+/// A filter for observations.
 #[derive(Clone, Debug, Default)]
 pub struct ObservationsAsked {
     pub between: TimeWindow,
-    /// Of this trace only.
     pub trace: Option<TraceId>,
 }
 
 impl LangfuseClient {
-    /// Returns the observations that began in some time, newest first.
+    /// Returns the observations of a time range, newest first.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn observations(
         &self,
         asked: &ObservationsAsked,
@@ -38,7 +37,7 @@ impl LangfuseClient {
             .with_some("fromStartTime", asked.between.from)
             .with_some("toStartTime", asked.between.to)
             .at(at);
-        // Where both lists are there the older one is better: its payloads are JSON, not texts.
+        // Where a server has both lists, the older one is better: its payloads are JSON, not text.
         let is_newer = matches!(at, Position::Cursor(_));
         let list = if is_newer { None } else { self.get_list(Route::Observations, &ask).await? };
         if let Some(list) = list {
@@ -51,7 +50,7 @@ impl LangfuseClient {
     }
 }
 
-/// The same question to the newer list.
+/// Converts the filter for the newer list.
 pub(super) fn newer(asked: &ObservationsAsked) -> NewerAsked {
     NewerAsked {
         between: asked.between,

@@ -1,5 +1,4 @@
-//! Observations as `v2/observations` shows them: the one list of the v4 era. Traces and sessions
-//! are put together from it.
+//! `v2/observations`: the only list of v4 servers. Traces and sessions are rebuilt from it.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +19,10 @@ use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 use crate::langfuse::wire::read::read;
 
-/// How long a metadata value may be before a server cuts it.
+/// The length to which servers truncate metadata values.
 const CUT_CHARS: usize = 200;
 
-/// Which observations, and how much of each.
+/// A filter for observations, with field groups.
 #[derive(Clone, Debug)]
 pub(super) struct NewerAsked {
     pub(super) between: TimeWindow,
@@ -33,11 +32,11 @@ pub(super) struct NewerAsked {
     pub(super) limit: u64,
 }
 
-/// How much of each observation.
+/// The field groups to request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fields {
     Place,
-    /// All that sums are made of.
+    /// The fields that sums are computed from.
     Sums,
     All,
 }
@@ -53,7 +52,7 @@ impl Fields {
 }
 
 impl LangfuseClient {
-    /// Returns a slice of observations, newest first; `None` if the server has no such list.
+    /// Returns a page of observations, newest first; `None` if the server has no such list.
     pub(super) async fn newer_observations(
         &self,
         asked: &NewerAsked,
@@ -75,15 +74,14 @@ impl LangfuseClient {
         if cut.is_empty() {
             return Ok(Some(slice));
         }
-        // Whoever wants values whole must name their keys, and nobody knows them before.
+        // Untruncated values must be requested by key, and keys are only known from a first response.
         let keys: Vec<String> = cut.into_iter().collect();
         let whole = ask.with("expandMetadata", &keys.join(","));
         let list = self.get_list::<RawList>(Route::ObservationsV2, &whole).await?;
         Ok(list.map(RawList::rows))
     }
 
-    /// Returns all observations of a trace or a session, newest first; `None` if the server has
-    /// no such list.
+    /// Returns all observations of a trace or a session, newest first; `None` if the server has no such list.
     pub(super) async fn all_newer(
         &self,
         asked: &NewerAsked,
@@ -101,7 +99,7 @@ impl LangfuseClient {
     }
 }
 
-/// The keys whose values may have been cut. A key with a comma in it cannot be asked for.
+/// Returns the keys whose values may be truncated. A key with a comma cannot be requested.
 fn cut_keys(rows: &[ObservationV2View]) -> BTreeSet<String> {
     let entries = rows.iter().filter_map(|row| row.metadata.as_value()).flatten();
     let is_cut = |value: &str| {
@@ -159,8 +157,7 @@ pub(super) fn observation(view: &ObservationV2View) -> Result<Observation, Issue
     })
 }
 
-/// A trace out of all its observations: what they know of it, and their sums. `None` if there
-/// are none.
+/// Rebuilds a trace from all its observations: their trace fields and sums. `None` without observations.
 pub(super) fn trace(
     views: &[ObservationV2View],
     observations: &[Observation],

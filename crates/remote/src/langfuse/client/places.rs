@@ -1,4 +1,4 @@
-//! Where traces stand, without what they carry: cheap to walk, however large the traces are.
+//! Trace ids and times without content: cheap to list, however large the traces are.
 
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{SessionId, TraceId};
@@ -16,10 +16,10 @@ use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 use crate::langfuse::wire::time::Time;
 
-/// Places in a slice; no server gives more.
+/// Page size; the maximum of all servers.
 const SLICE: u64 = 100;
 
-/// Where a trace stands.
+/// The id, time and session of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePlace {
     pub trace: TraceId,
@@ -28,21 +28,17 @@ pub struct TracePlace {
     pub environment: Environment,
 }
 
-/// Which places.
+/// A filter for traces.
 #[derive(Clone, Debug, Default)]
 pub struct PlacesAsked {
     pub between: TimeWindow,
-    /// Of this session only.
     pub session: Option<SessionId>,
-    /// Of this user only.
     pub user: Option<String>,
-    /// In this environment only.
     pub environment: Option<String>,
-    /// With this tag only.
     pub tag: Option<String>,
 }
 
-/// All that a list is read for.
+/// The fields read from a list.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PlaceView {
@@ -53,11 +49,11 @@ struct PlaceView {
 }
 
 impl LangfuseClient {
-    /// Returns where the traces stand that began in some time, newest first. A server that has no
-    /// list of traces names one several times.
+    /// Returns the traces of a time range without content, newest first. A server without a list of traces
+    /// returns one several times.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn places(
         &self,
         asked: &PlacesAsked,
@@ -90,7 +86,7 @@ impl LangfuseClient {
             between: asked.between,
             trace: None,
             session: asked.session.clone(),
-            // Tags and users come with the context of the trace only.
+            // Tags and users are only in the trace context group.
             fields: Fields::Sums,
             limit: SLICE,
         };

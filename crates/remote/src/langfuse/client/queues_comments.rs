@@ -1,4 +1,4 @@
-//! What stands beside the traces: media, queues and comments. The same in both eras.
+//! Media, annotation queues and comments. The same in both API generations.
 
 use reqwest::{Method, Url};
 
@@ -13,10 +13,10 @@ use crate::langfuse::wire::project::Projects;
 use crate::langfuse::wire::queue::{QueueItemRequest, QueueItemView, QueueRequest, QueueView};
 
 impl LangfuseClient {
-    /// Returns the id of the project that the key opens.
+    /// Returns the id of the API key's project.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn project_id(&self) -> Result<String, ClientError> {
         let ask = Ask::get(&["projects"]);
         let projects: Projects = self.get(&ask).await?;
@@ -27,23 +27,23 @@ impl LangfuseClient {
     /// Returns the annotation queues.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn queues(&self, at: &Position) -> Result<Slice<QueueView>, ClientError> {
         self.list(Ask::get(&["annotation-queues"]), at).await
     }
 
-    /// Makes an annotation queue.
+    /// Creates an annotation queue.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn create_queue(&self, new: &QueueRequest) -> Result<QueueView, ClientError> {
         self.get(&Ask::post(&["annotation-queues"], new, Repeat::Doubles)).await
     }
 
-    /// Returns what is in a queue, newest first.
+    /// Returns the items of a queue, newest first.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn queue_items(
         &self,
         queue: &str,
@@ -52,10 +52,10 @@ impl LangfuseClient {
         self.list(Ask::get(&["annotation-queues", queue, "items"]), at).await
     }
 
-    /// Puts something into a queue.
+    /// Adds an item to a queue.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn create_queue_item(
         &self,
         queue: &str,
@@ -68,15 +68,15 @@ impl LangfuseClient {
     /// Returns comments, newest first.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn comments(&self, at: &Position) -> Result<Slice<CommentView>, ClientError> {
         self.list(Ask::get(&["comments"]), at).await
     }
 
-    /// Makes a comment.
+    /// Creates a comment.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn create_comment(
         &self,
         new: &CommentRequest,
@@ -84,26 +84,26 @@ impl LangfuseClient {
         self.get(&Ask::post(&["comments"], new, Repeat::Doubles)).await
     }
 
-    /// Returns where the bytes of a piece of media are; `None` if it is not there.
+    /// Returns a media record with its download URL; `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn media(&self, id: &str) -> Result<Option<MediaView>, ClientError> {
         self.find(&Ask::get(&["media", id])).await
     }
 
-    /// Says that a piece of media is to come, and returns where to send it.
+    /// Announces a media file and returns its upload URL.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn announce_media(&self, new: &MediaRequest) -> Result<MediaUpload, ClientError> {
         self.get(&Ask::post(&["media"], new, Repeat::Harmless)).await
     }
 
-    /// Gets bytes from where a server said they are.
+    /// Downloads bytes from a URL that a server returned.
     ///
     /// # Errors
-    /// Fails if they cannot be got, or are too many.
+    /// Fails on errors, and above the size limit.
     pub async fn download(&self, url: &str) -> Result<Vec<u8>, ClientError> {
         let request = "GET of a piece of media".to_owned();
         let url = self.linked(&request, url)?;
@@ -120,10 +120,10 @@ impl LangfuseClient {
         got.await.map_err(|failure| self.0.give_up(request, failure, 1))
     }
 
-    /// Sends bytes to where a server said they should go.
+    /// Uploads bytes to a URL that a server returned.
     ///
     /// # Errors
-    /// Fails if they are not taken.
+    /// Fails if the upload is rejected.
     pub async fn upload(
         &self,
         url: &str,
@@ -155,7 +155,7 @@ impl LangfuseClient {
         sent.await.map_err(|failure| self.0.give_up(request, failure, 1))
     }
 
-    /// Reads a link that a server gave. Keys are never sent along with it.
+    /// Parses a URL that a server returned. API keys are never sent to it.
     fn linked(&self, request: &str, url: &str) -> Result<Url, ClientError> {
         Url::parse(url).map_err(|why| ClientError::Unreadable {
             request: request.to_owned(),

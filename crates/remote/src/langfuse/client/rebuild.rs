@@ -1,8 +1,7 @@
-//! Traces and sessions where a server has no lists of them: put together from observations.
+//! Rebuilds traces and sessions from observations, for servers without lists of them.
 //!
-//! The list of observations is walked, newest first. Each observation names a trace, but only the
-//! first of a trace's observations in that order brings the trace: so each comes once, although
-//! nothing is remembered from slice to slice.
+//! Observations are listed newest first. Each names a trace, but only the first of a trace's observations in
+//! that order returns the trace: so each trace is returned once, without state between pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +18,13 @@ use super::{ClientError, LangfuseClient, observations_v2};
 use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 
-/// Observations in a slice of the walk.
+/// Page size of the list.
 const WALKED: u64 = 100;
-/// Observations in a slice when all of a trace or a session are wanted.
+/// Page size when all observations of a trace or session are read.
 const WANTED: u64 = 200;
 
 impl LangfuseClient {
-    /// The traces that began in some time.
+    /// Returns the traces of a time range.
     pub(super) async fn rebuilt_traces(
         &self,
         asked: &TracesAsked,
@@ -52,7 +51,7 @@ impl LangfuseClient {
         Ok(Slice { rows, unreadable, next: walked.next, total: None })
     }
 
-    /// One trace; `None` if it has no observations.
+    /// Returns a trace; `None` if it has no observations.
     pub(super) async fn rebuilt_trace(
         &self,
         id: &TraceId,
@@ -64,7 +63,7 @@ impl LangfuseClient {
         })
     }
 
-    /// The sessions that began in some time.
+    /// Returns the sessions of a time range.
     pub(super) async fn rebuilt_sessions(
         &self,
         between: &TimeWindow,
@@ -145,7 +144,7 @@ fn sums(asked: &TracesAsked) -> NewerAsked {
     }
 }
 
-/// Whether the walk meets this row before all others of its trace or session.
+/// Returns whether this row is the first of its trace or session in list order.
 fn is_first(row: &ObservationV2View, all: &[ObservationV2View], between: &TimeWindow) -> bool {
     let first = all.iter().find(|view| between.holds(view.start_time.0));
     first.is_some_and(|first| first.id == row.id && first.trace_id == row.trace_id)

@@ -1,4 +1,4 @@
-//! From wire types to the product's records: the one place where a client's answers become ours.
+//! Conversion of wire types to records, for all client responses.
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::observation::{ObservationView, UsageView};
 use crate::langfuse::wire::trace::TraceView;
 
-/// The key that holds metadata which is not an object, as in recording.
+/// The key of metadata that is not an object, as in recording.
 const WHOLE: &str = "metadata";
 
-/// An id that a server gave, or what is wrong with it.
+/// Parses an id of a server.
 pub(super) fn id<Of>(field: &str, text: &str) -> Result<Id<Of>, Issue> {
     Id::parse(text).map_err(|why| Issue::at(field, why.to_string()))
 }
@@ -31,7 +31,7 @@ pub(super) fn some_id<Of>(field: &str, text: Option<&String>) -> Result<Option<I
     text.map(|text| id(field, text)).transpose()
 }
 
-/// An observation as a v3-era list shows it.
+/// Converts an observation of a v3 server.
 pub(super) fn observation(view: ObservationView) -> Result<Observation, Issue> {
     let own_id = id("id", &view.id)?;
     let metadata = metadata(view.metadata.as_deref());
@@ -42,7 +42,7 @@ pub(super) fn observation(view: ObservationView) -> Result<Observation, Issue> {
         id: own_id,
         kind,
         parent: some_id("parentObservationId", view.parent_observation_id.as_ref())?,
-        // This era's list does not say.
+        // Not in this API generation.
         app_root: false,
         start,
         end: view.end_time.map(|time| time.0),
@@ -58,7 +58,7 @@ pub(super) fn observation(view: ObservationView) -> Result<Observation, Issue> {
         usage: usage(view.usage_details, &view.usage),
         cost: cost(&view.cost_details, view.calculated_total_cost),
         counted: view.usage_approximate,
-        // Nor does it say this.
+        // Not in this API generation.
         pricing_tier: None,
         prompt: prompt(view.prompt_name, view.prompt_version),
         created_at: view.created_at.map_or(start, |time| time.0),
@@ -71,7 +71,7 @@ pub(super) fn observation(view: ObservationView) -> Result<Observation, Issue> {
     })
 }
 
-/// A trace as a v3-era server shows it, summed over its observations.
+/// Converts a trace of a v3 server, with sums over its observations.
 pub(super) fn trace(view: TraceView, observations: &[Observation]) -> Result<Trace, Issue> {
     let metadata = metadata(view.metadata.as_deref());
     let timestamp = view.timestamp.0;
@@ -104,12 +104,12 @@ pub(super) fn trace(view: TraceView, observations: &[Observation]) -> Result<Tra
 #[derive(Debug)]
 pub(super) struct SessionSum {
     session: Session,
-    /// What decides the environment: the least of the traces that begin first.
+    /// Determines the environment: that of the first trace, the lesser of ties.
     first: Option<(Timestamp, Environment)>,
 }
 
 impl SessionSum {
-    /// A session of which no trace has been seen yet.
+    /// Starts with an empty session.
     pub(super) fn new(session: Session) -> Self {
         Self { session, first: None }
     }
@@ -135,7 +135,7 @@ impl SessionSum {
     }
 }
 
-/// A payload; null is none.
+/// Converts a payload; null is `None`.
 fn payload(raw: &RawValue) -> Option<Payload> {
     (raw.get() != "null").then(|| Payload::Json(Json::from_raw(raw)))
 }
@@ -153,7 +153,7 @@ pub(super) fn metadata(raw: Option<&RawValue>) -> Vec<(String, Json)> {
     keys.into_iter().map(|(key, value)| (key, Json::from_raw(&value))).collect()
 }
 
-/// The agent at work: an agent's own name, or the one that the metadata names.
+/// Returns the agent: an agent observation's name, or the one in the metadata.
 pub(super) fn agent(
     kind: ObservationKind,
     name: Option<&String>,
@@ -169,7 +169,7 @@ fn named_agent(metadata: &[(String, Json)]) -> Option<String> {
     name.filter(|name| !name.is_empty())
 }
 
-/// The agent of the observation that a trace began with.
+/// Returns the agent of the root observation.
 pub(super) fn root_agent(observations: &[Observation]) -> Option<String> {
     let roots = observations.iter().filter(|observation| observation.parent.is_none());
     roots.min_by_key(|root| root.start)?.agent.clone()
@@ -183,7 +183,7 @@ fn usage(details: BTreeMap<String, u64>, older: &UsageView) -> Usage {
     Usage::new(kinds.map(|(kind, units)| (kind.to_owned(), units)).into())
 }
 
-/// A cost by kind, or in total where that is all a server says. Nothing said is not free.
+/// Returns the cost by type, or only the total where the server sends no more. Absent is unknown, not free.
 pub(super) fn cost(details: &BTreeMap<String, f64>, total: Option<f64>) -> Option<Cost> {
     let known =
         |(kind, dollars): (&String, &f64)| Some((kind.clone(), Money::from_dollars(*dollars)?));
@@ -194,7 +194,7 @@ pub(super) fn cost(details: &BTreeMap<String, f64>, total: Option<f64>) -> Optio
     Some(Cost::new(kinds))
 }
 
-/// A prompt's name and version only make sense together.
+/// Name and version of a prompt are only meaningful together.
 pub(super) fn prompt(name: Option<String>, version: Option<u32>) -> Option<PromptLink> {
     Some(PromptLink { name: name?, version: version? })
 }

@@ -1,19 +1,19 @@
-//! Whether to ask again, and when. Pure: the caller brings the clock and the dice.
+//! Retry policy. Pure: clock and randomness are arguments.
 
 use std::time::Duration;
 
 use ratchet_core::time::Timestamp;
 
-/// How often to ask and how long to wait in between.
+/// Attempts and delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryRule {
-    /// Attempts in all, the first included.
+    /// Total attempts, the first included.
     pub attempts: u32,
-    /// The wait after the first attempt; it doubles from there.
+    /// The delay after the first attempt; doubled after each further one.
     pub first_wait: Duration,
-    /// The longest wait of our own choosing.
+    /// The maximum delay, unless the server asks for more.
     pub longest_wait: Duration,
-    /// The longest wait that a server may ask for; beyond it, waiting is for the caller to decide.
+    /// The maximum `Retry-After` that is honoured; beyond it, the caller decides.
     pub longest_asked: Duration,
 }
 
@@ -28,40 +28,39 @@ impl Default for RetryRule {
     }
 }
 
-/// Whether a request may reach the server twice.
+/// Whether a request may be sent twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// The second changes nothing that the first did not.
+    /// Idempotent.
     Harmless,
     Doubles,
 }
 
-/// What went wrong with one attempt.
+/// The failure of one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptError {
-    /// It never left.
+    /// Not sent.
     NotSent,
-    /// It left, and no answer came back.
+    /// Sent, without a response.
     NoAnswer,
-    /// It was answered with a status that is no success.
+    /// An error status.
     Status {
-        /// 429, 503 …
+        /// For example 429 or 503.
         code: u16,
-        /// How long the server asks to wait.
+        /// The server's `Retry-After`.
         asked: Option<Duration>,
     },
 }
 
 impl RetryRule {
-    /// How long to wait before asking again; `None` to give up.
+    /// Returns the delay before the next attempt; `None` to give up.
     ///
-    /// `chance` spreads clients that failed together: the wait is half certain and half luck.
-    /// A server that says how long to wait is believed, and never asked earlier.
+    /// `chance` adds jitter: half of the delay is fixed and half is random. A server's `Retry-After` is a minimum.
     ///
     /// ```
-    /// use ratchet_remote::langfuse::client::retry::{Repeat, RetryRule, Trouble};
+    /// use ratchet_remote::langfuse::client::retry::{AttemptError, Repeat, RetryRule};
     ///
-    /// let busy = Trouble::Status { code: 429, asked: None };
+    /// let busy = AttemptError::Status { code: 429, asked: None };
     /// let wait = RetryRule::default().wait(busy, Repeat::Harmless, 1, 0.5);
     /// assert_eq!(wait.unwrap().as_millis(), 375);
     /// ```
@@ -91,7 +90,7 @@ impl RetryRule {
 
 fn may_repeat(trouble: AttemptError, repeat: Repeat) -> bool {
     match (trouble, repeat) {
-        // These say that nothing was done.
+        // These statuses mean that nothing was done.
         (AttemptError::NotSent | AttemptError::Status { code: 429 | 503, .. }, _) => true,
         (AttemptError::NoAnswer, Repeat::Harmless) => true,
         (AttemptError::Status { code, .. }, Repeat::Harmless) => code == 408 || code >= 500,
@@ -99,7 +98,7 @@ fn may_repeat(trouble: AttemptError, repeat: Repeat) -> bool {
     }
 }
 
-/// Reads `Retry-After`: seconds, or the time of day to come back at.
+/// Parses `Retry-After`: seconds, or a date.
 pub fn asked_wait(header: &str, now: Timestamp) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse() {

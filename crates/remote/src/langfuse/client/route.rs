@@ -5,25 +5,25 @@ use serde::de::DeserializeOwned;
 use super::ask::Ask;
 use super::{ClientError, LangfuseClient};
 
-/// A route that only one of the two eras has.
+/// A route that only one of the two API generations has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
-    /// v3-era: `traces`.
+    /// v3: `traces`.
     Traces,
-    /// v3-era: `sessions`.
+    /// v3: `sessions`.
     Sessions,
-    /// v3-era: `observations`.
+    /// v3: `observations`.
     Observations,
-    /// v3-era: `v2/scores`.
+    /// v3: `v2/scores`.
     ScoresV2,
-    /// v4-era: `v2/observations`.
+    /// v4: `v2/observations`.
     ObservationsV2,
-    /// v4-era: `v3/scores`.
+    /// v4: `v3/scores`.
     ScoresV3,
 }
 
 impl Route {
-    /// The path below `/api/public`.
+    /// Returns the path after `/api/public`.
     pub(super) const fn path(self) -> &'static [&'static str] {
         match self {
             Self::Traces => &["traces"],
@@ -40,7 +40,7 @@ impl Route {
     }
 }
 
-/// What is known of a server's routes. What was found once is not asked for again.
+/// A cache of the server's supported routes.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     there: AtomicU8,
@@ -62,13 +62,13 @@ impl Routes {
     }
 }
 
-/// Whether a refusal of a list can only mean that there is no such list.
+/// Returns whether the error of a list can only mean that the route does not exist.
 fn means_gone(error: &ClientError) -> bool {
     matches!(error.status(), Some(404 | 405 | 410 | 501))
 }
 
 impl LangfuseClient {
-    /// Asks for a list; `None` if the server has no such route.
+    /// Requests a list; `None` if the server does not have the route.
     pub(super) async fn get_list<T: DeserializeOwned>(
         &self,
         route: Route,
@@ -91,7 +91,7 @@ impl LangfuseClient {
         }
     }
 
-    /// Whether the server has a route, found out by asking for one row where nobody knows yet.
+    /// Returns whether the server has a route, by requesting one row unless it is cached.
     pub(super) async fn has_route(&self, route: Route) -> Result<bool, ClientError> {
         if self.0.routes.is_there(route) {
             return Ok(true);
@@ -102,7 +102,7 @@ impl LangfuseClient {
     }
 }
 
-/// The error where no route of several is there.
+/// Returns the error that none of several routes exists.
 pub(super) fn no_route(asked: &'static str, tried: &[Route]) -> ClientError {
     let paths = tried.iter().map(|route| format!("/api/public/{}", route.path().join("/")));
     ClientError::NoRoute { asked, routes: paths.collect::<Vec<_>>().join(", ") }

@@ -9,24 +9,23 @@ use super::{ClientError, LangfuseClient, verdict};
 use crate::langfuse::wire::score::ScoreView;
 use crate::langfuse::wire::score::v3::TypedScore;
 
-/// Scores in a slice; no server gives more.
+/// Page size; the maximum of all servers.
 const SLICE: u64 = 100;
 
-/// Which scores.
+/// A filter for scores.
 #[derive(Clone, Debug, Default)]
 pub struct ScoresAsked {
     pub between: TimeWindow,
-    /// On this trace or its observations only.
+    /// Including its observations.
     pub trace: Option<TraceId>,
-    /// On this session only.
     pub session: Option<SessionId>,
 }
 
 impl LangfuseClient {
-    /// Returns the scores that were given in some time, newest first.
+    /// Returns the scores of a time range, newest first.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn scores(
         &self,
         asked: &ScoresAsked,

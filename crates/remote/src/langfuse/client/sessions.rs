@@ -14,14 +14,14 @@ use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::session::SessionView;
 
-/// Sessions in a slice: each is summed over its traces, which are read whole.
+/// Page size: each session is summed over its traces, which are read in full.
 const SLICE: u64 = 10;
 
 impl LangfuseClient {
-    /// Returns the sessions that began in some time, newest first.
+    /// Returns the sessions that started in a time range, newest first.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn sessions(
         &self,
         between: &TimeWindow,
@@ -45,10 +45,10 @@ impl LangfuseClient {
         Ok(Slice { rows, unreadable: listed.unreadable, next: listed.next, total: listed.total })
     }
 
-    /// Returns one session; `None` if it has no traces.
+    /// Returns a session; `None` if it has no traces.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, ClientError> {
         let summed = self.summed(unsummed(id.clone())).await?;
         Ok(Some(summed).filter(|session| session.traces > 0))
@@ -78,7 +78,7 @@ fn session(view: &SessionView) -> Result<Session, Issue> {
     })
 }
 
-/// A session of which nothing but the id is known yet.
+/// Creates an empty session.
 pub(super) fn unsummed(id: SessionId) -> Session {
     Session {
         id,

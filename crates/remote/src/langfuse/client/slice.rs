@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::langfuse::wire::error::Issue;
 
-/// From a moment (included) to a moment (excluded); open where nothing is said.
+/// A half-open time range; unbounded where `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeWindow {
     pub from: Option<Timestamp>,
@@ -13,27 +13,27 @@ pub struct TimeWindow {
 }
 
 impl TimeWindow {
-    /// Whether a moment is inside.
+    /// Returns whether a timestamp is in the range.
     pub fn holds(&self, moment: Timestamp) -> bool {
         self.from.is_none_or(|from| from <= moment) && self.to.is_none_or(|to| moment < to)
     }
 }
 
-/// A place in a list, to go on from.
+/// A position in a list, to continue from.
 ///
-/// It can be kept as text, and is only good for the same question to the same server.
+/// Can be stored as text; valid for the same query to the same server only.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Position {
     #[default]
     Start,
-    /// A page by its number, from 1.
+    /// From 1.
     Page(u64),
-    /// Where a server said to go on.
+    /// The server's cursor.
     Cursor(String),
 }
 
-/// Shown in progress and in errors.
+/// For progress messages and errors.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -44,20 +44,20 @@ impl fmt::Display for Position {
     }
 }
 
-/// A part of a list, as much as one answer holds.
+/// A page of a list.
 #[derive(Clone, Debug)]
 pub struct Slice<T> {
     pub rows: Vec<T>,
-    /// What is wrong with rows that make no sense and were left out.
+    /// Issues of invalid rows, which were skipped.
     pub unreadable: Vec<Issue>,
-    /// Where to go on; `None` at the end.
+    /// `None` at the end.
     pub next: Option<Position>,
-    /// Rows in the whole list, where the server says so.
+    /// Rows in the whole list, where the server reports it.
     pub total: Option<u64>,
 }
 
 impl<T> Slice<T> {
-    /// The same slice with other rows, leaving out those that make no sense.
+    /// Maps the rows and skips invalid ones.
     pub(super) fn map<U>(self, change: impl Fn(T) -> Result<U, Issue>) -> Slice<U> {
         let mut unreadable = self.unreadable;
         let mut rows = Vec::with_capacity(self.rows.len());

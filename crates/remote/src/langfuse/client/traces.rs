@@ -14,7 +14,7 @@ use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation::ObservationView;
 use crate::langfuse::wire::trace::DetailedTrace;
 
-/// Traces in a slice: each is read whole, so that few fill an answer.
+/// Page size: each trace is read in full.
 const SLICE: u64 = 20;
 
 /// A trace with all its observations, by start.
@@ -24,27 +24,26 @@ pub struct WholeTrace {
     pub observations: Vec<Observation>,
 }
 
-/// Which traces.
+/// A filter for traces.
 #[derive(Clone, Debug, Default)]
 pub struct TracesAsked {
     pub between: TimeWindow,
-    /// Of this session only.
     pub session: Option<SessionId>,
 }
 
-/// All that a list is read for; the rest comes with each trace.
+/// The only field read from a list; the rest is read per trace.
 #[derive(Debug, Deserialize)]
 struct OnlyId {
     id: String,
 }
 
 impl LangfuseClient {
-    /// Returns the traces that began in some time, newest first.
+    /// Returns the traces of a time range, newest first.
     ///
-    /// Each trace is read whole, because only its observations know its sums.
+    /// Each trace is read in full, because its sums are computed from its observations.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn traces(
         &self,
         asked: &TracesAsked,
@@ -68,10 +67,10 @@ impl LangfuseClient {
         Ok(Slice { next: listed.next, total: listed.total, ..whole })
     }
 
-    /// Returns one trace with all its observations; `None` if it is not there.
+    /// Returns a trace with all its observations; `None` if it does not exist.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked.
+    /// Fails if the request fails.
     pub async fn trace(&self, id: &TraceId) -> Result<Option<WholeTrace>, ClientError> {
         let ask = Ask::get(&["traces", &id.to_string()]);
         match self.get::<DetailedTrace<ObservationView, IgnoredAny>>(&ask).await {
@@ -80,7 +79,7 @@ impl LangfuseClient {
                 Ok(Some(whole))
             }
             Err(error) if error.status() == Some(404) => {
-                // Either the trace is not there, or the route is not.
+                // Either the trace or the route does not exist.
                 if self.has_route(Route::Traces).await? {
                     return Ok(None);
                 }
@@ -90,7 +89,7 @@ impl LangfuseClient {
         }
     }
 
-    /// Reads traces side by side and returns them in order. One that is gone by now is left out.
+    /// Reads traces concurrently and returns them in order. Traces deleted meanwhile are skipped.
     async fn in_order(&self, ids: &[OnlyId]) -> Result<Slice<WholeTrace>, ClientError> {
         let mut reading = JoinSet::new();
         let mut unreadable = Vec::new();
@@ -105,7 +104,7 @@ impl LangfuseClient {
         }
         let mut found: Vec<(usize, WholeTrace)> = Vec::with_capacity(ids.len());
         while let Some(read) = reading.join_next().await {
-            // A task that panicked has told so; dropping the set ends the others.
+            // A panic was logged by its task; dropping the set cancels the others.
             let Ok((place, trace)) = read else { continue };
             found.extend(trace?.map(|trace| (place, trace)));
         }

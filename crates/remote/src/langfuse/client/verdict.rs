@@ -1,4 +1,4 @@
-//! Scores, from either era's words to ours.
+//! Conversion of scores of both API generations.
 
 use ratchet_core::environment::Environment;
 use ratchet_core::record::score::{DataType, Score, ScoreTarget, ScoreValue};
@@ -9,7 +9,7 @@ use crate::langfuse::wire::ingestion::ScoreInput;
 use crate::langfuse::wire::score::v3::{ScoreSubject, TypedScore};
 use crate::langfuse::wire::score::{ScoreBase, ScoreView, Verdict};
 
-/// A score as `v2/scores` shows it.
+/// Converts a score of `v2/scores`.
 pub(super) fn older(view: ScoreView) -> Result<Score, Issue> {
     let ScoreView { base, verdict } = view;
     let value = match verdict {
@@ -17,7 +17,7 @@ pub(super) fn older(view: ScoreView) -> Result<Score, Issue> {
         Verdict::Boolean { value, .. } => ScoreValue::Boolean(value != 0.0),
         Verdict::Categorical { value, string_value } => ScoreValue::Categorical {
             label: string_value,
-            // A label without a number is shown as 0, too.
+            // A label without a number is sent as 0, too.
             number: Some(value).filter(|number| *number != 0.0),
         },
         Verdict::Text { string_value } => ScoreValue::Text(string_value),
@@ -41,7 +41,7 @@ pub(super) fn older(view: ScoreView) -> Result<Score, Issue> {
     })
 }
 
-/// A score as `v3/scores` shows it.
+/// Converts a score of `v3/scores`.
 pub(super) fn newer(view: TypedScore) -> Result<Score, Issue> {
     let subject = view.subject.ok_or_else(|| Issue::at("subject", "missing"))?;
     Ok(Score {

@@ -7,30 +7,29 @@ use crate::weekly_report::{
     KeptWeekView, TrackedListView, TrackedRequest, TrackedView, WeekListView, WeekReportView,
 };
 
-/// What other servers than Ratchet's say to our own addresses.
+/// Statuses of other servers for Ratchet's endpoints.
 const NOT_THERE: [u16; 2] = [404, 405];
 
 impl LangfuseClient {
-    /// The weeks that a Ratchet server has reports of, the newest first; `None` from a server that
-    /// is not Ratchet's and knows of no reports.
+    /// Returns the weeks with a report on a Ratchet server, newest first; `None` from any other server.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn report_weeks(&self) -> Result<Option<Vec<String>>, ClientError> {
         let asked: Result<WeekListView, _> = self.get(&Ask::get(&["reports"]).own()).await;
         match asked {
             Ok(list) => Ok(Some(list.weeks)),
-            // Some servers show a page of their own to whoever asks for what they do not have.
+            // Some servers respond to unknown paths with an HTML page.
             Err(ClientError::Unreadable { .. }) => Ok(None),
             Err(error) if is_not_there(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The report of a week on a Ratchet server, if there is one.
+    /// Returns the report of a week on a Ratchet server, if there is one.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn week_report(&self, week: &str) -> Result<Option<WeekReportView>, ClientError> {
         match self.get(&Ask::get(&["reports", week]).own()).await {
             Ok(report) => Ok(Some(report)),
@@ -39,28 +38,28 @@ impl LangfuseClient {
         }
     }
 
-    /// Has a Ratchet server keep the report of a week, and track its suggestions.
+    /// Stores the report of a week on a Ratchet server, which tracks its suggestions.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn keep_week(&self, report: &WeekReport) -> Result<KeptWeekView, ClientError> {
         self.get(&Ask::put(&["reports", &report.week], report).own()).await
     }
 
-    /// The suggestions of a project on a Ratchet server.
+    /// Returns the suggestions of a project on a Ratchet server.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses.
+    /// Fails if the request fails or is rejected.
     pub async fn tracked_suggestions(&self) -> Result<Vec<TrackedView>, ClientError> {
         let list: TrackedListView = self.get(&Ask::get(&["suggestions"]).own()).await?;
         Ok(list.suggestions)
     }
 
-    /// Has a Ratchet server note what is decided about a suggestion.
+    /// Sets the status of a suggestion on a Ratchet server.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses, as it does where there is no such
-    /// suggestion, or where it cannot go there from where it is.
+    /// Fails if the request fails or is rejected, as for an unknown suggestion or a status transition that is
+    /// not allowed.
     pub async fn decide_suggestion(
         &self,
         id: &str,

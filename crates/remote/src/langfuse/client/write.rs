@@ -8,13 +8,13 @@ use crate::langfuse::wire::ingestion::{Envelope, IngestionBatch, IngestionResult
 use crate::langfuse::wire::json::Raw;
 
 impl LangfuseClient {
-    /// Has events recorded, and returns what became of each.
+    /// Sends ingestion events, and returns the result of each.
     ///
-    /// Servers of either era take scores so. Newer ones of Langfuse's refuse all else; Ratchet
-    /// takes everything. Events name their records, so a repeated one changes nothing.
+    /// All servers accept scores this way. Newer Langfuse servers reject everything else; Ratchet accepts all
+    /// events. Idempotent, because events contain the ids of their records.
     ///
     /// # Errors
-    /// Fails if the server cannot be asked or refuses the batch as a whole.
+    /// Fails if the request fails or the batch is rejected as a whole.
     pub async fn record(&self, events: &[Envelope]) -> Result<IngestionResult, ClientError> {
         let written = events.iter().map(|event| to_raw_value(event).map(Raw::from));
         let batch = written.collect::<Result<Vec<_>, _>>();

@@ -7,41 +7,41 @@ use utoipa::ToSchema;
 use super::json::Raw;
 use super::time::Time;
 
-/// A project to be made.
+/// A request to create a project.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct NewProjectRequest {
-    /// What people will call it; unique.
+    /// Display name; unique.
     pub name: String,
-    /// Keys and values of its owner's own.
+    /// Custom metadata.
     pub metadata: Option<BTreeMap<String, Raw>>,
-    /// Days to keep telemetry; 0 keeps it forever.
+    /// Retention of telemetry in days; 0 is forever.
     pub retention: u32,
 }
 
-/// What is to change about a project.
+/// An update of a project.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ProjectChangeRequest {
-    /// What people will call it; unique.
+    /// Display name; unique.
     pub name: String,
-    /// Keys and values of its owner's own; stay as they are when left out.
+    /// Custom metadata; unchanged when omitted.
     pub metadata: Option<BTreeMap<String, Raw>>,
-    /// Days to keep telemetry, 0 for ever; stays as it is when left out.
+    /// Retention of telemetry in days, 0 is forever; unchanged when omitted.
     pub retention: Option<u32>,
 }
 
-/// A project was deleted.
+/// The result of deleting a project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProjectDeleted {
-    /// Whether it was.
+    /// Whether it succeeded.
     pub success: bool,
-    /// The same in words.
+    /// Message text.
     pub message: String,
 }
 
 /// The projects of the server.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct OrganizationProjects {
-    /// The projects.
+    /// Projects.
     pub projects: Vec<OrganizationProject>,
 }
 
@@ -49,144 +49,144 @@ pub struct OrganizationProjects {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrganizationProject {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Keys and values of its owner's own.
+    /// Custom metadata.
     pub metadata: Option<Raw>,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
-/// Keys without their secrets.
+/// API keys without their secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeys {
-    /// The keys.
+    /// API keys.
     pub api_keys: Vec<ApiKeyView>,
 }
 
-/// A key without its secret.
+/// An API key without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeyView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// Until when; keys of this server do not end by themselves.
+    /// Expiry; keys of this server do not expire.
     pub expires_at: Option<Time>,
-    /// When it was last used; this server does not keep that.
+    /// Time of last use; not recorded by this server.
     pub last_used_at: Option<Time>,
-    /// What it is for.
+    /// Description.
     pub note: Option<String>,
-    /// The half that is no secret.
+    /// Public key.
     pub public_key: String,
-    /// The end of the other half.
+    /// The last characters of the secret key.
     pub display_secret_key: String,
 }
 
-/// A key to be made.
+/// A request to create an API key.
 #[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeyRequest {
-    /// What it is for.
+    /// Description.
     pub note: Option<String>,
-    /// The half that is no secret; a random one when left out.
+    /// Public key; random when omitted.
     pub public_key: Option<String>,
-    /// The secret half; a random one when left out. Plain only on its way in.
+    /// Secret key; random when omitted. Stored as a hash.
     pub secret_key: Option<String>,
-    /// What it may do: owner, member, viewer or ingest-only; member when left out.
+    /// Role: owner, member, viewer or ingest-only; member when omitted.
     pub role: Option<String>,
 }
 
-/// The secret stays out of logs.
+/// Hides the secret from logs.
 impl fmt::Debug for ApiKeyRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiKeyRequest").field("note", &self.note).finish_non_exhaustive()
     }
 }
 
-/// A key with its secret, this once.
+/// A created API key with its secret, which is shown only here.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKeyCreated {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// The half that is no secret.
+    /// Public key.
     pub public_key: String,
-    /// The secret half. Plain because this is the one answer that must show it.
+    /// Secret key. Plain text, because this response is the only one that shows it.
     pub secret_key: String,
-    /// The end of the secret half.
+    /// The last characters of the secret key.
     pub display_secret_key: String,
-    /// What it is for.
+    /// Description.
     pub note: Option<String>,
 }
 
-/// Who works somewhere.
+/// Members of a project or organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Memberships {
-    /// The people.
+    /// Members.
     pub memberships: Vec<MembershipView>,
 }
 
-/// Someone who works somewhere.
+/// A member with a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MembershipView {
-    /// Who.
+    /// User id.
     pub user_id: String,
-    /// What they may do there.
+    /// Role.
     pub role: MembershipRole,
-    /// Where to write to them.
+    /// Email address.
     pub email: String,
-    /// What they are called; their email where nobody said.
+    /// Display name; the email address when there is none.
     pub name: String,
 }
 
-/// What someone may do.
+/// A member's role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum MembershipRole {
     /// Everything.
     Owner,
-    /// Everything but what only owners do. Not known to this server.
+    /// Everything but owner tasks. Not supported by this server.
     Admin,
-    /// Look, record and judge.
+    /// Read, record and annotate.
     Member,
-    /// Look.
+    /// Read only.
     Viewer,
 }
 
-/// What someone is to do somewhere.
+/// A request to add a member or change a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MembershipRequest {
-    /// Who.
+    /// User id.
     pub user_id: String,
-    /// What they may do there.
+    /// Role.
     pub role: MembershipRole,
 }
 
-/// Who is to work there no longer.
+/// A request to remove a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MembershipEnd {
-    /// Who.
+    /// User id.
     pub user_id: String,
 }
 
-/// Someone works there no longer.
+/// The result of removing a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MembershipEnded {
-    /// The same in words.
+    /// Message text.
     pub message: String,
-    /// Who.
+    /// User id.
     pub user_id: String,
 }

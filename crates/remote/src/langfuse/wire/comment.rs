@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use super::time::Time;
 use super::word::{Spelled, Word};
 
-/// What a comment is on, as its word.
+/// The API name of a commented object type.
 pub type CommentedKindWord = Word<CommentedKind>;
 
 impl Spelled for CommentedKind {
@@ -18,47 +18,47 @@ impl Spelled for CommentedKind {
     }
 }
 
-/// What someone says about something.
+/// A comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// The project it is in.
+    /// Project id.
     pub project_id: String,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
-    /// What kind of object it is on.
+    /// Type of the commented object.
     pub object_type: CommentedKindWord,
-    /// Which object.
+    /// Object id.
     pub object_id: String,
-    /// What is said; may hold Markdown.
+    /// Text; may contain Markdown.
     pub content: String,
-    /// Who says it, if a person does.
+    /// User id of the author, if it is a person.
     pub author_user_id: Option<String>,
 }
 
-/// A comment to be made.
+/// A request to create a comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentRequest {
-    /// The project of the key.
+    /// Project id; must be the key's project.
     pub project_id: String,
-    /// What kind of object it is on.
+    /// Type of the commented object.
     pub object_type: CommentedKindWord,
-    /// Which object; it must be there.
+    /// Object id; must exist.
     pub object_id: String,
-    /// What is said, up to 5,000 characters.
+    /// Text, up to 5,000 characters.
     pub content: String,
-    /// Who says it, if a person does.
+    /// User id of the author, if it is a person.
     pub author_user_id: Option<String>,
 }
 
-/// A comment was made.
+/// A created comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CommentCreated {
-    /// Its id.
+    /// Unique id.
     pub id: String,
 }

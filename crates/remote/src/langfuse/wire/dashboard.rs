@@ -5,30 +5,30 @@ use super::json::Raw;
 use super::metrics::{AggregationName, View};
 use super::time::Time;
 
-/// A page of charts.
+/// A dashboard.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DashboardView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: String,
-    /// Its charts and where they stand.
+    /// Widgets and their positions.
     pub definition: DashboardDefinition,
-    /// Conditions on all of its charts.
+    /// Filters for all widgets.
     pub filters: Vec<WidgetFilter>,
 }
 
-/// The charts of a page and where they stand.
+/// The widgets of a dashboard with their positions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DashboardDefinition {
-    /// The tiles.
+    /// Tiles.
     pub widgets: Vec<Placement>,
 }
 
@@ -36,200 +36,200 @@ pub struct DashboardDefinition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Placement {
-    /// A chart of the project's own.
+    /// A widget of the project.
     Widget {
-        /// Names the tile on its page.
+        /// Tile id, unique in the dashboard.
         id: String,
-        /// The chart.
+        /// Widget id.
         #[serde(rename = "widgetId")]
         widget_id: String,
-        /// The column of its left edge, from 0.
+        /// Column of the left edge, from 0.
         x: i64,
-        /// The row of its upper edge, from 0.
+        /// Row of the upper edge, from 0.
         y: i64,
-        /// How many columns it takes.
+        /// Width in columns.
         width: i64,
-        /// How many rows it takes.
+        /// Height in rows.
         height: i64,
     },
-    /// A chart that comes with the program.
+    /// A built-in widget.
     Preset {
-        /// Names the tile on its page.
+        /// Tile id, unique in the dashboard.
         id: String,
-        /// The chart.
+        /// Id of the built-in widget.
         #[serde(rename = "presetId")]
         preset_id: String,
-        /// The column of its left edge, from 0.
+        /// Column of the left edge, from 0.
         x: i64,
-        /// The row of its upper edge, from 0.
+        /// Row of the upper edge, from 0.
         y: i64,
-        /// How many columns it takes.
+        /// Width in columns.
         width: i64,
-        /// How many rows it takes.
+        /// Height in rows.
         height: i64,
     },
 }
 
-/// A tile to be put on a page.
+/// A request to add a tile to a dashboard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum PlacementRequest {
-    /// A chart of the project's own.
+    /// A widget of the project.
     Widget {
-        /// Names the tile on its page; a random id when left out.
+        /// Tile id, unique in the dashboard; random when omitted.
         id: Option<String>,
-        /// The chart.
+        /// Widget id.
         #[serde(rename = "widgetId")]
         widget_id: String,
-        /// The column of its left edge; 0 when left out.
+        /// Column of the left edge; 0 when omitted.
         x: Option<i64>,
-        /// The row of its upper edge; below all others when left out.
+        /// Row of the upper edge; below all others when omitted.
         y: Option<i64>,
-        /// How many columns it takes; 6 when left out.
+        /// Width in columns; 6 when omitted.
         width: Option<i64>,
-        /// How many rows it takes; 6 when left out.
+        /// Height in rows; 6 when omitted.
         height: Option<i64>,
     },
-    /// A chart that comes with the program.
+    /// A built-in widget.
     Preset {
-        /// Names the tile on its page; a random id when left out.
+        /// Tile id, unique in the dashboard; random when omitted.
         id: Option<String>,
-        /// The chart.
+        /// Id of the built-in widget.
         #[serde(rename = "presetId")]
         preset_id: String,
-        /// The column of its left edge; 0 when left out.
+        /// Column of the left edge; 0 when omitted.
         x: Option<i64>,
-        /// The row of its upper edge; below all others when left out.
+        /// Row of the upper edge; below all others when omitted.
         y: Option<i64>,
-        /// How many columns it takes; 6 when left out.
+        /// Width in columns; 6 when omitted.
         width: Option<i64>,
-        /// How many rows it takes; 6 when left out.
+        /// Height in rows; 6 when omitted.
         height: Option<i64>,
     },
 }
 
-/// Where a tile is to go; what is left out stays.
+/// A new position of a tile; omitted fields are unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlacementChange {
-    /// The column of its left edge.
+    /// Column of the left edge.
     pub x: Option<i64>,
-    /// The row of its upper edge.
+    /// Row of the upper edge.
     pub y: Option<i64>,
-    /// How many columns it takes.
+    /// Width in columns.
     pub width: Option<i64>,
-    /// How many rows it takes.
+    /// Height in rows.
     pub height: Option<i64>,
 }
 
-/// A page to be made.
+/// A request to create a dashboard.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DashboardRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// Its charts and where they stand.
+    /// Widgets and their positions.
     pub definition: Option<DashboardDefinition>,
-    /// Conditions on all of its charts.
+    /// Filters for all widgets.
     pub filters: Option<Vec<WidgetFilter>>,
 }
 
-/// What is to change about a page; what is left out stays.
+/// An update of a dashboard; omitted fields are unchanged.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DashboardChange {
-    /// What people will call it.
+    /// Display name.
     pub name: Option<String>,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// Its charts and where they stand.
+    /// Widgets and their positions.
     pub definition: Option<DashboardDefinition>,
-    /// Conditions on all of its charts.
+    /// Filters for all widgets.
     pub filters: Option<Vec<WidgetFilter>>,
 }
 
-/// One chart.
+/// A widget: one chart of a dashboard.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WidgetView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: String,
-    /// What it counts.
+    /// The records that it aggregates.
     pub view: WidgetData,
-    /// By what it is split.
+    /// Dimensions to group by.
     pub dimensions: Vec<WidgetDimension>,
-    /// What it shows.
+    /// Measures with their aggregations.
     pub metrics: Vec<WidgetMetric>,
-    /// Under which conditions.
+    /// Filters.
     pub filters: Vec<WidgetFilter>,
-    /// How it is drawn.
+    /// Chart type.
     pub chart_type: ChartType,
-    /// The same in detail.
+    /// Chart settings.
     pub chart_config: ChartConfig,
 }
 
-/// A chart to be made.
+/// A request to create a widget.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WidgetRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// What it counts.
+    /// The records that it aggregates.
     pub view: WidgetData,
-    /// By what it is split.
+    /// Dimensions to group by.
     pub dimensions: Vec<WidgetDimension>,
-    /// What it shows.
+    /// Measures with their aggregations.
     pub metrics: Vec<WidgetMetric>,
-    /// Under which conditions.
+    /// Filters.
     pub filters: Vec<WidgetFilter>,
-    /// How it is drawn.
+    /// Chart type.
     pub chart_type: ChartType,
-    /// The same in detail; plain when left out.
+    /// Chart settings; defaults when omitted.
     pub chart_config: Option<ChartConfigRequest>,
 }
 
-/// What is to change about a chart; what is left out stays.
+/// An update of a widget; omitted fields are unchanged.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WidgetChange {
-    /// What people will call it.
+    /// Display name.
     pub name: Option<String>,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// What it counts.
+    /// The records that it aggregates.
     pub view: Option<WidgetData>,
-    /// By what it is split.
+    /// Dimensions to group by.
     pub dimensions: Option<Vec<WidgetDimension>>,
-    /// What it shows.
+    /// Measures with their aggregations.
     pub metrics: Option<Vec<WidgetMetric>>,
-    /// Under which conditions.
+    /// Filters.
     pub filters: Option<Vec<WidgetFilter>>,
-    /// How it is drawn; a new way starts with its plain detail.
+    /// Chart type; a change resets the settings to defaults.
     pub chart_type: Option<ChartType>,
-    /// The same in detail.
+    /// Chart settings.
     pub chart_config: Option<ChartConfigRequest>,
 }
 
-/// What a chart counts.
+/// The records that a widget aggregates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WidgetData {
     /// Observations.
     Observations,
-    /// Scores that are numbers.
+    /// Numeric scores.
     ScoresNumeric,
-    /// Scores that are true or false.
+    /// Boolean scores.
     ScoresBoolean,
-    /// Scores that are labels.
+    /// Categorical scores.
     ScoresCategorical,
 }
 
@@ -244,124 +244,124 @@ impl From<WidgetData> for View {
     }
 }
 
-/// By what a chart is split.
+/// A dimension of a widget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WidgetDimension {
-    /// The field, by a name that the view has in the metrics API.
+    /// Field name, as in the metrics API.
     pub field: String,
 }
 
-/// What a chart shows.
+/// A measure of a widget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WidgetMetric {
-    /// The quantity, by a name that the view has in the metrics API.
+    /// Measure name, as in the metrics API.
     pub measure: String,
-    /// What is made of all its values.
+    /// Aggregation.
     pub agg: AggregationName,
 }
 
-/// How a chart is drawn.
+/// A chart type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChartType {
-    /// Lines over time.
+    /// Line chart over time.
     LineTimeSeries,
-    /// Areas over time.
+    /// Area chart over time.
     AreaTimeSeries,
-    /// Bars over time.
+    /// Bar chart over time.
     BarTimeSeries,
-    /// Lying bars.
+    /// Horizontal bars.
     HorizontalBar,
-    /// Standing bars.
+    /// Vertical bars.
     VerticalBar,
-    /// A pie.
+    /// Pie chart.
     Pie,
     /// One number.
     Number,
     /// A histogram.
     Histogram,
-    /// A table by two dimensions.
+    /// Pivot table.
     PivotTable,
 }
 
-/// How a chart is drawn, in detail.
+/// Chart settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChartConfig {
-    /// Says again how it is drawn.
+    /// Chart type.
     #[serde(rename = "type")]
     pub chart: ChartType,
-    /// Rows at most, where all values stand together.
+    /// Maximum number of rows, for charts without a time axis.
     pub row_limit: Option<u32>,
-    /// Whether values are written at their marks.
+    /// Whether to show value labels.
     pub show_value_labels: Option<bool>,
-    /// Bars of a histogram.
+    /// Number of histogram bins.
     pub bins: Option<u32>,
-    /// How a table is sorted.
+    /// Sort order of a table.
     #[serde(rename = "defaultSort")]
     pub default_sort: Option<ChartSort>,
 }
 
-/// How a chart is to be drawn, in detail.
+/// Chart settings in a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChartConfigRequest {
-    /// Must say what `chartType` says, if anything.
+    /// Must equal `chartType`, if present.
     #[serde(rename = "type")]
     pub chart: Option<ChartType>,
-    /// Rows at most, where all values stand together.
+    /// Maximum number of rows, for charts without a time axis.
     pub row_limit: Option<u32>,
-    /// Whether values are written at their marks.
+    /// Whether to show value labels.
     pub show_value_labels: Option<bool>,
-    /// Bars of a histogram.
+    /// Number of histogram bins.
     pub bins: Option<u32>,
-    /// How a table is sorted.
+    /// Sort order of a table.
     #[serde(rename = "defaultSort")]
     pub default_sort: Option<ChartSort>,
 }
 
-/// How a table is sorted.
+/// Sort order of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChartSort {
-    /// By which column.
+    /// Column name.
     pub column: String,
-    /// In which direction.
+    /// Sort direction.
     pub order: SortOrder,
 }
 
-/// A direction.
+/// A sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum SortOrder {
-    /// The least first.
+    /// Ascending.
     Asc,
-    /// The greatest first.
+    /// Descending.
     Desc,
 }
 
-/// A condition.
+/// A filter condition.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct WidgetFilter {
-    /// On what.
+    /// Column name.
     pub column: String,
-    /// How it must compare.
+    /// Operator.
     pub operator: String,
-    /// What kind of value it has.
+    /// Value type.
     #[serde(rename = "type")]
     pub value_type: String,
-    /// With what.
+    /// Value to compare with.
     pub value: Option<Raw>,
-    /// On which key of it.
+    /// Key, for columns with keys such as metadata.
     pub key: Option<String>,
 }
 
 impl Placement {
-    /// Names the tile on its page.
+    /// Tile id, unique in the dashboard.
     pub fn id(&self) -> &str {
         match self {
             Self::Widget { id, .. } | Self::Preset { id, .. } => id,
         }
     }
 
-    /// Where it stands: column, row, width and height.
+    /// Returns column, row, width and height.
     pub fn place(&self) -> (i64, i64, i64, i64) {
         match self {
             Self::Widget { x, y, width, height, .. } | Self::Preset { x, y, width, height, .. } => {
@@ -370,7 +370,7 @@ impl Placement {
         }
     }
 
-    /// The same tile moved.
+    /// Applies a new position.
     #[must_use]
     pub fn moved(mut self, change: PlacementChange) -> Self {
         match &mut self {
@@ -386,7 +386,7 @@ impl Placement {
 }
 
 impl PlacementRequest {
-    /// The tile that is asked for; `below` is the first free row.
+    /// Converts to a tile; `below` is the first free row.
     pub fn into_placement(self, new_id: String, below: i64) -> Placement {
         match self {
             Self::Widget { id, widget_id, x, y, width, height } => Placement::Widget {

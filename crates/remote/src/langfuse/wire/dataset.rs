@@ -9,26 +9,26 @@ use super::word::Word;
 
 pub use super::trace::Deleted;
 
-/// A dataset item's status as its word.
+/// The API name of a dataset item's status.
 pub type DatasetStatusWord = Word<DatasetStatus>;
 
-/// A dataset, as sent.
+/// A request to create or update a dataset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateDataset {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Raw>,
-    /// What the inputs of its items must look like, as JSON Schema.
+    /// JSON Schema of the items' inputs.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>)]
     pub input_schema: Maybe<Raw>,
-    /// What the expected outputs of its items must look like, as JSON Schema.
+    /// JSON Schema of the items' expected outputs.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>)]
     pub expected_output_schema: Maybe<Raw>,
@@ -38,71 +38,71 @@ pub struct CreateDataset {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     pub metadata: Option<Raw>,
-    /// What the inputs of its items must look like.
+    /// JSON Schema of the items' inputs.
     pub input_schema: Option<Raw>,
-    /// What the expected outputs of its items must look like.
+    /// JSON Schema of the items' expected outputs.
     pub expected_output_schema: Option<Raw>,
-    /// In which project.
+    /// Project id.
     pub project_id: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
-/// A dataset with what is in it by name, as the first version of the API shows it.
+/// A dataset with the names of its content, as in version 1 of the API.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DatasetWithNames {
-    /// The dataset.
+    /// Dataset.
     #[serde(flatten)]
     pub dataset: DatasetView,
-    /// What is in it.
+    /// Content, by name.
     #[serde(flatten)]
     pub content: DatasetNames,
 }
 
-/// What is in a dataset, by name.
+/// The content of a dataset, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DatasetNames {
-    /// The ids of its items, newest first; archived ones are left out.
+    /// Ids of its items, newest first, without archived ones.
     pub items: Vec<String>,
-    /// The names of the runs over it, newest first.
+    /// Names of its runs, newest first.
     pub runs: Vec<String>,
 }
 
-/// A dataset item, as sent. What is left out or null stays as it was.
+/// A request to create or update a dataset item. Omitted and null fields are unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateDatasetItem {
-    /// The name of its dataset.
+    /// Dataset name.
     pub dataset_name: String,
-    /// What goes in.
+    /// Input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Raw>,
-    /// What should come out.
+    /// Expected output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_output: Option<Raw>,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Raw>,
-    /// The trace it is made from.
+    /// Source trace id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_trace_id: Option<String>,
-    /// The observation it is made from.
+    /// Source observation id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_observation_id: Option<String>,
-    /// Its id; an item with this id is changed.
+    /// Unique id; an existing item is updated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Whether it is tried in new runs.
+    /// Status; archived items are not used in new runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<DatasetStatusWord>,
 }
@@ -111,60 +111,60 @@ pub struct CreateDatasetItem {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetItemView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Whether it is tried in new runs.
+    /// Status; archived items are not used in new runs.
     pub status: DatasetStatusWord,
-    /// What goes in.
+    /// Input.
     pub input: Option<Raw>,
-    /// What should come out.
+    /// Expected output.
     pub expected_output: Option<Raw>,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     pub metadata: Option<Raw>,
-    /// The trace it was made from.
+    /// Source trace id.
     pub source_trace_id: Option<String>,
-    /// The observation it was made from.
+    /// Source observation id.
     pub source_observation_id: Option<String>,
-    /// The id of its dataset.
+    /// Dataset id.
     pub dataset_id: String,
-    /// The name of its dataset.
+    /// Dataset name.
     pub dataset_name: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Time,
-    /// Since when it is as it is.
+    /// Time of the last change.
     pub updated_at: Time,
-    /// The media it refers to, as far as they could be looked up.
+    /// Media references that could be resolved.
     #[serde(default)]
     #[schema(required = true)]
     pub media_references: Vec<MediaReference>,
 }
 
-/// A place in an item that refers to a piece of media.
+/// A media reference in a dataset item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaReference {
-    /// Which field: `input`, `expectedOutput` or `metadata`.
+    /// Field: `input`, `expectedOutput` or `metadata`.
     pub field: String,
-    /// The reference as it stands there.
+    /// Reference text.
     pub reference_string: String,
-    /// Where in the field, as a JSON path.
+    /// JSON path in the field.
     pub json_path: String,
-    /// What it refers to.
+    /// Referenced media.
     pub media: ReferencedMedia,
 }
 
-/// A piece of media that is referred to.
+/// A media file that is referenced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReferencedMedia {
-    /// Its id.
+    /// Unique id.
     pub media_id: String,
-    /// What it is.
+    /// Content type.
     pub content_type: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub content_length: u64,
-    /// Where to get it.
+    /// Download URL.
     pub url: String,
-    /// Until when the link works.
+    /// Expiry of the URL.
     pub url_expiry: Time,
 }

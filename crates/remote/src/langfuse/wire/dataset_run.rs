@@ -4,53 +4,53 @@ use utoipa::ToSchema;
 use super::json::{Raw, both};
 use super::time::Time;
 
-/// That an item was tried in a run, as sent. The run is made if there is none of the name.
+/// A request to add an item to a run. The run is created if it does not exist.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateDatasetRunItem {
-    /// The name of the run.
+    /// Run name.
     pub run_name: String,
-    /// What the run is for.
+    /// Description of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_description: Option<String>,
-    /// Whatever the client keeps with the run.
+    /// Client metadata of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Raw>,
-    /// The item that was tried.
+    /// Dataset item id.
     pub dataset_item_id: String,
-    /// The step that tried it.
+    /// Observation id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observation_id: Option<String>,
-    /// The trace that tried it; that of the step when left out.
+    /// Trace id; that of the observation when omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// The item was tried as it was then.
+    /// Version of the dataset, by time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset_version: Option<Time>,
-    /// When it was tried; now when left out.
+    /// Time of the run; now when omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Time>,
 }
 
-/// One try of an item in a run.
+/// A run item: one item executed in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetRunItemView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// The id of the run.
+    /// Run id.
     pub dataset_run_id: String,
-    /// The name of the run.
+    /// Run name.
     pub dataset_run_name: String,
-    /// The item.
+    /// Dataset item id.
     pub dataset_item_id: String,
-    /// The trace that tried it.
+    /// Trace id.
     pub trace_id: String,
-    /// The step that tried it, if not the whole trace.
+    /// Observation id, if not the whole trace.
     pub observation_id: Option<String>,
-    /// When it was first heard of.
+    /// Creation time.
     pub created_at: Time,
-    /// When it was last heard of.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
@@ -58,31 +58,31 @@ pub struct DatasetRunItemView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetRunView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     pub metadata: Option<Raw>,
-    /// The id of the dataset.
+    /// Dataset id.
     pub dataset_id: String,
-    /// The name of the dataset.
+    /// Dataset name.
     pub dataset_name: String,
-    /// When it was first heard of.
+    /// Creation time.
     pub created_at: Time,
-    /// When it was last heard of.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
 /// A run with all its items.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DatasetRunWithItems {
-    /// The run.
+    /// Run.
     #[serde(flatten)]
     pub run: DatasetRunView,
-    /// Its items.
+    /// Run items.
     #[serde(flatten)]
     pub content: DatasetRunItems,
 }
@@ -91,7 +91,7 @@ pub struct DatasetRunWithItems {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetRunItems {
-    /// The items.
+    /// Items.
     pub dataset_run_items: Vec<DatasetRunItemView>,
 }
 

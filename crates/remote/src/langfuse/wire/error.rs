@@ -3,57 +3,57 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What is answered when something is wrong.
+/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// What is wrong.
+    /// Error message.
     pub message: String,
-    /// The kind of error, or each thing that is wrong with the request.
+    /// Error type, or all validation issues of the request.
     pub error: ErrorDetail,
 }
 
-/// The second half of an error.
+/// The details of an error response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum ErrorDetail {
-    /// A name that clients compare: `LangfuseNotFoundError`, `UnauthorizedError` …
+    /// An error type that clients compare: `LangfuseNotFoundError`, `UnauthorizedError`, …
     Kind(String),
-    /// What is wrong, and where.
+    /// Validation issues.
     Issues(Vec<Issue>),
 }
 
-/// One thing that is wrong with a request.
+/// A validation issue of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Issue {
-    /// Where, from the outside in.
+    /// Path to the value, outermost first.
     pub path: Vec<Step>,
-    /// What.
+    /// Message.
     pub message: String,
 }
 
-/// One step on the way to a value.
+/// A segment of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum Step {
-    /// Into a field.
+    /// Field name.
     Field(String),
-    /// Into a list, counted from 0.
+    /// List index, from 0.
     Index(usize),
 }
 
 impl Issue {
-    /// An issue with one field.
+    /// Creates an issue of a field.
     pub fn at(field: &str, message: impl Into<String>) -> Self {
         Self { path: vec![Step::Field(field.to_owned())], message: message.into() }
     }
 
-    /// An issue with a field of one entry of a list.
+    /// Creates an issue of a field of a list entry.
     pub fn in_list(list: &str, (entry, field): (usize, &str), message: impl Into<String>) -> Self {
         let step = |name: &str| Step::Field(name.to_owned());
         Self { path: vec![step(list), Step::Index(entry), step(field)], message: message.into() }
     }
 
-    /// The same issue, seen from one level further out.
+    /// Prepends a field to the path.
     #[must_use]
     pub fn inside(mut self, field: &str) -> Self {
         self.path.insert(0, Step::Field(field.to_owned()));
@@ -61,7 +61,7 @@ impl Issue {
     }
 }
 
-/// Prints `body.startTime: what is wrong`.
+/// Prints `body.startTime: message`.
 impl fmt::Display for Issue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (depth, step) in self.path.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! Rules say what to score and with which evaluators. Two families of routes show them, as they do
-//! evaluators.
+//! Evaluation rules: what to score and with which evaluators. Like evaluators, they have an older and a newer API.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,125 +7,125 @@ use super::dashboard::WidgetFilter;
 use super::evaluator::{EvaluationStatus, EvaluatorKind, VariableMapping};
 use super::time::Time;
 
-/// What a rule looks at.
+/// The records that a rule evaluates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleTarget {
-    /// Observations as they come in.
+    /// Incoming observations.
     #[default]
     Observation,
-    /// Runs of experiments.
+    /// Experiment runs.
     Experiment,
 }
 
-/// A rule as it is kept, which is the newer family's form and its target.
+/// An evaluation rule in its stored form: the newer API's fields and its target.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluationRuleView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// The share of what matches that is scored.
+    /// Sampling rate, from 0 to 1.
     pub sampling: f64,
-    /// Under which conditions.
+    /// Filters.
     pub filter: Vec<WidgetFilter>,
-    /// With which evaluators.
+    /// Evaluator assignments.
     pub evaluator_assignments: Vec<EvaluatorAssignment>,
-    /// What it looks at.
+    /// Target records.
     pub target: RuleTarget,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
-/// An evaluator that a rule uses.
+/// An evaluator assigned to a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluatorAssignment {
-    /// The evaluator; always its latest version.
+    /// Evaluator id; always its latest version.
     pub evaluator_id: String,
-    /// What fills its variables; what usually does when null.
+    /// Variable mapping; the evaluator's default when null.
     pub variable_mapping: Option<Vec<VariableMapping>>,
 }
 
-/// A rule to be made, in the newer family's form.
+/// A request to create a rule (newer API).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluationRuleRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// Whether it is switched on; it then needs an evaluator.
+    /// Whether it is enabled; requires an evaluator.
     pub enabled: bool,
-    /// The share of what matches that is scored; all when left out.
+    /// Sampling rate, from 0 to 1; 1 when omitted.
     pub sampling: Option<f64>,
-    /// Under which conditions; always when left out.
+    /// Filters; none when omitted.
     pub filter: Option<Vec<WidgetFilter>>,
-    /// With which evaluators.
+    /// Evaluator assignments.
     pub evaluator_assignments: Vec<EvaluatorAssignment>,
 }
 
-/// What is to change about a rule, in the newer family's form; what is left out stays.
+/// An update of a rule (newer API); omitted fields are unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluationRuleChange {
-    /// What people will call it.
+    /// Display name.
     pub name: Option<String>,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: Option<bool>,
-    /// The share of what matches that is scored.
+    /// Sampling rate, from 0 to 1.
     pub sampling: Option<f64>,
-    /// Under which conditions.
+    /// Filters.
     pub filter: Option<Vec<WidgetFilter>>,
-    /// With which evaluators; without any it is switched off.
+    /// Evaluator assignments; an empty list disables the rule.
     pub evaluator_assignments: Option<Vec<EvaluatorAssignment>>,
 }
 
-/// A rule in the older family's form.
+/// A rule (older API).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatRuleView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// The first of its evaluators.
+    /// First evaluator.
     pub evaluator: Option<NamedEvaluator>,
-    /// Its evaluators.
+    /// Evaluators.
     pub evaluators: Vec<NamedAssignment>,
-    /// What it looks at.
+    /// Target records.
     pub target: RuleTarget,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether it runs.
+    /// Status.
     pub status: EvaluationStatus,
-    /// Why not, in a word.
+    /// Reason code when paused.
     pub paused_reason: Option<String>,
-    /// Why not, in a sentence.
+    /// Reason when paused, as text.
     pub paused_message: Option<String>,
-    /// The share of what matches that is scored.
+    /// Sampling rate, from 0 to 1.
     pub sampling: f64,
-    /// Under which conditions.
+    /// Filters.
     pub filter: Vec<WidgetFilter>,
-    /// What fills the variables of the first evaluator.
+    /// Variable mapping of the first evaluator.
     pub mapping: Vec<VariableMapping>,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
-/// An evaluator by its name.
+/// An evaluator with id and name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NamedEvaluator {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// What runs.
+    /// Type of evaluator.
     #[serde(rename = "type")]
     pub kind: EvaluatorKind,
 }
@@ -134,69 +133,69 @@ pub struct NamedEvaluator {
 /// An evaluator of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NamedAssignment {
-    /// The evaluator.
+    /// Evaluator.
     pub evaluator: NamedEvaluator,
-    /// What fills its variables; what usually does when null.
+    /// Variable mapping; the evaluator's default when null.
     pub mapping: Option<Vec<VariableMapping>>,
 }
 
-/// An evaluator as a request names it.
+/// A reference to an evaluator by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EvaluatorReference {
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// What runs.
+    /// Type of evaluator.
     #[serde(rename = "type")]
     pub kind: Option<EvaluatorKind>,
 }
 
-/// An evaluator of a rule, as a request names it.
+/// An evaluator of a rule in a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AssignmentReference {
-    /// The evaluator.
+    /// Evaluator.
     pub evaluator: EvaluatorReference,
-    /// What fills its variables; what usually does when left out.
+    /// Variable mapping; the evaluator's default when omitted.
     pub mapping: Option<Vec<VariableMapping>>,
 }
 
-/// A rule to be made, in the older family's form.
+/// A request to create a rule (older API).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct FlatRuleRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// Its only evaluator.
+    /// Single evaluator.
     pub evaluator: Option<EvaluatorReference>,
-    /// What fills the variables of its only evaluator.
+    /// Variable mapping of the single evaluator.
     pub mapping: Option<Vec<VariableMapping>>,
-    /// Its evaluators, instead of the two above.
+    /// Evaluators; replaces the two fields above.
     pub evaluators: Option<Vec<AssignmentReference>>,
-    /// What it looks at.
+    /// Target records.
     pub target: RuleTarget,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// The share of what matches that is scored; all when left out.
+    /// Sampling rate, from 0 to 1; 1 when omitted.
     pub sampling: Option<f64>,
-    /// Under which conditions; always when left out.
+    /// Filters; none when omitted.
     pub filter: Option<Vec<WidgetFilter>>,
 }
 
-/// What is to change about a rule, in the older family's form; what is left out stays.
+/// An update of a rule (older API); omitted fields are unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct FlatRuleChange {
-    /// What people will call it.
+    /// Display name.
     pub name: Option<String>,
-    /// Its first evaluator.
+    /// First evaluator.
     pub evaluator: Option<EvaluatorReference>,
-    /// What fills the variables of its first evaluator.
+    /// Variable mapping of the first evaluator.
     pub mapping: Option<Vec<VariableMapping>>,
-    /// All its evaluators, instead of the two above.
+    /// All evaluators; replaces the two fields above.
     pub evaluators: Option<Vec<AssignmentReference>>,
-    /// What it looks at.
+    /// Target records.
     pub target: Option<RuleTarget>,
-    /// Whether it is switched on.
+    /// Whether it is enabled.
     pub enabled: Option<bool>,
-    /// The share of what matches that is scored.
+    /// Sampling rate, from 0 to 1.
     pub sampling: Option<f64>,
-    /// Under which conditions.
+    /// Filters.
     pub filter: Option<Vec<WidgetFilter>>,
 }

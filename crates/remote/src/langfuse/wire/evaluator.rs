@@ -1,5 +1,5 @@
-//! Evaluators say how to score. Two families of routes show them, an older flat one and a newer
-//! one with versions; both speak of the same evaluators.
+//! Evaluators: how to score. They have an older, flat API and a newer one with versions; both refer to the same
+//! evaluators.
 
 use ratchet_core::catalog::evaluator::variables;
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use utoipa::ToSchema;
 
 use super::time::Time;
 
-/// What runs.
+/// Type of evaluator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvaluatorKind {
-    /// A model that judges.
+    /// LLM as a judge.
     #[default]
     LlmAsJudge,
-    /// A program.
+    /// Code.
     Code,
 }
 
-/// What a program is written in.
+/// Language of a code evaluator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CodeLanguage {
@@ -28,23 +28,23 @@ pub enum CodeLanguage {
     Typescript,
 }
 
-/// Whether it runs.
+/// Status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EvaluationStatus {
-    /// It runs.
+    /// Running.
     Active,
-    /// It is switched off.
+    /// Disabled.
     Inactive,
-    /// It is switched on, but does not run.
+    /// Enabled, but not running.
     Paused,
 }
 
-/// A prompt: one text of the user, or messages.
+/// A judge prompt: one user text, or messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum JudgePrompt {
-    /// One text.
+    /// Single text.
     Text(String),
     /// Messages in order.
     Messages(Vec<JudgeMessage>),
@@ -53,260 +53,260 @@ pub enum JudgePrompt {
 /// A message of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JudgeMessage {
-    /// Who speaks.
+    /// Role.
     pub role: JudgeRole,
-    /// What is said; variables stand in double braces.
+    /// Text with variables in double braces.
     pub content: String,
 }
 
-/// Who speaks in a prompt.
+/// The role of a prompt message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum JudgeRole {
-    /// Whoever set it up.
+    /// System.
     System,
-    /// Whoever asks.
+    /// User.
     User,
-    /// The model.
+    /// Model.
     Assistant,
 }
 
-/// Which model judges. The project must have an LLM connection that leads to it.
+/// The judge model. Requires an LLM connection of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JudgeModel {
     /// The provider of one of the project's LLM connections.
     pub provider: String,
-    /// A model there. It is checked only if the connection has no models but its custom ones:
-    /// which others there are, only the provider knows.
+    /// A model of the connection. Only validated if the connection has custom models only, because others are
+    /// known to the provider only.
     pub model: String,
 }
 
-/// What fills a variable.
+/// A mapping of a prompt variable to a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VariableMapping {
-    /// The variable, without braces.
+    /// Variable name, without braces.
     pub variable: String,
-    /// What fills it.
+    /// Source.
     pub source: MappingSource,
-    /// Which part of that.
+    /// JSON path in the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub json_path: Option<String>,
 }
 
-/// What can fill a variable.
+/// The source of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MappingSource {
-    /// What went in.
+    /// Input.
     Input,
-    /// What came out.
+    /// Output.
     Output,
     /// Metadata.
     Metadata,
-    /// The tools that were called.
+    /// Tool calls.
     ToolCalls,
-    /// What should have come out.
+    /// Expected output.
     ExpectedOutput,
-    /// Metadata of the experiment's item.
+    /// Metadata of the experiment item.
     ExperimentItemMetadata,
 }
 
-/// What a judge answers, in the newer family's flat form.
+/// The output of a judge (newer API, flat).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgeOutput {
-    /// What kind of score it gives.
+    /// Data type of the score.
     pub data_type: JudgeScoreType,
-    /// The least number.
+    /// Minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub min_value: Option<f64>,
-    /// The greatest number.
+    /// Maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub max_value: Option<f64>,
-    /// The labels.
+    /// Labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub categories: Option<Vec<String>>,
-    /// Whether it may give several labels.
+    /// Whether several labels are allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub should_allow_multiple_matches: Option<bool>,
-    /// How to reason.
+    /// Instructions for the reasoning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub score_reasoning_instructions: Option<String>,
-    /// How to score.
+    /// Instructions for the score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub score_value_instructions: Option<String>,
 }
 
-/// What kind of score a judge gives.
+/// The data type of a judge's score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum JudgeScoreType {
-    /// A number.
+    /// Number.
     Numeric,
-    /// Yes or no.
+    /// Boolean.
     Boolean,
     /// Labels.
     Categorical,
 }
 
-/// What a judge answers, in the older family's nested form.
+/// The output of a judge (older API, nested).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NestedOutput {
-    /// What kind of score it gives.
+    /// Data type of the score.
     pub data_type: JudgeScoreType,
-    /// How to reason.
+    /// Instructions for the reasoning.
     pub reasoning: OutputPart,
-    /// How to score.
+    /// Score field.
     pub score: OutputScore,
 }
 
-/// A part of an answer.
+/// A field of a judge's output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OutputPart {
-    /// What to write there.
+    /// Instructions for the field.
     pub description: String,
 }
 
-/// The score in an answer.
+/// The score field of a judge's output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputScore {
-    /// What to write there.
+    /// Instructions for the field.
     pub description: String,
-    /// The least number.
+    /// Minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub min_value: Option<f64>,
-    /// The greatest number.
+    /// Maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub max_value: Option<f64>,
-    /// The labels.
+    /// Labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub categories: Option<Vec<String>>,
-    /// Whether it may give several labels.
+    /// Whether several labels are allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub should_allow_multiple_matches: Option<bool>,
 }
 
-/// How to score.
+/// Scoring definition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluatorDefinition {
-    /// What runs.
+    /// Type of evaluator.
     #[serde(rename = "type")]
     pub kind: EvaluatorKind,
-    /// A judge's prompt.
+    /// Judge prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub prompt: Option<Vec<JudgeMessage>>,
-    /// The variables in it.
+    /// Variables of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub variables: Option<Vec<String>>,
-    /// Which model judges; the project's usual one when null.
+    /// Judge model; the project's default when null.
     pub model_config: Option<JudgeModel>,
-    /// What usually fills the variables.
+    /// Default variable mapping.
     pub variable_mapping: Option<Vec<VariableMapping>>,
-    /// What the judge answers.
+    /// Output of the judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub output_definition: Option<JudgeOutput>,
-    /// A program's text.
+    /// Source code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source_code: Option<String>,
-    /// What it is written in.
+    /// Source language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source_code_language: Option<CodeLanguage>,
 }
 
-/// How to score: what one version of an evaluator says.
+/// A version of an evaluator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluatorVersionView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Its number, from 1.
+    /// Version number, from 1.
     pub version: u32,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// How to score.
+    /// Scoring definition.
     #[serde(flatten)]
     pub definition: EvaluatorDefinition,
 }
 
 impl EvaluatorDefinition {
-    /// The variables that must be filled.
+    /// Returns the required variables.
     pub fn variables(&self) -> Vec<String> {
         let messages = self.prompt.iter().flatten();
         variables(messages.map(|message| message.content.as_str()))
     }
 
-    /// A judge's prompt as one text.
+    /// Returns the judge prompt as one text.
     pub fn prompt_text(&self) -> Option<String> {
         let texts = self.prompt.iter().flatten().map(|message| message.content.as_str());
         self.prompt.is_some().then(|| texts.collect::<Vec<_>>().join("\n\n"))
     }
 }
 
-/// An evaluator with all its versions, oldest first, as it is kept.
+/// An evaluator in its stored form, with all versions, oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptEvaluator {
-    /// Its id, the same for all versions.
+    /// Unique id, the same for all versions.
     pub id: String,
     pub name: String,
     pub description: Option<String>,
     pub created_at: Time,
     pub updated_at: Time,
-    /// How to score; never empty.
+    /// Versions, oldest first; never empty.
     pub versions: Vec<EvaluatorVersionView>,
 }
 
-/// An evaluator, its latest version before all, in the newer family's form.
+/// An evaluator with its latest version (newer API).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluatorView {
-    /// Its id, the same for all versions.
+    /// Unique id, the same for all versions.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// Whether it runs.
+    /// Status.
     pub status: EvaluationStatus,
-    /// Since when it does not.
+    /// Time since when it is paused.
     pub paused_at: Option<Time>,
-    /// Why not, in a word.
+    /// Reason code when paused.
     pub paused_reason: Option<String>,
-    /// Why not, in a sentence.
+    /// Reason when paused, as text.
     pub paused_message: Option<String>,
-    /// The rules that use it.
+    /// Rules that use it.
     pub evaluation_rule_assignments: Vec<RuleAssignment>,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
-    /// The latest version's id.
+    /// Id of the latest version.
     pub version_id: String,
-    /// The latest version's number.
+    /// Number of the latest version.
     pub version: u32,
-    /// Since when that one.
+    /// Creation time of the latest version.
     pub version_created_at: Time,
-    /// How to score.
+    /// Scoring definition.
     #[serde(flatten)]
     pub definition: EvaluatorDefinition,
 }
@@ -315,52 +315,52 @@ pub struct EvaluatorView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleAssignment {
-    /// The rule.
+    /// Rule id.
     pub evaluation_rule_id: String,
-    /// What fills the variables there, if not what usually does.
+    /// Variable mapping that overrides the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub variable_mapping_override: Option<Vec<VariableMapping>>,
 }
 
-/// An evaluator in the older family's form.
+/// An evaluator (older API).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatEvaluatorView {
-    /// Its id, the same for all versions.
+    /// Unique id, the same for all versions.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// The latest version's number.
+    /// Number of the latest version.
     pub version: u32,
-    /// What runs.
+    /// Type of evaluator.
     #[serde(rename = "type")]
     pub kind: EvaluatorKind,
-    /// The variables that must be filled.
+    /// Required variables.
     pub variables: Vec<String>,
-    /// What usually fills them.
+    /// Default variable mapping.
     pub mapping: Option<Vec<VariableMapping>>,
-    /// How many rules use it.
+    /// Number of rules that use it.
     pub evaluation_rule_count: usize,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
-    /// A judge's prompt.
+    /// Judge prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub prompt: Option<String>,
-    /// What the judge answers.
+    /// Output of the judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub output_definition: Option<NestedOutput>,
-    /// Which model judges; the project's usual one when null.
+    /// Judge model; the project's default when null.
     pub model_config: Option<JudgeModel>,
-    /// A program's text.
+    /// Source code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source_code: Option<String>,
-    /// What it is written in.
+    /// Source language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub source_code_language: Option<CodeLanguage>,

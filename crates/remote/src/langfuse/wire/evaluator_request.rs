@@ -7,78 +7,78 @@ use super::evaluator::{
 };
 use super::maybe::Maybe;
 
-/// An evaluator to be made, in the newer family's form.
+/// A request to create an evaluator (newer API).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluatorRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// What runs.
+    /// Type of evaluator.
     #[serde(rename = "type", default)]
     pub kind: EvaluatorKind,
-    /// A judge's prompt.
+    /// Judge prompt.
     pub prompt: Option<JudgePrompt>,
-    /// Which model judges; the project's usual one when left out.
+    /// Judge model; the project's default when omitted.
     pub model_config: Option<JudgeModel>,
-    /// What usually fills the variables.
+    /// Default variable mapping.
     pub variable_mapping: Option<Vec<VariableMapping>>,
-    /// What the judge answers.
+    /// Output of the judge.
     pub output_definition: Option<JudgeOutput>,
-    /// A program's text.
+    /// Source code.
     pub source_code: Option<String>,
-    /// What it is written in.
+    /// Source language.
     pub source_code_language: Option<CodeLanguage>,
 }
 
-/// What is to change about an evaluator; a new definition becomes a new version.
+/// An update of an evaluator; a new definition creates a new version.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvaluatorChange {
-    /// What people will call it.
+    /// Display name.
     pub name: Option<String>,
-    /// What it is for; null for nothing.
+    /// Description; null clears it.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub description: Maybe<String>,
-    /// What runs, which cannot change. Needed with a new definition.
+    /// Type, which cannot change. Required with a new definition.
     #[serde(rename = "type")]
     pub kind: Option<EvaluatorKind>,
-    /// A judge's prompt.
+    /// Judge prompt.
     pub prompt: Option<JudgePrompt>,
-    /// Which model judges; the project's usual one when left out.
+    /// Judge model; the project's default when omitted.
     pub model_config: Option<JudgeModel>,
-    /// What usually fills the variables.
+    /// Default variable mapping.
     pub variable_mapping: Option<Vec<VariableMapping>>,
-    /// What the judge answers.
+    /// Output of the judge.
     pub output_definition: Option<JudgeOutput>,
-    /// A program's text.
+    /// Source code.
     pub source_code: Option<String>,
-    /// What it is written in.
+    /// Source language.
     pub source_code_language: Option<CodeLanguage>,
 }
 
-/// An evaluator to be made, or a new version of it, in the older family's form.
+/// A request to create an evaluator or a new version of it (older API).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FlatEvaluatorRequest {
-    /// What people call it; one that is there gets a new version.
+    /// Name; an existing evaluator gets a new version.
     pub name: String,
-    /// What runs.
+    /// Type of evaluator.
     #[serde(rename = "type", default)]
     pub kind: EvaluatorKind,
-    /// A judge's prompt.
+    /// Judge prompt.
     pub prompt: Option<String>,
-    /// What the judge answers.
+    /// Output of the judge.
     pub output_definition: Option<NestedOutput>,
-    /// Which model judges; the project's usual one when left out.
+    /// Judge model; the project's default when omitted.
     pub model_config: Option<JudgeModel>,
-    /// What usually fills the variables.
+    /// Default variable mapping.
     pub mapping: Option<Vec<VariableMapping>>,
-    /// A program's text.
+    /// Source code.
     pub source_code: Option<String>,
-    /// What it is written in.
+    /// Source language.
     pub source_code_language: Option<CodeLanguage>,
 }
 

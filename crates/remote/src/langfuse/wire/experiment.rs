@@ -7,120 +7,120 @@ use super::score::v3::TypedScore;
 use super::time::Time;
 use super::word::LevelWord;
 
-/// Experiments, those that ran last first.
+/// Experiments, latest run first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Experiments {
-    /// The experiments.
+    /// Experiments.
     pub data: Vec<ExperimentView>,
-    /// Where to go on.
+    /// Pagination.
     pub meta: ExperimentsMeta,
 }
 
 /// Items of experiments, newest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ExperimentItems {
-    /// The items.
+    /// Items.
     pub data: Vec<ExperimentItemView>,
-    /// Where to go on.
+    /// Pagination.
     pub meta: ExperimentsMeta,
 }
 
-/// Where a slice ends.
+/// Cursor pagination.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExperimentsMeta {
-    /// What to ask for next; absent at the end.
+    /// Cursor of the next page; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub cursor: Option<String>,
 }
 
-/// An experiment, and what of it ran in the time asked for.
+/// An experiment, with its items in the requested time range.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// When the first item began.
+    /// Start of the first item.
     pub start_time: Time,
-    /// When the last item ended.
+    /// End of the last item.
     pub end_time: Time,
-    /// How many items.
+    /// Number of items.
     pub item_count: u64,
-    /// The dataset it goes over.
+    /// Dataset id.
     pub dataset_id: Option<String>,
-    /// Whatever the client keeps with it. With the group `metadata`.
+    /// Client metadata. In the field group `metadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub metadata: Maybe<Raw>,
-    /// The scores on the experiment itself. With the group `scores`.
+    /// Scores of the experiment itself. In the field group `scores`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub scores: Option<Vec<TypedScore>>,
 }
 
-/// One try of an item in an experiment.
+/// An experiment item: one item executed in an experiment.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExperimentItemView {
-    /// The id of the step that tried it, or of the trace.
+    /// Observation id, or trace id.
     pub id: String,
-    /// The trace that tried it.
+    /// Trace id.
     pub trace_id: String,
-    /// When it began.
+    /// Start time.
     pub start_time: Time,
-    /// When it ended.
+    /// End time.
     pub end_time: Option<Time>,
-    /// How it went.
+    /// Level.
     pub level: LevelWord,
-    /// Where it ran.
+    /// Environment.
     pub environment: String,
-    /// The id of the experiment.
+    /// Experiment id.
     pub experiment_id: String,
-    /// The name of the experiment.
+    /// Experiment name.
     pub experiment_name: String,
-    /// The id of the item.
+    /// Item id.
     pub experiment_item_id: String,
-    /// The dataset the experiment goes over. With the group `dataset`.
+    /// Dataset id. In the field group `dataset`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub experiment_dataset_id: Maybe<String>,
-    /// Which version of the item. With the group `dataset`.
+    /// Version of the item. In the field group `dataset`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Time>, default = json!(null))]
     pub experiment_item_version: Maybe<Time>,
-    /// What went in. With the group `io`.
+    /// Input. In the field group `io`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub input: Maybe<Raw>,
-    /// What came out. With the group `io`.
+    /// Output. In the field group `io`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub output: Maybe<Raw>,
-    /// What should have come out. With the group `io`.
+    /// Expected output. In the field group `io`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub expected_output: Maybe<Raw>,
-    /// The step's metadata. With the group `metadata`.
+    /// Metadata of the observation. In the field group `metadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub metadata: Maybe<Raw>,
-    /// The item's metadata. With the group `itemMetadata`.
+    /// Metadata of the item. In the field group `itemMetadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub experiment_item_metadata: Maybe<Raw>,
-    /// The experiment's metadata. With the group `experimentMetadata`.
+    /// Metadata of the experiment. In the field group `experimentMetadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub experiment_metadata: Maybe<Raw>,
-    /// What the experiment is for. With the group `experimentMetadata`.
+    /// Description of the experiment. In the field group `experimentMetadata`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub experiment_description: Maybe<String>,
-    /// The scores on the step and on its trace. With the group `scores`.
+    /// Scores of the observation and its trace. In the field group `scores`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub scores: Option<Vec<TypedScore>>,

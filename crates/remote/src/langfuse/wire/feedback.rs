@@ -3,37 +3,37 @@ use utoipa::ToSchema;
 
 use super::word::{Spelled, Word};
 
-/// What a user says about the product itself.
+/// User feedback on the product itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubmitFeedback {
-    /// The kind of thing it is about.
+    /// Type of the target.
     pub target_type: TargetWord,
-    /// Which one: a tool, a command, a path.
+    /// Target: a tool, a command, a path.
     pub target: String,
-    /// What they say.
+    /// Feedback text.
     pub feedback: String,
-    /// What they wanted to do.
+    /// The user's goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goal: Option<String>,
-    /// Where more can be read.
+    /// Reference URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference_url: Option<String>,
 }
 
-/// What feedback is about as its word.
+/// The API name of a feedback target.
 pub type TargetWord = Word<FeedbackTarget>;
 
-/// What feedback can be about.
+/// A feedback target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedbackTarget {
     Skill,
     /// A tool of the MCP server.
     McpTool,
     Cli,
-    /// A page of the documentation.
+    /// A documentation page.
     Docs,
-    /// A route of the API.
+    /// An API route.
     PublicApi,
     Other,
 }
@@ -57,9 +57,9 @@ impl Spelled for FeedbackTarget {
     }
 }
 
-/// What is answered to feedback.
+/// The response to submitted feedback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedbackKept {
-    /// Names the feedback when talking about it.
+    /// Feedback id.
     pub id: String,
 }

@@ -4,13 +4,13 @@ use utoipa::ToSchema;
 use super::json::Raw;
 use super::time::Time;
 
-/// What kinds of events there are.
+/// Event types.
 pub mod event;
-/// What an event says about a trace.
+/// The body of a trace event.
 pub mod trace;
-/// What an event says about an observation.
+/// The body of an observation event.
 pub mod observation;
-/// What an event says about a score.
+/// The body of a score event.
 pub mod score;
 
 pub use event::{EventType, EventTypeWord};
@@ -18,63 +18,63 @@ pub use observation::ObservationBody;
 pub use score::{ScoreBody, ScoreInput};
 pub use trace::TraceBody;
 
-/// A batch of events. Each stands for itself: one bad event does not spoil the others.
+/// A batch of ingestion events. Each is processed separately: an invalid event does not affect the others.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IngestionBatch {
-    /// The events, as [`Envelope`]s.
+    /// Events, as [`Envelope`]s.
     #[schema(value_type = Vec<Envelope>)]
     pub batch: Vec<Raw>,
-    /// What the SDK says about itself.
+    /// SDK metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Raw>,
 }
 
-/// One event.
+/// An ingestion event.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Envelope {
-    /// Names the event, not what it is about.
+    /// Event id, not the id of its record.
     pub id: String,
-    /// When it happened at the client; decides between events on the same field.
+    /// Client time; decides between events on the same field.
     pub timestamp: Time,
-    /// What kind of event.
+    /// Event type.
     #[serde(rename = "type")]
     pub kind: EventTypeWord,
-    /// What it says.
+    /// Event body.
     pub body: Raw,
 }
 
-/// What became of each event of a batch.
+/// The results of all events of a batch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct IngestionResult {
-    /// The events that are recorded.
+    /// Accepted events.
     pub successes: Vec<EventAccepted>,
-    /// The events that are not.
+    /// Rejected events.
     pub errors: Vec<EventRefused>,
 }
 
-/// An event that is recorded.
+/// An accepted event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EventAccepted {
-    /// The event's id.
+    /// Event id.
     pub id: String,
     /// 201.
     pub status: u16,
 }
 
-/// An event that is not recorded.
+/// A rejected event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EventRefused {
-    /// The event's id, or its place in the batch if it has none.
+    /// Event id, or its index in the batch if it has none.
     pub id: String,
     /// 400, 401 …
     pub status: u16,
-    /// What is wrong, in general.
+    /// Error category.
     pub message: Option<String>,
-    /// What is wrong, in particular.
+    /// Error details.
     pub error: Option<String>,
 }
 
-/// Scores that are sent without a batch.
+/// One or several scores outside a batch.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum SentScores {
@@ -84,39 +84,39 @@ pub enum SentScores {
     Many(Vec<ScoreBody>),
 }
 
-/// What is answered to one score that was sent alone.
+/// The response to a single score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreCreated {
-    /// The score's id.
+    /// Score id.
     pub id: String,
 }
 
-/// What is answered to a trace or an observation that was sent alone.
+/// The response to a single trace or observation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RecordCreated {
-    /// The record's id.
+    /// Record id.
     pub id: String,
 }
 
-/// What is answered to several scores that are all recorded.
+/// The response to several accepted scores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScoresAccepted {
-    /// That they are.
+    /// Confirmation.
     pub message: String,
 }
 
-/// What is answered to several scores of which some were refused.
+/// The response to several scores with rejections.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScoresRejected {
-    /// How many are recorded.
+    /// Number of accepted scores.
     pub accepted: usize,
-    /// How many are not.
+    /// Number of rejected scores.
     pub rejected: usize,
-    /// Why not, one for each that was rejected.
+    /// One error per rejected score.
     pub errors: Vec<Rejection>,
 }
 
-/// Why a score was rejected.
+/// The error of a rejected score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Rejection {
     /// The reason.

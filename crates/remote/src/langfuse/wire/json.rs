@@ -10,13 +10,13 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Any JSON, kept as the text it came in.
+/// Raw JSON, preserved as received.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Raw(Box<RawValue>);
 
 impl Raw {
-    /// JSON's null.
+    /// Returns JSON null.
     pub fn null() -> Self {
         Self(RawValue::NULL.to_owned())
     }
@@ -49,27 +49,27 @@ impl ToSchema for Raw {
     }
 }
 
-/// A JSON text as it is.
+/// Wraps a JSON text unchanged.
 pub fn raw(json: &Json) -> Raw {
-    // A `Json` parses by its invariant; should it ever not, a null beats a broken answer.
+    // A `Json` parses by its invariant; if it ever did not, null would be better than a broken response.
     RawValue::from_string(json.as_str().to_owned()).map_or_else(|_| Raw::null(), Raw)
 }
 
-/// A payload as the JSON to show.
+/// Converts a payload to JSON for display.
 pub fn payload(payload: &Payload) -> Raw {
     raw(&payload.to_json())
 }
 
-/// Keys and values as one JSON object.
+/// Serializes keys and values as one JSON object.
 pub fn object(entries: &[(String, Json)]) -> Raw {
     let entries: BTreeMap<&str, Raw> =
         entries.iter().map(|(key, value)| (key.as_str(), raw(value))).collect();
     to_raw_value(&entries).map_or_else(|_| Raw::null(), Raw)
 }
 
-/// Reads one object as two types that share its fields.
+/// Deserializes one object as two types that share its fields.
 ///
-/// Serde's `flatten` would do, but raw values cannot be read through it.
+/// Serde's `flatten` does not support raw values.
 pub(super) fn both<'de, D, A, B>(deserializer: D) -> Result<(A, B), D::Error>
 where
     D: Deserializer<'de>,
@@ -82,7 +82,7 @@ where
     Ok((first, second))
 }
 
-/// Reads null as the default: an empty list, mostly.
+/// Deserializes null as the default, usually an empty list.
 pub(super) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

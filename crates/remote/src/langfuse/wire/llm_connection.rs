@@ -9,7 +9,7 @@ use super::json::Raw;
 use super::time::Time;
 use super::word::{Spelled, Word};
 
-/// How to speak to a provider, as its word.
+/// The API name of an adapter.
 pub type LlmAdapterWord = Word<LlmAdapter>;
 
 impl Spelled for LlmAdapter {
@@ -22,59 +22,59 @@ impl Spelled for LlmAdapter {
     }
 }
 
-/// How to reach a provider of models. Secrets are never among it.
+/// An LLM connection without its secrets.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LlmConnectionView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What the project calls the provider.
+    /// Provider name in the project.
     pub provider: String,
-    /// How to speak to it.
+    /// Adapter.
     pub adapter: LlmAdapterWord,
-    /// The end of the secret, to tell it from others.
+    /// The last characters of the secret key.
     pub display_secret_key: String,
-    /// Where it is, if not where it usually is.
+    /// Base URL, if not the default.
     #[serde(rename = "baseURL")]
     pub base_url: Option<String>,
-    /// Models beyond the usual ones.
+    /// Models beyond the adapter's defaults.
     pub custom_models: Vec<String>,
-    /// Whether it has the usual ones.
+    /// Whether the adapter's default models are included.
     pub with_default_models: bool,
-    /// Names of headers that go with every call.
+    /// Names of extra request headers.
     pub extra_header_keys: Vec<String>,
-    /// What else the adapter needs.
+    /// Adapter-specific settings.
     pub config: Option<Raw>,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
-/// A connection to be kept, in place of the one to the same provider.
+/// A request to create an LLM connection, or to replace the one of the same provider.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LlmConnectionRequest {
-    /// What the project calls the provider.
+    /// Provider name in the project.
     pub provider: String,
-    /// How to speak to it.
+    /// Adapter.
     pub adapter: LlmAdapterWord,
-    /// What opens it. Plain only on its way in.
+    /// Secret key. Stored encrypted and never returned.
     pub secret_key: String,
-    /// Where it is, if not where it usually is.
+    /// Base URL, if not the default.
     #[serde(rename = "baseURL")]
     pub base_url: Option<String>,
-    /// Models beyond the usual ones.
+    /// Models beyond the adapter's defaults.
     pub custom_models: Option<Vec<String>>,
-    /// Whether it has the usual ones; true when left out.
+    /// Whether the adapter's default models are included; true when omitted.
     pub with_default_models: Option<bool>,
-    /// Headers that go with every call.
+    /// Extra request headers.
     pub extra_headers: Option<BTreeMap<String, String>>,
-    /// What else the adapter needs: a region for Bedrock, for example.
+    /// Adapter-specific settings: a region for Bedrock, for example.
     pub config: Option<Raw>,
 }
 
-/// The secrets stay out of logs.
+/// Hides the secrets from logs.
 impl fmt::Debug for LlmConnectionRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LlmConnectionRequest")

@@ -1,11 +1,11 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A field of a partial record: what is absent is not spoken of, what is null is cleared.
+/// A field of a partial update: absent is unchanged, null is cleared.
 ///
 /// Fields need `#[serde(default, skip_serializing_if = "Maybe::is_absent")]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Maybe<T> {
-    /// Not mentioned.
+    /// The field is missing.
     #[default]
     Absent,
     Null,
@@ -13,17 +13,17 @@ pub enum Maybe<T> {
 }
 
 impl<T> Maybe<T> {
-    /// What is there, or null.
+    /// Converts an option; `None` becomes null.
     pub fn or_null(value: Option<T>) -> Self {
         value.map_or(Self::Null, Self::Value)
     }
 
-    /// Whether it was not mentioned.
+    /// Returns whether the field is missing.
     pub fn is_absent(&self) -> bool {
         matches!(self, Self::Absent)
     }
 
-    /// The value, where absent and null mean the same.
+    /// Returns the value, where absent and null mean the same.
     pub fn value(self) -> Option<T> {
         match self {
             Self::Value(value) => Some(value),
@@ -31,7 +31,7 @@ impl<T> Maybe<T> {
         }
     }
 
-    /// The value by reference, where absent and null mean the same.
+    /// Returns a reference to the value, where absent and null mean the same.
     pub fn as_value(&self) -> Option<&T> {
         match self {
             Self::Value(value) => Some(value),
@@ -39,7 +39,7 @@ impl<T> Maybe<T> {
         }
     }
 
-    /// The same with another value.
+    /// Maps the value.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Maybe<U> {
         match self {
             Self::Absent => Maybe::Absent,

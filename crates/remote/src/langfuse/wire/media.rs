@@ -3,66 +3,66 @@ use utoipa::ToSchema;
 
 use super::time::Time;
 
-/// A piece of media that a client wants to send.
+/// A request to upload a media file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaRequest {
-    /// The trace it belongs to.
+    /// Trace id.
     pub trace_id: Option<String>,
-    /// The step of that trace, if not the trace itself.
+    /// Observation id, if it belongs to an observation.
     pub observation_id: Option<String>,
-    /// The dataset it belongs to.
+    /// Dataset id.
     pub dataset_id: Option<String>,
-    /// The item of that dataset.
+    /// Dataset item id.
     pub dataset_item_id: Option<String>,
-    /// What it is.
+    /// Content type.
     pub content_type: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub content_length: u64,
-    /// The SHA-256 of its bytes, in base64.
+    /// SHA-256 of its bytes, in base64.
     pub sha256_hash: String,
-    /// Which field it stands in.
+    /// The field that refers to it.
     pub field: String,
 }
 
-/// Where to send a piece of media.
+/// The upload URL of a media file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaUpload {
-    /// Where to PUT the bytes; null when they are here already.
+    /// URL to PUT the bytes to; null when they are stored already.
     pub upload_url: Option<String>,
-    /// Its id.
+    /// Unique id.
     pub media_id: String,
 }
 
-/// How an upload went.
+/// The result of an upload, reported by the client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadOutcome {
-    /// When.
+    /// Time.
     pub uploaded_at: Time,
-    /// With what status.
+    /// HTTP status.
     pub upload_http_status: i64,
-    /// What went wrong.
+    /// Error message.
     pub upload_http_error: Option<String>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub upload_time_ms: Option<i64>,
 }
 
-/// A piece of media.
+/// A media file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaView {
-    /// Its id.
+    /// Unique id.
     pub media_id: String,
-    /// What it is.
+    /// Content type.
     pub content_type: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub content_length: u64,
-    /// When it was uploaded.
+    /// Time of the upload.
     pub uploaded_at: Time,
-    /// Where to get the bytes.
+    /// Download URL.
     pub url: String,
-    /// Until when that works.
+    /// Expiry of the URL.
     pub url_expiry: Time,
 }

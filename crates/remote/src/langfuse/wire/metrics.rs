@@ -6,29 +6,29 @@ use super::json::{Raw, null_as_default};
 use super::time::Time;
 use super::word::{Spelled, Word};
 
-/// A question for figures, the JSON in the `query` parameter.
+/// A metrics query: the JSON in the `query` parameter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[serde(expecting = "an object such as {\"view\":…,\"metrics\":[…],\"fromTimestamp\":…}")]
 pub struct MetricsRequest {
     pub view: Word<View>,
-    /// One row for each combination of these.
+    /// Dimensions to group by.
     #[serde(default, deserialize_with = "null_as_default")]
     pub dimensions: Vec<DimensionSent>,
-    /// The figures in each row.
+    /// Metrics per row.
     pub metrics: Vec<MetricSent>,
-    /// What must hold, as in the `filter` of lists.
+    /// Filters, as in lists.
     #[serde(default, deserialize_with = "some_json")]
     pub filters: Option<Raw>,
     #[serde(default)]
     pub time_dimension: Option<TimeDimension>,
-    /// Begun at this moment or later.
+    /// Start of the time range, inclusive.
     pub from_timestamp: Time,
     pub to_timestamp: Time,
-    /// What to order the rows by.
+    /// Sort order.
     #[serde(default, deserialize_with = "null_as_default")]
     pub order_by: Vec<OrderBy>,
-    /// How to show the answer.
+    /// Presentation settings.
     #[serde(default, deserialize_with = "null_as_default")]
     pub config: MetricsConfig,
 }
@@ -38,46 +38,46 @@ fn some_json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raw>, 
     Ok(sent.filter(|json| json.get() != "null"))
 }
 
-/// A dimension.
+/// A dimension to group by.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DimensionSent {
     pub field: String,
 }
 
-/// A figure.
+/// A metric.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MetricSent {
-    /// The name of what is measured.
+    /// Measure name.
     pub measure: String,
-    /// How values become one figure.
+    /// Aggregation.
     pub aggregation: AggregationName,
 }
 
-/// Rows by time.
+/// Grouping by time buckets.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct TimeDimension {
-    /// How wide a step is.
+    /// Bucket width.
     pub granularity: Word<GranularityWord>,
 }
 
-/// What to order by.
+/// A sort criterion.
 #[derive(Clone, Debug, Deserialize)]
 pub struct OrderBy {
-    /// A dimension, a figure, or `time_dimension`.
+    /// A dimension, a metric, or `time_dimension`.
     pub field: String,
-    /// Up or down.
+    /// Sort direction.
     pub direction: Word<DirectionWord>,
 }
 
-/// How to show an answer.
+/// Presentation settings of a metrics query.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct MetricsConfig {
     pub bins: Option<i64>,
-    /// Rows at most.
+    /// Maximum number of rows.
     pub row_limit: Option<i64>,
 }
 
-/// What is counted.
+/// The records of a metrics query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
     Traces,
@@ -111,7 +111,7 @@ impl Spelled for View {
     }
 }
 
-/// How values become one figure.
+/// Aggregation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AggregationWord {
     Sum,
@@ -128,7 +128,7 @@ pub enum AggregationWord {
     Uniq,
 }
 
-/// How values become one figure, as its word.
+/// The API name of an aggregation.
 pub type AggregationName = Word<AggregationWord>;
 
 impl Spelled for AggregationWord {
@@ -169,7 +169,7 @@ impl Spelled for AggregationWord {
     }
 }
 
-/// How wide a step of time is.
+/// A time bucket width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GranularityWord {
     Auto,
@@ -199,7 +199,7 @@ impl Spelled for GranularityWord {
     }
 }
 
-/// Up or down.
+/// Sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectionWord {
     Asc,
@@ -221,60 +221,60 @@ impl Spelled for DirectionWord {
     }
 }
 
-/// Figures, and what it took to find them.
+/// A metrics response with execution statistics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MetricsView {
-    /// The rows: dimensions by name, `time_dimension`, and figures as `sum_totalCost`.
+    /// Rows: dimensions by name, `time_dimension`, and metrics such as `sum_totalCost`.
     #[schema(value_type = Vec<BTreeMap<String, Raw>>)]
     pub data: Vec<Map<String, Value>>,
-    /// What it took; Langfuse does not say.
+    /// Execution statistics; Langfuse has no such field.
     pub meta: MetricsMeta,
 }
 
-/// What it took to find figures.
+/// Execution statistics of a metrics query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricsMeta {
-    /// `rollup` for hourly sums, `scan` for the records themselves.
+    /// `rollup` for hourly rollups, `scan` for individual records.
     pub source: String,
-    /// How many rows were read.
+    /// Number of rows read.
     pub rows_read: u64,
-    /// How far percentiles may be off, as a share; null when they are exact or not asked for.
+    /// Relative error of percentiles; null when exact or not requested.
     pub percentile_error: Option<f64>,
 }
 
-/// The figures of one day.
+/// Metrics of one day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DailyMetrics {
-    /// The day, in UTC.
+    /// Date in UTC.
     pub date: String,
-    /// Traces that began.
+    /// Number of traces.
     pub count_traces: u64,
-    /// Observations that began.
+    /// Number of observations.
     pub count_observations: u64,
-    /// The known costs together, in dollars.
+    /// Sum of known costs, in dollars.
     pub total_cost: f64,
-    /// The same by model.
+    /// By model.
     pub usage: Vec<ModelUsage>,
 }
 
-/// What one model did on one day.
+/// Metrics of one model on one day.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
-    /// The model; null for steps without one.
+    /// Model; null for observations without one.
     pub model: Option<String>,
-    /// Units in.
+    /// Input units.
     pub input_usage: u64,
-    /// Units out.
+    /// Output units.
     pub output_usage: u64,
-    /// All units.
+    /// Total units.
     pub total_usage: u64,
-    /// Traces that used it.
+    /// Number of traces with the model.
     pub count_traces: u64,
-    /// Observations that used it.
+    /// Number of observations with the model.
     pub count_observations: u64,
-    /// The known costs together, in dollars.
+    /// Sum of known costs, in dollars.
     pub total_cost: f64,
 }

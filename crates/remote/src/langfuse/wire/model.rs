@@ -11,7 +11,7 @@ use super::json::{Raw, raw};
 use super::time::Time;
 use super::word::{Spelled, Word};
 
-/// What a unit is, as its word.
+/// The API name of a usage unit.
 pub type ModelUnitWord = Word<ModelUnit>;
 
 impl Spelled for ModelUnit {
@@ -24,102 +24,102 @@ impl Spelled for ModelUnit {
     }
 }
 
-/// A model, what it is called and what it costs.
+/// A model with its prices.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What it is called.
+    /// Name.
     pub model_name: String,
-    /// A regular expression over the name that a call states.
+    /// Regular expression for the model name of a call.
     pub match_pattern: String,
-    /// Holds for calls from then on.
+    /// Valid for calls from then on.
     pub start_date: Option<Time>,
-    /// What a unit is.
+    /// Usage unit.
     pub unit: ModelUnitWord,
-    /// Dollars for a unit in, where nothing special applies.
+    /// Default price per input unit, in dollars.
     pub input_price: Option<f64>,
-    /// Dollars for a unit out, where nothing special applies.
+    /// Default price per output unit, in dollars.
     pub output_price: Option<f64>,
-    /// Dollars for any unit, where nothing special applies.
+    /// Default price per unit, in dollars.
     pub total_price: Option<f64>,
-    /// Who cuts texts into tokens.
+    /// Tokenizer name.
     pub tokenizer_id: Option<String>,
-    /// How.
+    /// Tokenizer settings.
     pub tokenizer_config: Option<Raw>,
-    /// Whether it comes with the program.
+    /// Whether it is built in.
     pub is_langfuse_managed: bool,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// Dollars for a unit of each kind, where nothing special applies.
+    /// Default price per unit by usage type, in dollars.
     pub prices: BTreeMap<String, UnitPrice>,
-    /// All prices and their conditions.
+    /// Pricing tiers.
     pub pricing_tiers: Vec<TierView>,
 }
 
-/// What a unit costs.
+/// A unit price.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UnitPrice {
-    /// Dollars.
+    /// Price in dollars.
     pub price: f64,
 }
 
-/// Prices that hold under conditions.
+/// A pricing tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TierView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Whether it holds when no other does.
+    /// Whether it is the default tier.
     pub is_default: bool,
-    /// The least that fits counts.
+    /// Priority; the lowest matching one applies.
     pub priority: i64,
-    /// All of them must be met.
+    /// Conditions, all of which must be met.
     pub conditions: Vec<TierConditionView>,
-    /// Dollars for a unit of each kind.
+    /// Price per unit by usage type, in dollars.
     pub prices: BTreeMap<String, f64>,
 }
 
-/// Prices that are to hold under conditions.
+/// A pricing tier in a request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TierRequest {
-    /// What people will call it; unique in the model.
+    /// Display name; unique in the model.
     pub name: String,
-    /// Whether it holds when no other does.
+    /// Whether it is the default tier.
     pub is_default: bool,
-    /// The least that fits counts; unique in the model, 0 for the default.
+    /// Priority; the lowest matching one applies. Unique in the model, 0 for the default.
     pub priority: i64,
-    /// All of them must be met; none for the default.
+    /// Conditions, all of which must be met; empty for the default.
     pub conditions: Vec<TierConditionView>,
-    /// Dollars for a unit of each kind.
+    /// Price per unit by usage type, in dollars.
     pub prices: BTreeMap<String, f64>,
 }
 
-/// A condition of a tier.
+/// A condition of a pricing tier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum TierConditionView {
-    /// Units of all kinds whose name fits a pattern, together.
+    /// The sum of units over all matching usage types.
     Usage(UsageCondition),
     /// A parameter or a metadata key has one of some values.
     Attribute(AttributeCondition),
 }
 
-/// Units of all kinds whose name fits a pattern, together.
+/// The sum of units over all matching usage types.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageCondition {
-    /// A regular expression over names of kinds.
+    /// Regular expression for usage types.
     pub usage_detail_pattern: String,
-    /// How their sum must compare.
+    /// Comparison operator.
     pub operator: ComparisonWord,
-    /// With what.
+    /// Value to compare with.
     pub value: f64,
-    /// Whether the pattern tells upper from lower case.
+    /// Whether the pattern is case-sensitive.
     #[serde(default)]
     pub case_sensitive: bool,
 }
@@ -127,19 +127,19 @@ pub struct UsageCondition {
 /// A parameter or a metadata key has one of some values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AttributeCondition {
-    /// Where to look.
+    /// Source of the key.
     pub source: AttributeSourceWord,
-    /// Which key.
+    /// Key.
     pub key: String,
     /// Always `in`.
     #[serde(default)]
     #[schema(required = true)]
     pub operator: MembershipWord,
-    /// One of these.
+    /// Allowed values.
     pub values: Vec<String>,
 }
 
-/// How two numbers compare.
+/// A comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparisonWord {
@@ -157,7 +157,7 @@ pub enum ComparisonWord {
     Neq,
 }
 
-/// Where a condition looks for a key.
+/// The source of a condition's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttributeSourceWord {
@@ -167,7 +167,7 @@ pub enum AttributeSourceWord {
     Metadata,
 }
 
-/// Being one of several.
+/// The membership operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MembershipWord {
@@ -176,42 +176,42 @@ pub enum MembershipWord {
     In,
 }
 
-/// A model to be made, or to be replaced.
+/// A request to create or replace a model.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelRequest {
-    /// What it is called.
+    /// Name.
     pub model_name: String,
-    /// A regular expression over the name that a call states.
+    /// Regular expression for the model name of a call.
     pub match_pattern: String,
-    /// Holds for calls from then on; for all when left out.
+    /// Valid for calls from then on; for all when omitted.
     pub start_date: Option<Time>,
-    /// What a unit is; tokens when left out.
+    /// Usage unit; tokens when omitted.
     pub unit: Option<ModelUnitWord>,
-    /// Dollars for a unit in.
+    /// Price per input unit, in dollars.
     pub input_price: Option<f64>,
-    /// Dollars for a unit out.
+    /// Price per output unit, in dollars.
     pub output_price: Option<f64>,
-    /// Dollars for any unit; stands alone.
+    /// Price per unit, in dollars; excludes the other two.
     pub total_price: Option<f64>,
-    /// All prices and their conditions, instead of the three above.
+    /// Pricing tiers; replaces the three fields above.
     pub pricing_tiers: Option<Vec<TierRequest>>,
-    /// Who cuts texts into tokens.
+    /// Tokenizer name.
     pub tokenizer_id: Option<String>,
-    /// How.
+    /// Tokenizer settings.
     pub tokenizer_config: Option<Raw>,
 }
 
-/// Who made a model.
+/// The origin of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MadeBy {
-    /// It comes with the program.
+    /// Built in.
     Ratchet,
     Project,
 }
 
 impl ModelView {
-    /// Shows a model.
+    /// Converts a model definition.
     pub fn new(id: String, model: &ModelDefinition, by: MadeBy, created_at: Timestamp) -> Self {
         let default = model.tiers.iter().find(|tier| tier.is_default);
         let price = |kind: &str| default.and_then(|tier| tier.prices.get(kind)).copied();
@@ -251,7 +251,7 @@ impl TierView {
 }
 
 impl TierRequest {
-    /// The tier that is asked for.
+    /// Converts to a pricing tier.
     pub fn into_tier(self, id: String) -> PricingTier {
         let Self { name, is_default, priority, conditions, prices } = self;
         let conditions = conditions.into_iter().map(TierCondition::from).collect();

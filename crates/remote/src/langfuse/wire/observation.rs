@@ -15,137 +15,137 @@ use super::word::{KindWord, LevelWord, Word};
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObservationView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Which trace it belongs to.
+    /// Trace id.
     pub trace_id: Option<String>,
-    /// What kind of step.
+    /// Type.
     #[serde(rename = "type")]
     pub kind: KindWord,
-    /// What it is called.
+    /// Name.
     pub name: Option<String>,
-    /// When it began.
+    /// Start time.
     pub start_time: Time,
-    /// When it ended.
+    /// End time.
     pub end_time: Option<Time>,
-    /// When the first token came.
+    /// Time of the first token.
     pub completion_start_time: Option<Time>,
-    /// The model as the provider names it.
+    /// The provider's model name.
     pub model: Option<String>,
-    /// Temperature and the like.
+    /// Model parameters such as temperature.
     pub model_parameters: Option<Raw>,
-    /// What went in.
+    /// Input.
     pub input: Option<Raw>,
-    /// The version of the code that ran.
+    /// Version of the code.
     pub version: Option<String>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     pub metadata: Option<Raw>,
-    /// What came out.
+    /// Output.
     pub output: Option<Raw>,
-    /// The same as the usage and cost details, as older clients read them.
+    /// Usage and cost in the format of older clients.
     pub usage: UsageView,
-    /// Tokens in, as clients of the first API read them.
+    /// Input tokens, for clients of API version 1.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub prompt_tokens: u64,
-    /// Tokens out, likewise.
+    /// Output tokens, for clients of API version 1.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub completion_tokens: u64,
-    /// All tokens, likewise.
+    /// Total tokens, for clients of API version 1.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub total_tokens: u64,
-    /// How much attention it wants.
+    /// Level.
     pub level: LevelWord,
-    /// Why.
+    /// Status message.
     pub status_message: Option<String>,
-    /// The step it is part of.
+    /// Parent observation id.
     pub parent_observation_id: Option<String>,
-    /// The id of the prompt version it used.
+    /// Prompt version id.
     pub prompt_id: Option<String>,
-    /// The name of the prompt it used.
+    /// Prompt name.
     pub prompt_name: Option<String>,
-    /// The version of the prompt it used.
+    /// Prompt version.
     pub prompt_version: Option<u32>,
-    /// Units by kind, the total among them.
+    /// Units by usage type, the total included.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub usage_details: BTreeMap<String, u64>,
-    /// Dollars by kind, the total among them; empty when the cost is unknown.
+    /// Dollars by usage type, the total included; empty when the cost is unknown.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub cost_details: BTreeMap<String, f64>,
-    /// True where the units are approximate: nobody sent them, so the tokens were counted here.
-    /// Left out otherwise. Langfuse has no such field.
+    /// True where the usage is approximate: no client sent it, so the server counted the tokens. Omitted
+    /// otherwise. Langfuse has no such field.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub usage_approximate: bool,
-    /// True where the cost is approximate, because it follows from such units. Left out otherwise.
+    /// True where the cost is approximate, because it is computed from such units. Omitted otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub cost_approximate: bool,
-    /// Where it ran.
+    /// Environment.
     pub environment: String,
-    /// What the model costs.
+    /// Model prices.
     #[serde(flatten)]
     pub prices: ModelPrices,
-    /// What came in cost, in dollars.
+    /// Input cost in dollars.
     pub calculated_input_cost: Option<f64>,
-    /// What went out cost, in dollars.
+    /// Output cost in dollars.
     pub calculated_output_cost: Option<f64>,
-    /// What it cost, in dollars.
+    /// Total cost in dollars.
     pub calculated_total_cost: Option<f64>,
     /// Seconds from start to end.
     pub latency: Option<f64>,
     /// Seconds from start to the first token.
     pub time_to_first_token: Option<f64>,
-    /// When the record was first written.
+    /// Creation time of the record.
     pub created_at: Option<Time>,
-    /// When the record last changed.
+    /// Time of the record's last change.
     pub updated_at: Option<Time>,
 }
 
-/// What a model costs a unit, in dollars, where the price table knows it.
+/// Unit prices of a model in dollars, where the price table has them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelPrices {
-    /// The model's entry in the price table.
+    /// Id of the model in the price table.
     pub model_id: Option<String>,
-    /// A unit of input.
+    /// Price per input unit.
     pub input_price: Option<f64>,
-    /// A unit of output.
+    /// Price per output unit.
     pub output_price: Option<f64>,
-    /// A unit of any kind, for models that are priced so.
+    /// Price per unit, for models with a single price.
     pub total_price: Option<f64>,
 }
 
-/// Usage and cost as older clients read them.
+/// Usage and cost in the format of older clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageView {
-    /// Units in.
+    /// Input units.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub input: u64,
-    /// Units out.
+    /// Output units.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub output: u64,
-    /// All units.
+    /// Total units.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub total: u64,
-    /// What is counted.
+    /// The records of a metrics query.
     pub unit: Option<String>,
-    /// Dollars for what came in.
+    /// Input cost in dollars.
     pub input_cost: Option<f64>,
-    /// Dollars for what went out.
+    /// Output cost in dollars.
     pub output_cost: Option<f64>,
-    /// Dollars in all.
+    /// Total cost in dollars.
     pub total_cost: Option<f64>,
 }
 
 impl ObservationView {
-    /// Shows an observation; what it carries, only if it was fetched.
+    /// Converts an observation; with its content only if that was loaded.
     pub fn new(observation: &Observation, prices: ModelPrices) -> Self {
         let content = observation.content.as_ref();
         let cost = observation.cost.as_ref();

@@ -15,17 +15,17 @@ use super::observation::{ModelPrices, cost_details};
 use super::time::{Time, seconds};
 use super::word::{LevelWord, Spelled, Word};
 
-/// Characters of a metadata value that are shown unless a client asks for all of it.
+/// Metadata values are truncated to this length, unless a client requests them in full.
 const SHOWN_METADATA_CHARS: usize = 200;
 
-/// A group of an observation's fields.
+/// A field group of an observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldGroup {
-    /// What it is and when; always there.
+    /// Identity, type and times; always included.
     Core,
-    /// Name, level, place, and whom it served.
+    /// Name, level, environment, user and session.
     Basic,
-    /// When the first token came and when the record was written.
+    /// Time of the first token and of the record's changes.
     Time,
     Io,
     Metadata,
@@ -72,138 +72,138 @@ impl Spelled for FieldGroup {
     }
 }
 
-/// An observation with the groups of fields that were asked for. A field of another group is
-/// absent, an unknown value of a group that was asked for is null.
+/// An observation with the requested field groups. Fields of other groups are absent; unknown values of a
+/// requested group are null.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObservationV2View {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Which trace it belongs to.
+    /// Trace id.
     pub trace_id: Option<String>,
-    /// When it began.
+    /// Start time.
     pub start_time: Time,
-    /// When it ended.
+    /// End time.
     pub end_time: Option<Time>,
-    /// Which project it is in.
+    /// Project id.
     pub project_id: String,
-    /// The step it is part of.
+    /// Parent observation id.
     pub parent_observation_id: Option<String>,
-    /// What kind of step.
+    /// Type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What it is called.
+    /// Name.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub name: Maybe<String>,
-    /// How much attention it wants.
+    /// Level.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<LevelWord>, default = json!(null))]
     pub level: Maybe<Word<Level>>,
-    /// Why.
+    /// Status message.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub status_message: Maybe<String>,
-    /// The version of the code that ran.
+    /// Version of the code.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub version: Maybe<String>,
-    /// Where it ran.
+    /// Environment.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub environment: Maybe<String>,
-    /// Whether someone marked its trace.
+    /// Whether its trace is bookmarked.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<bool>, default = json!(null))]
     pub bookmarked: Maybe<bool>,
-    /// Whether anyone with the link may look.
+    /// Whether anyone with the link can view it.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<bool>, default = json!(null))]
     pub public: Maybe<bool>,
-    /// Whom it served.
+    /// User id.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub user_id: Maybe<String>,
-    /// What its trace belongs to.
+    /// Session id of its trace.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub session_id: Maybe<String>,
-    /// Whether a run begins here.
+    /// Whether it is a root observation.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<bool>, default = json!(null))]
     pub is_root_observation: Maybe<bool>,
-    /// When the first token came.
+    /// Time of the first token.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Time>, default = json!(null))]
     pub completion_start_time: Maybe<Time>,
-    /// When the record was first written.
+    /// Creation time of the record.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Time>, default = json!(null))]
     pub created_at: Maybe<Time>,
-    /// When the record last changed.
+    /// Time of the record's last change.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Time>, default = json!(null))]
     pub updated_at: Maybe<Time>,
-    /// What went in, as text.
+    /// Input as text.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub input: Maybe<String>,
-    /// What came out, as text.
+    /// Output as text.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub output: Maybe<String>,
-    /// Keys and values of the client's own; long values are cut.
+    /// Client metadata; long values are truncated.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<BTreeMap<String, Raw>>, default = json!(null))]
     pub metadata: Maybe<BTreeMap<String, Raw>>,
-    /// The model as the provider names it, as the SDKs read it.
+    /// The provider's model name, under the SDKs' field name.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub model: Maybe<String>,
-    /// The same, as the API describes it.
+    /// The provider's model name, under the API's field name.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub provided_model_name: Maybe<String>,
-    /// The model's entry in the price table.
+    /// Id of the model in the price table.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub internal_model_id: Maybe<String>,
-    /// Temperature and the like.
+    /// Model parameters such as temperature.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub model_parameters: Maybe<Raw>,
-    /// Units by kind, the total among them.
+    /// Units by usage type, the total included.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<BTreeMap<String, u64>>, default = json!(null))]
     pub usage_details: Maybe<BTreeMap<String, u64>>,
-    /// Dollars by kind, the total among them; empty when the cost is unknown.
+    /// Dollars by usage type, the total included; empty when the cost is unknown.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<BTreeMap<String, f64>>, default = json!(null))]
     pub cost_details: Maybe<BTreeMap<String, f64>>,
-    /// What it cost, in dollars.
+    /// Total cost in dollars.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<f64>, default = json!(null))]
     pub total_cost: Maybe<f64>,
-    /// True where the units are approximate: nobody sent them, so the tokens were counted here.
-    /// Left out otherwise. Langfuse has no such field.
+    /// True where the usage is approximate: no client sent it, so the server counted the tokens. Omitted
+    /// otherwise. Langfuse has no such field.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub usage_approximate: bool,
-    /// True where the cost is approximate, because it follows from such units. Left out otherwise.
+    /// True where the cost is approximate, because it is computed from such units. Omitted otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub cost_approximate: bool,
-    /// The tier of prices that was applied; null if the client said what it cost.
+    /// Name of the pricing tier used; null if the client sent the cost.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub usage_pricing_tier_name: Maybe<String>,
-    /// The id of the prompt version it used.
+    /// Prompt version id.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub prompt_id: Maybe<String>,
-    /// The name of the prompt it used.
+    /// Prompt name.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub prompt_name: Maybe<String>,
-    /// The version of the prompt it used.
+    /// Prompt version.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<u32>, default = json!(null))]
     pub prompt_version: Maybe<u32>,
@@ -215,42 +215,42 @@ pub struct ObservationV2View {
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<f64>, default = json!(null))]
     pub time_to_first_token: Maybe<f64>,
-    /// Its trace's name.
+    /// Name of its trace.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub trace_name: Maybe<String>,
-    /// Its trace's labels.
+    /// Tags of its trace.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Vec<String>>, default = json!(null))]
     pub tags: Maybe<Vec<String>>,
-    /// Its trace's release.
+    /// Release of its trace.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub release: Maybe<String>,
-    /// The model's entry in the price table; null unless asked for.
+    /// Id of the model in the price table; null unless requested.
     pub model_id: Option<String>,
-    /// A unit of input, a decimal number as text; null unless asked for.
+    /// Price per input unit, a decimal as text; null unless requested.
     pub input_price: Option<String>,
-    /// A unit of output.
+    /// Price per output unit.
     pub output_price: Option<String>,
-    /// A unit of any kind.
+    /// Price per unit, for models with a single price.
     pub total_price: Option<String>,
 }
 
-/// An observation and what is shown with it.
+/// An observation with its context.
 #[derive(Clone, Copy, Debug)]
 pub struct InContext<'a> {
-    /// Which project it is in.
+    /// Project id.
     pub project: &'a str,
     pub observation: &'a Observation,
     pub trace: Option<&'a Trace>,
     pub prices: &'a ModelPrices,
-    /// The id of the prompt version it used.
+    /// Prompt version id.
     pub prompt_id: Option<&'a str>,
 }
 
 impl ObservationV2View {
-    /// Shows the core fields.
+    /// Converts the core fields.
     pub fn core(project: &str, observation: &Observation) -> Self {
         Self {
             id: observation.id.to_string(),
@@ -301,7 +301,7 @@ impl ObservationV2View {
         }
     }
 
-    /// Shows some groups of fields; the metadata under `expanded` keys whole.
+    /// Converts some field groups; metadata of `expanded` keys is not truncated.
     pub fn new(shown: InContext<'_>, groups: &[FieldGroup], expanded: &[String]) -> Self {
         let mut view = Self::core(shown.project, shown.observation);
         for group in groups {
@@ -385,7 +385,7 @@ impl ObservationV2View {
     }
 }
 
-/// A payload as text. A JSON string is the text it holds: that is how the text came in.
+/// Returns a payload as text. A JSON string becomes its content, as it was received.
 fn text(payload: &Payload) -> String {
     match payload {
         Payload::Text(text) => text.as_ref().to_owned(),
@@ -398,7 +398,7 @@ fn string_in(json: &Json) -> Option<String> {
     is_string.then(|| serde_json::from_str(json.as_str()).ok()).flatten()
 }
 
-/// Values by key, those that are too long cut to a text unless they are wanted whole.
+/// Returns metadata by key, with long values truncated to text unless expanded.
 fn metadata(entries: &[(String, Json)], expanded: &[String]) -> BTreeMap<String, Raw> {
     let show = |(key, value): &(String, Json)| {
         let is_whole = expanded.iter().any(|wanted| wanted == key);
@@ -419,7 +419,7 @@ fn cut(value: &Json) -> Raw {
     }
 }
 
-/// Dollars as a decimal number without an exponent, exact to the picodollar.
+/// Formats dollars as a decimal without an exponent, exact to the picodollar.
 fn decimal(dollars: f64) -> Option<String> {
     let pico = Money::from_dollars(dollars)?.pico();
     let (whole, rest) = (pico / 1_000_000_000_000, pico % 1_000_000_000_000);

@@ -1,59 +1,59 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// One page of a list.
+/// A page of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Paged<T> {
-    /// The rows.
+    /// Rows.
     pub data: Vec<T>,
-    /// Where we are.
+    /// Pagination.
     pub meta: PageMeta,
 }
 
-/// Where a page stands in its list.
+/// The position of a page in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PageMeta {
-    /// The page's number, from 1.
+    /// Page number, from 1.
     pub page: u64,
-    /// Rows on a page.
+    /// Page size.
     pub limit: u64,
-    /// Rows in all.
+    /// Total number of rows.
     pub total_items: u64,
-    /// Pages in all.
+    /// Total number of pages.
     pub total_pages: u64,
 }
 
 impl PageMeta {
-    /// Works out the number of pages.
+    /// Computes the number of pages.
     pub fn new(page: u64, limit: u64, total_items: u64) -> Self {
         Self { page, limit, total_items, total_pages: total_items.div_ceil(limit.max(1)) }
     }
 }
 
-/// One slice of a list that goes on behind a cursor.
+/// A page of a list with cursor pagination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sliced<T> {
-    /// The rows.
+    /// Rows.
     pub data: Vec<T>,
-    /// Where to go on.
+    /// Pagination.
     pub meta: SliceMeta,
 }
 
-/// Where a slice ends.
+/// Cursor pagination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SliceMeta {
-    /// Rows at most.
+    /// Maximum number of rows.
     pub limit: u64,
-    /// What to ask for next; absent at the end.
+    /// Cursor of the next page; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub cursor: Option<String>,
 }
 
-/// What was deleted.
+/// The response to a deletion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeletedId {
-    /// Its id.
+    /// Unique id.
     pub id: String,
 }

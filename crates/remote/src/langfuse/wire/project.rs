@@ -5,10 +5,10 @@ use utoipa::ToSchema;
 
 use super::json::Raw;
 
-/// The projects a key opens: always one.
+/// The projects of a key: always one.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Projects {
-    /// The projects.
+    /// Projects.
     pub data: Vec<ProjectView>,
 }
 
@@ -16,25 +16,25 @@ pub struct Projects {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Who owns it.
+    /// Organization.
     pub organization: Organization,
-    /// Keys and values of its owner's own.
+    /// Custom metadata.
     pub metadata: BTreeMap<String, Raw>,
-    /// Days to keep telemetry; left out when it is kept forever.
+    /// Retention of telemetry in days; omitted when unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub retention_days: Option<u32>,
 }
 
-/// An owner of projects.
+/// An organization.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Organization {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
 }

@@ -8,61 +8,61 @@ use super::json::{Raw, null_as_default};
 use super::time::Time;
 use super::word::Word;
 
-/// A prompt's kind as its word.
+/// The API name of a prompt type.
 pub type PromptKindWord = Word<PromptKind>;
 
-/// A version of a prompt, as sent.
+/// A request to create a prompt version.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatePrompt {
-    /// What it is called; slashes part folders.
+    /// Name; slashes separate folders.
     pub name: String,
-    /// Whether it is one text or a chat; a text when left out.
+    /// Type: text or chat; text when omitted.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PromptKindWord>,
-    /// A text, or a list of messages and placeholders.
+    /// Text, or a list of messages and placeholders.
     pub prompt: Raw,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Raw>,
-    /// The labels that move to this version.
+    /// Labels to move to this version.
     #[serde(default, deserialize_with = "null_as_default")]
     pub labels: Vec<String>,
-    /// The tags of all versions from now on; those they have when left out.
+    /// New tags of all versions; unchanged when omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
-    /// Why this version is made.
+    /// Commit message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_message: Option<String>,
 }
 
-/// A version of a prompt, as the first version of the API takes it.
+/// A request to create a prompt version (API version 1).
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatePromptV1 {
-    /// What it is called; slashes part folders.
+    /// Name; slashes separate folders.
     pub name: String,
-    /// Whether it is one text or a chat; a text when left out.
+    /// Type: text or chat; text when omitted.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<PromptKindWord>,
-    /// A text, or a list of messages and placeholders.
+    /// Text, or a list of messages and placeholders.
     pub prompt: Raw,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Raw>,
-    /// Whether it goes to production at once.
+    /// Whether to label it `production`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_active: Option<bool>,
-    /// The labels that move to this version.
+    /// Labels to move to this version.
     #[serde(default, deserialize_with = "null_as_default")]
     pub labels: Vec<String>,
-    /// The tags of all versions from now on; those they have when left out.
+    /// New tags of all versions; unchanged when omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<String>>,
 }
 
 impl CreatePromptV1 {
-    /// The same as the second version of the API takes it; one that is active has a label for that.
+    /// Converts to the request of API version 2; an active version gets the given label.
     pub fn with_label(self, active: &str) -> CreatePrompt {
         let mut labels = self.labels;
         let is_new = !labels.iter().any(|label| label == active);
@@ -81,11 +81,11 @@ impl CreatePromptV1 {
     }
 }
 
-/// The labels that a version is to have beside those it has.
+/// A request to add labels to a prompt version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UpdatePrompt {
-    /// The labels; they leave the versions where they stood.
+    /// Labels, which are removed from other versions.
     pub new_labels: Vec<String>,
 }
 
@@ -93,57 +93,57 @@ pub struct UpdatePrompt {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptView {
-    /// Names this version alone.
+    /// Id of this version.
     #[serde(default)]
     pub id: String,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Which version, from 1.
+    /// Version number, from 1.
     pub version: u32,
-    /// Whether it is one text or a chat.
+    /// Type: text or chat.
     #[serde(rename = "type")]
     pub kind: PromptKindWord,
-    /// A text, or a list of messages and placeholders.
+    /// Text, or a list of messages and placeholders.
     pub prompt: Raw,
-    /// Whatever the client keeps with it.
+    /// Client metadata.
     pub config: Raw,
-    /// The labels at this version.
+    /// Labels of this version.
     pub labels: Vec<String>,
-    /// The tags of all versions.
+    /// Tags of all versions.
     pub tags: Vec<String>,
-    /// Why this version was made.
+    /// Commit message.
     pub commit_message: Option<String>,
-    /// What it was put together from; null if from nothing else, or if not put together.
+    /// Resolution graph; null without references, or if not resolved.
     pub resolution_graph: Option<GraphView>,
-    /// Whether it has the label `production`, as the first version of this API had it.
+    /// Whether it has the label `production` (API version 1).
     pub is_active: Option<bool>,
-    /// In which project.
+    /// Project id.
     pub project_id: Option<String>,
-    /// Who made it.
+    /// Creator.
     pub created_by: Option<String>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Option<Time>,
-    /// When its labels or tags last changed.
+    /// Time of the last change of labels or tags.
     pub updated_at: Option<Time>,
 }
 
-/// Which versions a prompt was put together from.
+/// The resolution graph of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GraphView {
-    /// The outermost.
+    /// Root.
     pub root: NodeView,
-    /// What each refers to, by id.
+    /// Dependencies by id.
     pub dependencies: BTreeMap<String, Vec<NodeView>>,
 }
 
-/// A version in a graph.
+/// A prompt version in the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NodeView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its version.
+    /// Version.
     pub version: u32,
 }
 
@@ -151,20 +151,20 @@ pub struct NodeView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptMetaView {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Whether it is one text or a chat.
+    /// Type: text or chat.
     #[serde(rename = "type")]
     pub kind: PromptKindWord,
-    /// Its versions that match.
+    /// Matching versions.
     pub versions: Vec<u32>,
-    /// The labels at these versions.
+    /// Labels of these versions.
     pub labels: Vec<String>,
-    /// Its tags.
+    /// Tags.
     pub tags: Vec<String>,
-    /// When one of these versions last changed.
+    /// Time of the last change of these versions.
     pub last_updated_at: Time,
-    /// The config of the newest of these versions.
+    /// Config of the newest of these versions.
     pub last_config: Raw,
 }
 

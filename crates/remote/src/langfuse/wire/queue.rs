@@ -5,9 +5,9 @@ use utoipa::ToSchema;
 use super::time::Time;
 use super::word::{Spelled, Word};
 
-/// How far an item is, as its word.
+/// The API name of an item status.
 pub type ItemStatusWord = Word<ItemStatus>;
-/// What an item is, as its word.
+/// The API name of an item's object type.
 pub type ItemKindWord = Word<ItemKind>;
 
 impl Spelled for ItemStatus {
@@ -30,109 +30,109 @@ impl Spelled for ItemKind {
     }
 }
 
-/// A queue of things for people to judge.
+/// An annotation queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// The score configs by which its items are judged.
+    /// Ids of the score configs for its items.
     pub score_config_ids: Vec<String>,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
-/// A queue to be made.
+/// A request to create an annotation queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// The score configs by which its items will be judged.
+    /// Ids of the score configs for its items.
     pub score_config_ids: Vec<String>,
 }
 
-/// Something in a queue.
+/// An item of an annotation queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItemView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// The queue.
+    /// Queue id.
     pub queue_id: String,
-    /// Which object it is.
+    /// Object id.
     pub object_id: String,
-    /// What kind of object that is.
+    /// Object type.
     pub object_type: ItemKindWord,
-    /// How far it is.
+    /// Status.
     pub status: ItemStatusWord,
-    /// When someone was done with it.
+    /// Time of completion.
     pub completed_at: Option<Time>,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
 }
 
-/// Something to be put into a queue.
+/// A request to add an item to a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueItemRequest {
-    /// Which object.
+    /// Object id.
     pub object_id: String,
-    /// What kind of object that is.
+    /// Object type.
     pub object_type: ItemKindWord,
-    /// How far it is; pending when left out.
+    /// Status; pending when omitted.
     pub status: Option<ItemStatusWord>,
 }
 
-/// What is to change about an item.
+/// An update of a queue item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueueItemChange {
-    /// How far it is; stays as it is when left out.
+    /// Status; unchanged when omitted.
     pub status: Option<ItemStatusWord>,
 }
 
-/// An item was taken out of its queue.
+/// The result of removing an item from its queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueueItemDeleted {
-    /// Whether that worked.
+    /// Whether it succeeded.
     pub success: bool,
-    /// The same in words.
+    /// Message text.
     pub message: String,
 }
 
-/// Who is to look after a queue.
+/// A request to assign a user to a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssignmentRequest {
-    /// The person.
+    /// User id.
     pub user_id: String,
 }
 
-/// Who looks after a queue.
+/// The assignment of a user to a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssignmentView {
-    /// The person.
+    /// User id.
     pub user_id: String,
-    /// The queue.
+    /// Queue id.
     pub queue_id: String,
-    /// The project it is in.
+    /// Project id.
     pub project_id: String,
 }
 
-/// Something was done.
+/// The result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Success {
-    /// Whether it was.
+    /// Whether it succeeded.
     pub success: bool,
 }

@@ -3,10 +3,10 @@ use serde_path_to_error::Segment;
 
 use super::error::{Issue, Step};
 
-/// Reads JSON into a type, or says which field is wrong and how.
+/// Deserializes JSON, with an error that names the invalid field.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Returns the first issue.
 pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Issue> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| Issue {
@@ -18,12 +18,12 @@ pub fn read<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Issue> {
     Ok(value)
 }
 
-/// Reads a JSON object into a type, or says which field is wrong and how.
+/// Deserializes a JSON object, with an error that names the invalid field.
 ///
-/// Serde would also take a list of the fields' values in order, which nobody means.
+/// Serde would also accept a list of the fields' values in order.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// Returns the first issue.
 pub fn read_object<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Issue> {
     let is_object = text.trim_ascii_start().starts_with('{');
     if !is_object {
@@ -35,7 +35,7 @@ pub fn read_object<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Issue>
 fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
     let step = |segment: &Segment| match segment {
         Segment::Seq { index } => Some(Step::Index(*index)),
-        // Raw values are read through a map with a private key, which is nobody's field.
+        // Raw values are deserialized through a map with a private key, which is not a field.
         Segment::Map { key } if key.starts_with('$') => None,
         Segment::Map { key } => Some(Step::Field(key.clone())),
         Segment::Enum { variant } => Some(Step::Field(variant.clone())),
@@ -44,7 +44,7 @@ fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
     path.iter().filter_map(step).collect()
 }
 
-/// Cuts off the line and column: the path says more, and nested texts count from their own start.
+/// Strips line and column: the path is more useful, and nested texts count from their own start.
 fn without_position(message: &str) -> String {
     let bare = message.rsplit_once(" at line ").map_or(message, |(bare, _)| bare);
     bare.to_owned()

@@ -8,59 +8,59 @@ use super::maybe::Maybe;
 use super::time::Time;
 use super::word::{SourceWord, Word};
 
-/// A score with its polymorphic value, as the newest API shows it.
+/// Scores in API version 3, with a value of several types.
 pub mod v3;
 
-/// A score, as the first two versions of the API show it.
+/// A score in API versions 1 and 2.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ScoreView {
-    /// Whose, on what, and when.
+    /// Common fields.
     #[serde(flatten)]
     pub base: ScoreBase,
-    /// The verdict.
+    /// Value.
     #[serde(flatten)]
     pub verdict: Verdict,
 }
 
-/// What scores of every data type have.
+/// The common fields of all data types.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoreBase {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// The trace it judges, or whose observation it judges.
+    /// Id of the scored trace, or of the scored observation's trace.
     #[serde(default)]
     pub trace_id: Option<String>,
-    /// The observation it judges, if not the whole trace.
+    /// Id of the scored observation, if not the whole trace.
     #[serde(default)]
     pub observation_id: Option<String>,
-    /// The session it judges.
+    /// Id of the scored session.
     #[serde(default)]
     pub session_id: Option<String>,
-    /// The dataset run it judges.
+    /// Id of the scored dataset run.
     #[serde(default)]
     pub dataset_run_id: Option<String>,
-    /// What is judged.
+    /// Score name.
     pub name: String,
-    /// Who says so.
+    /// Source.
     pub source: SourceWord,
-    /// When it was first given.
+    /// Time of the score.
     pub timestamp: Time,
-    /// When the record was first written.
+    /// Creation time of the record.
     pub created_at: Time,
-    /// When the record last changed.
+    /// Time of the record's last change.
     pub updated_at: Time,
-    /// The person who gave it.
+    /// User id of the author.
     pub author_user_id: Option<String>,
-    /// Why.
+    /// Comment.
     pub comment: Option<String>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     pub metadata: Option<Raw>,
-    /// The score config it follows.
+    /// Score config id.
     pub config_id: Option<String>,
-    /// The annotation queue it was given in.
+    /// Annotation queue id.
     pub queue_id: Option<String>,
-    /// Where the judged run ran.
+    /// Environment of the scored trace.
     pub environment: String,
 }
 
@@ -68,7 +68,7 @@ pub struct ScoreBase {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "dataType", rename_all = "UPPERCASE")]
 pub enum Verdict {
-    /// A number.
+    /// Number.
     Numeric {
         /// The number.
         value: f64,
@@ -76,7 +76,7 @@ pub enum Verdict {
         #[serde(rename = "stringValue", default)]
         string_value: Option<String>,
     },
-    /// Yes or no.
+    /// Boolean.
     Boolean {
         /// 1 or 0.
         value: f64,
@@ -84,32 +84,32 @@ pub enum Verdict {
         #[serde(rename = "stringValue")]
         string_value: String,
     },
-    /// One of several labels.
+    /// A label.
     Categorical {
-        /// The number that the score config gives the label, or 0.
+        /// Number of the label in the score config, or 0.
         value: f64,
-        /// The label.
+        /// Label.
         #[serde(rename = "stringValue")]
         string_value: String,
     },
     /// Free text.
     Text {
-        /// The text.
+        /// Text.
         #[serde(rename = "stringValue")]
         string_value: String,
     },
-    /// What the output should have been.
+    /// Corrected output.
     Correction {
         /// Always 0.
         value: f64,
-        /// The better output.
+        /// Corrected output.
         #[serde(rename = "stringValue")]
         string_value: String,
     },
 }
 
 impl ScoreView {
-    /// Shows a score.
+    /// Converts a score.
     pub fn new(score: &Score) -> Self {
         let (mut trace_id, mut observation_id) = (None, None);
         let (mut session_id, mut dataset_run_id) = (None, None);
@@ -165,42 +165,42 @@ impl<'de> Deserialize<'de> for ScoreView {
     }
 }
 
-/// A score with what a list shows of its trace.
+/// A score in a list, with fields of its trace.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ListedScore {
-    /// The score.
+    /// Score.
     #[serde(flatten)]
     pub score: ScoreView,
-    /// Its trace.
+    /// Fields of its trace.
     #[serde(flatten)]
     pub beside: BesideScore,
 }
 
-/// What a list shows beside a score.
+/// Additional fields of a score in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BesideScore {
-    /// The trace it judges; null where it judges none, absent where nobody asked.
+    /// The scored trace; null where there is none, absent unless requested.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<ScoreTrace>, default = json!(null))]
     pub trace: Maybe<ScoreTrace>,
 }
 
-/// What a score shows of the trace it judges.
+/// Fields of the scored trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoreTrace {
-    /// Who the run was for.
+    /// User id.
     pub user_id: Option<String>,
-    /// Its labels.
+    /// Tags.
     pub tags: Vec<String>,
-    /// Where it ran.
+    /// Environment.
     pub environment: Option<String>,
-    /// The session it belongs to.
+    /// Session id.
     pub session_id: Option<String>,
 }
 
 impl ScoreTrace {
-    /// Shows a trace.
+    /// Converts a trace.
     pub fn new(trace: &Trace) -> Self {
         Self {
             user_id: trace.user.clone(),

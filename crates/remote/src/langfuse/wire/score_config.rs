@@ -10,30 +10,30 @@ use super::word::DataTypeWord;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoreConfigView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// The name that its scores get.
+    /// Name of its scores.
     pub name: String,
-    /// Since when.
+    /// Creation time.
     pub created_at: Time,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Time,
-    /// Which project it is in.
+    /// Project id.
     pub project_id: String,
-    /// How its values are to be read.
+    /// Data type.
     pub data_type: DataTypeWord,
-    /// Whether it takes no more scores.
+    /// Whether it is archived and accepts no new scores.
     pub is_archived: bool,
-    /// The least number.
+    /// Minimum.
     #[serde(default)]
     pub min_value: Option<f64>,
-    /// The greatest number.
+    /// Maximum.
     #[serde(default)]
     pub max_value: Option<f64>,
-    /// The labels with their numbers.
+    /// Labels with their numbers.
     #[serde(default)]
     pub categories: Option<Vec<ConfigCategory>>,
-    /// What it is for.
+    /// Description.
     #[serde(default)]
     pub description: Option<String>,
 }
@@ -41,9 +41,9 @@ pub struct ScoreConfigView {
 /// A label and its number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ConfigCategory {
-    /// What is averaged.
+    /// Number of the label.
     pub value: f64,
-    /// What people choose.
+    /// Label text.
     pub label: String,
 }
 
@@ -59,50 +59,50 @@ impl From<ConfigCategory> for Category {
     }
 }
 
-/// A score config to be made.
+/// A request to create a score config.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateScoreConfig {
-    /// The name that its scores get.
+    /// Name of its scores.
     pub name: String,
-    /// How its values are to be read.
+    /// Data type.
     pub data_type: DataTypeWord,
-    /// The labels with their numbers.
+    /// Labels with their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<ConfigCategory>>,
-    /// The least number.
+    /// Minimum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_value: Option<f64>,
-    /// The greatest number.
+    /// Maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_value: Option<f64>,
-    /// What it is for.
+    /// Description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
 
-/// What changes about a score config.
+/// An update of a score config.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UpdateScoreConfig {
-    /// Whether it takes no more scores.
+    /// Whether it is archived and accepts no new scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_archived: Option<bool>,
-    /// The name that its scores get from now on.
+    /// New name of its scores.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The labels with their numbers.
+    /// Labels with their numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<ConfigCategory>>,
-    /// The least number; null takes the bound away.
+    /// Minimum; null removes it.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<f64>)]
     pub min_value: Maybe<f64>,
-    /// The greatest number; null takes the bound away.
+    /// Maximum; null removes it.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<f64>)]
     pub max_value: Maybe<f64>,
-    /// What it is for; null takes it away.
+    /// Description; null clears it.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub description: Maybe<String>,

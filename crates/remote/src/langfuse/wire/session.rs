@@ -6,22 +6,22 @@ use super::json::both;
 use super::time::Time;
 use super::trace::TraceView;
 
-/// A session, as a list shows it.
+/// A session in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// When its first trace began.
+    /// Start of its first trace.
     pub created_at: Time,
-    /// Which project it is in.
+    /// Project id.
     pub project_id: String,
-    /// Where it ran.
+    /// Environment.
     pub environment: String,
 }
 
 impl SessionView {
-    /// Shows a session.
+    /// Converts a session.
     pub fn new(session: &Session, project: &str) -> Self {
         Self {
             id: session.id.to_string(),
@@ -35,10 +35,10 @@ impl SessionView {
 /// A session with all its traces.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct SessionWithTraces {
-    /// The session.
+    /// Session.
     #[serde(flatten)]
     pub session: SessionView,
-    /// Its traces.
+    /// Traces.
     #[serde(flatten)]
     pub content: SessionTraces,
 }
@@ -46,7 +46,7 @@ pub struct SessionWithTraces {
 /// The traces of a session, oldest first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionTraces {
-    /// The traces.
+    /// Traces.
     pub traces: Vec<TraceView>,
 }
 

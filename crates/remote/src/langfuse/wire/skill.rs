@@ -4,42 +4,42 @@ use utoipa::ToSchema;
 use super::json::Raw;
 use super::time::Time;
 
-/// A version of a skill, as sent. What it is called stands in its `SKILL.md`.
+/// A request to create a skill version. Its name is in its `SKILL.md`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateSkill {
-    /// All its files.
+    /// Files.
     pub files: Vec<SkillFileInput>,
-    /// Why this version is made.
+    /// Commit message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_message: Option<String>,
 }
 
-/// A file as sent: with what it holds, or with the hash of what another file holds already.
+/// A file of a request: with its content, or with the hash of stored content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillFileInput {
-    /// Where it stands in the folder.
+    /// Path in the folder.
     pub path: String,
-    /// What it holds.
+    /// Content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// The SHA-256 of what it holds, in base64, as a version of some skill lists it.
+    /// SHA-256 of stored content, in base64, as listed by another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256_hash: Option<String>,
 }
 
-/// What is to change about all versions of a skill.
+/// An update of all versions of a skill.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UpdateSkill {
-    /// Its tags from now on.
+    /// New tags.
     pub tags: Vec<String>,
 }
 
-/// The labels that a version is to have.
+/// A request to set the labels of a skill version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UpdateSkillLabels {
-    /// The labels; they leave the versions where they stood.
+    /// Labels, which are removed from other versions.
     pub labels: Vec<String>,
 }
 
@@ -47,31 +47,31 @@ pub struct UpdateSkillLabels {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillView {
-    /// Names this version alone.
+    /// Id of this version.
     pub id: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Time,
-    /// When its labels or tags last changed.
+    /// Time of the last change of labels or tags.
     pub updated_at: Time,
-    /// In which project.
+    /// Project id.
     pub project_id: String,
-    /// Who made it.
+    /// Creator.
     pub created_by: String,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it does and when it is of use.
+    /// What the skill does and when to use it.
     pub description: String,
-    /// All that the head of its `SKILL.md` says.
+    /// Front matter of its `SKILL.md`.
     pub frontmatter: Raw,
-    /// Which version, from 1.
+    /// Version number, from 1.
     pub version: u32,
-    /// The tags of all versions.
+    /// Tags of all versions.
     pub tags: Vec<String>,
-    /// The labels at this version.
+    /// Labels of this version.
     pub labels: Vec<String>,
-    /// Why this version was made.
+    /// Commit message.
     pub commit_message: Option<String>,
-    /// Its files.
+    /// Files.
     pub files: Vec<SkillFileView>,
 }
 
@@ -79,57 +79,57 @@ pub struct SkillView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillFileView {
-    /// Names the file in this version alone.
+    /// Id of the file in this version.
     pub id: String,
-    /// Where it stands in the folder.
+    /// Path in the folder.
     pub path: String,
-    /// Names what it holds.
+    /// Id of the content.
     pub blob_id: String,
-    /// The SHA-256 of what it holds, in base64.
+    /// SHA-256 of the content, in base64.
     pub sha256_hash: String,
-    /// What it is, by its name.
+    /// Content type, by file extension.
     pub content_type: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub content_length: u64,
 }
 
-/// What some files hold.
+/// The contents of some files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SkillContents {
-    /// In the order of the question.
+    /// In the order of the request.
     pub data: Vec<SkillContentView>,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillContentView {
-    /// Its SHA-256, in base64.
+    /// SHA-256, in base64.
     pub sha256_hash: String,
-    /// The text.
+    /// Text.
     pub content: String,
 }
 
-/// One page of skills.
+/// A page of skills.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SkillList {
-    /// The skills.
+    /// Skills.
     pub data: Vec<SkillMetaView>,
-    /// Where we are.
+    /// Pagination.
     pub meta: SkillListMeta,
 }
 
-/// Where a page of skills stands.
+/// The position of a page of skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillListMeta {
-    /// The page's number, from 1.
+    /// Page number, from 1.
     pub page: u64,
-    /// Rows on a page.
+    /// Page size.
     pub limit: u64,
-    /// Rows in all.
+    /// Total number of rows.
     pub total_items: u64,
-    /// Pages in all.
+    /// Total number of pages.
     pub total_pages: u64,
     /// Whether there is another page.
     pub has_next_page: bool,
@@ -139,25 +139,25 @@ pub struct SkillListMeta {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SkillMetaView {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What its newest version does.
+    /// Description of its newest version.
     pub description: String,
-    /// Its tags.
+    /// Tags.
     pub tags: Vec<String>,
-    /// The number of its newest version.
+    /// Number of its newest version.
     pub latest_version: u32,
-    /// When that was made.
+    /// Creation time of its newest version.
     pub latest_version_created_at: Time,
-    /// When that last changed.
+    /// Time of the newest version's last change.
     pub latest_version_last_updated_at: Time,
     /// The version with the label `production`, if there is one.
     pub production_version: Option<u32>,
 }
 
-/// Whether a version is gone.
+/// The result of deleting a skill version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SkillDeleted {
-    /// Always true; what is not there is answered with 404.
+    /// Always true; a missing version is a 404.
     pub deleted: bool,
 }

@@ -1,4 +1,4 @@
-//! What clients see, as snapshots, and that we can read back what we write.
+//! Snapshots of the wire format, and round trips.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ fn score(value: ScoreValue) -> Score {
     }
 }
 
-/// The view as clients see it, after checking that reading it back loses nothing.
+/// Serializes a view, after checking that it survives a round trip.
 #[track_caller]
 fn shown<T: Serialize + DeserializeOwned>(view: &T) -> String {
     let text = serde_json::to_string_pretty(view).unwrap();

@@ -47,10 +47,10 @@ impl ToSchema for Time {
     }
 }
 
-/// How much of a bad text an error repeats.
+/// The maximum length of invalid text in an error.
 const SHOWN_CHARS: usize = 40;
 
-/// Nanoseconds as the seconds that Langfuse speaks of.
+/// Converts nanoseconds to seconds.
 #[expect(clippy::cast_precision_loss, reason = "shown to people and clients, never summed")]
 pub fn seconds(nanos: i64) -> f64 {
     nanos as f64 / 1e9

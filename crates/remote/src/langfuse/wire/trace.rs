@@ -8,63 +8,63 @@ use super::observation::ObservationView;
 use super::score::ScoreView;
 use super::time::{Time, seconds};
 
-/// A trace in a list: its observations and scores by id.
+/// A trace in a list, with the ids of its observations and scores.
 pub type TraceWithDetails = DetailedTrace<String, String>;
-/// A trace with all there is of it.
+/// A trace with its full observations and scores.
 pub type TraceWithFullDetails = DetailedTrace<ObservationView, ScoreView>;
 
-/// What Langfuse answers for a number that was not asked for.
+/// Langfuse's value for a number that was not requested.
 pub const NOT_ASKED: f64 = -1.0;
 
 /// A trace.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceView {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Always null: ids of clients are ids here.
+    /// Always null: client ids are used as they are.
     #[serde(default)]
     pub external_id: Option<String>,
-    /// When it began.
+    /// Start time.
     pub timestamp: Time,
-    /// What it is called.
+    /// Name.
     pub name: Option<String>,
-    /// What went in.
+    /// Input.
     pub input: Option<Raw>,
-    /// What came out.
+    /// Output.
     pub output: Option<Raw>,
-    /// What it belongs to.
+    /// Session id.
     pub session_id: Option<String>,
-    /// The application's release.
+    /// Release of the application.
     pub release: Option<String>,
-    /// The trace's own version.
+    /// Version of the trace.
     pub version: Option<String>,
-    /// Whom it served.
+    /// User id.
     pub user_id: Option<String>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     pub metadata: Option<Raw>,
-    /// Labels, sorted.
+    /// Tags, sorted.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub tags: Vec<String>,
-    /// Whether anyone with the link may look.
+    /// Whether anyone with the link can view it.
     pub public: bool,
-    /// Whether someone marked it.
+    /// Whether it is bookmarked.
     #[serde(default)]
     pub bookmarked: bool,
-    /// Where it ran.
+    /// Environment.
     pub environment: String,
-    /// Which project it is in.
+    /// Project id.
     #[serde(default)]
     pub project_id: Option<String>,
-    /// When the record was first written.
+    /// Creation time of the record.
     pub created_at: Option<Time>,
-    /// When the record last changed.
+    /// Time of the record's last change.
     pub updated_at: Option<Time>,
 }
 
 impl TraceView {
-    /// Shows a trace; what it carries, only if it was fetched.
+    /// Converts a trace; with its content only if that was loaded.
     pub fn new(trace: &Trace, project: &str) -> Self {
         let content = trace.content.as_ref();
         Self {
@@ -90,54 +90,54 @@ impl TraceView {
     }
 }
 
-/// Which traces to delete.
+/// A request to delete traces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteTraces {
-    /// Their ids.
+    /// Trace ids.
     pub trace_ids: Vec<String>,
 }
 
-/// What became of it.
+/// The response to a deletion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deleted {
-    /// In words.
+    /// Message text.
     pub message: String,
 }
 
-/// A trace with what hangs on it, by id or in full.
+/// A trace with its observations and scores, by id or in full.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct DetailedTrace<O, S> {
-    /// The trace itself.
+    /// Trace.
     #[serde(flatten)]
     pub trace: TraceView,
-    /// What hangs on it.
+    /// Observations, scores and sums.
     #[serde(flatten)]
     pub details: TraceDetails<O, S>,
 }
 
-/// What hangs on a trace.
+/// The observations, scores and sums of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", bound(deserialize = "O: Deserialize<'de>, S: Deserialize<'de>"))]
 pub struct TraceDetails<O, S> {
-    /// The path of its page.
+    /// Path of its page.
     pub html_path: String,
     /// Seconds from the first start to the last end.
     pub latency: Option<f64>,
-    /// The known costs together, in dollars; null when none is known.
+    /// Sum of known costs in dollars; null when none is known.
     pub total_cost: Option<f64>,
-    /// Its observations, by start.
+    /// Observations, by start.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub observations: Vec<O>,
-    /// Its scores.
+    /// Scores.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub scores: Vec<S>,
 }
 
 impl<O, S> TraceDetails<O, S> {
-    /// The sums over a trace, with nothing hanging on it yet.
+    /// Converts a trace with its sums, without observations and scores.
     pub fn new(trace: &Trace, project: &str) -> Self {
         Self {
             html_path: html_path(project, &trace.id.to_string()),
@@ -160,7 +160,7 @@ where
     }
 }
 
-/// The path of a trace's page, safe to put behind a host whatever the id holds.
+/// Returns the path of a trace's page, with the id escaped.
 pub fn html_path(project: &str, trace: &str) -> String {
     let mut path = format!("/project/{project}/traces/");
     for byte in trace.bytes() {

@@ -11,17 +11,17 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-/// An enum whose every value has a word.
+/// An enum with a name for every value on the wire.
 pub trait Spelled: Copy + Sized + 'static {
-    /// What the words name, for error messages.
+    /// The type name, for error messages.
     const WHAT: &'static str;
 
     fn all() -> Vec<Self>;
 
-    /// The word for this value.
+    /// Returns the name of the value.
     fn word(self) -> &'static str;
 
-    /// The value of a word, which may be written in any case.
+    /// Parses a name, in any case.
     fn from_word(word: &str) -> Option<Self> {
         Self::all().into_iter().find(|value| value.word().eq_ignore_ascii_case(word))
     }
@@ -87,20 +87,20 @@ impl Spelled for DatasetStatus {
     }
 }
 
-/// An enum as its word on the wire.
+/// An enum as its name on the wire.
 ///
-/// Fields name it by an alias such as [`LevelWord`]: the macro that describes types for clients
-/// would look for a description of the enum itself behind the angle brackets.
+/// Fields use an alias such as [`LevelWord`]: the OpenAPI macro would look for a schema of the enum itself in
+/// the generic argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<T>(pub T);
 
-/// An observation's kind as its word.
+/// The API name of an observation type.
 pub type KindWord = Word<ObservationKind>;
-/// A level as its word.
+/// The API name of a level.
 pub type LevelWord = Word<Level>;
-/// A score's data type as its word.
+/// The API name of a score's data type.
 pub type DataTypeWord = Word<DataType>;
-/// A score's source as its word.
+/// The API name of a score's source.
 pub type SourceWord = Word<ScoreSource>;
 
 impl<T: Spelled> PartialSchema for Word<T> {

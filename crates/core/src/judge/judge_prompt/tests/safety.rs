@@ -1,4 +1,4 @@
-//! Whatever a recording says, a judge is told the same, and reads it as data.
+//! Prompt injection: recorded text never changes the instructions, and always appears as data.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -25,10 +25,10 @@ fn attempts() -> Vec<Attempt> {
     toml::from_str::<Corpus>(ATTEMPTS).unwrap().attempt
 }
 
-/// A place in a recording that takes any text.
+/// A field of a recording that takes any text.
 type Place = (&'static str, fn(&mut Evidence, &str));
 
-/// Everywhere that others can write.
+/// All fields that untrusted writers control.
 const PLACES: [Place; 15] = [
     ("input of a trace", |evidence, text| content(evidence).input = Some(payload(text))),
     ("output of a trace", |evidence, text| content(evidence).output = Some(payload(text))),
@@ -99,7 +99,7 @@ fn quiet() -> Evidence {
     ])
 }
 
-/// Splits what the user of a model says at the markers: what is ours, and what was recorded.
+/// Splits a user message at the markers into trusted text and recorded text.
 fn taken_apart(prompt: &JudgePrompt, marker: &Marker) -> (Vec<String>, Vec<String>) {
     let message = prompt.message();
     let (mut ours, mut recorded) = (Vec::new(), Vec::new());
@@ -124,14 +124,14 @@ fn taken_apart(prompt: &JudgePrompt, marker: &Marker) -> (Vec<String>, Vec<Strin
     (ours, recorded)
 }
 
-/// The lines that are ours within what was recorded, without what they quote.
+/// The trusted lines within recorded blocks, without quoted text.
 fn structure(recorded: &[String]) -> Vec<String> {
     let lines = recorded.iter().flat_map(|part| part.lines());
     let margin = lines.filter(|line| !line.starts_with("  "));
     margin.map(|line| line.split('"').step_by(2).collect::<Vec<_>>().join("_")).collect()
 }
 
-/// How the lines of ours begin in which nothing recorded stands.
+/// Prefixes of trusted lines without recorded text.
 const OURS: [&str; 22] = [
     "# Trace ",
     "[",
@@ -232,7 +232,7 @@ fn what_an_earlier_judge_was_made_to_say_is_data() {
     }
 }
 
-/// Places whose words an offline judge takes for what they are: not the user's, and no command's.
+/// Fields that the offline judge must treat as data: neither user messages nor commands.
 const DATA: [&str; 10] = [
     "output of a trace",
     "name of a trace",

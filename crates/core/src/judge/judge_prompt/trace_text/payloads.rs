@@ -9,34 +9,34 @@ use crate::record::message_formats::{
     self, ChatMessage, Part, Picture, Reading, RecordedResult, Role,
 };
 
-/// How much of one text is shown: what is longer is mostly a file or a log.
+/// Limit for one text: longer ones are mostly files or logs.
 const TEXT_BYTES: usize = 16_000;
-/// How much is shown of what a model thought, or of what the system told it.
+/// Limit for reasoning and system messages.
 const ASIDE_BYTES: usize = 2_000;
-/// Longer payloads are not taken apart.
+/// Larger payloads are not parsed.
 const READ_UP_TO: usize = 8_000_000;
-/// Shorter texts are repeated rather than referred to.
+/// Shorter texts are repeated rather than referenced.
 const WORTH_SPARING: usize = 32;
 
-/// A short stand-in for a text. Whoever makes two texts collide hides what they said themselves.
+/// Hashes a text. A crafted collision only hides the attacker's own text.
 fn key(thing: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     thing.hash(&mut hasher);
     hasher.finish()
 }
 
-/// What a payload is part of, and so how it is read.
+/// The role of a payload, which decides how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// What was said to an agent or a model.
+    /// Input of an agent or a model.
     Heard,
-    /// What an agent or a model said. It may say that others said something.
+    /// Output of an agent or a model. It may claim that others said something.
     Spoken,
-    /// What a trace says came of it.
+    /// Output of a trace.
     Closing,
-    /// What a tool was asked.
+    /// Input of a tool.
     Asked,
-    /// What a tool gave back: never a conversation, though it may look like one.
+    /// Output of a tool: never a conversation, though it may look like one.
     Given,
 }
 
@@ -51,7 +51,7 @@ impl Side {
 }
 
 impl TraceWriter {
-    /// Writes what went in or came out, if anything.
+    /// Renders an input or output, if there is one.
     pub(super) fn payload(&mut self, payload: Option<&Payload>, side: Side) {
         let Some(payload) = payload else { return };
         let raw = payload.as_str();
@@ -85,7 +85,7 @@ impl TraceWriter {
         self.text(side.label(), text);
     }
 
-    /// Writes a text, unless this trace has shown it.
+    /// Renders a text, unless this trace has shown it.
     fn text(&mut self, label: &str, text: &str) {
         self.once(label, text, TEXT_BYTES);
     }
@@ -100,7 +100,7 @@ impl TraceWriter {
         }
     }
 
-    /// Writes what is new of a conversation, and always its last message.
+    /// Renders the new messages of a conversation, and always its last one.
     fn messages(&mut self, messages: &[ChatMessage], side: Side) {
         let Some((last, before)) = messages.split_last() else { return };
         self.sheet.line(side.label()).ours(":");
@@ -113,7 +113,7 @@ impl TraceWriter {
         }
     }
 
-    /// Whether a conversation has told all of a message.
+    /// Returns whether all of a message was rendered before.
     fn is_told(&self, message: &ChatMessage) -> bool {
         message.parts.iter().all(|part| match part {
             Part::Text(text) => self.told.contains(&key(&(word(&message.role), text.trim()))),
@@ -130,7 +130,7 @@ impl TraceWriter {
     fn message(&mut self, message: &ChatMessage, side: Side) {
         let role = word(&message.role);
         let label = match (side, &message.role) {
-            // An agent that puts words into others' mouths is to be seen doing so.
+            // Makes visible that an agent attributes text to others.
             (Side::Spoken | Side::Closing, Role::User) => "the output, as user",
             (Side::Spoken | Side::Closing, Role::System) => "the output, as system",
             _ => role,
@@ -183,8 +183,7 @@ impl TraceWriter {
     }
 }
 
-/// A payload that is no conversation: blocks of text as text, other JSON in the one form that calls
-/// in messages have as well.
+/// Renders a payload that is not a conversation: text blocks as text, other JSON in the format of tool calls.
 fn plain(raw: &str) -> String {
     match small_tree(raw) {
         Ok(Value::Array(blocks)) if blocks.iter().all(|block| text_of(block).is_some()) => {
@@ -192,7 +191,7 @@ fn plain(raw: &str) -> String {
         }
         Ok(Value::String(text)) => text,
         Ok(value @ (Value::Array(_) | Value::Object(_))) => value.to_string(),
-        // A number may be a text by chance: it stays as it came.
+        // A number may be a text that looks like one: it stays unchanged.
         Ok(_) | Err(_) => raw.to_owned(),
     }
 }
@@ -201,7 +200,7 @@ fn text_of(block: &Value) -> Option<&str> {
     block.get("text")?.as_str()
 }
 
-/// What a tool gave back, in words.
+/// Renders a tool result.
 fn came_back(result: &RecordedResult) -> String {
     let words = result.parts.iter().map(|part| match part {
         Part::Text(text) | Part::Thinking(text) => text.clone(),
@@ -213,7 +212,7 @@ fn came_back(result: &RecordedResult) -> String {
     words.collect::<Vec<_>>().join("\n")
 }
 
-/// The word for who speaks. What a client calls a role of its own is not ours to say.
+/// Returns the name of a role. A client's custom role is untrusted and is not used.
 fn word(role: &Role) -> &'static str {
     match role {
         Role::System => "system",

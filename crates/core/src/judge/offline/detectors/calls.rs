@@ -5,10 +5,10 @@ use super::{Scene, Sightings};
 use crate::judge::offline::signals::Signal;
 use crate::judge::session_timeline::Call;
 
-/// From how many times on the same call is a loop.
+/// The number of identical calls that counts as a loop.
 const LOOP: usize = 3;
 
-/// Looks at calls, their failures and their repetitions.
+/// Detects failures and repetitions of calls.
 pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     for (trace, call) in scene.calls() {
         seen.note(Signal::ToolCall, trace);
@@ -20,7 +20,7 @@ pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     repetitions(scene, seen);
 }
 
-/// Which failures were made good by a later call of the same tool; in a shell, of the same program.
+/// Detects failures, and whether a later call of the same tool (in a shell: the same program) recovered from them.
 fn failures(scene: Scene<'_>, seen: &mut Sightings) {
     let mut open: HashMap<[&str; 2], Vec<u32>> = HashMap::new();
     for (trace, call) in scene.calls() {
@@ -39,7 +39,7 @@ fn failures(scene: Scene<'_>, seen: &mut Sightings) {
     }
 }
 
-/// Which calls repeat an earlier one.
+/// Detects calls that repeat an earlier one.
 fn repetitions(scene: Scene<'_>, seen: &mut Sightings) {
     let mut known: HashMap<(&str, String), (&Call, usize)> = HashMap::new();
     let mut last: Option<&Call> = None;

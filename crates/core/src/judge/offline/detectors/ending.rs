@@ -2,7 +2,7 @@ use super::{Scene, Sightings};
 use crate::judge::offline::signals::{Signal, Words};
 use crate::judge::session_timeline::TimelineAction;
 
-/// Looks at how the session ended.
+/// Detects how the session ended.
 pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     let last_words = scene.agents().next_back();
     let mut handed_over =

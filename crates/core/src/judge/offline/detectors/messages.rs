@@ -4,14 +4,14 @@ use super::tokens::tokens;
 use super::{Scene, Sightings};
 use crate::judge::offline::signals::{Signal, Words};
 
-/// How many earlier messages of a user a new one is compared with.
+/// The number of earlier user messages that a new one is compared with.
 const LOOK_BACK: usize = 3;
-/// Messages with fewer different words are alike by chance.
+/// Messages with fewer distinct tokens are similar by chance.
 const FEWEST_WORDS: usize = 5;
-/// The share of words two messages have in common that say the same.
+/// The fraction of common tokens of two messages that count as the same.
 const ALIKE: (usize, usize) = (3, 5);
 
-/// Looks at what users and the agent say.
+/// Detects signals in user and agent messages.
 pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     for (trace, _) in scene.agents() {
         seen.note(Signal::AgentSaid, trace);
@@ -19,7 +19,7 @@ pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     let mut before: Vec<HashSet<u64>> = Vec::new();
     for (nth, (trace, text)) in scene.users().enumerate() {
         let is_closing = scene.set.has(Words::UserCloses, text);
-        // What someone asks for first corrects nobody.
+        // The first request cannot be a correction.
         if nth > 0 && !is_closing && scene.set.has(Words::UserCorrects, text) {
             seen.note(Signal::UserCorrection, trace);
         }

@@ -7,7 +7,7 @@ use super::{Scene, Sightings};
 use crate::judge::offline::signals::Signal;
 use crate::record::redact::preset;
 
-/// The presets of redaction that find secrets, not personal data.
+/// The redaction presets that find secrets, not personal data.
 const SECRETS: [&str; 3] = ["api-key", "bearer", "private-key"];
 
 static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
@@ -15,8 +15,7 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     presets.filter_map(|preset| Regex::new(&preset.pattern).ok()).collect()
 });
 
-/// Looks at dangerous commands and at secrets that the agent itself writes out. What tools give
-/// back is not the agent's doing.
+/// Detects dangerous commands and secrets that the agent itself writes. Tool outputs are not the agent's doing.
 pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     for (trace, text) in scene.agents() {
         if has_secret(text) {

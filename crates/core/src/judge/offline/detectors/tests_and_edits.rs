@@ -6,12 +6,12 @@ use super::{Scene, Sightings};
 use crate::judge::offline::signals::{Signal, SignalSet, Words};
 use crate::judge::session_timeline::Call;
 
-/// Where edits say which file, what was there and what comes instead.
+/// Argument keys of edit tools: file, old text and new text.
 const PATHS: [&str; 4] = ["file_path", "path", "filename", "file"];
 const OLD: [&str; 3] = ["old_string", "old_str", "old_text"];
 const NEW: [&str; 3] = ["new_string", "new_str", "new_text"];
 
-/// The command that a call gives to a shell.
+/// Returns the shell command of a call.
 pub(super) fn command<'a>(set: &SignalSet, call: &'a Call) -> Option<&'a str> {
     let keys = ["command", "cmd", "script", "code", "input"];
     if !set.has(Words::ToolShell, &call.tool) {
@@ -24,7 +24,7 @@ fn text<'a>(input: &'a Value, keys: &[&str]) -> Option<&'a str> {
     keys.iter().find_map(|key| input.get(*key)?.as_str())
 }
 
-/// Looks at tests and at edits that were taken back.
+/// Detects test results and reverted edits.
 pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     let mut verdict = None;
     let mut edits: HashSet<[&str; 3]> = HashSet::new();
@@ -49,7 +49,7 @@ pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
     }
 }
 
-/// How a test run ended, where it can be told.
+/// Returns the result of a test run, where it can be determined.
 fn outcome(set: &SignalSet, call: &Call) -> Option<Signal> {
     let output = call.output.as_deref().unwrap_or_default();
     if call.failed || set.has(Words::OutputFailed, output) {
@@ -58,7 +58,7 @@ fn outcome(set: &SignalSet, call: &Call) -> Option<Signal> {
     set.has(Words::OutputPassed, output).then_some(Signal::TestsPassed)
 }
 
-/// An edit that was made: the file, what was there and what came instead.
+/// Returns a successful edit: file, old text and new text.
 fn edit(call: &Call) -> Option<[&str; 3]> {
     let (old, new) = (text(&call.input, &OLD)?, text(&call.input, &NEW)?);
     (!call.failed && old != new).then(|| [text(&call.input, &PATHS).unwrap_or_default(), old, new])

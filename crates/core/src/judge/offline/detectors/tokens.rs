@@ -1,6 +1,6 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The words of a text in lower case, each as a number.
+/// Returns the hashes of a text's lower-case tokens.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = u64> {
     let words = text.split(|letter: char| !letter.is_alphanumeric());
     words.filter(|word| !word.is_empty()).map(|word| {

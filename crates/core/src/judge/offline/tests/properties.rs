@@ -7,7 +7,7 @@ use crate::judge::rubric::MARKS;
 use crate::record::observation::ObservationKind;
 use crate::sessions::{StepOf, TraceOf, agent, generation, session, step, tool, trace, turn, user};
 
-/// Words that mean nothing to any signal.
+/// Text that no signal reacts to.
 const INERT: &str = " lorem ipsum dolor sit amet";
 
 fn saying() -> impl Strategy<Value = &'static str> {
@@ -56,7 +56,7 @@ fn some_traces(tail: &'static str) -> impl Strategy<Value = Vec<TraceOf>> {
     prop::collection::vec(one, 0..6)
 }
 
-/// JSON of any shape, with keys that readers look for.
+/// Strategy for JSON of any shape, with keys that readers look for.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<String>().prop_map(Value::from),
@@ -158,7 +158,7 @@ proptest! {
 fn text_that_means_nothing_changes_nothing() {
     use proptest::strategy::ValueTree;
     use proptest::test_runner::TestRunner;
-    // The same choices twice: once with a tail on all that tools and the agent say.
+    // The same choices twice: once with a suffix on all tool and agent text.
     let (mut one, mut other) = (TestRunner::deterministic(), TestRunner::deterministic());
     for _ in 0..64 {
         let plain = some_traces("").new_tree(&mut one).unwrap().current();
@@ -168,8 +168,8 @@ fn text_that_means_nothing_changes_nothing() {
     }
 }
 
-/// A million tokens in two thousand traces, and one trace that is half as long. It must come to an
-/// end; how fast is the bench's business.
+/// A million tokens in two thousand traces, and one trace of half that size. Must terminate; speed is measured
+/// by the benchmark.
 #[test]
 fn long_sessions_are_read_through() {
     let page = "All work and no play makes a long page. ".repeat(50);

@@ -7,7 +7,7 @@ fn run(command: &str, output: &str) -> StepOf {
     tool("Bash", json!({"command": command}), json!(output))
 }
 
-/// Turns of a user and an agent, with tools between.
+/// Turns of a user and an agent, with tool calls between.
 fn talk(turns: Vec<(&str, Vec<StepOf>, &str)>) -> Evidence {
     let turns = turns.into_iter();
     session(turns.map(|(asked, steps, said)| turn(json!(asked), steps, json!(said))).collect())
@@ -86,7 +86,7 @@ fn the_last_test_run_decides() {
     assert_eq!(grade(&of(&fixed, "task_completion")), "complete");
     assert_eq!(grade(&of(&broken, "task_completion")), "partial");
     assert!(of(&broken, "task_completion").rationale.starts_with("The last test run failed"));
-    // A file that speaks of tests is none.
+    // A file that mentions test results is not a test run.
     let read = talk(vec![("Look", vec![run("cat log.txt", "test result: FAILED")], "Seen.")]);
     assert!(!of(&read, "task_completion").rationale.contains("test"));
 }
@@ -189,7 +189,7 @@ fn an_agent_that_has_tools_should_use_them() {
     assert!(!said.contains("tool"), "{said}");
 }
 
-/// The words that people read, for a session that went badly.
+/// The full rationales of a session that went badly.
 #[test]
 fn what_is_said_of_a_session() {
     let broken = run("pytest", "E   assert 1 == 2\n1 failed, 3 passed").failed();

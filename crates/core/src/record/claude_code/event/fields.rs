@@ -13,12 +13,12 @@ use crate::record::semantic_conventions::attributes_json;
 use crate::record::trace::TracePatch;
 use crate::time::Timestamp;
 
-/// Whom the work is for, kept with the turn.
+/// Account attributes, stored with the turn.
 const ACCOUNT: [&str; 4] = ["user.email", "user.account_uuid", "organization.id", "terminal.type"];
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
-/// An event on its way into patches.
+/// An event being converted to patches.
 pub(super) struct Saying<'a> {
     pub(super) event: &'a Event,
     turn: TraceId,
@@ -36,17 +36,17 @@ impl<'a> Saying<'a> {
         self.patches
     }
 
-    /// Whether the turn is told by events alone, and not by spans.
+    /// Returns whether the turn has events only, and no spans.
     pub(super) fn is_whole(&self) -> bool {
         self.event.during.is_none()
     }
 
-    /// The stamp of all that the event says: whoever speaks of a record itself knows better.
+    /// Returns the stamp of the event's fields: weaker than other sources on the same record.
     pub(super) fn stamp(&self) -> Stamp {
         Stamp { authority: Authority::Root, at: self.event.at, act: WriteKind::Create }
     }
 
-    /// The observation that the event is part of: its span, a sub-agent, or the turn.
+    /// Returns the enclosing observation: the span, a sub-agent, or the turn.
     pub(super) fn enclosing(&self) -> ObservationId {
         if let Some((_, span)) = &self.event.during {
             return span.clone();
@@ -55,19 +55,19 @@ impl<'a> Saying<'a> {
         agent.unwrap_or_else(|| id::turn_root(&self.turn))
     }
 
-    /// When what ended now began.
+    /// Returns the start time of what ended with this event.
     pub(super) fn began(&self) -> Timestamp {
         let millis = self.event.count("duration_ms").unwrap_or(0);
         let millis = i64::try_from(millis).unwrap_or(0);
         self.event.at.plus_nanos(millis.saturating_mul(-NANOS_PER_MILLI))
     }
 
-    /// A patch for an observation of the turn.
+    /// Creates a patch for an observation of the turn.
     pub(super) fn observation(&self, id: ObservationId) -> ObservationPatch {
         ObservationPatch::new(id, Some(self.turn.clone()))
     }
 
-    /// A patch for a step that ended now.
+    /// Creates a patch for an observation that ended with this event.
     pub(super) fn step(&self, id: ObservationId, kind: ObservationKind) -> ObservationPatch {
         let stamp = self.stamp();
         ObservationPatch {
@@ -84,7 +84,7 @@ impl<'a> Saying<'a> {
         self.patches.observations.push(patch);
     }
 
-    /// Keeps the event as it is.
+    /// Stores the event unchanged, as an event observation.
     pub(super) fn note(&mut self) {
         let event = self.event;
         let number = event.count("event.sequence").unwrap_or(0);
@@ -95,7 +95,7 @@ impl<'a> Saying<'a> {
         }
     }
 
-    /// The same, under an id that others know.
+    /// The same, with a known id.
     pub(super) fn note_as(&mut self, id: ObservationId) {
         let event = self.event;
         let stamp = self.stamp();
@@ -114,7 +114,7 @@ impl<'a> Saying<'a> {
         self.add(note);
     }
 
-    /// Says what went into the turn or came out of it, unless spans do.
+    /// Sets the input or output of the turn, unless spans do.
     pub(super) fn tell_content(&mut self, input: Option<&str>, output: Option<&str>) {
         if !self.is_whole() || self.event.text("agent_id").is_some() {
             return;
@@ -136,13 +136,13 @@ impl<'a> Saying<'a> {
         self.patches.traces.push(trace);
     }
 
-    /// Says what every event lets us know of its turn.
+    /// Sets the fields of the turn that every event contains.
     fn tell_turn(&mut self) {
         let event = self.event;
         let session = event.text("session.id").and_then(|id| SessionId::parse(id).ok());
         let user = event.text("user.id").map(str::to_owned);
         if !self.is_whole() {
-            // The root span speaks for its trace; this may well be a part of something greater.
+            // The root span describes its trace, which may be larger than this turn.
             let implied = Stamp { authority: Authority::Child, ..self.stamp() };
             self.patches.traces.push(TracePatch {
                 session: Field::if_some(session, implied),
@@ -176,8 +176,8 @@ impl<'a> Saying<'a> {
         self.tell_agent();
     }
 
-    /// Says which sub-agent is at work. The transcript knows the tool call that started it; for
-    /// events it is a part of the turn.
+    /// Adds the observation of the sub-agent. The transcript knows the tool call that started it; for events its
+    /// parent is the turn.
     fn tell_agent(&mut self) {
         let event = self.event;
         let Some(agent) = event.text("agent_id").and_then(id::agent) else { return };

@@ -14,7 +14,7 @@ use crate::record::usage::{Cost, TOTAL, Usage};
 
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
-/// A prompt. Its note is known by the prompt's id, which all other events of the turn name.
+/// A prompt. Its observation has the prompt's id, which all other events of the turn name.
 pub(super) fn prompt(saying: &mut Saying<'_>) {
     let event = saying.event;
     if let Some(id) = event.prompt().and_then(id::own) {
@@ -23,7 +23,7 @@ pub(super) fn prompt(saying: &mut Saying<'_>) {
     saying.tell_content(event.open_text("prompt"), None);
 }
 
-/// A model call that was answered.
+/// A completed model call.
 pub(super) fn request(saying: &mut Saying<'_>) {
     let event = saying.event;
     let Some(id) = event.text("request_id").and_then(id::own) else { return saying.note() };
@@ -81,7 +81,7 @@ pub(super) fn response(saying: &mut Saying<'_>) {
     saying.tell_content(None, Some(text));
 }
 
-/// What came of a tool call.
+/// A tool result.
 pub(super) fn tool_result(saying: &mut Saying<'_>) {
     let event = saying.event;
     let Some(id) = event.text("tool_use_id").and_then(id::own) else { return saying.note() };
@@ -98,7 +98,7 @@ pub(super) fn tool_result(saying: &mut Saying<'_>) {
     saying.add(call);
 }
 
-/// Whether a tool call was allowed, and by whom.
+/// A permission decision on a tool call.
 pub(super) fn tool_decision(saying: &mut Saying<'_>) {
     let event = saying.event;
     let Some(id) = event.text("tool_use_id").and_then(id::own) else { return saying.note() };
@@ -113,7 +113,7 @@ pub(super) fn tool_decision(saying: &mut Saying<'_>) {
     saying.add(call);
 }
 
-/// The end of a sub-agent, of which all is said by now: who it was and how long it took.
+/// The end of a sub-agent, with its type and duration.
 pub(super) fn agent_end(saying: &mut Saying<'_>) {
     if saying.event.text("agent_id").is_none() {
         saying.note();

@@ -16,17 +16,16 @@ use crate::record::merge::{Earliest, Latest};
 use crate::record::observation::{ObservationKind, ObservationPatch};
 use crate::record::usage::Usage;
 
-/// How fast calls are that cost the list price.
+/// The speed at list price.
 const STANDARD_SPEED: &str = "standard";
 
-/// The model of answers that Claude Code makes up itself.
+/// The model name of answers that Claude Code generates itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// A block more makes a message later by this much: two blocks often share their millisecond.
+/// Added to the timestamp per block, because blocks often share a millisecond.
 const NANOS_PER_BLOCK: i64 = 1_000;
 
-/// Reads a line of the model. A message comes in as many lines as it has blocks, and each repeats
-/// what it used.
+/// Reads an assistant line. A message has one line per block, and each repeats the usage.
 pub(super) fn read(
     scene: &mut Scene<'_>,
     talk: &mut Talk,
@@ -81,7 +80,7 @@ fn model_call(
     }
 }
 
-/// What a call was made with, as far as its price or its answer depends on it.
+/// Returns the parameters that affect the price or the answer.
 fn parameters(scene: &Scene<'_>, message: &Object<'_>) -> Option<Json> {
     let speed = message.object("usage").and_then(|used| used.text("speed"));
     let speed = speed.filter(|speed| speed != STANDARD_SPEED);
@@ -91,7 +90,7 @@ fn parameters(scene: &Scene<'_>, message: &Object<'_>) -> Option<Json> {
     (!said.is_empty()).then(|| Json::from_value(&Value::Object(said)))
 }
 
-/// The tokens of a message. Cached ones are counted apart from the input already.
+/// Returns the token usage of a message. Cached tokens are separate from the input already.
 pub(crate) fn usage(used: &Object<'_>) -> Option<Usage> {
     let kept = used.object("cache_creation").unwrap_or_default();
     let searches = used.object("server_tool_use");

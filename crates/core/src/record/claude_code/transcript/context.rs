@@ -12,11 +12,11 @@ use crate::record::observation::{ObservationKind, ObservationPatch};
 use crate::record::trace::TracePatch;
 use crate::time::Timestamp;
 
-/// What a line lets us know of where it was said, kept with the turn.
+/// Line fields stored as metadata of the turn.
 const PLACES: [&str; 6] =
     ["cwd", "gitBranch", "version", "entrypoint", "userType", "permissionMode"];
 
-/// A line on its way into patches.
+/// A line being converted to patches.
 #[derive(Debug)]
 pub(super) struct Scene<'a> {
     pub(super) line: &'a Line<'a>,
@@ -28,23 +28,23 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// The stamp of all that the line says.
+    /// Returns the stamp of the line's fields.
     pub(super) fn stamp(&self) -> Stamp {
         Stamp::stated(self.at, WriteKind::Create)
     }
 
-    /// The observation that steps of this line are part of: the turn, or a sub-agent in it.
+    /// Returns the parent of this line's observations: the turn, or a sub-agent in it.
     pub(super) fn enclosing(&self) -> ObservationId {
         let agent = self.line.agent.as_deref().and_then(id::agent);
         agent.unwrap_or_else(|| id::turn_root(&self.turn))
     }
 
-    /// A patch for an observation of this turn.
+    /// Creates a patch for an observation of this turn.
     pub(super) fn observation(&self, id: ObservationId) -> ObservationPatch {
         ObservationPatch::new(id, Some(self.turn.clone()))
     }
 
-    /// A patch for a step: something that is part of the turn or of the sub-agent.
+    /// Creates a patch for an observation within the turn or the sub-agent.
     pub(super) fn step(&self, id: ObservationId, kind: ObservationKind) -> ObservationPatch {
         let stamp = self.stamp();
         ObservationPatch {
@@ -55,7 +55,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Says that the turn, or the sub-agent in it, lasted at least until this line.
+    /// Extends the end of the turn, or of the sub-agent in it, to this line.
     pub(super) fn reach(&mut self) {
         let lasting = ObservationPatch {
             kind: Field::said(ObservationKind::Agent, self.stamp()),
@@ -66,7 +66,7 @@ impl Scene<'_> {
         self.patches.observations.push(lasting);
     }
 
-    /// Says what the turn is, where and for what session it ran.
+    /// Sets the fields of the turn: name, session and metadata.
     pub(super) fn announce_turn(&mut self) {
         let stamp = self.stamp();
         let version = self.line.text("version");
@@ -91,8 +91,7 @@ impl Scene<'_> {
         self.patches.traces.push(trace);
     }
 
-    /// Says what went into the turn or came out of it, for the trace and for the step that stands
-    /// for it; of a sub-agent's line, for the sub-agent alone.
+    /// Sets the input or output of the trace and its root observation; for a sub-agent's line, of the sub-agent only.
     pub(super) fn tell_turn(&mut self, side: Side, content: &Json, stamp: Stamp) {
         let said = || Field::said(Payload::Json(content.clone()), stamp);
         let mut step = self.observation(self.enclosing());
@@ -105,7 +104,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Keys and values said by this line.
+    /// Returns metadata with this line's stamp.
     pub(super) fn metadata<'k>(&self, keys: impl IntoIterator<Item = (&'k str, Json)>) -> Metadata {
         let stamp = self.stamp();
         let say = |(key, value): (&str, Json)| {
@@ -114,8 +113,8 @@ impl Scene<'_> {
         Metadata::new(keys.into_iter().map(say))
     }
 
-    /// The session. A copy of a turn names the session that copied it, and only counts where
-    /// nobody else has spoken.
+    /// Returns the session. A copied turn names the session that copied it, which counts only where no other
+    /// source names one.
     fn session(&self) -> Field<SessionId> {
         let session = self.line.text("sessionId").and_then(|id| SessionId::parse(&id).ok());
         let at = if self.is_copy { Timestamp::default() } else { self.at };
@@ -140,7 +139,7 @@ fn text(text: &str) -> Json {
     Json::from_value(&Value::from(text))
 }
 
-/// One of the two sides of a step.
+/// Input or output of an observation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
     Input,

@@ -7,25 +7,25 @@ use crate::record::field::Field;
 use crate::record::observation::{ObservationKind, ObservationPatch};
 use crate::time::Timestamp;
 
-/// How much of what was said to the model is kept until it answers.
+/// The maximum size of pending input messages.
 const MAX_HEARD_BYTES: usize = 16_000_000;
 
-/// A conversation with the model, as far as it was read.
+/// The state of a conversation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Talk {
-    /// The turn that was announced last.
+    /// The turn whose fields were set last.
     announced: Option<TraceId>,
-    /// What was said to the model since it last spoke, as JSON messages, and when.
+    /// Messages since the model's last answer, as JSON, and the time of the last one.
     heard: Vec<Json>,
     heard_at: Option<Timestamp>,
-    /// The prompt of a turn that may come to nothing: commands often do.
+    /// The prompt of a turn that may never reach the model, as with most commands.
     prompt: Option<Json>,
-    /// The message that the model is in the middle of, and its blocks so far.
+    /// The message being read, and its blocks so far.
     message: Option<(ObservationId, Vec<Json>)>,
 }
 
 impl Talk {
-    /// Notes what was said to the model.
+    /// Adds an input message.
     pub(super) fn hear(&mut self, content: &Json, at: Timestamp) {
         let kept: usize = self.heard.iter().map(|message| message.as_str().len()).sum();
         if kept + content.as_str().len() <= MAX_HEARD_BYTES {
@@ -35,18 +35,18 @@ impl Talk {
         self.heard_at = Some(at);
     }
 
-    /// Keeps the prompt of a turn until the model answers.
+    /// Stores the prompt of a turn until the model answers.
     pub(super) fn keep_prompt(&mut self, content: Json) {
         self.prompt = Some(content);
     }
 
-    /// What was said to the model since it last spoke, once, and when that was.
+    /// Takes the input messages since the last answer, and their time.
     pub(super) fn heard(&mut self) -> (Option<Json>, Option<Timestamp>) {
         let heard = std::mem::take(&mut self.heard);
         (list(&heard), self.heard_at.take())
     }
 
-    /// Adds blocks to a message; returns all of its blocks so far, and how many there are.
+    /// Adds blocks to a message; returns all of its blocks so far, and their number.
     pub(super) fn add_blocks(&mut self, id: &ObservationId, blocks: Vec<Json>) -> (Json, i64) {
         let so_far = match self.message.take() {
             Some((known, so_far)) if known == *id => so_far,
@@ -59,12 +59,12 @@ impl Talk {
         (content, count)
     }
 
-    /// Whether a message is one that has begun before.
+    /// Returns whether the message is the current one.
     pub(super) fn has_begun(&self, id: &ObservationId) -> bool {
         self.message.as_ref().is_some_and(|(known, _)| known == id)
     }
 
-    /// Says, once for each turn, what every line of it lets us know.
+    /// Sets, once per turn, the fields that every line contains.
     pub(super) fn announce(&mut self, scene: &mut Scene<'_>, about: Option<&AgentAbout>) {
         scene.reach();
         if self.announced.as_ref() == Some(&scene.turn) {
@@ -87,7 +87,7 @@ fn list(items: &[Json]) -> Option<Json> {
     if items.is_empty() { None } else { Json::parse(&format!("[{}]", items.join(","))) }
 }
 
-/// Says what is known of a sub-agent, and which tool call it is part of.
+/// Adds the observation of a sub-agent and its parent tool call.
 fn tell_agent(scene: &mut Scene<'_>, about: Option<&AgentAbout>) {
     let stamp = scene.stamp();
     let name = about.and_then(|about| about.kind.clone());

@@ -1,4 +1,4 @@
-//! What Claude Code noted itself: compactions, failed requests, answers it made up.
+//! System lines: compactions, failed requests, generated answers.
 
 use super::AgentAbout;
 use super::context::Scene;
@@ -10,8 +10,7 @@ use crate::record::field::Field;
 use crate::record::merge::Earliest;
 use crate::record::observation::{Level, ObservationKind, ObservationPatch};
 
-/// The notes that are kept: their subtype, what they are called, how loud they are, and the keys
-/// that say more.
+/// The recorded system lines: subtype, name, level, and metadata keys.
 const KEPT: [(&str, &str, Level, &[&str]); 2] = [
     ("compact_boundary", "claude_code.compaction", Level::Default, &["compactMetadata"]),
     (
@@ -36,7 +35,7 @@ pub(super) fn read(scene: &mut Scene<'_>, talk: &mut Talk, about: Option<&AgentA
     scene.patches.observations.push(ObservationPatch { metadata, ..note });
 }
 
-/// Reads an answer that no model gave: why there is none.
+/// Reads an answer that Claude Code generated instead of the model: it contains the error.
 pub(super) fn made_up(scene: &mut Scene<'_>, message: &Object<'_>) {
     let has_failed = scene.line.rest.is("isApiErrorMessage");
     let (name, level) = if has_failed {

@@ -8,7 +8,7 @@ use crate::record::claude_code::Patches;
 use crate::record::observation::{Level, ObservationKind, ObservationPatch};
 use crate::record::trace::TracePatch;
 
-/// A line with what every line has.
+/// A line with the common fields.
 fn line(kind: &str, second: u32, more: &Value) -> String {
     let mut line = json!({
         "type": kind, "uuid": format!("{kind}-{second}"), "sessionId": "s1",
@@ -181,7 +181,7 @@ fn a_sub_agent_is_inside_the_tool_call_that_started_it() {
     assert_eq!(steps["req_3"].trace.as_ref().unwrap().to_string(), turn(1));
 }
 
-/// What a fork writes: the old lines under its own session and prompt, then something new.
+/// The file of a fork: the old lines with its own session and prompt ids, then a new one.
 fn fork() -> Vec<String> {
     let opened = json!({
         "type": "queue-operation", "sessionId": "s2", "timestamp": "2026-11-15T10:00:20.000Z"
@@ -275,8 +275,8 @@ fn odd_lines_are_told_and_not_fatal() {
 }
 
 proptest! {
-    /// However a transcript is cut into pieces that are read by different runs, all from the
-    /// beginning, and however often: the records are the same.
+    /// The records are the same however a transcript is split into parts that are read by different runs, all
+    /// from the start, and however often.
     #[test]
     fn reading_in_pieces_and_again_changes_nothing(
         cuts in proptest::collection::vec(0usize..12, 0..4), fork_first in any::<bool>()

@@ -1,4 +1,4 @@
-//! What people and tools say to the model.
+//! User and tool messages.
 
 use serde_json::value::RawValue;
 
@@ -13,7 +13,7 @@ use crate::record::field::{Field, Stamp, WriteKind};
 use crate::record::merge::Latest;
 use crate::record::observation::{Level, ObservationKind, ObservationPatch};
 
-/// What begins a text that no person wrote as a prompt: notes that Claude Code leaves for itself.
+/// Prefixes of text that Claude Code generated, which is not a user prompt.
 const NOTES: [&str; 6] = [
     "<local-command-",
     "<bash-stdout>",
@@ -22,10 +22,10 @@ const NOTES: [&str; 6] = [
     "[Request interrupted",
     "Caveat:",
 ];
-/// What begins a command: most of them never reach the model.
+/// Prefixes of commands: most never reach the model.
 const COMMANDS: [&str; 3] = ["<command-", "<bash-input>", "<user-memory-input>"];
 
-/// Whether a line begins a turn: someone asked for something.
+/// Returns whether a line starts a turn: a user prompt.
 pub(super) fn begins_turn(line: &Line<'_>) -> bool {
     let is_spoken = line.kind == LineKind::User && !line.rest.is("isSidechain");
     let is_aside = line.rest.is("isMeta") || line.rest.is("isCompactSummary");
@@ -38,7 +38,7 @@ pub(super) fn begins_turn(line: &Line<'_>) -> bool {
     !is_result && !NOTES.iter().any(|note| text.starts_with(note))
 }
 
-/// Reads a line of someone who speaks to the model.
+/// Reads a user line.
 pub(super) fn read(
     scene: &mut Scene<'_>,
     talk: &mut Talk,
@@ -67,7 +67,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The beginning of a text message; nothing if it is no text.
+/// Returns the start of a text message; empty if it is not text.
 fn opening(message: &Object<'_>) -> String {
     let first = || blocks(message).find_map(|block| block.text("text"));
     message.text("content").or_else(first).unwrap_or_default()
@@ -82,7 +82,7 @@ fn results<'a>(message: &Object<'a>) -> impl Iterator<Item = Object<'a>> {
     blocks(message).filter(|block| block.text("type").as_deref() == Some("tool_result"))
 }
 
-/// Whether a line tells a sub-agent what to do: the first of its transcript.
+/// Returns whether a line is the prompt of a sub-agent: the first of its transcript.
 fn is_errand(line: &Line<'_>, message: &Object<'_>) -> bool {
     line.agent.is_some() && line.text("parentUuid").is_none() && results(message).next().is_none()
 }
@@ -106,7 +106,7 @@ fn tell_result(scene: &Scene<'_>, result: &Object<'_>) -> Option<ObservationPatc
     })
 }
 
-/// Which tool call a sub-agent was part of: the result says which agent it was.
+/// Returns a patch that sets the parent tool call of a sub-agent, from its tool result.
 fn tell_place(scene: &Scene<'_>, result: &Object<'_>) -> Option<ObservationPatch> {
     let agent = scene.line.rest.object("toolUseResult")?.text("agentId")?;
     let tool = id::own(&result.text("tool_use_id")?)?;
@@ -116,7 +116,7 @@ fn tell_place(scene: &Scene<'_>, result: &Object<'_>) -> Option<ObservationPatch
     })
 }
 
-/// What is left of a conversation that was compacted: the output of the note that says so.
+/// Sets the output of a compaction: the summary of the conversation.
 fn tell_summary(scene: &mut Scene<'_>, content: Json) {
     if !scene.line.rest.is("isCompactSummary") {
         return;

@@ -1,8 +1,8 @@
-//! Events of chats: an agent's own lines, and what was made of them.
+//! Redaction of chat events.
 //!
-//! Much of an event is form: words that say what it is, ids that join it to others, counts. That
-//! stays, whatever the patterns find in it, for clients could do nothing with the rest. All else is
-//! treated as in a trace: what a tool is given is an input, what is said is an output.
+//! Much of an event is structure: types, ids and counts. Structure is not redacted, whatever the patterns match,
+//! because clients could not process the event otherwise. Everything else is treated as in a trace: tool
+//! arguments are input, messages are output.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::payload::{Json, Payload};
 use crate::record::redact::path::{Root, Trail};
 use crate::record::redact::{DEFAULT_REPLACEMENT, Redactor};
 
-/// Keys of texts that say what an event is or join it to others.
+/// Keys of structural strings: types and ids.
 const NAMES: [&str; 16] = [
     "type",
     "subtype",
@@ -32,7 +32,7 @@ const NAMES: [&str; 16] = [
     "stop_reason",
     "permissionMode",
 ];
-/// Keys of numbers and truths that belong to the form.
+/// Keys of structural numbers and booleans.
 const COUNTS: [&str; 11] = [
     "cost",
     "total_cost",
@@ -46,13 +46,13 @@ const COUNTS: [&str; 11] = [
     "always",
     "interrupt",
 ];
-/// Keys of objects that hold counts and nothing else.
+/// Keys of objects that contain counts only.
 const TALLIES: [&str; 3] = ["usage", "modelUsage", "model_usage_since_last_result"];
-/// The key of what is said: words, or a list of blocks, which are form again.
+/// The key of message content: text, or a list of blocks with their own structure.
 const CONTENT: &str = "content";
 
 impl Redactor {
-    /// What the rules leave of an event; the same one if they find nothing.
+    /// Redacts an event; returns the same one if nothing matched.
     pub fn event(&self, kind: EventKind, body: &Arc<str>) -> Arc<str> {
         if self.finds_nothing_in(body) {
             return body.clone();
@@ -67,13 +67,13 @@ impl Redactor {
         if !rewriter.has_changed {
             return body.clone();
         }
-        // A valid document gives a valid one; should it ever not, nothing is kept of it.
+        // A valid document stays valid; if it ever did not, nothing of it would be stored.
         let is_valid = Json::parse(&rewriter.clean).is_some();
         if is_valid { rewriter.clean.into() } else { "{}".into() }
     }
 }
 
-/// Where in an event something stands.
+/// A position in an event.
 #[derive(Clone, Copy)]
 struct Within<'k> {
     kind: EventKind,
@@ -81,7 +81,7 @@ struct Within<'k> {
 }
 
 impl Within<'_> {
-    /// What part of a record it would be, if it is not form.
+    /// Returns the field of a record it corresponds to; `None` for structure.
     fn root(self) -> Option<Root> {
         match self.key {
             "input" => Some(Root::Input),
@@ -94,7 +94,7 @@ impl Within<'_> {
     }
 
     fn is_name(self) -> bool {
-        // What a tool call belongs to; elsewhere the same key holds words.
+        // The message id of a tool call; elsewhere the same key contains text.
         let is_of_call = self.key == "message" && self.kind == EventKind::ToolUse;
         is_of_call || NAMES.contains(&self.key)
     }
@@ -169,7 +169,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Copies a text that a trace would have, redacted as it would be there.
+    /// Copies a text, redacted as in a trace.
     fn words(&mut self, root: Root) {
         let literal = self.take(literal_len(self.rest));
         let text: String = serde_json::from_str(literal).unwrap_or_default();

@@ -152,7 +152,7 @@ fn any_config() -> impl Strategy<Value = ScoreConfig> {
         .prop_map(|(values, is_archived)| ScoreConfig { is_archived, ..config(values) })
 }
 
-/// Whether a value is one that its type, and the config if there is one, allow.
+/// Returns whether a value is valid for its type, and for the config if there is one.
 fn is_allowed(value: &ScoreValue, config: Option<&ScoreConfig>) -> bool {
     let by_itself = match value {
         ScoreValue::Numeric(number) => number.is_finite(),

@@ -1,4 +1,4 @@
-//! Spans as version 7 of Vercel's AI SDK sends them through `@ai-sdk/otel`.
+//! Spans as AI SDK 7 sends them through `@ai-sdk/otel`.
 
 use super::*;
 

@@ -10,7 +10,7 @@ use crate::record::semantic_conventions::rule::RULES;
 use crate::record::semantic_conventions::table::Told;
 use crate::record::span::AttributeValue;
 
-/// Names of every rule, names under every prefix, and names of nobody.
+/// Strategy for names with a rule, names under a prefix, and unknown names.
 fn name() -> impl Strategy<Value = String> {
     let mut named = Vec::new();
     let mut prefixes = Vec::new();
@@ -58,7 +58,7 @@ fn interpreter() -> impl Strategy<Value = Interpreter> {
     })
 }
 
-/// A text that cannot come from anywhere else, for each attribute and event attribute.
+/// Marks each attribute and event attribute with a unique text.
 fn marked(mut span: Span) -> (Span, Vec<String>) {
     let mut marks = Vec::new();
     let mut mark = |attributes: &mut Attributes| {
@@ -77,7 +77,7 @@ fn marked(mut span: Span) -> (Span, Vec<String>) {
     (span, marks)
 }
 
-/// Everything that is said, as one text.
+/// All patches as one text.
 fn everything(told: &Interpreted) -> String {
     let observation = Value::Object(shown_observation(&told.observation));
     let trace = Value::Object(shown_trace(&told.trace));
@@ -155,7 +155,7 @@ proptest! {
     }
 }
 
-/// Each of these would make some rule listen.
+/// Values that trigger some rule.
 const WORDS: [&str; 8] = [
     "1",
     "true",
@@ -167,7 +167,7 @@ const WORDS: [&str; 8] = [
     r#"{"input_tokens": 1}"#,
 ];
 
-/// These decide about others, or mean nothing without them.
+/// Attributes that influence others, or mean nothing alone.
 const NEED_COMPANY: [&str; 15] = [
     "ai.model.provider",
     "ai.response.providerMetadata",

@@ -3,20 +3,20 @@ use ratchet_core::record::observation::ObservationKind;
 
 use crate::langfuse::wire::word::{Spelled, Word};
 
-/// What kind of event: what it is about, and whether it creates or updates.
+/// The type of an ingestion event: its record type, and whether it creates or updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// About a trace; sent again, it updates.
+    /// Creates or updates a trace.
     Trace,
-    /// About a score; sent again, it updates.
+    /// Creates or updates a score.
     Score,
-    /// About an observation of this kind; of the kind its body names when `None`.
+    /// An observation of this type; of the type in its body when `None`.
     Observation(Option<ObservationKind>, WriteKind),
-    /// A note from an SDK to its authors.
+    /// A log message of an SDK.
     SdkLog,
 }
 
-/// An event type as its word.
+/// The API name of an event type.
 pub type EventTypeWord = Word<EventType>;
 
 const WORDS: [(&str, EventType); 24] = [
@@ -63,7 +63,7 @@ impl Spelled for EventType {
 
     fn word(self) -> &'static str {
         let known = WORDS.iter().find(|(_, kind)| *kind == self);
-        // Nobody sends updates of events; the word that says so is still the natural one.
+        // No SDK sends updates of events; the name follows the pattern.
         known.map_or("event-update", |(word, _)| word)
     }
 }

@@ -6,16 +6,16 @@ use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
 use crate::langfuse::wire::word::Word;
 
-/// What an event says about an observation of any kind.
+/// The body of an observation event of any type.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObservationBody {
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub id: Maybe<String>,
-    /// Which trace it belongs to.
+    /// Trace id.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub trace_id: Maybe<String>,
-    /// What kind of step, where the event type does not say.
+    /// Type, where the event type does not imply it.
     #[serde(rename = "type", skip_serializing_if = "Maybe::is_absent")]
     pub kind: Maybe<Word<ObservationKind>>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
@@ -24,10 +24,10 @@ pub struct ObservationBody {
     pub start_time: Maybe<Time>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub end_time: Maybe<Time>,
-    /// When the first token came.
+    /// Time of the first token.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub completion_start_time: Maybe<Time>,
-    /// The model as the provider names it.
+    /// The provider's model name.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub model: Maybe<String>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
@@ -36,34 +36,34 @@ pub struct ObservationBody {
     pub input: Maybe<Raw>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub output: Maybe<Raw>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub metadata: Maybe<Raw>,
-    /// Units and costs in one of the older forms.
+    /// Usage and cost in one of the older formats.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub usage: Maybe<Raw>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub usage_details: Maybe<Raw>,
-    /// Dollars by kind.
+    /// Dollars by usage type.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub cost_details: Maybe<Raw>,
-    /// How much attention it wants.
+    /// Level.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub level: Maybe<Word<Level>>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub status_message: Maybe<String>,
-    /// The step it is part of.
+    /// Parent observation id.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub parent_observation_id: Maybe<String>,
-    /// The version of the code that ran.
+    /// Version of the code.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub version: Maybe<String>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub environment: Maybe<String>,
-    /// The name of the prompt it used.
+    /// Prompt name.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub prompt_name: Maybe<String>,
-    /// The version of the prompt it used.
+    /// Prompt version.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub prompt_version: Maybe<u32>,
 }

@@ -10,81 +10,81 @@ use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
 use crate::langfuse::wire::word::{DataTypeWord, SourceWord};
 
-/// What an event says about a score. `POST /api/public/scores` takes the same.
+/// The body of a score event, and of `POST /api/public/scores`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScoreBody {
-    /// Which score.
+    /// Score id.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub id: Maybe<String>,
-    /// The trace it judges, or whose observation it judges.
+    /// Id of the scored trace, or of the scored observation's trace.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub trace_id: Maybe<String>,
-    /// The observation it judges.
+    /// Id of the scored observation.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub observation_id: Maybe<String>,
-    /// The session it judges.
+    /// Id of the scored session.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub session_id: Maybe<String>,
-    /// The dataset run it judges.
+    /// Id of the scored dataset run.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub dataset_run_id: Maybe<String>,
-    /// What is judged.
+    /// Score name.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = String, required = true)]
     pub name: Maybe<String>,
-    /// The verdict.
+    /// Value.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = ScoreInput, required = true)]
     pub value: Maybe<ScoreInput>,
-    /// How to read the verdict; by the value when not said.
+    /// Data type; inferred from the value when omitted.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<DataTypeWord>)]
     pub data_type: Maybe<DataTypeWord>,
-    /// Who says so.
+    /// Source.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<SourceWord>)]
     pub source: Maybe<SourceWord>,
-    /// When it was given.
+    /// Time of the score.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Time>)]
     pub timestamp: Maybe<Time>,
-    /// Where the judged run ran.
+    /// Environment of the scored trace.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub environment: Maybe<String>,
-    /// Why.
+    /// Comment.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub comment: Maybe<String>,
-    /// The score config it follows.
+    /// Score config id.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub config_id: Maybe<String>,
-    /// The annotation queue it was given in.
+    /// Annotation queue id.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>)]
     pub queue_id: Maybe<String>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>)]
     pub metadata: Maybe<Raw>,
 }
 
-/// The value of a score as it is sent.
+/// The value of a score in a request.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum ScoreInput {
-    /// A number; 0 or 1 for yes and no.
+    /// A number; 0 or 1 for booleans.
     Number(f64),
     /// A text.
     Text(String),
-    /// Yes or no.
+    /// Boolean.
     Bool(bool),
 }
 
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for ScoreInput {
     }
 }
 
-/// Written out so that the message says what a value may be.
+/// Implemented by hand for an error message that lists the valid types.
 struct InputVisitor;
 
 impl Visitor<'_> for InputVisitor {

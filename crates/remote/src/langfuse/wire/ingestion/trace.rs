@@ -4,7 +4,7 @@ use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
 
-/// What an event says about a trace.
+/// The body of a trace event.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TraceBody {
@@ -26,14 +26,14 @@ pub struct TraceBody {
     pub release: Maybe<String>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub version: Maybe<String>,
-    /// Keys and values of the client's own.
+    /// Client metadata.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub metadata: Maybe<Raw>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub tags: Maybe<Vec<String>>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub environment: Maybe<String>,
-    /// Whether anyone with the link may look.
+    /// Whether anyone with the link can view it.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub public: Maybe<bool>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]

@@ -8,87 +8,87 @@ use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
 use crate::langfuse::wire::word::{DataTypeWord, SourceWord, Word};
 
-/// A score whose value is a number, a truth or a text, as its data type says.
+/// A score whose value is a number, boolean or text, by its data type.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TypedScore {
-    /// Its id.
+    /// Unique id.
     pub id: String,
-    /// Which project it is in.
+    /// Project id.
     pub project_id: String,
-    /// What is judged.
+    /// Score name.
     pub name: String,
-    /// The verdict.
+    /// Value.
     pub value: ScoreInput,
-    /// How to read the verdict.
+    /// Data type.
     pub data_type: DataTypeWord,
-    /// Who says so.
+    /// Source.
     pub source: SourceWord,
-    /// When it was first given.
+    /// Time of the score.
     pub timestamp: Time,
-    /// Where the judged run ran.
+    /// Environment of the scored trace.
     pub environment: String,
-    /// When the record was first written.
+    /// Creation time of the record.
     pub created_at: Time,
-    /// When the record last changed.
+    /// Time of the record's last change.
     pub updated_at: Time,
-    /// Why. With the group `details`.
+    /// Comment. In the field group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub comment: Maybe<String>,
-    /// The score config it follows. With the group `details`.
+    /// Score config id. In the field group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub config_id: Maybe<String>,
-    /// Keys and values of the client's own. With the group `details`.
+    /// Client metadata. In the field group `details`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Raw>, default = json!(null))]
     pub metadata: Maybe<Raw>,
-    /// The person who gave it. With the group `annotation`.
+    /// User id of the author. In the field group `annotation`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub author_user_id: Maybe<String>,
-    /// The annotation queue it was given in. With the group `annotation`.
+    /// Annotation queue id. In the field group `annotation`.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
     pub queue_id: Maybe<String>,
-    /// What it judges. With the group `subject`.
+    /// Scored object. In the field group `subject`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub subject: Option<ScoreSubject>,
 }
 
-/// What a score judges.
+/// The scored object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum ScoreSubject {
-    /// A whole run.
+    /// A trace.
     Trace {
-        /// Its id.
+        /// Unique id.
         id: String,
     },
-    /// One step of a run.
+    /// An observation.
     Observation {
-        /// Its id.
+        /// Unique id.
         id: String,
-        /// The run it is a step of.
+        /// Trace id.
         #[serde(default, rename = "traceId")]
         trace_id: Option<String>,
     },
-    /// Runs that belong together.
+    /// A session.
     Session {
-        /// Its id.
+        /// Unique id.
         id: String,
     },
-    /// A run of a dataset.
+    /// A dataset run.
     Experiment {
-        /// Its id.
+        /// Unique id.
         id: String,
     },
 }
 
 impl TypedScore {
-    /// Shows the core of a score.
+    /// Converts the core fields of a score.
     pub fn new(score: &Score, project: &str) -> Self {
         let (data_type, value) = typed(&score.value);
         Self {
@@ -111,7 +111,7 @@ impl TypedScore {
         }
     }
 
-    /// Adds the group `details`.
+    /// Adds the field group `details`.
     #[must_use]
     pub fn with_details(self, score: &Score) -> Self {
         Self {
@@ -122,7 +122,7 @@ impl TypedScore {
         }
     }
 
-    /// Adds the group `subject`.
+    /// Adds the field group `subject`.
     #[must_use]
     pub fn with_subject(self, score: &Score) -> Self {
         let subject = match &score.target {
@@ -137,7 +137,7 @@ impl TypedScore {
         Self { subject: Some(subject), ..self }
     }
 
-    /// Adds the group `annotation`.
+    /// Adds the field group `annotation`.
     #[must_use]
     pub fn with_annotation(self, score: &Score) -> Self {
         Self {
