@@ -14,6 +14,8 @@ pub mod preset;
 mod json;
 /// Patches: what is said about a record.
 mod patch;
+/// Records that went through a redactor.
+mod redacted;
 /// Rules at work on what comes in.
 mod rules;
 /// Values that are secret in every project.
@@ -25,6 +27,7 @@ use regex::{NoExpand, Regex, RegexBuilder};
 
 use path::FieldPath;
 
+pub use redacted::{Redact, Redacted};
 pub use rules::ProjectRedactor;
 pub use secrets::{KnownSecrets, SECRET_REPLACEMENT};
 
@@ -163,9 +166,9 @@ impl Redactor {
     /// Gets rules ready, or says what is wrong with them.
     ///
     /// ```
-    /// use ratchet_core::record::redact::{Redactor, Rule, What};
+    /// use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule};
     ///
-    /// let what = What::Pattern(r"\bsk-[a-z0-9]+".to_owned());
+    /// let what = RedactionPattern::Pattern(r"\bsk-[a-z0-9]+".to_owned());
     /// let rules = Redactor::new(&[Rule { what, replacement: "[key]".to_owned() }])?;
     /// assert_eq!(rules.text("use sk-123, please"), "use [key], please");
     /// # Ok::<(), ratchet_core::record::redact::RuleError>(())

@@ -9,6 +9,8 @@ use crate::time::Timestamp;
 
 /// What scores must look like, as a project settles it.
 pub mod config;
+/// Scores before they are validated.
+pub mod draft;
 /// Scores of callers who hold a public key alone.
 pub mod public;
 /// Whether what a client says is a score.
