@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
+use ratchet_stages::record;
 
 use crate::child::folder_bytes;
 use crate::split::{Preparer, open};
@@ -46,9 +47,10 @@ pub(crate) async fn fill(data: &Path, pool: Arc<Pool>, rows: u64) -> anyhow::Res
         let body = stream.body(BATCH, at);
         let prepared = preparer.prepare(&body, at)?;
         // One batch is written while the next is prepared.
-        let telemetry = folder.telemetry.clone();
-        let next =
-            tokio::task::JoinSet::from_iter([async move { telemetry.commit(prepared).await }]);
+        let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
+        let next = tokio::task::JoinSet::from_iter([async move {
+            record::commit(&telemetry, &catalog, prepared).await
+        }]);
         if let Some(last) = writing.replace(next) {
             finish(last).await?;
         }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use ratchet_core::record::merge::Merge;
 use ratchet_core::record::price::PriceTable;
+use ratchet_core::record::redact::Redactor;
 use ratchet_core::record::semantic_conventions::{Interpreter, Sender};
 use ratchet_core::record::span::Span;
 use ratchet_core::record::trace::TracePatch;
@@ -14,6 +15,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_server::app::Limits;
 use ratchet_server::clock::Clock;
 use ratchet_server::otlp::{Decoded, Format, decode_traces};
+use ratchet_stages::record;
 use ratchet_store::embedded::{DiskReserve, Options, Prepared, Store};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
@@ -101,7 +103,7 @@ impl Preparer {
         let is_decoded = thread_cpu();
         let batch = self.interpret(decoded, now);
         let is_mapped = thread_cpu();
-        let prepared = self.folder.telemetry.prepare(batch);
+        let prepared = self.folder.telemetry.prepare(Redactor::default().redact(batch, usize::MAX));
         let is_prepared = thread_cpu();
         self.spent.decode += is_decoded - start;
         self.spent.map += is_mapped - is_decoded;
@@ -151,7 +153,7 @@ pub(crate) async fn measure(data: &Path, pool: Arc<Pool>, spans: usize) -> anyho
     let spans = u64::try_from(waiting.len() * BATCH)?;
     let (began, cpu_before, own_before) = (Instant::now(), own_cpu(), thread_cpu());
     for prepared in waiting {
-        folder.telemetry.commit(prepared).await?;
+        record::commit(&folder.telemetry, &folder.catalog, prepared).await?;
     }
     // What this process did meanwhile, but not this thread, is the writer's work.
     let write = (own_cpu() - cpu_before).saturating_sub(thread_cpu() - own_before);

@@ -55,7 +55,7 @@ async fn count_all(app: &App) -> ApiResult<()> {
         }
         let work = move || Ok(count::count(slice));
         let counts = app.workers.run(usize::MAX, work).await?;
-        app.store.telemetry.keep_counts(counts, app.clock.now()).await?;
+        count::write(&app.store, counts, app.clock.now()).await?;
         tokio::time::sleep(BREATH).await;
     }
 }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ratchet_core::id::TraceId;
-use ratchet_core::record::clock_skew;
 use ratchet_core::record::semantic_conventions::{Interpreter, Sender};
 use ratchet_core::record::span::{Origin, Span};
 use ratchet_core::record::trace::TracePatch;
@@ -22,6 +21,7 @@ pub mod logs;
 /// Tokens of model calls that came without usage.
 pub mod count;
 pub mod rows;
+pub mod scores;
 /// Whether the clock can be believed.
 pub mod clock;
 pub mod retention;
@@ -29,6 +29,9 @@ pub mod retention;
 pub mod media;
 /// What is to go goes.
 pub mod sweep;
+mod write;
+
+pub use write::{commit, redacted, write};
 
 /// Where a request came from and when.
 #[derive(Clone, Debug)]
@@ -58,7 +61,7 @@ pub struct OtlpBatch<T> {
     pub items: Vec<T>,
 }
 
-/// Works out what spans say, ready for `Telemetry::commit`, which makes it durable.
+/// Works out what spans say, ready for [`commit`], which makes it durable.
 ///
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
 pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<OtlpBatch<Span>>) -> Prepared {
@@ -74,50 +77,14 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<OtlpBatch<Span
             experiment_items.extend(said.experiment_item);
         }
     }
-    let batch = Batch {
-        project: arrival.project,
-        traces,
-        observations,
-        scores: Vec::new(),
-        experiment_items,
-        received_at: arrival.received_at,
-    };
+    let empty = Batch::new(arrival.project, arrival.received_at);
+    let batch = Batch { traces, observations, experiment_items, ..empty };
     telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
 }
 
 /// What a person says who tags some traces. Tags only ever join.
 pub fn tags(project: ProjectId, traces: Vec<TraceId>, tag: &str, now: Timestamp) -> Batch {
     let tagged = |id| TracePatch { tags: BTreeSet::from([tag.to_owned()]), ..TracePatch::new(id) };
-    Batch {
-        project,
-        traces: traces.into_iter().map(tagged).collect(),
-        observations: Vec::new(),
-        scores: Vec::new(),
-        experiment_items: Vec::new(),
-        received_at: now,
-    }
-}
-
-/// Takes out of a batch what its project must not keep, and stamps from after its receipt. Whatever
-/// is recorded passes here, or its rules would not be kept. What is too long is cut.
-pub fn redacted(mut batch: Batch, intake: &RecordingSettings, text_bytes: usize) -> Batch {
-    let Batch { traces, observations, scores, received_at, .. } = &mut batch;
-    clock_skew::clamp(&mut [traces, observations, scores], *received_at);
-    if intake.redactor.is_empty() {
-        return batch;
-    }
-    let rules = intake.redactor.cleaner(text_bytes);
-    // Every field by name, so that a new one cannot slip by.
-    let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
-    Batch {
-        project,
-        traces: traces.into_iter().map(|patch| rules.trace(patch)).collect(),
-        observations: observations.into_iter().map(|patch| rules.observation(patch)).collect(),
-        scores: scores.into_iter().map(|patch| rules.score(patch)).collect(),
-        experiment_items: experiment_items
-            .into_iter()
-            .map(|item| rules.experiment_item(item))
-            .collect(),
-        received_at,
-    }
+    let traces = traces.into_iter().map(tagged).collect();
+    Batch { traces, ..Batch::new(project, now) }
 }

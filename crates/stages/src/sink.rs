@@ -2,14 +2,13 @@
 
 use ratchet_core::payload::Json;
 use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig, StatedValues};
+use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::{DataType, Score};
-use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
 use ratchet_remote::langfuse::replay;
 use ratchet_remote::langfuse::wire::dataset::{CreateDataset, CreateDatasetItem};
 use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::Envelope;
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::prompt::CreatePrompt;
@@ -26,8 +25,7 @@ use ratchet_store::query::PageNumber;
 use ratchet_store::telemetry::Telemetry;
 use serde_json::value::to_raw_value;
 
-use crate::record::Arrival;
-use crate::record::events::{Rules, Statements, TEXT_BYTES};
+use crate::record::scores::{self, ScoreWriteError};
 
 /// Score configs in a page of the local store.
 const CONFIGS: u64 = 100;
@@ -74,17 +72,9 @@ impl Sink {
     /// Fails if a score is refused. The local store then has written none; a server may have
     /// written the others.
     pub async fn scores(&self, scores: &[Score], now: Timestamp) -> SinkResult<()> {
-        let events = scores.iter().map(replay::of_score).collect::<Result<Vec<_>, _>>();
-        let events = events.map_err(SinkError::Json)?;
         match self {
-            Self::Local(local) => local.scores(&events, now).await,
-            Self::Remote(client) => match client.record(&events).await?.errors.into_iter().next() {
-                None => Ok(()),
-                Some(refused) => Err(SinkError::Refused {
-                    score: refused.id,
-                    why: refused.error.or(refused.message).unwrap_or_default(),
-                }),
-            },
+            Self::Local(local) => local.scores(scores, now).await,
+            Self::Remote(client) => send_scores(client, scores).await,
         }
     }
 
@@ -224,27 +214,28 @@ impl LocalSink {
         Ok(configs)
     }
 
-    async fn scores(&self, events: &[Envelope], now: Timestamp) -> SinkResult<()> {
-        let intake = self.catalog.intake(&self.project).await?;
-        let rules = Rules::for_ourselves(intake.clone());
-        let raws = events.iter().map(|event| to_raw_value(event).map(Raw::from));
-        let raws = raws.collect::<Result<Vec<_>, _>>().map_err(unwritable)?;
-        let statements = Statements::from_batch(&raws, &rules);
-        for outcome in statements.outcomes() {
-            if let Err(refusal) = &outcome.result {
-                let (score, why) = (outcome.event.clone(), refusal.to_string());
-                return Err(SinkError::Refused { score, why });
+    async fn scores(&self, scores: &[Score], now: Timestamp) -> SinkResult<()> {
+        let drafts = scores.iter().map(ScoreDraft::of).collect();
+        let store = (&self.telemetry, &self.catalog);
+        let written = scores::write(store, self.project.clone(), drafts, now).await;
+        written.map_err(|error| match error {
+            ScoreWriteError::Store(error) => SinkError::Store(error),
+            ScoreWriteError::Refused { score, why } => {
+                SinkError::Refused { score, why: why.to_string() }
             }
-        }
-        let arrival = Arrival {
-            project: self.project.clone(),
-            sender: Sender::default(),
-            received_at: now,
-            intake,
-            text_bytes: TEXT_BYTES,
-        };
-        let (prepared, _) = statements.prepare(&self.telemetry, arrival);
-        Ok(self.telemetry.commit(prepared.in_order()).await?)
+        })
+    }
+}
+
+async fn send_scores(client: &LangfuseClient, scores: &[Score]) -> SinkResult<()> {
+    let events = scores.iter().map(replay::of_score).collect::<Result<Vec<_>, _>>();
+    let events = events.map_err(SinkError::Json)?;
+    match client.record(&events).await?.errors.into_iter().next() {
+        None => Ok(()),
+        Some(refused) => Err(SinkError::Refused {
+            score: refused.id,
+            why: refused.error.or(refused.message).unwrap_or_default(),
+        }),
     }
 }
 

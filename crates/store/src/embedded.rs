@@ -69,7 +69,7 @@ pub(crate) use disk_reserve::DiskMonitor;
 use disk_reserve::ReserveFile;
 pub use disk_reserve::{DiskReserve, DiskSpace};
 pub use integrity_check::{Finding, Health, examine};
-pub use prepare::Prepared;
+pub use prepare::{Prepared, WritableBatch};
 
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::blocking::beside;
@@ -277,9 +277,9 @@ impl Engine {
         prepare::prepare(batch, prices)
     }
 
-    /// See [`Telemetry::commit`].
-    pub(crate) async fn commit(&self, prepared: Prepared) -> StoreResult<()> {
-        self.shared.writer.commit(prepared).await
+    /// See [`Telemetry::write_batch`].
+    pub(crate) async fn write_batch(&self, batch: WritableBatch) -> StoreResult<()> {
+        self.shared.writer.commit(batch.into_prepared()).await
     }
 
     pub(crate) async fn traces(&self, query: TraceQuery) -> StoreResult<Page<Trace>> {

@@ -1,6 +1,7 @@
 use ratchet_core::catalog::experiment::ExperimentItem;
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::record::observation::{Observation, ObservationPatch};
+use ratchet_core::record::redact::{ProjectRedactor, Redact, Redacted};
 use ratchet_core::record::score::{Score, ScorePatch};
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::{Trace, TracePatch};
@@ -8,7 +9,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
 use crate::aggregate::{Aggregate, AggregateQuery};
-use crate::embedded::{self, Prepared};
+use crate::embedded::{self, Prepared, WritableBatch};
 use crate::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
     RunQuery,
@@ -38,6 +39,35 @@ pub struct Batch {
     pub received_at: Timestamp,
 }
 
+impl Batch {
+    /// A batch that records nothing yet.
+    pub const fn new(project: ProjectId, received_at: Timestamp) -> Self {
+        Self {
+            project,
+            traces: Vec::new(),
+            observations: Vec::new(),
+            scores: Vec::new(),
+            experiment_items: Vec::new(),
+            received_at,
+        }
+    }
+}
+
+impl Redact for Batch {
+    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+        // Every field by name, so that a new one cannot slip by.
+        let Self { project, traces, observations, scores, experiment_items, received_at } = self;
+        Self {
+            project,
+            traces: traces.redact(rules),
+            observations: observations.redact(rules),
+            scores: scores.redact(rules),
+            experiment_items: experiment_items.redact(rules),
+            received_at,
+        }
+    }
+}
+
 /// The telemetry interface: one behaviour, whichever engine keeps the data.
 #[derive(Clone, Debug)]
 pub enum Telemetry {
@@ -48,37 +78,22 @@ pub enum Telemetry {
 impl Telemetry {
     /// Works a batch out as far as possible without the database: merges what repeats, prices
     /// model calls, compresses payloads. Takes real CPU time: keep it off the async runtime.
-    pub fn prepare(&self, batch: Batch) -> Prepared {
+    pub fn prepare(&self, batch: Redacted<Batch>) -> Prepared {
         match self {
-            Self::Embedded(engine) => engine.prepare(batch),
+            Self::Embedded(engine) => engine.prepare(batch.into_inner()),
         }
     }
 
-    /// Writes a prepared batch and returns once it is on disk. All of it is readable then.
+    /// Writes a batch and returns once it is on disk. All of it is readable then.
+    ///
+    /// Only `stages::record` calls this; a repository rule holds that.
     ///
     /// # Errors
-    /// On any error nothing of the batch was kept.
-    pub async fn commit(&self, prepared: Prepared) -> StoreResult<()> {
+    /// On any error nothing of the batch was stored.
+    pub async fn write_batch(&self, batch: WritableBatch) -> StoreResult<()> {
         match self {
-            Self::Embedded(engine) => engine.commit(prepared).await,
+            Self::Embedded(engine) => engine.write_batch(batch).await,
         }
-    }
-
-    /// Records a batch and returns once it is on disk. All of it is readable then.
-    ///
-    /// # Errors
-    /// On any error nothing of the batch was kept.
-    pub async fn record(&self, batch: Batch) -> StoreResult<()> {
-        self.commit(self.prepare(batch)).await
-    }
-
-    /// Records a batch whose scores this server has dated itself: what comes later wins, even if
-    /// the clock was set back in between.
-    ///
-    /// # Errors
-    /// On any error nothing of the batch was kept.
-    pub async fn record_in_order(&self, batch: Batch) -> StoreResult<()> {
-        self.commit(self.prepare(batch).in_order()).await
     }
 
     /// Returns the traces that match.

@@ -51,14 +51,16 @@ impl Telemetry {
         }
     }
 
-    /// Keeps what was counted, as approximate: whatever anyone says of the usage replaces it. A
-    /// call that has changed meanwhile stays to be counted.
+    /// Stores what was counted, as approximate: any usage that a client sends replaces it. A call
+    /// that has changed meanwhile stays to be counted.
+    ///
+    /// Only `stages::record` calls this; a repository rule holds that.
     ///
     /// # Errors
     /// On any error nothing has changed.
-    pub async fn keep_counts(&self, counts: Vec<TokenCount>, now: Timestamp) -> StoreResult<()> {
+    pub async fn write_counts(&self, counts: Vec<TokenCount>, now: Timestamp) -> StoreResult<()> {
         match self {
-            Self::Embedded(engine) => engine.keep_counts(counts, now).await,
+            Self::Embedded(engine) => engine.write_counts(counts, now).await,
         }
     }
 }

@@ -13,6 +13,7 @@ use ratchet_testkit::behaviour::{self, Fresh, runtime};
 use ratchet_testkit::build::{at, batch, generation, observation, project, span, text, trace};
 use ratchet_testkit::folder::{DataFolder, options};
 use ratchet_testkit::reading::Reading;
+use ratchet_testkit::recording::RecordBatch;
 
 fn embedded() -> Fresh {
     let folder = DataFolder::new();

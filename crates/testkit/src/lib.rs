@@ -10,6 +10,8 @@ pub mod build;
 /// OTLP requests, in protobuf and in JSON.
 pub mod otlp;
 pub mod folder;
+/// Batches written straight to a store.
+pub mod recording;
 /// Questions with everything a test does not care about filled in.
 pub mod ask;
 /// All that can be read of a project.

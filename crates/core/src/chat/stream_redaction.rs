@@ -6,9 +6,9 @@
 //! are known to be secret, pieces go on until one of those values may be on its way. Where there
 //! are neither nothing is held and nothing changes.
 
-use super::event::{EventBody, EventKind, UnorderedEvent};
+use super::event::{ChatEvent, EventBody, EventKind, UnorderedEvent};
 use crate::record::claude_code::object::Object;
-use crate::record::redact::Redactor;
+use crate::record::redact::{Redacted, Redactor};
 use crate::time::Timestamp;
 
 /// Something told, and when.
@@ -77,9 +77,21 @@ fn is_without_process(body: &str) -> bool {
 }
 
 impl StreamRedactor {
+    /// Returns the events that need not be held back, redacted and numbered after `last`. Events of
+    /// one line arrive together.
+    pub fn redact(
+        &mut self,
+        told: Vec<TimedEvent>,
+        rules: &Redactor,
+        last: u64,
+    ) -> Redacted<Vec<ChatEvent>> {
+        let number = |(seq, (at, UnorderedEvent { kind, body }))| ChatEvent { seq, at, kind, body };
+        Redacted::new((last + 1..).zip(self.pass(told, rules)).map(number).collect())
+    }
+
     /// What goes on of what is told, as far as the rules allow it. What is told of one line comes
     /// together.
-    pub fn pass(&mut self, told: Vec<TimedEvent>, rules: &Redactor) -> Vec<TimedEvent> {
+    fn pass(&mut self, told: Vec<TimedEvent>, rules: &Redactor) -> Vec<TimedEvent> {
         if !rules.has_rules() {
             return self.pass_without_rules(told, rules);
         }

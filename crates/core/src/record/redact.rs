@@ -14,6 +14,8 @@ pub mod preset;
 mod json;
 /// Redaction of patches.
 mod patch;
+/// Records that went through a redactor.
+mod redacted;
 /// Rules of a project, with length limits.
 mod rules;
 /// Known secret values, redacted in every project.
@@ -25,6 +27,7 @@ use regex::{NoExpand, Regex, RegexBuilder};
 
 use path::FieldPath;
 
+pub use redacted::{Redact, Redacted};
 pub use rules::ProjectRedactor;
 pub use secrets::{KnownSecrets, SECRET_REPLACEMENT};
 

@@ -9,6 +9,8 @@ use crate::time::Timestamp;
 
 /// Score configs: constraints of a project's scores.
 pub mod config;
+/// Scores before they are validated.
+pub mod draft;
 /// Scores of callers with only a public key.
 pub mod public;
 /// Validation of scores.

@@ -12,7 +12,7 @@ use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::Deleted;
-use ratchet_stages::record::redacted;
+use ratchet_stages::record;
 use ratchet_store::catalog::{Dataset, DatasetItem, Noun};
 use ratchet_store::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, RunQuery,
@@ -181,16 +181,9 @@ pub(super) async fn create(
     let tried = tried(&caller.project, (sent, item), (trace, observation), now)?;
     let (experiment, trace) = (tried.experiment.id.clone(), tried.trace.clone());
     let told = tried.clone();
-    let batch = Batch {
-        project: caller.project.clone(),
-        traces: Vec::new(),
-        observations: Vec::new(),
-        scores: Vec::new(),
-        experiment_items: vec![tried],
-        received_at: now,
-    };
-    let intake = app.store.catalog.intake(&caller.project).await?;
-    app.store.telemetry.record(redacted(batch, &intake, app.settings.limits.text_bytes)).await?;
+    let batch = Batch { experiment_items: vec![tried], ..Batch::new(caller.project.clone(), now) };
+    let (telemetry, catalog) = (&app.store.telemetry, &app.store.catalog);
+    record::write(telemetry, catalog, batch, app.settings.limits.text_bytes).await?;
     let first = PageNumber { page: 1, limit: SLICE };
     let mut query = items_of(&caller.project, &experiment, Paging::Numbered(first));
     query.items = vec![told.item.clone()];

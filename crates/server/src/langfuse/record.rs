@@ -3,7 +3,7 @@
 use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::record::events::{EventScope, Outcome, Rules, Statements, Submitter};
-use ratchet_stages::record::{Arrival, text_bytes_before_rules};
+use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 
 use crate::app::App;
 use crate::auth::Scorer;
@@ -83,7 +83,7 @@ pub(super) async fn deliver<T: Send + 'static>(
         .await?;
     if let Some(prepared) = prepared {
         let began = app.clock.monotonic();
-        app.store.commit(prepared).await?;
+        record::commit(&app.store.telemetry, &app.store.catalog, prepared).await?;
         app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
     }
     Ok((outcomes, rest))

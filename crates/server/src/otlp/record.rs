@@ -53,7 +53,7 @@ pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected
     };
     if let Some(prepared) = prepared {
         let began = app.clock.monotonic();
-        app.store.commit(prepared).await?;
+        record::commit(&app.store.telemetry, &app.store.catalog, prepared).await?;
         app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
     }
     match signal {

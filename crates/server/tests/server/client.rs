@@ -16,6 +16,7 @@ use ratchet_testkit::build::{
 use ratchet_testkit::no_backoff::Hurry;
 use ratchet_testkit::proxy::{Proxy, Verdict};
 use ratchet_testkit::reading::Reading;
+use ratchet_testkit::recording::RecordBatch;
 
 use crate::harness::{TestServer, project, public_key};
 

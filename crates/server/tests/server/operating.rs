@@ -11,6 +11,7 @@ use ratchet_store::catalog::Role;
 use ratchet_store::query::{Detail, PageNumber, Paging, TimeRange, TraceOrder, TraceQuery};
 use ratchet_testkit::build::{at, batch, score};
 use ratchet_testkit::otlp::{request, span, trace_id};
+use ratchet_testkit::recording::RecordBatch;
 use tracing_subscriber::layer::SubscriberExt;
 
 use crate::harness::{TestServer, project};

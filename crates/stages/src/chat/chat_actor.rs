@@ -47,7 +47,7 @@ use super::turn_recorder::TurnRecorder;
 use pending_writes::{Outbox, Saving};
 use slots::Queued;
 
-pub(super) use pending_writes::{Writing, Written, placed};
+pub(super) use pending_writes::{Writing, Written};
 
 /// The one who runs a session.
 pub(super) struct ChatActor {

@@ -197,17 +197,15 @@ impl Statements {
         self.traces.is_empty() && self.observations.is_empty() && self.scores.is_empty()
     }
 
-    /// Gets it ready for `Telemetry::commit`, which makes it durable.
+    /// Gets it ready for [`commit`](super::commit), which makes it durable.
     ///
     /// Takes real CPU time, too.
     pub fn prepare(self, telemetry: &Telemetry, arrival: Arrival) -> (Prepared, Vec<Outcome>) {
         let batch = Batch {
-            project: arrival.project,
             traces: self.traces,
             observations: self.observations,
             scores: self.scores,
-            experiment_items: Vec::new(),
-            received_at: arrival.received_at,
+            ..Batch::new(arrival.project, arrival.received_at)
         };
         let prepared = telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes));
         let prepared = if self.is_in_order { prepared.in_order() } else { prepared };

@@ -68,7 +68,7 @@ impl Events {
         Ok(())
     }
 
-    /// Works out what the events say, ready for `Telemetry::commit`.
+    /// Works out what the events say, ready for [`commit`](super::commit).
     ///
     /// Takes real CPU time and does no IO.
     pub fn prepare(self, telemetry: &Telemetry, arrival: Arrival) -> Prepared {
@@ -82,12 +82,9 @@ impl Events {
             }
         }
         let batch = Batch {
-            project: arrival.project,
             traces: patches.traces,
             observations: patches.observations,
-            scores: Vec::new(),
-            experiment_items: Vec::new(),
-            received_at: arrival.received_at,
+            ..Batch::new(arrival.project, arrival.received_at)
         };
         telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
     }

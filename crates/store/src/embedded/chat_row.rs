@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::chat::notification::Notification;
 use ratchet_core::id::SessionId;
+use ratchet_core::record::redact::Redacted;
 use ratchet_core::time::Timestamp;
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -74,7 +75,7 @@ impl Body {
 impl Prepared {
     /// The same with what a chat agent said: all of it is on disk together, or none.
     #[must_use]
-    pub fn with_events(mut self, session: SessionId, events: Vec<ChatEvent>) -> Self {
+    pub fn with_events(mut self, session: SessionId, events: Redacted<Vec<ChatEvent>>) -> Self {
         let prepare = |event: ChatEvent| PreparedEvent {
             is_news: Notification::of(&event).is_some(),
             seq: event.seq,
@@ -82,7 +83,7 @@ impl Prepared {
             kind: event.kind,
             body: Body::new(event.body),
         };
-        let events: Vec<_> = events.into_iter().map(prepare).collect();
+        let events: Vec<_> = events.into_inner().into_iter().map(prepare).collect();
         let bodies = events.iter().map(|event| event.body.len());
         self.weight += bodies.sum::<usize>() + events.len() * size_of::<PreparedEvent>();
         self.events.push(PreparedEvents { session, events });

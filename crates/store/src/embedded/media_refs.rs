@@ -9,25 +9,28 @@ use ratchet_core::record::merge::Metadata;
 use ratchet_core::record::observation::ObservationPatch;
 use ratchet_core::record::trace::TracePatch;
 
+use super::prepare::WritableBatch;
 use super::{Prepared, Store};
 use crate::StoreResult;
-use crate::catalog::{MediaOwner, MediaRef, MediaUse};
+use crate::catalog::{Catalog, MediaOwner, MediaRef, MediaUse};
 
-impl Store {
-    /// Writes a prepared batch, and notes which media it mentions. Returns once it is on disk.
+impl Catalog {
+    /// Notes which media a batch mentions, before it is written: a sweep between the two would
+    /// delete them. Does nothing for a batch that mentions none.
     ///
     /// # Errors
-    /// On any error nothing of the batch was kept.
-    pub async fn commit(&self, mut prepared: Prepared) -> StoreResult<()> {
+    /// Fails only when the database does.
+    pub async fn note_media_refs(&self, mut prepared: Prepared) -> StoreResult<WritableBatch> {
         let mentions = std::mem::take(&mut prepared.mentions);
         if !mentions.is_empty() {
-            // First, so that no sweep takes the media away before the batch is there.
             let (project, now) = (prepared.project.clone(), prepared.received_at);
-            self.catalog.note_mentions(project, mentions, now).await?;
+            self.note_mentions(project, mentions, now).await?;
         }
-        self.telemetry.commit(prepared).await
+        Ok(WritableBatch::noted(prepared))
     }
+}
 
+impl Store {
     /// Removes the bytes of media that no project speaks of, and says how many files went.
     ///
     /// # Errors

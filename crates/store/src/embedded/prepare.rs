@@ -62,6 +62,12 @@ impl Prepared {
         self
     }
 
+    /// Returns the batch as it can be written, unless it mentions media: those references must be
+    /// noted first, with [`Catalog::note_media_refs`](crate::catalog::Catalog::note_media_refs).
+    pub fn without_media(self) -> Option<WritableBatch> {
+        self.mentions.is_empty().then_some(WritableBatch(self))
+    }
+
     /// The records it tells of.
     pub(super) fn arrivals(&self) -> Vec<Arrival> {
         let mut arrivals = Vec::with_capacity(self.traces.len() + self.len());
@@ -76,6 +82,22 @@ impl Prepared {
             arrivals.push(Arrival::Trace(stray.id.cast()));
         }
         arrivals
+    }
+}
+
+/// A prepared batch whose media references are in the catalog, so that no sweep deletes the media
+/// from under it.
+#[derive(Debug)]
+pub struct WritableBatch(Prepared);
+
+impl WritableBatch {
+    /// Takes a batch whose media references were just noted.
+    pub(super) fn noted(prepared: Prepared) -> Self {
+        Self(prepared)
+    }
+
+    pub(super) fn into_prepared(self) -> Prepared {
+        self.0
     }
 }
 

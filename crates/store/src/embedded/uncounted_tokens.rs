@@ -66,8 +66,8 @@ impl Engine {
         self.shared.writer.run(forget).await
     }
 
-    /// See `Telemetry::keep_counts`.
-    pub(crate) async fn keep_counts(
+    /// See `Telemetry::write_counts`.
+    pub(crate) async fn write_counts(
         &self,
         counts: Vec<TokenCount>,
         now: Timestamp,

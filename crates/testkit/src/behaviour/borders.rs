@@ -10,6 +10,7 @@ use super::Behaviour;
 use crate::ask;
 use crate::build::{at, batch, generation, json, project, score, span, text, trace};
 use crate::reading::Reading;
+use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
 /// Every behaviour of this module.

@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 use super::Behaviour;
 use crate::ask;
 use crate::build::{at, batch, project, span};
+use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[
@@ -37,8 +38,7 @@ async fn tell(
     id: &str,
     events: Vec<ChatEvent>,
 ) -> StoreResult<()> {
-    let prepared = store.prepare(batch(shop).build()).with_events(chat(id), events);
-    store.commit(prepared).await
+    store.record_with_events(batch(shop).build(), chat(id), events).await
 }
 
 async fn all(store: &Telemetry, shop: &ProjectId, id: &str) -> Vec<ChatEvent> {
@@ -111,12 +111,11 @@ async fn one_order(store: Telemetry) {
 
 async fn together(store: Telemetry) {
     let shop = project("shop");
-    let told = || store.prepare(batch(&shop).with(span("o").of("t").lasting(0, 1)).build());
-    let wrong = told().with_events(chat("c"), vec![event(7, "7")]);
-    assert!(store.commit(wrong).await.is_err());
+    let told = || batch(&shop).with(span("o").of("t").lasting(0, 1)).build();
+    let wrong = store.record_with_events(told(), chat("c"), vec![event(7, "7")]).await;
+    assert!(wrong.is_err());
     assert_eq!(ask::traces(&store, &shop).await, []);
-    let right = told().with_events(chat("c"), vec![event(1, "1")]);
-    store.commit(right).await.unwrap();
+    store.record_with_events(told(), chat("c"), vec![event(1, "1")]).await.unwrap();
     assert_eq!(ask::traces(&store, &shop).await.len(), 1);
     assert_eq!(all(&store, &shop, "c").await.len(), 1);
 }

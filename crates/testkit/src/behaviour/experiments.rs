@@ -9,6 +9,7 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 
 use super::Behaviour;
 use crate::build::{at, batch, json, observation, project, score, text, trace};
+use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

@@ -6,6 +6,7 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
 use crate::build::{at, batch, project, score};
+use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

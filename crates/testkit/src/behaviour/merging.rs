@@ -10,6 +10,7 @@ use crate::build::{
     Patch, at, batch, generation, json, observation, project, score, span, text, trace,
 };
 use crate::reading::Reading;
+use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
 /// Every behaviour of this module.

@@ -17,6 +17,7 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 use super::Behaviour;
 use crate::ask;
 use crate::build::{at, batch, observation, project, score, text, tool, trace};
+use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
 /// Every behaviour of this module.

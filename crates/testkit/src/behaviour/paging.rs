@@ -16,6 +16,7 @@ use ratchet_store::trace_stream::{ObservationWalk, ScoreWalk};
 use super::Behaviour;
 use crate::ask;
 use crate::build::{BatchBuilder, at, batch, generation, project, score, span, text, trace};
+use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

@@ -19,6 +19,7 @@ use crate::ask;
 use crate::build::{ObservationBuilder, Patch, TraceBuilder, at, batch, observation, project};
 use crate::build::{json, score, text, trace};
 use crate::reading::Reading;
+use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
 /// One thing that happens to the store.

@@ -7,6 +7,7 @@ use super::{Behaviour, aggregates};
 use crate::ask;
 use crate::build::{at, batch, generation, observation, project, score, text, trace};
 use crate::reading::Reading;
+use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
 /// Every behaviour of this module.

@@ -11,6 +11,7 @@ use super::Behaviour;
 use super::filters::{compare, tests};
 use crate::ask;
 use crate::build::{batch, generation, project, score, trace};
+use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
 /// Every behaviour of this module.

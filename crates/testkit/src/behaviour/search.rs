@@ -9,6 +9,7 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::Behaviour;
 use crate::build::{at, batch, json, project, span, text};
+use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

@@ -12,6 +12,7 @@ use ratchet_store::telemetry::Telemetry;
 use super::Behaviour;
 use crate::ask;
 use crate::build::{BatchBuilder, batch, project, span, text, trace};
+use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

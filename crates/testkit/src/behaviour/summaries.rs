@@ -10,6 +10,7 @@ use crate::ask;
 use crate::build::{
     at, batch, event, generation, observation, project, score, span, text, tool, trace,
 };
+use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[

@@ -13,6 +13,7 @@ use ratchet_store::user::{ServedUser, UserDay, UserOrder, UserQuery, UserScope, 
 
 use super::Behaviour;
 use crate::build::{at, batch, generation, project, span, trace};
+use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
 /// Every behaviour of this module.

@@ -25,6 +25,27 @@ fn sql_stays_in_the_store() {
 }
 
 #[test]
+fn telemetry_is_written_by_the_record_stage() {
+    LineRule {
+        advice: "write telemetry through stages::record (record::write, record::scores::write, \
+                 record::count::write): it redacts and notes media references",
+        covers: |path| {
+            let writes =
+                ["crates/store/", "crates/stages/src/record", "crates/testkit/src/recording.rs"];
+            is_rust(path) && !writes.iter().any(|place| path.starts_with(place))
+        },
+        is_broken_by: |line| {
+            [".write_batch(", ".write_counts("].iter().any(|call| line.contains(call))
+        },
+    }
+    .check(
+        "crates/stages/src/chat/a.rs",
+        &["telemetry.write_batch(batch).await?;", "store.telemetry.write_counts(counts, now)"],
+        &["record::write(telemetry, catalog, batch, text_bytes).await?;"],
+    );
+}
+
+#[test]
 fn pure_code_reaches_for_no_clock_and_no_dice() {
     LineRule {
         advice: "time and chance are arguments in core and stages: take them from the caller",

@@ -20,6 +20,7 @@ use ratchet_store::catalog::{NewProject, NewUser, Role, User};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{BatchBuilder, START};
 use ratchet_testkit::folder::DataFolder;
+use ratchet_testkit::recording::RecordBatch;
 use ratchet_web::Web;
 use ratchet_web::sign_in::SignIn;
 use ratchet_web::web::{Access, RubricReader, WebSettings};

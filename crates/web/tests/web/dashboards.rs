@@ -3,6 +3,7 @@
 use ratchet_core::record::observation::Level;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{batch, generation, project, span, trace};
+use ratchet_testkit::recording::RecordBatch;
 
 use crate::browser::{Browser, Site};
 

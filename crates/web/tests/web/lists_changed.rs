@@ -10,6 +10,7 @@ use ratchet_store::catalog::{
 use ratchet_store::query::PageNumber;
 use ratchet_testkit::ask;
 use ratchet_testkit::build::{batch, generation, score, text, trace};
+use ratchet_testkit::recording::RecordBatch;
 
 use crate::browser::{Browser, Site, id};
 

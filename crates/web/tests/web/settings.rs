@@ -3,6 +3,7 @@
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{batch, trace};
+use ratchet_testkit::recording::RecordBatch;
 
 use crate::browser::{Browser, PASSWORD, Site, id};
 

@@ -4,8 +4,8 @@ use ratchet_remote::langfuse::statement;
 use ratchet_remote::langfuse::wire::ingestion::{IngestionBatch, IngestionResult};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_server::clock::Clock;
+use ratchet_stages::record;
 use ratchet_stages::record::events::TEXT_BYTES;
-use ratchet_stages::record::redacted;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 
@@ -44,16 +44,11 @@ impl<'a> Sink<'a> {
         match (self.target, &self.project) {
             (Target::Folder(folder), Some(project)) => {
                 let batch = Batch {
-                    project: project.clone(),
                     traces: patches.traces,
                     observations: patches.observations,
-                    scores: Vec::new(),
-                    experiment_items: Vec::new(),
-                    received_at: Clock::System.now(),
+                    ..Batch::new(project.clone(), Clock::System.now())
                 };
-                let intake = folder.catalog.intake(project).await?;
-                let prepared = folder.telemetry.prepare(redacted(batch, &intake, TEXT_BYTES));
-                Ok(folder.commit(prepared).await?)
+                Ok(record::write(&folder.telemetry, &folder.catalog, batch, TEXT_BYTES).await?)
             }
             _ => self.send(&patches).await,
         }

@@ -6,6 +6,7 @@ use super::{LIGHT, report};
 use ratchet_store::embedded::Store;
 use ratchet_testkit::build::{self, BatchBuilder};
 use ratchet_testkit::process::PROJECT;
+use ratchet_testkit::recording::RecordBatch;
 
 /// What pages are measured with.
 const TRACES: i64 = 10_000;

@@ -1,5 +1,6 @@
 use super::ProjectRedactor;
 use super::path::{Root, Trail};
+use super::redacted::Redact;
 use crate::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use crate::payload::{Json, Payload};
 use crate::record::field::{Field, StampedValue};
@@ -8,61 +9,59 @@ use crate::record::observation::{ObservationPatch, PromptLink};
 use crate::record::score::{ScorePatch, ScoreValue};
 use crate::record::trace::TracePatch;
 
-impl ProjectRedactor<'_> {
-    /// Redacts a trace patch.
-    #[must_use]
-    pub fn trace(&self, patch: TracePatch) -> TracePatch {
-        TracePatch {
-            name: self.field(patch.name, Root::Name),
-            user: self.field(patch.user, Root::User),
-            release: self.word(patch.release),
-            version: self.word(patch.version),
-            agent: self.word(patch.agent),
-            tags: patch.tags.iter().map(|tag| self.text(tag).into_owned()).collect(),
-            metadata: self.metadata(patch.metadata),
-            input: self.carried(patch.input, Root::Input),
-            output: self.carried(patch.output, Root::Output),
-            ..patch
+impl Redact for TracePatch {
+    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+        Self {
+            name: rules.field(self.name, Root::Name),
+            user: rules.field(self.user, Root::User),
+            release: rules.word(self.release),
+            version: rules.word(self.version),
+            agent: rules.word(self.agent),
+            tags: self.tags.iter().map(|tag| rules.text(tag).into_owned()).collect(),
+            metadata: rules.metadata(self.metadata),
+            input: rules.carried(self.input, Root::Input),
+            output: rules.carried(self.output, Root::Output),
+            ..self
         }
     }
+}
 
-    /// Redacts an observation patch.
-    #[must_use]
-    pub fn observation(&self, patch: ObservationPatch) -> ObservationPatch {
-        let clean = |text: &str| self.text(text).into_owned();
-        let parameters = |json| self.json(json, Root::ModelParameters);
+impl Redact for ObservationPatch {
+    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+        let clean = |text: &str| rules.text(text).into_owned();
+        let parameters = |json| rules.json(json, Root::ModelParameters);
         let prompt = |link: PromptLink| PromptLink { name: clean(&link.name), ..link };
-        ObservationPatch {
-            name: self.field(patch.name, Root::Name),
-            status_message: self.field(patch.status_message, Root::StatusMessage),
-            version: self.word(patch.version),
-            agent: self.word(patch.agent),
-            model: self.word(patch.model),
-            model_parameters: patch.model_parameters.map(parameters),
-            usage: patch.usage.map(|usage| usage.rename_kinds(clean)),
-            cost: patch.cost.map(|cost| cost.rename_kinds(clean)),
-            prompt: patch.prompt.map(prompt),
-            input: self.carried(patch.input, Root::Input),
-            output: self.carried(patch.output, Root::Output),
-            metadata: self.metadata(patch.metadata),
-            // Fields without free text, or that join records.
-            id: patch.id,
-            trace: patch.trace,
-            kind: patch.kind,
-            parent: patch.parent,
-            app_root: patch.app_root,
-            start: patch.start,
-            end: patch.end,
-            completion_start: patch.completion_start,
-            level: patch.level,
-            environment: patch.environment,
+        Self {
+            name: rules.field(self.name, Root::Name),
+            status_message: rules.field(self.status_message, Root::StatusMessage),
+            version: rules.word(self.version),
+            agent: rules.word(self.agent),
+            model: rules.word(self.model),
+            model_parameters: self.model_parameters.map(parameters),
+            usage: self.usage.map(|usage| usage.rename_kinds(clean)),
+            cost: self.cost.map(|cost| cost.rename_kinds(clean)),
+            prompt: self.prompt.map(prompt),
+            input: rules.carried(self.input, Root::Input),
+            output: rules.carried(self.output, Root::Output),
+            metadata: rules.metadata(self.metadata),
+            // What holds no text of the client's choice, or joins records.
+            id: self.id,
+            trace: self.trace,
+            kind: self.kind,
+            parent: self.parent,
+            app_root: self.app_root,
+            start: self.start,
+            end: self.end,
+            completion_start: self.completion_start,
+            level: self.level,
+            environment: self.environment,
         }
     }
+}
 
-    /// Redacts a score patch.
-    #[must_use]
-    pub fn score(&self, patch: ScorePatch) -> ScorePatch {
-        let clean = |text: String| self.text(&text).into_owned();
+impl Redact for ScorePatch {
+    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+        let clean = |text: String| rules.text(&text).into_owned();
         let value = |value| match value {
             ScoreValue::Categorical { label, number } => {
                 ScoreValue::Categorical { label: clean(label), number }
@@ -70,39 +69,41 @@ impl ProjectRedactor<'_> {
             ScoreValue::Text(text) => ScoreValue::Text(clean(text)),
             // A correction contains an output.
             ScoreValue::Correction(text) => {
-                ScoreValue::Correction(self.plain(&text, Root::Output).into_owned())
+                ScoreValue::Correction(rules.plain(&text, Root::Output).into_owned())
             }
             plain @ (ScoreValue::Numeric(_) | ScoreValue::Boolean(_)) => plain,
         };
-        ScorePatch {
-            name: self.word(patch.name),
-            value: patch.value.map(value),
-            comment: self.field(patch.comment, Root::Comment),
-            metadata: self.metadata(patch.metadata),
-            ..patch
+        Self {
+            name: rules.word(self.name),
+            value: self.value.map(value),
+            comment: rules.field(self.comment, Root::Comment),
+            metadata: rules.metadata(self.metadata),
+            ..self
         }
     }
+}
 
-    /// Redacts an experiment item.
-    #[must_use]
-    pub fn experiment_item(&self, item: ExperimentItem) -> ExperimentItem {
-        let clean = |text: String| self.text(&text).into_owned();
-        let kept = |json: Option<Json>| json.map(|json| self.json(json, Root::Metadata));
+impl Redact for ExperimentItem {
+    fn redact(self, rules: &ProjectRedactor<'_>) -> Self {
+        let clean = |text: String| rules.text(&text).into_owned();
+        let metadata = |json: Option<Json>| json.map(|json| rules.json(json, Root::Metadata));
         let experiment = ExperimentMetadata {
-            name: item.experiment.name.map(clean),
-            description: item.experiment.description.map(clean),
-            metadata: kept(item.experiment.metadata),
-            ..item.experiment
+            name: self.experiment.name.map(clean),
+            description: self.experiment.description.map(clean),
+            metadata: metadata(self.experiment.metadata),
+            ..self.experiment
         };
-        ExperimentItem {
+        Self {
             experiment,
-            // Expected output is redacted like output.
-            expected_output: item.expected_output.map(|json| self.json(json, Root::Output)),
-            metadata: kept(item.metadata),
-            ..item
+            // What should have come out is as good as an output.
+            expected_output: self.expected_output.map(|json| rules.json(json, Root::Output)),
+            metadata: metadata(self.metadata),
+            ..self
         }
     }
+}
 
+impl ProjectRedactor<'_> {
     fn word(&self, field: Field<String>) -> Field<String> {
         field.map(|text| self.text(&text).into_owned())
     }

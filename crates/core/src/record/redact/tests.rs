@@ -184,7 +184,7 @@ fn items_of_experiments_are_redacted_too() {
         metadata: json(r#"{"to": "x@y"}"#),
         ..ExperimentMetadata::default()
     };
-    let clean = redactor.uncut().experiment_item(ExperimentItem {
+    let item = ExperimentItem {
         experiment,
         item: "i".to_owned(),
         version: None,
@@ -194,7 +194,8 @@ fn items_of_experiments_are_redacted_too() {
         observation: None,
         ran: None,
         told_at: Timestamp::from_nanos(0),
-    });
+    };
+    let clean = item.redact(&redactor.uncut());
     assert_eq!(clean.experiment.id, "x@y", "ids join records");
     assert_eq!(clean.experiment.name.as_deref(), Some("for [redacted]"));
     assert_eq!(clean.experiment.metadata, json(r#"{"to": "[redacted]"}"#));
@@ -276,19 +277,19 @@ proptest! {
         trace in trace_patch(), observation in observation_patch(), score in score_patch()
     ) {
         let rules = rules();
-        let (trace, observation) = (rules.uncut().trace(trace), rules.uncut().observation(observation));
-        let score = rules.uncut().score(score);
-        prop_assert_eq!(rules.uncut().trace(trace.clone()), trace);
-        prop_assert_eq!(rules.uncut().observation(observation.clone()), observation);
-        prop_assert_eq!(rules.uncut().score(score.clone()), score);
+        let (trace, observation) = (trace.redact(&rules.uncut()), observation.redact(&rules.uncut()));
+        let score = score.redact(&rules.uncut());
+        prop_assert_eq!(trace.clone().redact(&rules.uncut()), trace);
+        prop_assert_eq!(observation.clone().redact(&rules.uncut()), observation);
+        prop_assert_eq!(score.clone().redact(&rules.uncut()), score);
     }
 
     #[test]
     fn without_rules_nothing_changes(trace in trace_patch(), score in score_patch()) {
         let none = Redactor::default();
         prop_assert!(none.is_empty());
-        prop_assert_eq!(none.uncut().trace(trace.clone()), trace);
-        prop_assert_eq!(none.uncut().score(score.clone()), score);
+        prop_assert_eq!(trace.clone().redact(&none.uncut()), trace);
+        prop_assert_eq!(score.clone().redact(&none.uncut()), score);
     }
 }
 
@@ -353,7 +354,7 @@ fn kinds_of_usage_and_cost_pass_the_rules() {
     let sent = sent.unwrap();
     patch.usage = Field::said(Usage::from_details(&sent), stamp);
     patch.cost = Field::said(Cost::from_details(&sent).unwrap(), stamp);
-    let clean = preset("email").uncut().observation(patch);
+    let clean = patch.redact(&preset("email").uncut());
     let kinds = clean.usage.value().unwrap().kinds();
     let kinds: Vec<_> = kinds.iter().map(|(kind, units)| (kind.as_str(), *units)).collect();
     assert_eq!(kinds, [("[email]", 5), ("input", 1), ("total", 6)]);

@@ -9,6 +9,7 @@ use super::isolation::{OTHER, with_another_project};
 use super::media::{announce, hello, id, stored};
 use super::{event, read, record};
 use crate::harness::{Reply, TestServer};
+use crate::sessions::Stage;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -91,6 +92,27 @@ async fn media_go_a_day_after_the_last_that_refers_to_them() {
     assert!(again["uploadUrl"].is_string(), "it must be sent again");
     let data = server.stop().await;
     assert_eq!(std::fs::read_dir(data.path().join("media")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn media_that_only_a_chat_turn_mentions_survive_a_sweep() {
+    let stage = Stage::start().await;
+    let server = &stage.server;
+    stored(server, "image/png").await;
+    let chat = stage.begun().await;
+    let mut events = stage.follow(&chat, "?types=question,done,state", None).await;
+    let (status, sent) = stage.say(&chat, "question").await;
+    assert_eq!(status, 202, "{sent}");
+    let question = events.until("question").await.pop().unwrap();
+    let answer = json!({
+        "id": question["body"]["id"], "response": format!("as in {}", reference()),
+    });
+    assert_eq!(stage.post(&format!("/{chat}/answers"), &answer).await.0, 200);
+    events.until_idle().await;
+    assert_eq!(sweep_after(server, 48).await, 0, "the turn's trace is there");
+    show(server).await.check(200, "");
+    delete(server, &format!("/api/public/traces/{}", sent["turn"].as_str().unwrap())).await;
+    assert_eq!(sweep_after(server, 0).await, 1);
 }
 
 #[tokio::test]

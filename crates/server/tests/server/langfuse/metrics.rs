@@ -1,5 +1,6 @@
 use insta::assert_snapshot;
 use ratchet_testkit::build::{batch, generation};
+use ratchet_testkit::recording::RecordBatch;
 use ratchet_testkit::soak::scaled;
 use serde_json::{Value, json};
 

@@ -37,12 +37,6 @@ pub(in super::super) struct Written {
     pub(in super::super) hush: StreamRedactor,
 }
 
-/// Events with their places, after one that is the last so far.
-pub(in super::super) fn placed(told: Vec<TimedEvent>, last: u64) -> Vec<ChatEvent> {
-    let place = |(seq, (at, UnorderedEvent { kind, body }))| ChatEvent { seq, at, kind, body };
-    (last + 1..).zip(told).map(place).collect()
-}
-
 /// What is on its way to the disk, and what follows from it.
 pub(super) struct Outbox {
     /// The place of the last event on disk.

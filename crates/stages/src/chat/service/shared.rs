@@ -11,14 +11,14 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 use tokio::sync::watch;
 
-use super::super::chat_actor::{Writing, Written, placed};
+use super::super::chat_actor::{Writing, Written};
 use super::super::chat_handle::ChatHandle;
 use super::super::error::ChatError;
 use super::super::launch::{AgentMemory, Launcher};
 use super::super::settings::ChatLimits;
 use super::super::work_folder::WorkFolder;
 use super::ChatClock;
-use crate::record::redacted;
+use crate::record;
 
 /// How long to wait for a store that has too much to do, and how often.
 const STORE_PAUSE: Duration = Duration::from_millis(100);
@@ -153,30 +153,28 @@ impl Shared {
         let Writing { after, told, patches, mut hush } = writing;
         let has_patches = !patches.is_empty();
         let batch = Batch {
-            project: room.project.clone(),
             traces: patches.traces,
             observations: patches.observations,
-            scores: Vec::new(),
-            experiment_items: Vec::new(),
-            received_at: (self.clock)(),
+            ..Batch::new(room.project.clone(), (self.clock)())
         };
-        let intake = self.store.catalog.intake(&room.project).await?;
-        let batch = redacted(batch, &intake, self.limits.text_bytes);
-        let events = placed(hush.pass(told, &intake.redactor), after);
-        if events.is_empty() && !has_patches {
+        let Store { telemetry, catalog, .. } = &self.store;
+        let intake = catalog.intake(&room.project).await?;
+        let batch = record::redacted(batch, &intake, self.limits.text_bytes);
+        let events = hush.redact(told, &intake.redactor, after);
+        if events.get().is_empty() && !has_patches {
             // All of it is held back.
-            return Ok(Written { events, hush });
+            return Ok(Written { events: events.into_inner(), hush });
         }
-        let telemetry = &self.store.telemetry;
         for _ in 0..STORE_TRIES {
             let prepared = telemetry.prepare(batch.clone());
             let prepared = prepared.with_events(room.session.clone(), events.clone());
-            match telemetry.commit(prepared).await {
+            match record::commit(telemetry, catalog, prepared).await {
                 Err(StoreError::QueueFull) => tokio::time::sleep(STORE_PAUSE).await,
                 Err(error) => return Err(error),
                 Ok(()) => {
+                    let events = events.into_inner();
                     if events.iter().any(|event| Notification::of(event).is_some()) {
-                        self.store.catalog.tell_soon();
+                        catalog.tell_soon();
                     }
                     return Ok(Written { events, hush });
                 }

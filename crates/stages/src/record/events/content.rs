@@ -99,7 +99,7 @@ impl Saying<'_> {
         Json::parse(&short).unwrap_or_else(|| Json::from_raw(raw))
     }
 
-    fn shortened(&self, text: String) -> String {
+    pub(super) fn shortened(&self, text: String) -> String {
         match elide(&text, self.rules.text_bytes) {
             Cow::Borrowed(_) => text,
             Cow::Owned(short) => short,

@@ -1,7 +1,6 @@
 use ratchet_core::record::field::Field;
-use ratchet_core::record::merge::Earliest;
-use ratchet_core::record::score::config::ScoreConfig;
-use ratchet_core::record::score::rule::{ScoreInvalid, SentScore, judge};
+use ratchet_core::record::score::draft::ScoreDraft;
+use ratchet_core::record::score::rule::ScoreInvalid;
 use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget};
 use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::ScoreBody;
@@ -17,44 +16,27 @@ pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, 
     if let Some(public) = &public {
         public.check(&body, source)?;
     }
-    let config = saying.label(body.config_id);
-    let verdict = judge(SentScore {
-        name: body.name.value(),
+    let draft = ScoreDraft {
+        id: saying.id(&body.id)?,
+        target,
+        source,
+        stamp: saying.stamp,
+        timestamp: body.timestamp.value().map_or(saying.stamp.at, |time| time.0),
+        name: body.name.value().map(|name| saying.shortened(name)),
         value: body.value.value().map(Into::into),
         data_type: body.data_type.value().map(|word| word.0),
-        source,
-        target: &target,
-        config: saying.config(config.value())?,
-    });
-    let verdict = verdict.map_err(|ScoreInvalid { field, why }| Issue::at(field, why))?;
-    let timestamp = body.timestamp.value().map_or(saying.stamp.at, |time| time.0);
-    let patch = ScorePatch {
-        id: saying.id(&body.id)?,
-        target: Field::said(target, saying.stamp),
-        name: saying.text(Maybe::Value(verdict.name)),
-        value: Field::said(verdict.value, saying.stamp),
-        source: Field::said(source, saying.stamp),
-        timestamp: Earliest(Some(timestamp)),
+        config: saying.label(body.config_id),
         environment: saying.environment(body.environment),
         comment: saying.text(body.comment),
         author: Field::unsaid(),
-        config,
         queue: saying.label(body.queue_id),
         metadata: saying.metadata(body.metadata),
     };
+    let patch = draft.validate(&saying.rules.intake.score_configs);
+    let patch = patch.map_err(|ScoreInvalid { field, why }| Issue::at(field, why))?;
     match public {
         Some(public) => public.confine(patch),
         None => Ok(patch),
-    }
-}
-
-impl Saying<'_> {
-    /// The config that a score refers to.
-    fn config(&self, id: Option<&String>) -> Result<Option<&ScoreConfig>, Issue> {
-        let Some(id) = id else { return Ok(None) };
-        let known = self.rules.intake.score_configs.get(id);
-        let unknown = || Issue::at("configId", "there is no such score config in this project");
-        known.map(Some).ok_or_else(unknown)
     }
 }
 

@@ -38,7 +38,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn note_mentions(
+    pub(crate) async fn note_mentions(
         &self,
         project: ProjectId,
         mentions: Vec<MediaRef>,

@@ -9,8 +9,9 @@ use axum::response::Response;
 use maud::{Markup, html};
 use ratchet_core::id::{ScoreId, TraceId};
 use ratchet_core::record::field::{Field, Stamp, WriteKind};
-use ratchet_core::record::merge::Earliest;
-use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::record::score::draft::ScoreDraft;
+use ratchet_core::record::score::rule::SentValue;
+use ratchet_core::record::score::{ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_store::query::{Condition, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange};
 
 use super::find;
@@ -19,7 +20,7 @@ use super::turns::Around;
 use crate::components::icon::{Icon, icon};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
-use crate::pages::trace::forms::record_score;
+use crate::pages::trace::forms::write_score;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -137,18 +138,17 @@ pub(super) async fn keep(
         }
         Some(thumb @ ("up" | "down")) => {
             let stamp = Stamp::stated(place.now, WriteKind::Update);
-            let mut patch = ScorePatch::new(score_id(turn, &place)?);
-            patch.timestamp = Earliest(Some(place.now));
-            patch.environment = Field::said(found.environment, stamp);
-            patch.target = Field::said(ScoreTarget::Trace(trace), stamp);
-            patch.name = Field::said(NAME.to_owned(), stamp);
-            patch.value = Field::said(ScoreValue::Boolean(thumb == "up"), stamp);
-            // As all feedback of users is; an annotation would follow a config.
-            patch.source = Field::said(ScoreSource::Api, stamp);
-            patch.comment = Field::said(comment.to_owned(), stamp);
-            patch.author = Field::if_some(place.visitor.person().map(str::to_owned), stamp);
-            let intake = web.store.catalog.intake(&place.project_id()).await?;
-            record_score(&web, &place, intake.redactor.uncut().score(patch)).await?;
+            let (id, target) = (score_id(turn, &place)?, ScoreTarget::Trace(trace));
+            let draft = ScoreDraft {
+                name: Some(NAME.to_owned()),
+                value: Some(SentValue::Bool(thumb == "up")),
+                environment: Field::said(found.environment, stamp),
+                comment: Field::said(comment.to_owned(), stamp),
+                author: Field::if_some(place.visitor.person().map(str::to_owned), stamp),
+                // As all feedback of users is; an annotation would follow a config.
+                ..ScoreDraft::new(id, target, ScoreSource::Api, stamp)
+            };
+            write_score(&web, &place, draft).await?;
             Ok(Some("thumb"))
         }
         _ => Err(Hitch::bad("thumb: up or down")),

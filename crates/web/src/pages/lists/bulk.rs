@@ -176,9 +176,8 @@ async fn tag(
     let known = telemetry.find_traces(project.clone(), ids).await?;
     let traces: Vec<TraceId> = known.into_iter().map(|trace| trace.id).collect();
     let count = traces.len();
-    let intake = web.store.catalog.intake(&project).await?;
     let batch = record::tags(project, traces, &tag, place.now);
-    telemetry.record(record::redacted(batch, &intake, TAG_BYTES)).await?;
+    record::write(telemetry, &web.store.catalog, batch, TAG_BYTES).await?;
     Ok(Done::Tagged(count))
 }
 

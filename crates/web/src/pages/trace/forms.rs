@@ -5,12 +5,12 @@ use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::ScoreId;
 use ratchet_core::record::field::{Field, Stamp, WriteKind};
-use ratchet_core::record::merge::Earliest;
 use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
-use ratchet_core::record::score::rule::{SentScore, SentValue, judge};
-use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget};
+use ratchet_core::record::score::draft::ScoreDraft;
+use ratchet_core::record::score::rule::SentValue;
+use ratchet_core::record::score::{ScoreSource, ScoreTarget};
+use ratchet_stages::record::scores::{self, ScoreWriteError};
 use ratchet_store::catalog::NewComment;
-use ratchet_store::telemetry::Batch;
 use uuid::Uuid;
 
 use super::run::{About, Subject, TraceRun};
@@ -143,34 +143,31 @@ pub(super) async fn score(
     let intake = web.store.catalog.intake(&place.project_id()).await?;
     let config = form.get("config").and_then(|id| intake.score_configs.get(id));
     let config = config.ok_or_else(|| PageError::not_there("score config"))?;
-    let patch = verdict(&place, &subject, config, form.get("value").unwrap_or_default())?;
-    record_score(&web, &place, intake.redactor.uncut().score(patch)).await?;
+    let draft = annotation(&place, &subject, config, form.get("value").unwrap_or_default())?;
+    write_score(&web, &place, draft).await?;
     Ok(back(&place, &subject, "judged"))
 }
 
-/// Records a score that somebody gave on a page, without what the project's rules find.
-pub(in crate::pages) async fn record_score(
+/// Writes a score that was given on a page.
+pub(in crate::pages) async fn write_score(
     web: &Web,
     place: &RequestContext,
-    score: ScorePatch,
+    draft: ScoreDraft,
 ) -> PageResult<()> {
-    let batch = Batch {
-        project: place.project_id(),
-        traces: Vec::new(),
-        observations: Vec::new(),
-        scores: vec![score],
-        experiment_items: Vec::new(),
-        received_at: place.now,
-    };
-    Ok(web.store.telemetry.record_in_order(batch).await?)
+    let store = (&web.store.telemetry, &web.store.catalog);
+    let written = scores::write(store, place.project_id(), vec![draft], place.now).await;
+    written.map_err(|error| match error {
+        ScoreWriteError::Store(error) => error.into(),
+        ScoreWriteError::Refused { why, .. } => PageError::Bad(why.to_string()),
+    })
 }
 
-fn verdict(
+fn annotation(
     place: &RequestContext,
     subject: &Subject,
     config: &ScoreConfig,
     value: &str,
-) -> PageResult<ScorePatch> {
+) -> PageResult<ScoreDraft> {
     let (target, environment): (ScoreTarget, &Environment) = match &subject.about {
         About::Trace(trace, _) => (ScoreTarget::Trace(trace.id.clone()), &trace.environment),
         About::Step(step) => {
@@ -184,29 +181,16 @@ fn verdict(
             Some(SentValue::Text(value.to_owned()))
         }
     };
-    let sent = SentScore {
-        name: None,
-        value: sent,
-        data_type: None,
-        source: ScoreSource::Annotation,
-        target: &target,
-        config: Some(config),
-    };
-    let verdict = judge(sent).map_err(|unfit| PageError::Bad(unfit.to_string()))?;
     let id = ScoreId::parse(&Uuid::new_v4().to_string());
-    let mut patch = ScorePatch::new(id.map_err(|why| PageError::Bad(why.to_string()))?);
+    let id = id.map_err(|why| PageError::Bad(why.to_string()))?;
     let stamp = Stamp::stated(place.now, WriteKind::Create);
-    patch.timestamp = Earliest(Some(place.now));
-    patch.environment = Field::said(environment.clone(), stamp);
-    patch.target = Field::said(target, stamp);
-    patch.name = Field::said(verdict.name, stamp);
-    patch.value = Field::said(verdict.value, stamp);
-    patch.source = Field::said(ScoreSource::Annotation, stamp);
-    patch.config = Field::said(config.id.clone(), stamp);
-    if let Some(author) = place.visitor.person() {
-        patch.author = Field::said(author.to_owned(), stamp);
-    }
-    Ok(patch)
+    Ok(ScoreDraft {
+        value: sent,
+        config: Field::said(config.id.clone(), stamp),
+        environment: Field::said(environment.clone(), stamp),
+        author: Field::if_some(place.visitor.person().map(str::to_owned), stamp),
+        ..ScoreDraft::new(id, target, ScoreSource::Annotation, stamp)
+    })
 }
 
 /// What a form that led here has done, in words.

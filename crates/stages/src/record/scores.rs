@@ -1,0 +1,50 @@
+//! The one way to write scores: pages, thumbs and judges call [`write()`]; events of the ingestion
+//! API are validated by the same [`ScoreDraft`] and are written with the rest of their batch.
+
+use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::score::draft::ScoreDraft;
+use ratchet_core::record::score::rule::ScoreInvalid;
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreError;
+use ratchet_store::catalog::Catalog;
+use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::{Batch, Telemetry};
+
+use super::events::TEXT_BYTES;
+use super::{commit, redacted};
+
+/// Why scores were not written.
+#[derive(Debug, thiserror::Error)]
+pub enum ScoreWriteError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// One is invalid, and with it none was written.
+    #[error("score {score} is refused: {why}")]
+    Refused { score: String, why: ScoreInvalid },
+}
+
+/// Validates scores against the configs of their project, redacts them, and writes them: all or
+/// none. A score that exists is changed.
+///
+/// Where two statements about a score disagree, the one that is written later wins, even if the
+/// clock was set back in between.
+///
+/// # Errors
+/// On any error nothing was written.
+pub async fn write(
+    (telemetry, catalog): (&Telemetry, &Catalog),
+    project: ProjectId,
+    drafts: Vec<ScoreDraft>,
+    now: Timestamp,
+) -> Result<(), ScoreWriteError> {
+    let intake = catalog.intake(&project).await?;
+    let validated = drafts.into_iter().map(|draft| {
+        let score = draft.id.to_string();
+        let refused = |why| ScoreWriteError::Refused { score, why };
+        draft.validate(&intake.score_configs).map_err(refused)
+    });
+    let scores: Vec<ScorePatch> = validated.collect::<Result<_, _>>()?;
+    let batch = Batch { scores, ..Batch::new(project, now) };
+    let prepared = telemetry.prepare(redacted(batch, &intake, TEXT_BYTES)).in_order();
+    Ok(commit(telemetry, catalog, prepared).await?)
+}
