@@ -94,7 +94,7 @@ use connection::Purpose;
 use lock::Lock;
 use migrations::{CATALOG_MIGRATIONS, TELEMETRY_MIGRATIONS};
 use pool::Pool;
-use read::trace_pages::KeyCache;
+use read::trace_pages::TracePageCache;
 use writer::{Writer, WriterHandle};
 
 const TELEMETRY_FILE: &str = "telemetry.db";
@@ -245,7 +245,7 @@ struct Shared {
     prices: ProjectPrices,
     writer: WriterHandle,
     readers: Arc<Pool>,
-    key_cache: Arc<KeyCache>,
+    trace_page_cache: Arc<TracePageCache>,
     _lock: Arc<Lock>,
 }
 
@@ -266,8 +266,8 @@ impl Engine {
         let base = prices.base().clone();
         let writer = WriterHandle::start(db, file.clone(), base, (sizes.queue_len, sizes.room))?;
         let readers = Arc::new(Pool::new(file.clone(), sizes.readers));
-        let key_cache = Arc::default();
-        let shared = Shared { file, prices, writer, readers, key_cache, _lock: lock };
+        let trace_page_cache = Arc::default();
+        let shared = Shared { file, prices, writer, readers, trace_page_cache, _lock: lock };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -308,7 +308,7 @@ impl Engine {
         &self,
         query: ObservationQuery,
     ) -> StoreResult<Page<Observation>> {
-        let cache = self.shared.key_cache.clone();
+        let cache = self.shared.trace_page_cache.clone();
         self.shared.readers.read(move |db| read::observations::list(db, &query, &cache)).await
     }
 

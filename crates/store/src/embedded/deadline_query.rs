@@ -31,7 +31,7 @@ impl Engine {
         query: ObservationQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Observation>> {
-        let cache = self.shared.key_cache.clone();
+        let cache = self.shared.trace_page_cache.clone();
         let seek = move |db: &_| read::observations::seek(db, &query, (time, &cache));
         self.shared.readers.read(seek).await
     }
