@@ -21,7 +21,7 @@ impl Engine {
         if query.order.0 == TraceOrder::Timestamp {
             return readers.read(move |db| read::traces::seek(db, &query, time)).await;
         }
-        // Nothing is known of an order before all of it is.
+        // A sort order is only known once all rows are read.
         let page = readers.read_within(time, move |db| read::traces::list(db, &query)).await?;
         Ok(DeadlinePage { page, reached: None })
     }

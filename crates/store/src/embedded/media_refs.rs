@@ -1,4 +1,4 @@
-//! Which media a batch mentions.
+//! References to media in a batch.
 
 use std::collections::BTreeSet;
 
@@ -14,21 +14,21 @@ use crate::StoreResult;
 use crate::catalog::{MediaOwner, MediaRef, MediaUse};
 
 impl Store {
-    /// Writes a prepared batch, and notes which media it mentions. Returns once it is on disk.
+    /// Writes a prepared batch and its media references. Returns once it is on disk.
     ///
     /// # Errors
-    /// On any error nothing of the batch was kept.
+    /// On any error nothing of the batch is stored.
     pub async fn commit(&self, mut prepared: Prepared) -> StoreResult<()> {
         let mentions = std::mem::take(&mut prepared.mentions);
         if !mentions.is_empty() {
-            // First, so that no sweep takes the media away before the batch is there.
+            // First, so that no sweep deletes the media before the batch is stored.
             let (project, now) = (prepared.project.clone(), prepared.received_at);
             self.catalog.note_mentions(project, mentions, now).await?;
         }
         self.telemetry.commit(prepared).await
     }
 
-    /// Removes the bytes of media that no project speaks of, and says how many files went.
+    /// Deletes the bytes of media that no project knows, and returns the number of files.
     ///
     /// # Errors
     /// Fails if a file cannot be removed.
@@ -37,7 +37,7 @@ impl Store {
     }
 }
 
-/// The media that patches mention in what they carry.
+/// The media references in some patches.
 pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Vec<MediaRef> {
     let mut found = Vec::new();
     for patch in traces {
@@ -49,7 +49,7 @@ pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Ve
     for patch in observations {
         look([&patch.input, &patch.output], &patch.metadata, |field, media| {
             let observation = patch.id.to_string();
-            // One that names no trace waits in a trace of its own, under its own id.
+            // An observation without a trace waits in a trace with its own id.
             let trace =
                 patch.trace.as_ref().map_or_else(|| observation.clone(), ToString::to_string);
             let owner = MediaOwner::Observation { trace, observation };

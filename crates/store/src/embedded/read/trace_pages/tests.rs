@@ -14,7 +14,7 @@ use crate::query::{Condition, ObservationColumn, PageNumber};
 const SPANS: u64 = 1_000;
 const PAGE: u64 = 10;
 
-/// A trace whose observations begin in another order than that of their ids, a few at once.
+/// A trace whose observations start in another order than that of their ids, some at the same time.
 struct Long {
     db: Connection,
     cache: TracePageCache,
@@ -65,7 +65,7 @@ impl Long {
         self.page(&self.query(Direction::Descending, page))
     }
 
-    /// What the plain way answers.
+    /// The result without cached keys.
     fn all(&self, direction: Direction) -> Vec<String> {
         let paging = Paging::Numbered(PageNumber { page: 1, limit: SPANS });
         let plain = TracePageCache { long: u64::MAX, ..TracePageCache::default() };
