@@ -4,10 +4,7 @@ use crate::catalog::{ApiKey, User};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Actor {
     /// A signed-in user.
-    Person {
-        id: String,
-        email: String,
-    },
+    Person { id: String, email: String },
     /// A program with an API key.
     Key {
         id: String,

@@ -172,7 +172,11 @@ impl KeyWindow {
 impl Wanted<'_> {
     /// The window with the page, from the cache or by a scan; `None` if the trace ends before the
     /// page.
-    fn window(&self, db: &Connection, cache: &TracePageCache) -> StoreResult<Option<Arc<KeyWindow>>> {
+    fn window(
+        &self,
+        db: &Connection,
+        cache: &TracePageCache,
+    ) -> StoreResult<Option<Arc<KeyWindow>>> {
         let usable: Vec<_> = cache.all().into_iter().filter(|known| self.may_use(known)).collect();
         let known = usable.iter().find(|known| known.place(&self.start, self.take).is_some());
         if let Some(known) = known {
