@@ -1,10 +1,10 @@
-//! What relaying costs: agents that say lines with the moment in them, and clients that look at the
-//! clock when they come.
+//! The cost of relaying: agents that print lines with a timestamp, and clients that compare it on
+//! receipt.
 //!
-//! The same load runs on the disk and in memory. In memory nothing waits for a disk, so that what
-//! is left is the relay alone; the difference is what the disk takes.
+//! The same load runs on disk and in memory. In memory nothing waits for a disk, so that only the
+//! relay is left; the difference is the cost of the disk.
 
-/// The program that the server takes for `claude`.
+/// The fake `claude` program.
 mod agent;
 mod listener;
 
@@ -23,21 +23,21 @@ use crate::sample::{Spread, micros_each};
 pub(crate) use agent::{is_wanted, play};
 use listener::{Heard, Listener};
 
-/// What an event may take from the agent to a client, waiting for the disk apart.
+/// Target latency of an event from the agent to a client, without waiting for the disk.
 pub(crate) const AIM_MS: f64 = 5.0;
 
 /// A file system in memory, where there is one.
 const IN_MEMORY: &str = "/dev/shm";
-/// How long a turn may take that says one word.
+/// Timeout of a short turn.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many talk, and how many look on.
+/// Number of chats and clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Crowd {
-    /// Sessions that talk at once.
+    /// Concurrent chats.
     pub(crate) sessions: usize,
     pub(crate) clients: usize,
-    /// Lines that each agent says.
+    /// Lines per agent.
     pub(crate) lines: u64,
     /// Milliseconds between two lines of one agent.
     pub(crate) pace_ms: u64,
@@ -48,36 +48,36 @@ pub(crate) struct Relaying {
     pub(crate) crowd: Crowd,
     /// Where the server's folder was.
     pub(crate) place: Place,
-    /// Events that were kept, all sessions together.
+    /// Stored events of all chats.
     pub(crate) events: u64,
     pub(crate) relayed: u64,
-    /// From the moment a line leaves the agent until a client has what it became.
+    /// Latency from the agent's line until a client has its event.
     pub(crate) took: Spread,
-    /// CPU microseconds of the server for each event that is kept.
+    /// CPU microseconds of the server per stored event.
     pub(crate) cpu_us_per_event: f64,
-    /// CPU microseconds of the server for each event that a client gets.
+    /// CPU microseconds of the server per event sent to a client.
     pub(crate) cpu_us_per_relayed: f64,
     /// CPU microseconds of the clients, for comparison.
     pub(crate) client_us_per_relayed: f64,
-    /// Memory of the server for each session whose agent is up; the agent itself apart.
+    /// Memory of the server per chat with a running agent; without the agent.
     pub(crate) bytes_per_session: f64,
-    /// Memory of the server for each client that looks on.
+    /// Memory of the server per following client.
     pub(crate) bytes_per_client: f64,
-    /// Bytes on disk for each event.
+    /// Bytes on disk per event.
     pub(crate) bytes_per_event: f64,
 }
 
-/// Where a server's folder lies.
+/// Where a server's folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Place {
-    /// On the disk: events are told once they are safe there.
+    /// On disk: events are sent once they are durable.
     Disk,
     /// In memory, where that takes no time.
     Memory,
 }
 
-/// Has crowds talk, each on the disk and in memory.
+/// Measures crowds, each on disk and in memory.
 ///
 /// # Errors
 /// Fails if an event does not reach a client.
@@ -144,13 +144,13 @@ fn share(bytes: u64, of: u64) -> f64 {
     bytes as f64 / of.max(1) as f64
 }
 
-/// A server whose sessions are all up.
+/// A server whose chats are all running.
 struct Talk {
     server: Server,
     data: PathBuf,
     crowd: Crowd,
     sessions: Vec<String>,
-    /// Memory of the server before there were sessions.
+    /// Memory of the server before there were chats.
     at_rest: u64,
 }
 
@@ -199,7 +199,7 @@ impl Talk {
         bail!("session {session} did not come to rest")
     }
 
-    /// Clients that have caught up, and now follow.
+    /// Clients that have received all earlier events, and follow now.
     async fn listeners(&self) -> anyhow::Result<Vec<Listener>> {
         let mut listeners = Vec::new();
         for session in &self.sessions {
@@ -210,7 +210,7 @@ impl Talk {
         Ok(listeners)
     }
 
-    /// Has all agents talk until all clients have heard the end.
+    /// Lets all agents print until all clients have received the end.
     async fn load(&self, listeners: Vec<Listener>) -> anyhow::Result<Heard> {
         let mut listening = JoinSet::new();
         for listener in listeners {
@@ -225,7 +225,7 @@ impl Talk {
         while let Some(heard) = listening.join_next().await {
             let heard = heard??;
             let said = heard.took.len() as u64;
-            // Each line becomes two events: itself, and the words in it.
+            // Each line becomes two events: itself, and the text in it.
             ensure!(said == 2 * self.crowd.lines, "a client got {said} of the events");
             all.add(heard);
         }

@@ -1,4 +1,4 @@
-//! `ratchet serve` as a process of its own, on a folder of its own.
+//! `ratchet serve` as a separate process, on a separate folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 
 use crate::client::{Client, Target};
 
-/// The keys every measured server is started with.
+/// The keys of every measured server.
 const PUBLIC_KEY: &str = "pk-lf-bench";
 const SECRET_KEY: &str = "sk-lf-bench";
 pub(crate) const PROJECT: &str = "bench";
@@ -21,29 +21,28 @@ pub(crate) const PROJECT: &str = "bench";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Door {
     Keys,
-    /// Anybody on this machine: a browser brings no keys.
+    /// Without authentication: a browser has no keys.
     Open,
 }
 
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    /// Where it listens and with which keys.
     pub(crate) target: Target,
-    /// From starting the process to its first answer.
+    /// From starting the process to its first response.
     pub(crate) cold_start: Duration,
 }
 
 impl Server {
-    /// Starts a server and waits until it answers.
+    /// Starts a server and waits until it responds.
     ///
     /// # Errors
-    /// Fails if the program is not there or does not come up.
+    /// Fails if the program does not exist or does not start.
     pub(crate) async fn start(program: &Path, data: &Path, door: Door) -> anyhow::Result<Self> {
         Self::start_with(program, data, door, &[]).await
     }
 
-    /// The same with settings, as the environment gives them.
+    /// The same with settings as environment variables.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -82,7 +81,7 @@ impl Server {
         Ok(Self { child, target, cold_start: began.elapsed() })
     }
 
-    /// The process.
+    /// The process id.
     ///
     /// # Errors
     /// Fails if it has ended.
@@ -90,10 +89,10 @@ impl Server {
         self.child.id().context("ratchet serve has ended")
     }
 
-    /// Tells the server to stop and waits until it has.
+    /// Stops the server and waits for it.
     ///
     /// # Errors
-    /// Fails if it does not end well.
+    /// Fails if it ends with an error.
     pub(crate) async fn stop(mut self) -> anyhow::Result<()> {
         let pid = i32::try_from(self.pid()?).ok().and_then(rustix::process::Pid::from_raw);
         rustix::process::kill_process(pid.context("no pid")?, rustix::process::Signal::TERM)?;
@@ -105,10 +104,10 @@ impl Server {
     }
 }
 
-/// Looks for the program next to this one, as `cargo build --release` leaves it.
+/// Finds the program next to this one, as `cargo build --release` leaves it.
 ///
 /// # Errors
-/// Says how to build it if it is not there.
+/// Explains how to build it if it is missing.
 pub(crate) fn program(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let path = match named {
         Some(path) => path.to_owned(),

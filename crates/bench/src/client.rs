@@ -1,5 +1,5 @@
-//! One kept-alive connection to a server. Cheap on purpose: the client shares the machine with
-//! what it measures.
+//! One keep-alive connection to a server. Cheap on purpose: the client shares the machine with what
+//! it measures.
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
@@ -12,21 +12,21 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// Where requests go, and what they carry besides.
+/// Address and headers of requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// `host:port`.
     pub(crate) authority: String,
     pub(crate) traces_path: String,
-    /// Headers of every request: keys, most often.
+    /// Headers of every request, mostly keys.
     pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Target {
-    /// Takes a URL apart.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// Only plain HTTP is spoken: TLS would be measured along.
+    /// Only plain HTTP is supported: TLS would be measured, too.
     pub(crate) fn parse(url: &str, traces_path: &str) -> anyhow::Result<Self> {
         let Some(rest) = url.strip_prefix("http://") else {
             bail!("{url} does not begin with http://, the only thing the bench speaks");
@@ -37,7 +37,7 @@ impl Target {
         Ok(Self { authority, traces_path: traces_path.to_owned(), headers: Vec::new() })
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     pub(crate) fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
@@ -55,7 +55,7 @@ impl Client {
     /// Connects.
     ///
     /// # Errors
-    /// Fails if nobody listens there.
+    /// Fails if the connection is refused.
     pub(crate) async fn connect(target: &Target) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(&target.authority)
             .await
@@ -73,7 +73,7 @@ impl Client {
     /// Sends spans and waits for the acknowledgement.
     ///
     /// # Errors
-    /// Fails unless the server says yes.
+    /// Fails on an error status.
     pub(crate) async fn export(&mut self, body: Vec<u8>) -> anyhow::Result<()> {
         let path = self.target.traces_path.clone();
         let request = self
@@ -90,7 +90,7 @@ impl Client {
     /// Sends events and waits for the acknowledgement.
     ///
     /// # Errors
-    /// Fails unless the server takes all of them.
+    /// Fails unless the server accepts all of them.
     pub(crate) async fn ingest(&mut self, events: &Value) -> anyhow::Result<()> {
         let (status, told) = self.post("/api/public/ingestion", events).await?;
         let answer: Value = serde_json::from_slice(&told).unwrap_or_default();
@@ -101,10 +101,10 @@ impl Client {
         Ok(())
     }
 
-    /// Asks for something.
+    /// Sends a GET request.
     ///
     /// # Errors
-    /// Fails if the connection breaks; any status is an answer.
+    /// Fails if the connection breaks; any status is a response.
     pub(crate) async fn get(&mut self, path: &str) -> anyhow::Result<(StatusCode, Bytes)> {
         let request = self.request(Method::GET, path).body(Full::default())?;
         self.send(request).await
@@ -143,10 +143,10 @@ impl Client {
         self.send(request).await
     }
 
-    /// Asks for something that goes on and on.
+    /// Requests a stream.
     ///
     /// # Errors
-    /// Fails unless the server says yes.
+    /// Fails on an error status.
     pub(crate) async fn follow(&mut self, path: &str) -> anyhow::Result<Incoming> {
         let request = self.request(Method::GET, path).body(Full::default())?;
         self.sender.ready().await?;

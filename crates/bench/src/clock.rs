@@ -1,4 +1,4 @@
-//! Time spent: by this thread, by this process, by another process.
+//! CPU time of this thread, this process and other processes.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) fn own_cpu() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
 
-/// This moment, as all processes of this machine count it.
+/// The current time on a clock that all processes of this machine share.
 pub(crate) fn moment() -> Duration {
     read(ClockId::Monotonic)
 }
@@ -26,7 +26,7 @@ fn read(clock: ClockId) -> Duration {
     Duration::new(seconds, u32::try_from(spent.tv_nsec).unwrap_or(0))
 }
 
-/// CPU time of a process, and of its descendants: servers in Python like to have several.
+/// CPU time of a process and its descendants: Python servers often have several.
 ///
 /// # Errors
 /// Fails if there is no such process.
@@ -36,7 +36,7 @@ pub(crate) fn cpu_of(pid: u32) -> anyhow::Result<Duration> {
     Ok(in_ticks(times.sum()))
 }
 
-/// CPU time of a process alone, and of children that have ended.
+/// CPU time of a process alone, and of its reaped children.
 ///
 /// # Errors
 /// Fails if there is no such process.
@@ -58,7 +58,7 @@ pub(crate) fn memory_of(pid: u32) -> anyhow::Result<u64> {
     status(pid, "VmRSS")
 }
 
-/// The most resident memory that a process has had, in bytes.
+/// Peak resident memory of a process in bytes.
 ///
 /// # Errors
 /// Fails if there is no such process.
@@ -66,7 +66,7 @@ pub(crate) fn peak_memory_of(pid: u32) -> anyhow::Result<u64> {
     status(pid, "VmHWM")
 }
 
-/// A number of bytes that the system keeps of a process.
+/// A memory value in `/proc/PID/status`, in bytes.
 fn status(pid: u32, name: &str) -> anyhow::Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("process {pid} is gone"))?;
@@ -93,7 +93,7 @@ fn family(root: u32) -> anyhow::Result<Vec<u32>> {
     Ok(family)
 }
 
-/// The fields of `/proc/PID/stat` after the name, which may hold anything.
+/// The fields of `/proc/PID/stat` after the name, which may contain anything.
 fn stat(pid: u32) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after_name) = text.rsplit_once(')')?;
@@ -104,7 +104,7 @@ fn parent(pid: u32) -> Option<u32> {
     stat(pid)?.get(1)?.parse().ok()
 }
 
-/// User and system time in clock ticks, those of reaped children included.
+/// User and system time in clock ticks, including reaped children.
 fn ticks(pid: u32) -> Option<u64> {
     let fields = stat(pid)?;
     let times = fields.get(11..15)?.iter().filter_map(|field| field.parse::<u64>().ok());

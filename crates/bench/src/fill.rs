@@ -1,4 +1,4 @@
-//! Filling a folder with millions of observations, straight through the store.
+//! Fills a folder with millions of observations, directly through the store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use crate::split::{Preparer, open};
 use crate::stream::Stream;
 use crate::template::{Pool, TRACE_LEN};
 
-/// How far back the oldest goes.
+/// Age of the oldest observation.
 const DAYS: i64 = 30;
 const DAY_NANOS: i64 = 86_400 * 1_000_000_000;
-/// Spans handed over at once: whole traces.
+/// Spans per batch: whole traces.
 const BATCH: usize = 2_000;
 
 #[derive(Debug)]
 pub(crate) struct Filled {
-    /// Traces that are in it, for look-ups.
+    /// A sample of its traces, for reads.
     pub(crate) traces: Vec<[u8; 16]>,
     pub(crate) rows: u64,
     /// Bytes on disk.

@@ -1,5 +1,5 @@
-//! What a server bears: bodies that blow up while others want an answer, and a trace so long that
-//! nobody should read it whole.
+//! Robustness: decompression bombs while other clients need responses, and a trace that is too long
+//! to read into memory.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::clock::peak_memory_of;
 use crate::reads::ask;
 use crate::sample::Spread;
 
-/// Bodies that are sent at once.
+/// Concurrent bodies.
 const AT_ONCE: usize = 8;
 const PATHS: [&str; 5] = [
     "/api/public/ingestion",
@@ -30,19 +30,19 @@ const PATHS: [&str; 5] = [
     "/api/public/v2/datasets",
 ];
 const HEALTH: &str = "/api/public/health";
-/// How often an idle server is asked how it is.
+/// Number of health checks of an idle server.
 const ASKED: usize = 200;
 const BATCH: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Holding {
-    /// The health check of an idle server.
+    /// Health check latency of an idle server.
     pub(crate) health_idle: Spread,
-    /// The same while bodies of 95 kB that hold 49 million values come, eight at a time.
+    /// The same during bodies of 95 kB with 49 million values, eight at a time.
     pub(crate) health: Spread,
-    /// How many of those were refused meanwhile.
+    /// How many of those were rejected meanwhile.
     pub(crate) refused: u64,
-    /// The most memory that the server had with them.
+    /// Peak memory of the server with them.
     pub(crate) peak_bytes: u64,
     /// One trace, read whole.
     pub(crate) trace: LongTrace,
@@ -52,17 +52,17 @@ pub(crate) struct Holding {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct LongTrace {
     pub(crate) spans: u64,
-    /// Bytes of the answer.
+    /// Bytes of the response.
     pub(crate) bytes: u64,
     pub(crate) seconds: f64,
-    /// The most memory that a server had which did nothing else.
+    /// Peak memory of a server that did nothing else.
     pub(crate) peak_bytes: u64,
 }
 
 /// Measures it.
 ///
 /// # Errors
-/// Fails if the server does not bear it.
+/// Fails if the server does.
 pub(crate) async fn measure(
     program: &Path,
     data: &Path,
@@ -78,7 +78,7 @@ pub(crate) async fn measure(
     Ok(Holding { health_idle, health, refused, peak_bytes, trace })
 }
 
-/// 49 million values in 95 kB: pieces of gzip one after the other are a whole.
+/// 49 million values in 95 kB: concatenated gzip members are a valid stream.
 fn bomb() -> anyhow::Result<Bytes> {
     let packed = |text: &str| -> anyhow::Result<Vec<u8>> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -117,7 +117,7 @@ async fn under_bombs(target: &Target, lasts: Duration) -> anyhow::Result<(Spread
     Ok((Spread::of(taken), refused))
 }
 
-/// Sends bodies until the time is over, and returns how many were refused.
+/// Sends bodies until the time is over, and returns how many were rejected.
 async fn bombard(
     target: &Target,
     bomb: &Bytes,
@@ -129,7 +129,7 @@ async fn bombard(
         if began.elapsed() >= lasts {
             break;
         }
-        // A refusal may end the connection.
+        // A rejection may close the connection.
         let mut client = Client::connect(target).await?;
         let (status, told) = client.post_packed(path, bomb.clone()).await?;
         let is_refused = status.is_client_error() || status.as_u16() == 503;
@@ -151,7 +151,7 @@ async fn record(target: &Target, spans: u64) -> anyhow::Result<()> {
 }
 
 fn event(nth: u64) -> Value {
-    // Spans come in another order than that of their starts, as from many machines.
+    // Spans arrive in another order than that of their starts, as from many machines.
     let start = nth.wrapping_mul(7_919) % 1_000_000;
     let start = format!(
         "2026-01-01T00:{:02}:{:02}.{:03}Z",

@@ -1,14 +1,15 @@
-//! `ratchet-bench`: what recording, reading, scoring and relaying cost, next to what they could cost at best.
+//! `ratchet-bench`: the cost of recording, reading, scoring and relaying, compared with the best
+//! possible.
 //!
-//! It measures a `ratchet serve` of its own over HTTP, the steps of recording in this process, and
-//! with `--peer` any other OTLP/HTTP server under the very same load.
+//! It measures a `ratchet serve` process over HTTP, the stages of recording in this process, and
+//! with `--peer` any other OTLP/HTTP server under the same load.
 
 mod args;
-/// Texts that look like agents'.
+/// Texts that resemble agents' output.
 mod text;
-/// Spans, encoded once.
+/// Pre-encoded spans.
 mod template;
-/// Request bodies without end.
+/// An endless stream of request bodies.
 mod stream;
 /// One connection.
 mod client;
@@ -18,13 +19,13 @@ mod scratch;
 mod child;
 mod record;
 mod split;
-/// Millions of observations.
+/// Folders with millions of observations.
 mod fill;
 mod reads;
 mod pages;
 mod score;
 mod chat;
-/// Bodies that blow up, and a trace without end.
+/// Decompression bombs, and a very long trace.
 mod hold;
 mod report;
 mod run;

@@ -1,5 +1,4 @@
-//! What pages cost as the folder grows: the server's time, bytes, and when a browser first shows
-//! something.
+//! The cost of pages as the folder grows: server time, bytes, and first paint in a browser.
 
 use std::path::Path;
 
@@ -13,27 +12,27 @@ use crate::reads::ask;
 use crate::record::hex;
 use crate::sample::Spread;
 
-/// What one page costs at one size.
+/// The cost of one page at one size.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PageReading {
     pub(crate) name: &'static str,
-    /// Until all of the page itself is there, over HTTP.
+    /// Until the page itself is complete, over HTTP.
     pub(crate) server: Spread,
-    /// All that a browser fetches for it when nothing is cached.
+    /// Everything that a browser fetches for it with an empty cache.
     pub(crate) bytes: u64,
-    /// Until the browser shows something, nothing being cached.
+    /// Until first paint, with an empty cache.
     pub(crate) first_paint: Spread,
 }
 
-/// How often each page is asked for.
+/// HTTP requests per page.
 const ASKED: usize = 15;
-/// How often a browser opens it.
+/// Browser loads per page.
 const OPENED: usize = 7;
 
-/// A page may take this long until something is to be seen of it.
+/// Target for first paint.
 pub(crate) const AIM_MS: f64 = 200.0;
 
-/// The pages that show what grows, by the end of their address. One trace comes on top.
+/// Pages whose content grows, by path suffix, besides one trace.
 const PAGES: [(&str, &str); 7] = [
     ("home", ""),
     ("traces", "/traces"),
@@ -44,10 +43,10 @@ const PAGES: [(&str, &str); 7] = [
     ("dashboards", "/dashboards"),
 ];
 
-/// Opens pages over a folder.
+/// Opens the pages of a folder.
 ///
 /// # Errors
-/// Fails if a page does not come.
+/// Fails if a page does not load.
 pub(crate) async fn measure(
     program: &Path,
     data: &Path,
@@ -75,7 +74,7 @@ pub(crate) async fn measure(
     Ok(readings)
 }
 
-/// Opens a page several times, each time as if for the first.
+/// Opens a page several times, each time with an empty cache.
 fn open(url: &str) -> Vec<Cost> {
     let browser = Browser::start();
     let once = || {
@@ -83,7 +82,7 @@ fn open(url: &str) -> Vec<Cost> {
         page.open(url);
         page.cost()
     };
-    // The first page of a browser pays for the browser.
+    // The first page includes the start of the browser.
     once();
     (0..OPENED).map(|_| once()).collect()
 }

@@ -1,4 +1,4 @@
-//! How long questions take, and how that grows with what is in the folder.
+//! Latency of queries, and how it grows with the folder.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::split;
 use crate::template::Pool;
 use crate::text::Dice;
 
-/// What questions cost at one size.
+/// The cost of queries at one size.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Reading {
     pub(crate) rows: u64,
-    /// Bytes on disk for each.
+    /// Bytes on disk per observation.
     pub(crate) bytes_per_span: f64,
-    /// From start to first answer.
+    /// From start to first response.
     pub(crate) cold_start_ms: f64,
     /// The fifty newest traces, over HTTP.
     pub(crate) list: Spread,
@@ -35,26 +35,25 @@ pub(crate) struct Reading {
     pub(crate) get: Spread,
     /// Counts, costs and latencies by model and day over thirty days, from the store.
     pub(crate) aggregate: Spread,
-    /// Counts, costs and the slow end of latencies by model and day over thirty days, over HTTP:
-    /// what hourly sums keep.
+    /// Counts, costs and high latency percentiles by model and day over thirty days, over HTTP:
+    /// answered by the rollup.
     pub(crate) metrics: Spread,
-    /// The same by trace name over the newest day, over HTTP: what must be read.
+    /// The same by trace name over the newest day, over HTTP: needs a scan.
     pub(crate) metrics_scan: Spread,
-    /// Pages, each with what it costs.
     pub(crate) pages: Vec<PageReading>,
-    /// Recording on top of it.
+    /// Recording into the filled folder.
     pub(crate) recording: Recording,
 }
 
-/// How often each question is asked.
+/// Repetitions per query.
 const ASKED: usize = 400;
-/// How often one that reads many rows is asked.
+/// Repetitions of queries that read many rows.
 const ASKED_TO_SCAN: usize = 5;
 
-/// Asks a folder everything.
+/// Runs all queries on a folder.
 ///
 /// # Errors
-/// Fails if a question is not answered.
+/// Fails if a query fails.
 pub(crate) async fn measure(
     program: &Path,
     data: &Path,
@@ -97,10 +96,10 @@ pub(crate) async fn measure(
     })
 }
 
-/// Asks for something several times, one after the other.
+/// Sends a request several times, one after the other.
 ///
 /// # Errors
-/// Fails if it is not answered well.
+/// Fails on an error status.
 pub(crate) async fn ask(
     target: &Target,
     times: usize,
@@ -118,7 +117,7 @@ pub(crate) async fn ask(
     Ok(Spread::of(taken))
 }
 
-/// The path of a question for figures by day over the last days.
+/// The path of a metrics query by day over the last days.
 fn metrics_path(dimension: &str, days: i64) -> String {
     const DAY_NANOS: i64 = 86_400 * 1_000_000_000;
     let to = Clock::System.now();

@@ -1,4 +1,4 @@
-//! Sending spans as fast as they are acknowledged.
+//! Sends spans as fast as they are acknowledged.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::sample::{Spread, micros_each, rate};
 use crate::stream::Stream;
 use crate::template::{Pool, TRACE_LEN};
 
-/// How many connections send how many spans at a time.
+/// Number of connections and batch size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Cell {
     pub(crate) connections: usize,
@@ -30,15 +30,13 @@ pub(crate) struct Recording {
     /// From the first request to the last acknowledgement, and for Ratchet to the read that
     /// confirms it.
     pub(crate) seconds: f64,
-    /// Spans acknowledged a second.
+    /// Acknowledged spans per second.
     pub(crate) spans_per_second: f64,
-    /// The same until the server had nothing left to do.
+    /// The same until the server was idle.
     pub(crate) settled_spans_per_second: f64,
-    /// CPU time of the server.
     pub(crate) server_cpu_us: Option<f64>,
-    /// CPU time of this client.
     pub(crate) client_cpu_us: f64,
-    /// How long an acknowledgement took.
+    /// Latency of acknowledgements.
     pub(crate) acknowledged: Spread,
     /// Whether reads found all of it.
     pub(crate) confirmed: bool,
@@ -47,16 +45,16 @@ pub(crate) struct Recording {
 #[derive(Clone, Debug)]
 pub(crate) struct Load {
     pub(crate) target: Target,
-    /// Its process, if its CPU time can be told.
+    /// Its process id, if its CPU time can be measured.
     pub(crate) pid: Option<u32>,
-    /// For how long to send.
+    /// Duration of the load.
     pub(crate) lasts: Duration,
     pub(crate) pool: Arc<Pool>,
     /// Whether to read back what was acknowledged, over Langfuse's API.
     pub(crate) reads_back: bool,
 }
 
-/// What one connection did.
+/// What one connection sent.
 struct Sent {
     spans: u64,
     times: Vec<Duration>,
@@ -64,10 +62,10 @@ struct Sent {
 }
 
 impl Load {
-    /// Sends for the time given, then reads back.
+    /// Sends for the given time, then reads back.
     ///
     /// # Errors
-    /// Fails if the server refuses anything, or if what it acknowledged cannot be read.
+    /// Fails if the server rejects anything, or if acknowledged spans cannot be read.
     pub(crate) async fn run(&self, cell: Cell) -> anyhow::Result<Recording> {
         self.warm_up(cell.batch).await?;
         let there_before = if self.reads_back { self.count().await? } else { 0 };
@@ -127,8 +125,7 @@ impl Load {
         Ok(Sent { spans, times, stream })
     }
 
-    /// Sends a few requests that nobody counts: what a server does for the first time only would
-    /// weigh more on a slow one.
+    /// Sends a few uncounted requests: one-time work would weigh more on a slow server.
     async fn warm_up(&self, batch: usize) -> anyhow::Result<()> {
         const REQUESTS: usize = 3;
         let mut client = Client::connect(&self.target).await?;
@@ -140,7 +137,7 @@ impl Load {
         Ok(())
     }
 
-    /// Reads a sample of what was acknowledged, step by step.
+    /// Reads a sample of the acknowledged spans.
     async fn read_back(&self, sent: &[Sent]) -> anyhow::Result<()> {
         let mut client = Client::connect(&self.target).await?;
         for stream in sent.iter().map(|sent| &sent.stream) {
@@ -159,7 +156,7 @@ impl Load {
         Ok(())
     }
 
-    /// How many traces the server has.
+    /// Number of traces on the server.
     async fn count(&self) -> anyhow::Result<u64> {
         let mut client = Client::connect(&self.target).await?;
         let (status, body) = client.get("/api/public/traces?limit=1").await?;

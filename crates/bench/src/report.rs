@@ -1,8 +1,8 @@
-//! Everything that was measured, for programs and for people.
+//! All measurements, for programs and for people.
 
 mod table;
 mod chat_table;
-/// The same for what a server bears.
+/// The table of robustness.
 mod hold_table;
 
 use serde::Serialize;
@@ -16,18 +16,17 @@ use crate::split::Split;
 
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
-    /// The machine and the load.
     pub(crate) setting: Setting,
     pub(crate) idle: Option<Idle>,
     pub(crate) recording: Vec<Recording>,
-    /// Where the CPU time goes.
+    /// CPU time by stage.
     pub(crate) split: Option<Split>,
     pub(crate) reading: Vec<Reading>,
-    /// Sessions before a judge that answers at once.
+    /// Scoring with a judge that answers at once.
     pub(crate) scoring: Option<Scoring>,
-    /// Sessions with agents, crowd by crowd.
+    /// Relaying, crowd by crowd.
     pub(crate) relaying: Vec<Relaying>,
-    /// Bodies that blow up, and a very long trace.
+    /// Decompression bombs, and a very long trace.
     pub(crate) holding: Option<Holding>,
     /// The same load on another server.
     pub(crate) peer: Option<Peer>,
@@ -40,17 +39,17 @@ pub(crate) struct Setting {
     pub(crate) cores: usize,
     /// Bytes of an encoded span.
     pub(crate) span_bytes: usize,
-    /// Seconds for each load.
+    /// Seconds per load.
     pub(crate) seconds: f64,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Idle {
-    /// From starting the process to its first answer, on a new folder.
+    /// From starting the process to its first response, on a new folder.
     pub(crate) cold_start_ms: f64,
     pub(crate) memory_bytes: u64,
     pub(crate) program_bytes: u64,
-    /// Bytes on disk for each span, recorded over HTTP in batches of a hundred.
+    /// Bytes on disk per span, recorded over HTTP in batches of a hundred.
     pub(crate) bytes_per_span: Option<f64>,
 }
 
@@ -58,7 +57,6 @@ pub(crate) struct Idle {
 #[derive(Debug, Serialize)]
 pub(crate) struct Peer {
     pub(crate) url: String,
-    /// What it did, load by load.
     pub(crate) recording: Vec<Recording>,
 }
 
@@ -76,7 +74,7 @@ impl Report {
         table::report(self)
     }
 
-    /// What Ratchet did under a load.
+    /// Ratchet's result under a load.
     pub(crate) fn under(&self, cell: Cell) -> Option<&Recording> {
         self.recording.iter().find(|recording| recording.cell == cell)
     }

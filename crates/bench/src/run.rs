@@ -15,12 +15,12 @@ use crate::scratch::{Fate, Scratch};
 use crate::template::Pool;
 use crate::{chat, fill, hold, reads, score, split};
 
-/// Milliseconds between two lines of an agent: ten pieces of text a second.
+/// Milliseconds between two lines of an agent: ten chunks of text per second.
 const PACE_MS: u64 = 100;
-/// Different traces to send; 40 MB of them.
+/// Number of different traces; 40 MB of them.
 const TRACES: usize = 2_000;
 
-/// Measures what was asked for.
+/// Runs the selected measurements.
 ///
 /// # Errors
 /// Fails as soon as something cannot be measured: half a report would be taken for a whole one.
@@ -101,7 +101,7 @@ impl<'a> Bench<'a> {
         Ok(report)
     }
 
-    /// From one who talks to one, to as many as a server should bear.
+    /// From one chat with one client, to as many as a server should handle.
     fn crowds(&self) -> Vec<Crowd> {
         let sizes = [(1, 1), (20, 5), (200, 5)];
         let few = usize::from(self.args.quick);
@@ -168,7 +168,7 @@ impl<'a> Bench<'a> {
         Ok(recordings)
     }
 
-    /// Every load gets a server and a folder of its own.
+    /// Every load gets a new server and folder.
     async fn record(&self, data: &Path, cell: Cell) -> anyhow::Result<Recording> {
         let server = Server::start(&self.program, data, Door::Keys).await?;
         let load = self.load(server.target.clone(), Some(server.pid()?), true);

@@ -2,11 +2,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// How long things took: the middle and the slow end, in milliseconds.
+/// Median and 99th percentile of durations, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) p50_ms: f64,
-    /// All but one in a hundred took less.
     pub(crate) p99_ms: f64,
 }
 
@@ -21,13 +20,13 @@ impl Spread {
     }
 }
 
-/// Microseconds of a time for each of some things.
+/// Microseconds per item.
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub(crate) fn micros_each(time: Duration, things: u64) -> f64 {
     time.as_secs_f64() * 1e6 / things.max(1) as f64
 }
 
-/// Things a second.
+/// Items per second.
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 pub(crate) fn rate(things: u64, time: Duration) -> f64 {
     things as f64 / time.as_secs_f64().max(1e-9)

@@ -1,4 +1,4 @@
-//! What scoring costs by itself: with a judge that answers at once, all that is left is ours.
+//! The cost of scoring alone: with a judge that answers at once, only our own cost is left.
 
 mod judge;
 mod sessions;
@@ -21,16 +21,16 @@ use judge::InstantJudge;
 pub(crate) use judge::Sent;
 use sessions::Shape;
 
-/// A hundred traces may take this long.
+/// Target time per hundred traces.
 pub(crate) const AIM_PER_100_MS: f64 = 20.0;
-/// A session of a million tokens may take this much memory.
+/// Target memory for a session of a million tokens.
 pub(crate) const AIM_BYTES: f64 = 200e6;
 
-/// How often a run is looked at.
+/// Polling interval for the process's CPU time and memory.
 const LOOK: Duration = Duration::from_millis(5);
-/// The usual one: a hundred traces of a coding agent, some 25,000 tokens.
+/// The typical session: a hundred traces of a coding agent, some 25,000 tokens.
 const USUAL: Shape = Shape { traces: 100, output_bytes: 600 };
-/// The long one: a million tokens.
+/// The long session: a million tokens.
 const LONG: Shape = Shape { traces: 300, output_bytes: 15_000 };
 
 #[derive(Debug, Serialize)]
@@ -39,7 +39,7 @@ pub(crate) struct Scoring {
     pub(crate) usual: Vec<ScoringPace>,
     /// One session of a million tokens.
     pub(crate) long: ScoringPace,
-    /// What a model was sent for it.
+    /// What the model was sent for it.
     pub(crate) sent: Sent,
 }
 
@@ -47,13 +47,12 @@ pub(crate) struct Scoring {
 pub(crate) struct ScoringPace {
     pub(crate) judge: &'static str,
     pub(crate) sessions: u64,
-    /// Sessions a second.
     pub(crate) per_second: f64,
-    /// CPU milliseconds for a hundred traces, starting the program apart.
+    /// CPU milliseconds per hundred traces, without starting the program.
     pub(crate) cpu_ms_per_100: f64,
-    /// The same on the clock, waiting for the judge's answer included.
+    /// The same in wall-clock time, including waiting for the judge.
     pub(crate) ms_per_100: f64,
-    /// The most memory it took.
+    /// Peak memory.
     pub(crate) memory_bytes: u64,
 }
 
@@ -95,7 +94,7 @@ struct Took {
 }
 
 impl ScoringBench<'_> {
-    /// Has a server record sessions.
+    /// Records sessions on a server.
     async fn record(&self, name: &str, shape: Shape, sessions: u64) -> anyhow::Result<()> {
         eprintln!("  recording {sessions} {name} sessions of {} traces", shape.traces);
         let server = Server::start(self.program, self.data, Door::Keys).await?;
@@ -108,7 +107,7 @@ impl ScoringBench<'_> {
         server.stop().await
     }
 
-    /// Scores what a tag says.
+    /// Scores the sessions with a tag.
     async fn run(&self, args: &[&str]) -> anyhow::Result<Took> {
         let began = Instant::now();
         let child = Command::new(self.program)
@@ -125,7 +124,7 @@ impl ScoringBench<'_> {
         let (mut cpu, mut memory) = (Duration::ZERO, 0);
         let mut ended = pin!(child.wait_with_output());
         let output = loop {
-            // Both only grow, so that the last look sees nearly all of it.
+            // Both only grow, so that the last poll sees nearly all of it.
             cpu = cpu_of(pid).unwrap_or_default().max(cpu);
             memory = peak_memory_of(pid).unwrap_or_default().max(memory);
             if let Ok(output) = tokio::time::timeout(LOOK, &mut ended).await {
@@ -142,7 +141,7 @@ impl ScoringBench<'_> {
 }
 
 impl Took {
-    /// What so many sessions of so many traces took beyond starting the program.
+    /// The cost of so many sessions of so many traces, beyond starting the program.
     fn pace(
         &self,
         judge: &'static str,

@@ -2,27 +2,26 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-/// A folder for what is measured, removed at the end unless it is to be kept.
+/// A folder for measurements, deleted at the end unless it should stay.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
     fate: Fate,
 }
 
-/// What becomes of folders that have been measured.
+/// What happens to measured folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Removed,
-    /// They stay, for a closer look.
+    /// They stay, for inspection.
     Kept,
 }
 
 impl Scratch {
-    /// Makes a folder, in the system's place for temporary files unless another is named. Figures
-    /// depend on the disk it lies on.
+    /// Creates a folder, in the system's temporary folder by default. Results depend on its disk.
     ///
     /// # Errors
-    /// Fails if it cannot be made.
+    /// Fails if it cannot be created.
     pub(crate) fn new(within: Option<&Path>, fate: Fate) -> anyhow::Result<Self> {
         let place = within.map_or_else(std::env::temp_dir, Path::to_owned);
         let path = place.join(format!("ratchet-bench-{}", std::process::id()));
@@ -35,10 +34,10 @@ impl Scratch {
         self.path.join(name)
     }
 
-    /// Frees what was in a place.
+    /// Deletes a folder's content.
     ///
     /// # Errors
-    /// Fails if it cannot be removed.
+    /// Fails if it cannot be deleted.
     pub(crate) fn clear(&self, name: &str) -> anyhow::Result<()> {
         if self.fate == Fate::Kept {
             return Ok(());

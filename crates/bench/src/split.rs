@@ -1,4 +1,4 @@
-//! Where the CPU time of recording goes, step by step, and how fast each step alone could be.
+//! CPU time of recording by stage, and the maximum rate of each stage alone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,24 +27,24 @@ use crate::sample::{micros_each, rate};
 use crate::stream::Stream;
 use crate::template::Pool;
 
-/// CPU microseconds of one span in each step, and the rates the first and the last alone allow.
+/// CPU microseconds per span in each stage, and the maximum rates of the first and the last.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Split {
     pub(crate) spans: u64,
     pub(crate) decode_us: f64,
-    /// Spans into what they say.
+    /// Mapping spans to patches.
     pub(crate) map_us: f64,
-    /// Merging what repeats, pricing, compressing.
+    /// Merging duplicates, pricing, compressing.
     pub(crate) prepare_us: f64,
     /// The transaction, on the writer's thread.
     pub(crate) write_us: f64,
-    /// Spans a second that one core decodes, with nothing else to do.
+    /// Spans per second that one core decodes, with nothing else to do.
     pub(crate) decode_ceiling: f64,
-    /// Spans a second that the writer commits, with everything prepared.
+    /// Spans per second that the writer commits, with everything prepared.
     pub(crate) write_ceiling: f64,
 }
 
-/// How much of a folder's work is done in this process.
+/// Opens a folder in this process.
 pub(crate) fn open(data: &Path) -> anyhow::Result<Store> {
     let options = Options {
         prices: Arc::new(PriceTable::builtin()),
@@ -57,15 +57,15 @@ pub(crate) fn open(data: &Path) -> anyhow::Result<Store> {
     Ok(Store::open(data, options)?)
 }
 
-/// The project that everything is recorded into.
+/// The project of all recordings.
 ///
 /// # Errors
-/// Never, as long as its name is a good one.
+/// Never, as long as its id is valid.
 pub(crate) fn project() -> anyhow::Result<ProjectId> {
     Ok(ProjectId::parse(PROJECT)?)
 }
 
-/// What the steps before the disk took.
+/// CPU time of the stages before the disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spent {
     decode: Duration,
@@ -73,13 +73,13 @@ pub(crate) struct Spent {
     prepare: Duration,
 }
 
-/// Takes bodies to the point where they can be written, keeping the time.
+/// Prepares bodies for writing, and measures the time.
 #[derive(Debug)]
 pub(crate) struct Preparer {
     folder: Store,
     project: ProjectId,
     limits: Limits,
-    /// What it took so far.
+    /// The time so far.
     pub(crate) spent: Spent,
 }
 
@@ -87,12 +87,12 @@ impl Preparer {
     /// Prepares for a folder.
     ///
     /// # Errors
-    /// Never, as long as the project's name is a good one.
+    /// Never, as long as the project's id is valid.
     pub(crate) fn new(folder: Store) -> anyhow::Result<Self> {
         Ok(Self { folder, project: project()?, limits: Limits::default(), spent: Spent::default() })
     }
 
-    /// Decodes, interprets and prepares one request body, as the server does.
+    /// Decodes, maps and prepares one request body, as the server does.
     ///
     /// # Errors
     /// Fails if the body is not OTLP.
@@ -121,7 +121,7 @@ impl Preparer {
                 let said = interpreter.interpret(span);
                 observations.push(said.observation);
                 experiment_items.extend(said.experiment_item);
-                // Spans of a trace come together here, so its patch is the last one.
+                // Spans of a trace are adjacent here, so its patch is the last one.
                 match traces.pop() {
                     Some(last) if last.id == said.trace.id => traces.push(last.merge(said.trace)),
                     last => traces.extend(last.into_iter().chain([said.trace])),
@@ -133,10 +133,10 @@ impl Preparer {
     }
 }
 
-/// Spans in a request while measuring: large enough that fixed costs do not show.
+/// Spans per request: large enough that fixed costs do not show.
 const BATCH: usize = 1_000;
 
-/// Measures the steps on that many spans.
+/// Measures the stages on that many spans.
 ///
 /// # Errors
 /// Fails if the folder cannot be written.
@@ -155,7 +155,7 @@ pub(crate) async fn measure(data: &Path, pool: Arc<Pool>, spans: usize) -> anyho
     for prepared in waiting {
         record::commit(&folder.telemetry, &folder.catalog, prepared).await?;
     }
-    // What this process did meanwhile, but not this thread, is the writer's work.
+    // CPU time of this process without this thread is the writer's work.
     let write = (own_cpu() - cpu_before).saturating_sub(thread_cpu() - own_before);
     let took = began.elapsed();
     folder.close().await?;

@@ -8,7 +8,7 @@ use crate::template::{Fresh, Pool, TRACE_LEN};
 use crate::text::Dice;
 
 const SESSION_LEN: u64 = 3;
-/// How long a span takes, in nanoseconds, before chance adds to it.
+/// Duration of a span in nanoseconds, before random variation.
 const SPAN_NANOS: u64 = 40_000_000;
 
 /// What one client sends.
@@ -21,7 +21,7 @@ pub(crate) struct Stream {
     finished: Vec<[u8; 16]>,
 }
 
-/// The trace that is being sent, and how far it has come.
+/// The current trace, and the position in it.
 #[derive(Debug)]
 struct Current {
     template: usize,
@@ -32,11 +32,11 @@ struct Current {
     at: u64,
 }
 
-/// How many of the finished traces are remembered, to ask for them later.
+/// Number of finished traces in the sample for reads.
 const REMEMBERED: usize = 4_096;
 
 impl Stream {
-    /// A stream of its own for each seed.
+    /// A different stream for each seed.
     pub(crate) fn new(pool: Arc<Pool>, seed: u64) -> Self {
         let current = Current {
             template: 0,
@@ -49,17 +49,17 @@ impl Stream {
         Self { pool, dice: Dice::new(seed), current, begun: 0, finished: Vec::new() }
     }
 
-    /// Traces that were sent whole; at most a few thousand, spread over all.
+    /// A sample of completely sent traces; at most a few thousand.
     pub(crate) fn finished(&self) -> &[[u8; 16]] {
         &self.finished
     }
 
-    /// How many traces were begun.
+    /// Number of started traces.
     pub(crate) fn begun(&self) -> u64 {
         self.begun
     }
 
-    /// The body of a request with that many spans; traces begin at that time.
+    /// A request body with that many spans; new traces start at that time.
     pub(crate) fn body(&mut self, spans: usize, at: Timestamp) -> Vec<u8> {
         let at = u64::try_from(at.nanos()).unwrap_or(0);
         let pool = Arc::clone(&self.pool);
@@ -71,7 +71,7 @@ impl Stream {
         }
         let mut middle = Vec::with_capacity(inner.len() + 128);
         middle.extend_from_slice(&pool.resource);
-        // Field 2 of ResourceSpans, then field 1 of the request, both with a length before them.
+        // Field 2 of ResourceSpans, then field 1 of the request, both with a length prefix.
         middle.push(0x12);
         varint(inner.len(), &mut middle);
         middle.append(&mut inner);
@@ -82,7 +82,7 @@ impl Stream {
         body
     }
 
-    /// Goes on to the next span, and to the next trace where one ended.
+    /// Advances to the next span, and to the next trace at the end of one.
     fn advance(&mut self, at: u64) {
         if self.current.next < TRACE_LEN {
             return;
@@ -129,7 +129,7 @@ impl Stream {
         }
     }
 
-    /// Keeps a sample of all finished traces: each has the same chance to stay.
+    /// Reservoir sample of finished traces: each has the same chance to stay.
     fn remember(&mut self) {
         if self.finished.len() < REMEMBERED {
             self.finished.push(self.current.trace);
@@ -143,7 +143,7 @@ impl Stream {
     }
 }
 
-/// Writes a length as protobuf does.
+/// Writes a length as a protobuf varint.
 fn varint(length: usize, body: &mut Vec<u8>) {
     let mut rest = length;
     loop {

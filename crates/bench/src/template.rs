@@ -1,4 +1,4 @@
-//! Spans of 2 KB, encoded once; sending one more means copying bytes and writing new ids into them.
+//! Pre-encoded spans of 2 KB; sending one more means copying bytes and writing new ids into them.
 
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
@@ -11,7 +11,7 @@ use crate::text::{Dice, Writer};
 
 pub(crate) const TRACE_LEN: usize = 10;
 
-/// What each span of a trace does, and within which other it does it.
+/// The kind of each span of a trace, and its parent.
 const SHAPE: [(Part, Option<usize>); TRACE_LEN] = [
     (Part::Agent, None),
     (Part::Chat, Some(0)),
@@ -34,13 +34,13 @@ enum Part {
 
 const INPUT_BYTES: usize = 600;
 const OUTPUT_BYTES: usize = 900;
-/// How much of them was said before, in percent: a request repeats most of the conversation, an
-/// answer little. A whole trace then compresses by a factor of about 3.3, which is less than the
+/// How much of them repeats earlier text, in percent: a request repeats most of the conversation,
+/// an answer little. A whole trace then compresses by a factor of about 3.3, which is less than the
 /// 4.5 measured on public customer-service conversations and more than plain prose.
 const INPUT_ECHO: usize = 75;
 const OUTPUT_ECHO: usize = 20;
 
-/// Marks in an encoded span where something new is to be written.
+/// Placeholders in an encoded span for ids and times.
 const TRACE_MARK: [u8; 16] = [0xa1; 16];
 const SPAN_MARK: [u8; 8] = [0xa2; 8];
 const PARENT_MARK: [u8; 8] = [0xa3; 8];
@@ -48,7 +48,7 @@ const START_MARK: u64 = 0xa4a4_a4a4_a4a4_a4a4;
 const END_MARK: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 const SESSION_MARK: &str = "session-mark-session-mark-000000";
 
-/// An encoded span and where its ids and times are.
+/// An encoded span and the offsets of its ids and times.
 #[derive(Debug)]
 pub(crate) struct SpanTemplate {
     bytes: Vec<u8>,
@@ -58,20 +58,20 @@ pub(crate) struct SpanTemplate {
     start: usize,
     end: usize,
     session: usize,
-    /// Which span of the trace is the parent.
+    /// Index of the parent in the trace.
     pub(crate) within: Option<usize>,
 }
 
-/// What is new about a span.
+/// New ids and times of a span.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fresh {
     pub(crate) trace: [u8; 16],
     pub(crate) span: [u8; 8],
-    /// Its parent's id; ignored by roots.
+    /// Ignored by roots.
     pub(crate) parent: [u8; 8],
     /// The session's id, in 32 hexadecimal digits.
     pub(crate) session: [u8; 32],
-    /// When it began, in nanoseconds since the epoch.
+    /// Start, in nanoseconds since the epoch.
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
@@ -117,7 +117,7 @@ impl SpanTemplate {
     }
 }
 
-/// Many different traces, and what their process says of itself.
+/// Many different traces, and their resource and scope.
 #[derive(Debug)]
 pub(crate) struct Pool {
     /// The traces, each with `TRACE_LEN` spans.
@@ -144,7 +144,7 @@ impl Pool {
             version: "1.2.0".to_owned(),
             ..Default::default()
         };
-        // A message that holds nothing else encodes to just that field.
+        // A message with nothing else encodes to just that field.
         let resource = ResourceSpans { resource: Some(resource), ..Default::default() };
         let scope = ScopeSpans { scope: Some(scope), ..Default::default() };
         Self {
@@ -170,7 +170,7 @@ struct Author {
 impl Author {
     fn trace(&mut self) -> Vec<SpanTemplate> {
         let user = format!("user-{:03}", self.dice.below(500));
-        // What was said last is said again in the next request, as conversations do.
+        // The last text is repeated in the next request, as in conversations.
         let mut said = self.writer.prose(INPUT_BYTES);
         let spans = SHAPE.iter().map(|(part, within)| {
             let input = self.writer.echo(&said, INPUT_ECHO, INPUT_BYTES);

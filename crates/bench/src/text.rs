@@ -1,11 +1,11 @@
-//! Texts of a given length that compress about as well as what agents say.
+//! Texts of a given length that compress about as well as agents' texts.
 
 use std::fmt::Write as _;
 
 /// Ordinary words, the most common first.
 const WORDS: &str = include_str!("words.txt");
 
-/// Dice that give the same throws for the same seed.
+/// A seeded random number generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(u64);
 
@@ -58,7 +58,7 @@ impl Writer {
         text
     }
 
-    /// A text of which that many percent were said before, as conversations go.
+    /// A text of which that many percent repeat an earlier one, as in conversations.
     pub(crate) fn echo(&mut self, of: &str, percent: usize, bytes: usize) -> String {
         let mut text = self.prose(bytes - bytes * percent.min(100) / 100);
         let quoted = bytes.saturating_sub(text.len());
@@ -85,7 +85,7 @@ impl Writer {
             }
             4..8 => text.extend((0..4 + self.dice.below(6)).map(|_| self.letter())),
             _ => {
-                // The product of two throws favours the front of the list.
+                // The product of two random numbers favours the front of the list.
                 let reach = 1 + self.dice.below(self.words.len());
                 let nth = self.dice.below(reach);
                 text.push_str(self.words.get(nth).unwrap_or(&"and"));

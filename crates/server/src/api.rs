@@ -1,35 +1,35 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions, sessions and notifications needs an owner's key.
+//! suggestions, chats and notifications needs an owner's key with the permission for it.
 //!
-//! An owner's key opens the whole server, not only its project: whoever may make keys for other
-//! projects could let themselves in anyway.
+//! An administrator's key has access to the whole server, not only to its project: it may create
+//! keys for every project anyway.
 
 mod path;
 mod query;
 pub mod status;
-/// Projects and how long they keep telemetry.
+/// Projects and retention.
 pub mod projects;
 pub mod keys;
 pub mod users;
-/// What must not be kept.
+/// Redaction rules.
 pub mod redaction;
-/// Whose web pages may call.
+/// CORS origins.
 pub mod origins;
 pub mod audit;
-/// A consistent copy of all data, as a stream.
+/// Streamed backups.
 pub mod backup;
-/// The container that copy comes in.
+/// The tar format of backups.
 pub mod tar;
-/// The bytes of media, behind signed links.
+/// Media upload and download by signed URL.
 pub mod media;
-/// What weeks of scored sessions say.
+/// Weekly reports and suggestions.
 pub mod reports;
 pub mod schedules;
-/// Giving freed disk space back.
+/// Reclaims disk space.
 pub mod compact;
-/// Sessions with agents that run here.
+/// Chats with agents that the server runs.
 pub mod chats;
-/// Who is told when a turn ends or a person is needed.
+/// Webhooks and browser push.
 pub mod notifications;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -50,7 +50,7 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(users::list, users::create))
         .routes(routes!(users::set_password))
         .routes(routes!(users::remove))
-        // Not described: whoever may follow such a link is given it whole.
+        // Not in the API description: clients get the whole URL.
         .routes(routes!(media::upload, media::download))
         .routes(routes!(origins::show, origins::set))
         .routes(routes!(redaction::list, redaction::add))

@@ -21,30 +21,30 @@ use crate::cpu_pool::CpuPool;
 use crate::metrics::Metrics;
 use crate::rate_limit::{PublicRates, Rate, RateLimiter};
 
-/// What every handler can reach. A clone is one more pointer to the same parts.
+/// The application state of every handler. Clones share it.
 #[derive(Clone, Debug)]
 pub struct App(Arc<Parts>);
 
 /// The parts of an [`App`].
 #[derive(Debug)]
 pub struct Parts {
-    /// Durable truth: `store.telemetry` and `store.catalog`.
+    /// `store.telemetry` and `store.catalog`.
     pub store: Store,
     pub settings: Settings,
     pub clock: Clock,
     pub prices: Arc<PriceTable>,
     pub metrics: Metrics,
-    /// How often each key has called lately.
+    /// Rate limiter per key.
     pub rates: RateLimiter,
-    /// Keys that were handed out on this machine.
+    /// Keys issued to commands on this machine.
     pub local_keys: LocalKeys,
-    /// How often callers with a public key alone have called lately.
+    /// Rate limiter for clients with only a public key.
     pub(crate) public_rates: PublicRates,
-    /// Threads for work that takes real CPU time.
+    /// Threads for CPU-bound work.
     pub workers: CpuPool,
-    /// The memory that bodies take.
+    /// Memory budget of request bodies.
     pub(crate) bodies: BodyBudget,
-    /// Room for streams of events: each takes a connection for as long as its client likes.
+    /// Permits for SSE streams: each occupies a connection for as long as its client likes.
     pub(crate) streams: PermitPool<ProjectId>,
     is_closing: AtomicBool,
     closing: Notify,
@@ -81,38 +81,38 @@ impl App {
         }))
     }
 
-    /// Bytes of request bodies in memory now.
+    /// Bytes of request bodies in memory.
     pub fn bodies_in_flight(&self) -> usize {
         self.bodies.bytes()
     }
 
-    /// Has what is to go taken away soon, and not only with the next hour.
+    /// Wakes the retention sweep before its next hourly run.
     pub(crate) fn sweep_soon(&self) {
         self.sweep.notify_one();
     }
 
-    /// Waits until that is wanted.
+    /// Waits until [`Self::sweep_soon`] is called.
     pub(crate) async fn sweep_wanted(&self) {
         self.sweep.notified().await;
     }
 
-    /// Has schedules looked at soon, and not only with the next half minute.
+    /// Wakes the scheduler before its next poll.
     pub(crate) fn run_soon(&self) {
         self.runs.notify_one();
     }
 
-    /// Waits until that is wanted.
+    /// Waits until [`Self::run_soon`] is called.
     pub async fn run_wanted(&self) {
         self.runs.notified().await;
     }
 
-    /// Lets the readiness check say that the server is on its way out.
+    /// Starts shutdown: the readiness check fails from now on.
     pub fn begin_closing(&self) {
         self.is_closing.store(true, Ordering::SeqCst);
         self.closing.notify_waiters();
     }
 
-    /// Returns once the server is on its way out, at once if it is.
+    /// Waits for the start of shutdown.
     pub async fn closing(&self) {
         let told = self.closing.notified();
         if !self.is_closing() {
@@ -120,18 +120,18 @@ impl App {
         }
     }
 
-    /// Has the server run agents, from now on and once and for all.
+    /// Enables chats. Takes effect once.
     pub fn run_agents(&self, chats: Chats) {
-        // A second time would be a mistake of ours, and the first one counts.
+        // A second call would be a bug, and the first one wins.
         drop(self.chats.set(Arc::new(chats)));
     }
 
-    /// The agents that it runs, if it does.
+    /// The chats that the server runs, if enabled.
     pub fn chats(&self) -> Option<Arc<Chats>> {
         self.chats.get().cloned()
     }
 
-    /// Whether the server is on its way out.
+    /// Whether the server is shutting down.
     pub fn is_closing(&self) -> bool {
         self.is_closing.load(Ordering::SeqCst)
     }
@@ -145,21 +145,19 @@ impl Deref for App {
     }
 }
 
-/// How a server behaves. The default suits one machine.
+/// Settings of a server. The defaults suit one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     pub access: Access,
-    /// How much a client may send.
     pub limits: Limits,
-    /// How long a client may take.
     pub timeouts: Timeouts,
-    /// Proxies through which others connect: they may have as many connections as they like.
+    /// Trusted proxies: they have no limit on connections.
     pub trusted_proxies: Networks,
-    /// Which addresses may be called that callers have entered.
+    /// Which client-provided addresses the server may call.
     pub outbound: OutboundPolicy,
-    /// What to do about model calls without usage.
+    /// Token counting for model calls without usage.
     pub token_counting: TokenCounting,
-    /// Where large temporary files go, best on the disk of the data; the system's when `None`.
+    /// Folder for large temporary files, best on the disk of the data; the system's when `None`.
     pub scratch: Option<PathBuf>,
 }
 
@@ -167,47 +165,47 @@ pub struct Settings {
 pub enum Access {
     #[default]
     Keys,
-    /// Anyone, as an owner of this project: only for a server nobody else can reach.
+    /// No authentication, with an owner's role in this project: only for a server on a private
+    /// address.
     Open(ProjectId),
 }
 
-/// How much a client may send.
+/// Limits on requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Bytes of a request body as it comes over the wire.
+    /// Bytes of a request body on the wire.
     pub body_bytes: usize,
     /// Bytes of a request body once decompressed.
     pub decompressed_bytes: usize,
-    /// Bytes of a request body of a caller who has a public key alone.
+    /// Bytes of a request body of a client with only a public key.
     pub public_body_bytes: usize,
-    /// Bytes that all request bodies take in memory at one time: as they came, unpacked and parsed.
+    /// Memory of all request bodies together: raw, decompressed and parsed.
     pub inflight_bytes: usize,
     /// Spans or events in one request.
     pub batch_len: usize,
-    /// Bytes of one piece of media; they go to the disk as they come.
+    /// Bytes of one media file, which is streamed to disk.
     pub media_bytes: usize,
-    /// Bytes of one text; the middle of a longer one is elided, and its length kept.
+    /// Bytes of one text; the middle of a longer one is elided, and its length recorded.
     pub text_bytes: usize,
-    /// How deep lists and maps may nest.
+    /// Nesting depth of JSON.
     pub depth: usize,
     /// Attributes of one span; also its events and its links.
     pub attributes: usize,
-    /// JSON values in one request, those inside lists and maps included; over OTLP, attribute
-    /// values.
+    /// JSON values in one request, including nested ones; with OTLP, attribute values.
     pub values: usize,
-    /// How often one key may call; as often as it likes when `None`.
+    /// Rate limit per key; none when `None`.
     pub rate: Option<Rate>,
-    /// How often one address may call with a public key alone; all addresses together ten times as
-    /// often.
+    /// Rate limit per client address with only a public key; ten times as much for all addresses
+    /// together.
     pub public_rate: Rate,
-    /// Open connections, all listeners together.
+    /// Open connections of all listeners together.
     pub connections: usize,
-    /// Open connections of one client address; trusted proxies have no such limit.
+    /// Open connections per client address; trusted proxies are exempt.
     pub connections_each: usize,
-    /// Streams of events that are open, all projects together. Fewer than connections: streams stay
-    /// for as long as their clients like.
+    /// Open SSE streams of all projects together. Fewer than connections: streams last as long as
+    /// their clients like.
     pub streams: usize,
-    /// The same for each project.
+    /// Open SSE streams per project.
     pub project_streams: usize,
 }
 
@@ -234,22 +232,21 @@ impl Default for Limits {
     }
 }
 
-/// How long a client may take.
+/// Timeouts of client connections.
 #[derive(Clone, Debug)]
 pub struct Timeouts {
     /// From connecting to the end of the first request's headers.
     pub first_request: Duration,
-    /// From the last answer to the end of the next request's headers.
+    /// From the last response to the end of the next request's headers.
     pub headers: Duration,
-    /// Between two pieces of a body.
+    /// Between two chunks of a body.
     pub body_gap: Duration,
     pub body: Duration,
-    /// Without taking anything of what it is sent.
+    /// Write timeout: without the client reading anything.
     pub stall: Duration,
-    /// Without an event, until a client that follows is told that we are still there, and proxies
-    /// too.
+    /// Interval of SSE keep-alive comments, for clients and proxies.
     pub heartbeat: Duration,
-    /// For requests under way when the server is told to stop.
+    /// For requests in flight at shutdown.
     pub drain: Duration,
 }
 

@@ -1,16 +1,16 @@
-//! Who is calling and what they may do.
+//! Authentication and authorization.
 //!
-//! A handler names what it needs by the extractor it takes: `Caller` for anyone with a key,
-//! `Reader`, `Recorder`, `Member` or `Owner` for a role in the key's own project, `Scorer` for
-//! feedback, which also takes a public key alone. What reaches beyond the project takes a
-//! permission: `Chatter` runs agents on the server's machine, `BackupOperator` copies all data,
-//! `Administrator` manages every project and who may use it.
+//! A handler declares what it needs by its extractor: `Caller` for any key, `Reader`, `Recorder`,
+//! `Member` or `Owner` for a role in the key's project, `Scorer` for feedback, which also accepts a
+//! public key alone. Access beyond the project takes a permission: `Chatter` runs agents on the
+//! server's machine, `BackupOperator` copies all data, `Administrator` manages every project, its
+//! keys and its users.
 
-/// What an Authorization header holds.
+/// Parsing of the Authorization header.
 mod credentials;
-/// Keys that were handed out on this machine.
+/// Keys issued to commands on this machine.
 mod local_keys;
-/// Pages of other sites, which a server without keys must not serve.
+/// Origin checks for servers without authentication.
 mod site;
 
 use axum::extract::FromRequestParts;
@@ -29,22 +29,22 @@ use crate::error::{ApiError, ApiResult};
 use credentials::{Credentials, unauthorized};
 pub use local_keys::{LocalKey, LocalKeys};
 
-/// Someone with a valid key, public and secret half.
+/// A client with a valid public and secret key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Which project the key opens.
+    /// The key's project.
     pub project: ProjectId,
-    /// The key's id, for logs and limits.
+    /// The key's id, for logs and rate limits.
     pub key: String,
-    /// What the key may do in its project.
+    /// The key's role in its project.
     pub role: Role,
-    /// What it may do beyond it.
+    /// The key's permissions beyond its role.
     pub permissions: Permissions,
-    /// Who it is in the audit log.
+    /// Its actor in the audit log.
     pub actor: Actor,
 }
 
-/// A caller who may look.
+/// A caller with read access.
 #[derive(Clone, Debug)]
 pub struct Reader(pub Caller);
 
@@ -52,15 +52,15 @@ pub struct Reader(pub Caller);
 #[derive(Clone, Debug)]
 pub struct Recorder(pub Caller);
 
-/// A caller who may write scores: a recorder, or a browser that has the public key only.
+/// A caller who may write scores: a recorder, or a browser with only the public key.
 #[derive(Clone, Debug)]
 pub struct Scorer {
     pub caller: Caller,
-    /// What they may speak about.
+    /// What the scores may be about.
     pub reach: EventScope,
 }
 
-/// A caller who may change what the project holds.
+/// A caller who may change project data.
 #[derive(Clone, Debug)]
 pub struct Member(pub Caller);
 
@@ -70,35 +70,34 @@ pub struct Owner(pub Caller);
 
 /// A caller who may run agents on the server's machine.
 ///
-/// It holds the agents in its hands, noted as theirs: a route that has one run cannot forget to
-/// ask for the permission.
+/// It holds the chats on behalf of the caller: a route that starts one cannot forget the permission
+/// check.
 #[derive(Debug)]
 pub struct Chatter {
     pub caller: Caller,
-    /// The agents that this server runs.
     pub chats: Chats,
-    /// Who counts as naming a folder that an agent works in.
+    /// Where a workspace path of this caller comes from.
     pub exposure: WorkspaceSource,
 }
 
-/// A caller who may copy all data of the server.
+/// A caller who may back up the server.
 #[derive(Clone, Debug)]
 pub struct BackupOperator(pub Caller);
 
-/// A caller who may manage every project, its keys, and the people who sign in.
+/// A caller who may manage every project, its keys and its users.
 #[derive(Clone, Debug)]
 pub struct Administrator(pub Caller);
 
 impl Caller {
-    /// The catalog in the caller's hands: what is changed with it is noted as theirs.
+    /// The catalog on behalf of the caller, for the audit log.
     pub fn catalog(&self, app: &App) -> Catalog {
         app.store.catalog.by(self.actor.clone())
     }
 
-    /// Works out who sent these headers, and counts the call against the key's rate.
+    /// Authenticates a request and applies the key's rate limit.
     ///
     /// # Errors
-    /// 401 without valid keys, 403 with a public key alone, 429 beyond the rate.
+    /// 401 without valid keys, 403 with only a public key, 429 beyond the rate limit.
     pub async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Self> {
         match identify(app, headers).await? {
             Identity::Full(caller) => Ok(caller),
@@ -110,7 +109,7 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may look.
+    /// Requires read access.
     ///
     /// # Errors
     /// 403 for an ingest-only key.
@@ -121,7 +120,7 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may write telemetry.
+    /// Requires permission to write telemetry.
     ///
     /// # Errors
     /// 403 for a viewer's key.
@@ -132,7 +131,7 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may change what the project holds.
+    /// Requires permission to change project data.
     ///
     /// # Errors
     /// 403 for a viewer's or an ingest-only key.
@@ -145,7 +144,7 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may change the settings of its project.
+    /// Requires permission to change the project's settings.
     ///
     /// # Errors
     /// 403 for any key but an owner's.
@@ -158,7 +157,7 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may run agents on the server's machine.
+    /// Requires permission to run agents on the server's machine.
     ///
     /// # Errors
     /// 403 for a viewer's or an ingest-only key, and without the permission.
@@ -166,7 +165,7 @@ impl Caller {
         self.may_edit()?.0.permitted(Permission::Chat, "run agents on the server's machine")
     }
 
-    /// Whether the caller may copy all data of the server.
+    /// Requires permission to back up the server.
     ///
     /// # Errors
     /// 403 without the permission.
@@ -175,7 +174,7 @@ impl Caller {
             .map(BackupOperator)
     }
 
-    /// Whether the caller may manage every project and who may use it.
+    /// Requires permission to manage every project and its users.
     ///
     /// # Errors
     /// 403 for any key but an owner's, and without the permission.

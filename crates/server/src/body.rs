@@ -1,13 +1,13 @@
-//! Request bodies, within limits: size on the wire, size decompressed, JSON values, memory of all
-//! of them together, time to arrive.
+//! Request bodies, within limits: size on the wire, size decompressed, number of JSON values,
+//! memory of all bodies together, time to arrive.
 //!
-//! A body that is too large is refused as soon as that is known: from its Content-Length, from
-//! the bytes that came so far, or from what decompression gave so far. What a body takes in memory
-//! counts as taken until its request is answered.
+//! A body that is too large is rejected as soon as that is known: from its Content-Length, from the
+//! bytes so far, or from the decompressed bytes so far. Its memory counts against the budget until
+//! the response.
 
 /// JSON bodies.
 mod json;
-/// Reads bodies from the wire.
+/// Receives bodies from the wire.
 mod receive;
 
 pub use json::JsonBody;
@@ -25,20 +25,17 @@ use crate::app::Limits;
 use crate::body_budget::{NoRoom, Room};
 use crate::error::{ApiError, ApiResult};
 
-/// A body as it came over the wire, not yet decompressed.
+/// A body as received, not yet decompressed.
 #[derive(Debug)]
 pub struct Received {
-    /// The bytes.
     pub wire: Bytes,
     pub encoding: Encoding,
-    /// Its share of the memory for bodies.
+    /// Its share of the memory budget.
     room: Room,
 }
 
-/// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// Not at all.
     Identity,
     Gzip,
 }
@@ -50,7 +47,7 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// Its share of the memory for bodies, for what it becomes.
+    /// Its share of the memory budget, for derived data.
     pub(crate) fn room(&self) -> &Room {
         &self.room
     }
@@ -64,19 +61,19 @@ impl Deref for Unpacked {
     }
 }
 
-/// How much more work a compressed byte may be than a plain one: a kilobyte of gzip can hold a
+/// Cost of a compressed byte relative to a plain one: a kilobyte of gzip can decompress to a
 /// megabyte.
 const GZIP_FACTOR: usize = 64;
-/// Bytes that are decompressed at a time.
+/// Bytes decompressed at a time.
 const PIECE_BYTES: usize = 64 * 1024;
 
 impl Received {
-    /// The same body, seen through what was found inside.
+    /// The same body with other bytes and encoding.
     pub(crate) fn reframed(self, wire: Bytes, encoding: Encoding) -> Self {
         Self { wire, encoding, room: self.room }
     }
 
-    /// About how many bytes there are to work on.
+    /// Approximate bytes to process.
     pub fn effort(&self) -> usize {
         match self.encoding {
             Encoding::Identity => self.wire.len(),
@@ -84,16 +81,16 @@ impl Received {
         }
     }
 
-    /// Returns the decompressed bytes. Takes real CPU time when they are many.
+    /// Returns the decompressed bytes. CPU-bound if they are many.
     ///
     /// # Errors
-    /// 413 as soon as a limit is passed, 400 if the gzip data is damaged or cut off, 503 when other
-    /// bodies have the memory.
+    /// 413 as soon as a limit is exceeded, 400 if the gzip data is damaged or truncated, 503 if the
+    /// memory budget is used up.
     pub fn unpack(self, limits: &Limits) -> ApiResult<Unpacked> {
         self.unpack_watched(limits, |_| Ok(()))
     }
 
-    /// The same; `watch` sees each piece before it is kept, and may refuse the rest.
+    /// Like `unpack`; `watch` sees each chunk before it is stored, and may reject the rest.
     fn unpack_watched(
         self,
         limits: &Limits,
@@ -135,7 +132,7 @@ fn gunzip(
         }
         watch(piece)?;
         if plain.capacity() - plain.len() < piece.len() {
-            // What is reserved counts, used or not.
+            // Reserved capacity counts, used or not.
             let more = piece.len().max(plain.len() / 2);
             take(room, more)?;
             plain.reserve_exact(more);
@@ -144,10 +141,10 @@ fn gunzip(
     }
 }
 
-/// Takes memory for a body.
+/// Takes memory for a body from the budget.
 ///
 /// # Errors
-/// 503 when other bodies have it, 413 when even an idle server has too little.
+/// 503 when other bodies have it, 413 when the body exceeds the whole budget.
 fn take(room: &Room, bytes: usize) -> ApiResult<()> {
     room.grow(bytes).map_err(no_room)
 }

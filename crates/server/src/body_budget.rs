@@ -1,19 +1,19 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Counts the bytes that all bodies take in memory, so that many clients together cannot exhaust it.
+/// The memory budget of all request bodies, so that many clients together cannot exhaust it.
 #[derive(Clone, Debug)]
 pub(crate) struct BodyBudget {
     bytes: Arc<AtomicUsize>,
     limit: usize,
 }
 
-/// The memory that the body of one request takes in all its forms: as it came, unpacked, parsed.
-/// Given back when the last clone is dropped.
+/// The memory of one request body in all its forms: raw, decompressed, parsed. Returned to the
+/// budget when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Room(Arc<Mutex<Held>>);
 
-/// Bytes that one body takes, given back when dropped.
+/// Bytes taken from the budget, returned on drop.
 #[derive(Debug)]
 struct Held {
     of: BodyBudget,
@@ -25,9 +25,9 @@ struct Held {
 pub(crate) enum NoRoom {
     /// Other bodies have it now.
     Now,
-    /// It would take more than all bodies together may.
+    /// It exceeds the whole budget.
     Ever {
-        /// What all bodies together may take.
+        /// The whole budget.
         limit: usize,
     },
 }
@@ -41,14 +41,14 @@ impl BodyBudget {
         self.bytes.load(Ordering::SeqCst)
     }
 
-    /// Room for one more body, none of it taken yet.
+    /// A share for one more body, empty at first.
     pub(crate) fn room(&self) -> Room {
         Room(Arc::new(Mutex::new(Held { of: self.clone(), bytes: 0 })))
     }
 }
 
 impl Room {
-    /// Takes more bytes, if there are any left.
+    /// Takes more bytes from the budget.
     pub(crate) fn grow(&self, by: usize) -> Result<(), NoRoom> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).grow(by)
     }

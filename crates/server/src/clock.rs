@@ -4,16 +4,16 @@ use std::time::{Duration, Instant, SystemTime};
 
 use ratchet_core::time::Timestamp;
 
-/// Tells the time: the system's, or one that tests move by hand.
+/// The system clock, or a manual one for tests.
 #[derive(Clone, Debug)]
 pub enum Clock {
     System,
-    /// Stands still until told.
+    /// Advanced by tests.
     Manual(ManualClock),
 }
 
 impl Clock {
-    /// The time of day. May jump when someone sets the machine's clock.
+    /// Wall-clock time. May jump.
     pub fn now(&self) -> Timestamp {
         match self {
             Self::System => system_now(),
@@ -21,7 +21,7 @@ impl Clock {
         }
     }
 
-    /// A time that only goes forward, for intervals.
+    /// Monotonic time, for intervals.
     pub fn monotonic(&self) -> Instant {
         match self {
             Self::System => Instant::now(),
@@ -48,7 +48,7 @@ pub struct ManualClock {
 }
 
 impl ManualClock {
-    /// A clock that shows a moment.
+    /// A clock that starts at a moment.
     pub fn at(start: Timestamp) -> Self {
         Self { start, origin: Instant::now(), elapsed: Arc::default() }
     }

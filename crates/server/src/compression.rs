@@ -1,7 +1,7 @@
-//! Answers that are the same for everyone go out packed.
+//! Compression of responses that are the same for every client.
 //!
-//! Nothing else does: the length of a packed answer tells whether two texts in it are alike, and a
-//! page holds what a visitor may know beside what others can put there (ADR 0023).
+//! Nothing else is compressed: the length of a compressed response reveals whether two texts in it
+//! are alike, and a page contains secrets beside content of other users (BREACH, ADR 0023).
 
 use std::io::Write as _;
 
@@ -18,14 +18,14 @@ use flate2::write::GzEncoder;
 
 use crate::error::ApiError;
 
-/// Files of ours are shorter; what is longer goes out as it is.
+/// Maximum size; our own files are shorter.
 const MAX_BYTES: u64 = 4_000_000;
-/// What is shorter gains nothing.
+/// Minimum size; shorter responses gain nothing.
 const MIN_BYTES: u64 = 1_000;
 /// Most of the gain for a third of the work.
 const LEVEL: u32 = 4;
 
-/// Packs an answer if the client takes it so and everyone would get the same.
+/// Compresses a response if the client accepts gzip and it is the same for every client.
 pub(crate) async fn pack(request: Request, next: Next) -> Response {
     let takes_packed = request.method() == Method::GET && takes_gzip(request.headers());
     let mut response = next.run(request).await;
@@ -54,7 +54,7 @@ async fn packed(response: Response) -> Response {
     Response::from_parts(parts, Body::from(packed))
 }
 
-/// Whether whoever asks gets the same answer: it says so itself.
+/// Whether the response is the same for every client, according to its own headers.
 fn is_for_everyone(headers: &HeaderMap) -> bool {
     let is_packed = headers.contains_key(CONTENT_ENCODING);
     !is_packed && text(headers, &CACHE_CONTROL).starts_with("public")
@@ -67,7 +67,7 @@ fn is_text(headers: &HeaderMap) -> bool {
         || ["application/json", "image/svg+xml"].contains(&kind)
 }
 
-/// Whether a client takes gzip. One that says so with a weight of nothing does not.
+/// Whether a client accepts gzip, with a non-zero weight.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let asked = text(headers, &ACCEPT_ENCODING);
     asked.split(',').any(|one| {

@@ -1,4 +1,4 @@
-//! One client's connection: HTTP/1.1 or HTTP/2 without TLS, with a bound on everything.
+//! A client connection: HTTP/1.1 or HTTP/2 without TLS, with a limit on everything.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,15 +29,15 @@ use crate::app::Timeouts;
 use crate::connection_limiter::{ActiveRequest, ConnectionPermit};
 use crate::write_timeout::Taken;
 
-/// HTTP/2 requests one client may have under way.
+/// Maximum number of concurrent HTTP/2 streams per connection.
 const STREAMS: u32 = 128;
 
-/// Bytes a client may send on one HTTP/2 stream before we have read them: batches are large, and
-/// the usual 64 KB would make each of them wait for many round trips.
+/// HTTP/2 flow-control window: batches are large, and the default of 64 KB would cost each of them
+/// many round trips.
 const WINDOW_BYTES: u32 = 512 * 1024;
 
-/// Serves a connection until the client leaves, goes silent, has to make room for others, or the
-/// watcher says to finish.
+/// Serves a connection until the client disconnects, times out, is evicted, or the server shuts
+/// down.
 pub(crate) async fn serve(
     stream: TcpStream,
     routes: Router,
@@ -45,7 +45,7 @@ pub(crate) async fn serve(
     watcher: Watcher,
     permit: ConnectionPermit,
 ) {
-    // Small answers should not wait for more; failing to say so costs only latency.
+    // Small responses should not wait for more; failure costs only latency.
     drop(stream.set_nodelay(true));
     let peer = stream.peer_addr().ok();
     let first_request = Arc::new(Notify::new());
@@ -58,9 +58,8 @@ pub(crate) async fn serve(
     let taken = Taken::new(stream, timeouts.stall, permit.write_blocked());
     let serving =
         watcher.watch(builder.serve_connection(TokioIo::new(taken), service).into_owned());
-    // The library waits without end for the first bytes, which decide between HTTP/1.1 and
-    // HTTP/2, and whoever connects has something to ask. Later silence is found by the header
-    // timeout or by HTTP/2 pings.
+    // The library has no timeout for the first bytes, which decide between HTTP/1.1 and HTTP/2.
+    // Later silence is detected by the header timeout or by HTTP/2 pings.
     let silence = async {
         if tokio::time::timeout(timeouts.first_request, first_request.notified()).await.is_ok() {
             std::future::pending::<()>().await;
@@ -75,10 +74,9 @@ pub(crate) async fn serve(
     }
 }
 
-/// Has a request answered. Handlers find the client's address as axum's own servers tell it.
+/// Answers a request. Handlers find the client's address as with axum's own servers.
 ///
-/// Every answer of every listener passes here, so none can be without what browsers must be told:
-/// that content is what it says it is.
+/// Every response of every listener passes here, so that all have the security headers.
 async fn answer(
     routes: Router,
     peer: Option<SocketAddr>,
@@ -94,7 +92,7 @@ async fn answer(
     Ok(response.map(|body| Body::new(CountedBody { body, _active: active })))
 }
 
-/// The body of an answer; its request is under way until the last byte was handed over.
+/// A response body; its request is in flight until the last byte was sent.
 struct CountedBody {
     body: Body,
     _active: ActiveRequest,
@@ -134,7 +132,7 @@ fn builder(headers: Duration) -> Builder<Streams> {
     builder
 }
 
-/// Runs the requests of one HTTP/2 connection; they end with it.
+/// The tasks of one HTTP/2 connection; they end with it.
 #[derive(Clone, Debug, Default)]
 struct Streams(Arc<Mutex<JoinSet<()>>>);
 

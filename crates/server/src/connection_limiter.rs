@@ -1,4 +1,4 @@
-//! Which connections are open, and which of them make room for others.
+//! Limits open connections and evicts idle ones.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
@@ -10,11 +10,11 @@ use ratchet_core::client_address::ClientAddress;
 use ratchet_core::network::Networks;
 use tokio::sync::Notify;
 
-/// Limits open connections, in all and of one client address.
+/// Limits open connections, in total and per client address.
 ///
-/// At a limit the connection that has been idle longest is closed to make room: one that has no
-/// request under way costs its client nothing but a reconnect, while refusing a new one would stop
-/// recording. Trusted proxies have no limit of their own: everyone's connections come from them.
+/// At a limit the longest idle connection is closed: without a request in flight that costs its
+/// client only a reconnect, while rejecting a new one would stop recording. Trusted proxies are
+/// exempt from the limit per address: all their clients' connections come from them.
 #[derive(Clone, Debug)]
 pub(crate) struct ConnectionLimiter(Arc<Shared>);
 
@@ -23,24 +23,24 @@ struct Shared {
     limit: usize,
     limit_each: usize,
     proxies: Networks,
-    // Held for a few instructions and never across an await: the plain mutex is the right one.
+    // Held for a few instructions and never across an await: a plain mutex is right.
     table: Mutex<Table>,
-    /// Told when a connection ends or becomes idle.
+    /// Notified when a connection ends or becomes idle.
     freed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     open: HashMap<u64, Entry>,
-    /// Those without a request under way, longest idle first.
+    /// Connections without a request in flight, longest idle first.
     idle: IdleOrder,
-    /// By client, so that letting one in takes no look at those of all others.
+    /// By client, so that admission does not scan all connections.
     clients: HashMap<ClientAddress, ClientConnections>,
-    /// Numbers connections and moments of activity, in order.
+    /// Counter for connections and activity, for ordering.
     last_number: u64,
 }
 
-/// Connections by the moment that they became idle.
+/// Connections by the time they became idle.
 type IdleOrder = BTreeMap<u64, u64>;
 
 #[derive(Debug, Default)]
@@ -53,13 +53,13 @@ struct ClientConnections {
 struct Entry {
     client: ClientAddress,
     active: usize,
-    /// When it last had a request under way, or was opened: moments are numbered.
+    /// When it last had a request in flight, or was opened, by the counter.
     active_at: u64,
     write_blocked: Arc<AtomicBool>,
     evicted: Arc<Notify>,
 }
 
-/// One client address has all the connections it may have, and a request under way on each.
+/// The client address is at its limit, with a request in flight on each connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooManyOfClient;
 
@@ -72,14 +72,14 @@ pub(crate) struct ConnectionPermit {
     evicted: Arc<Notify>,
 }
 
-/// A request under way, until dropped; its connection is not closed for others meanwhile.
+/// A request in flight, until dropped; its connection is not evicted meanwhile.
 #[derive(Debug)]
 pub(crate) struct ActiveRequest {
     of: ConnectionLimiter,
     connection: u64,
 }
 
-/// Why there is no room.
+/// Which limit is reached.
 enum Full {
     Total,
     OfClient,
@@ -91,15 +91,14 @@ impl ConnectionLimiter {
         Self(Arc::new(Shared { limit, limit_each, proxies, table, freed }))
     }
 
-    /// Lets a connection in. Waits for its turn if all that are open have requests under way.
+    /// Admits a connection. Waits if all open connections have requests in flight.
     ///
     /// # Errors
-    /// Refuses a client that has too many such connections itself: waiting for those would hold up
-    /// everyone else.
+    /// Rejects a client that is at its own limit: waiting for it would block all others.
     pub(crate) async fn admit(&self, peer: IpAddr) -> Result<ConnectionPermit, TooManyOfClient> {
         loop {
             let mut freed = std::pin::pin!(self.0.freed.notified());
-            // From now on nothing is missed that happens between looking and waiting.
+            // Registered before the check, so that no notification in between is missed.
             freed.as_mut().enable();
             match self.try_admit(peer) {
                 Ok(permit) => return Ok(permit),
@@ -145,8 +144,7 @@ impl Table {
         ConnectionPermit { of, id, write_blocked, evicted }
     }
 
-    /// Closes the connection that has been idle longest, of one client or of all; `None` if all
-    /// are busy.
+    /// Evicts the longest idle connection, of one client or of all; `None` if all are busy.
     fn evict(&mut self, client: Option<ClientAddress>) -> Option<()> {
         let idle = match client {
             Some(client) => &self.clients.get(&client)?.idle,
@@ -211,15 +209,15 @@ impl Table {
 }
 
 impl Entry {
-    /// Whether an idle one may be closed: the end of an answer may still wait for the client to
-    /// take it.
+    /// Whether an idle connection may be closed: the end of a response may still wait for the
+    /// client to read it.
     fn may_go(&self) -> bool {
         !self.write_blocked.load(Ordering::Relaxed)
     }
 }
 
 impl ConnectionPermit {
-    /// Counts a request of this connection.
+    /// Counts requests of this connection.
     pub(crate) fn requests(&self) -> impl Fn() -> ActiveRequest + Clone + Send + use<> {
         let (of, connection) = (self.of.clone(), self.id);
         move || {
@@ -228,12 +226,12 @@ impl ConnectionPermit {
         }
     }
 
-    /// To be set while the client does not take what it is sent.
+    /// Set while the client does not read.
     pub(crate) fn write_blocked(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.write_blocked)
     }
 
-    /// Ends when the connection has to make room.
+    /// Completes when the connection is evicted.
     pub(crate) fn evicted(&self) -> impl Future<Output = ()> + use<> {
         let evicted = Arc::clone(&self.evicted);
         async move { evicted.notified().await }
@@ -267,7 +265,7 @@ mod tests {
         ConnectionLimiter::new(limit, limit_each, Networks::default())
     }
 
-    /// What becomes of a connection now; `None` if it would have to wait.
+    /// Polls admission once; `None` if it would have to wait.
     fn admit(
         limiter: &ConnectionLimiter,
         peer: &str,

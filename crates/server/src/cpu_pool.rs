@@ -5,17 +5,17 @@ use tokio::sync::Semaphore;
 
 use crate::error::{ApiError, ApiResult};
 
-/// Work on less than this many bytes takes well under a millisecond: not worth another thread.
+/// Work on fewer bytes takes well under a millisecond: not worth another thread.
 const SMALL: usize = 64 * 1024;
 
-/// Runs work that takes real CPU time, beside the async runtime when it is long.
+/// Runs CPU-bound work, on blocking threads if it is long.
 #[derive(Debug)]
 pub struct CpuPool {
     slots: Arc<Semaphore>,
 }
 
 impl Default for CpuPool {
-    /// One at a time for each core: more would only take turns and memory.
+    /// One permit per core: more would only cost memory.
     fn default() -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
         Self { slots: Arc::new(Semaphore::new(cores)) }
@@ -23,10 +23,10 @@ impl Default for CpuPool {
 }
 
 impl CpuPool {
-    /// Runs work on that many bytes. Dropping the future does not stop long work already begun.
+    /// Runs work on that many bytes. Dropping the future does not stop work that has started.
     ///
     /// # Errors
-    /// Passes the work's own errors on; 500 if it panicked.
+    /// Passes on the work's own error; 500 if it panicked.
     pub async fn run<T: Send + 'static>(
         &self,
         bytes: usize,

@@ -1,8 +1,8 @@
-//! Lets a client finish its sentence before it hears "no".
+//! Drains the request body before an early error response.
 //!
-//! A refusal often comes before the body has: no key, too large, too busy. Closing an HTTP/1.1
-//! connection on unread bytes resets it, and most clients then report a broken connection instead
-//! of the answer. So what is left of a refused body is read and thrown away, within bounds.
+//! An error often precedes the end of the body: no key, too large, too busy. Closing an HTTP/1.1
+//! connection with unread bytes resets it, and most clients then report a broken connection instead
+//! of the response. So the rest of the body is read and discarded, within limits.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,14 +22,14 @@ use tokio::time::timeout;
 
 use crate::app::App;
 
-/// Who sends nothing for so long is waiting for the answer.
+/// A client that sends nothing for so long is waiting for the response.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Reads the rest of the body of a refused request.
+/// Middleware that drains the body of a rejected request.
 pub(crate) async fn hear_out(State(app): State<App>, request: Request, next: Next) -> Response {
-    // HTTP/2 can refuse one request without hurting the connection.
+    // HTTP/2 can reject one stream without affecting the connection.
     let needs_hearing = request.version() < Version::HTTP_2 && !request.body().is_end_stream();
-    // Who asks before sending is still waiting for our word, and can be refused at once.
+    // A client that sends `Expect` waits before sending the body, and can be rejected at once.
     let is_asking = request.headers().contains_key(EXPECT);
     if !needs_hearing || is_asking {
         return next.run(request).await;
@@ -40,7 +40,7 @@ pub(crate) async fn hear_out(State(app): State<App>, request: Request, next: Nex
     let response = next.run(lent).await;
     if is_refusal(response.status()) {
         let limit = app.settings.limits.decompressed_bytes;
-        // Too long or too slow: the client had its chance.
+        // Too long or too slow: give up.
         drop(timeout(app.settings.timeouts.body_gap, body.discard(limit)).await);
     }
     response
@@ -48,11 +48,11 @@ pub(crate) async fn hear_out(State(app): State<App>, request: Request, next: Nex
 
 fn is_refusal(status: StatusCode) -> bool {
     let is_error = status.is_client_error() || status.is_server_error();
-    // Whoever stopped sending will not go on now.
+    // A client that stopped sending will not continue.
     is_error && status != StatusCode::REQUEST_TIMEOUT
 }
 
-/// A body that the handler reads first and we read to its end.
+/// A body that the handler reads first and the middleware reads to its end.
 #[derive(Clone)]
 struct SharedBody(Arc<Mutex<Body>>);
 
@@ -76,7 +76,7 @@ impl HttpBody for SharedBody {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        // The two readers take turns, never at one time; a panic while reading changes nothing.
+        // The two readers never read concurrently; a panic while reading changes nothing.
         let mut body = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Pin::new(&mut *body).poll_frame(context)
     }

@@ -1,10 +1,10 @@
-//! Every failure a client can see, and the one place that says how it looks.
+//! Every error that a client can see, and its HTTP response.
 //!
-//! Bodies are Langfuse's: `{"message": …, "error": "<class name>"}`. Its SDKs tell some errors
-//! apart by the class name, so those names are part of the promise.
+//! Bodies are Langfuse's: `{"message": …, "error": "<class name>"}`. Its SDKs distinguish some
+//! errors by the class name, so these names are part of the API.
 //!
-//! A full disk or a read-only folder answers 503, not 507: OpenTelemetry exporters keep and resend
-//! on 503 and throw the spans away on any status they do not know.
+//! A full disk or a read-only folder is 503, not 507: OpenTelemetry exporters retry on 503 and drop
+//! the spans on any status they do not know.
 
 use axum::Json;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
@@ -19,62 +19,62 @@ use std::time::Duration;
 /// The result of a handler.
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// What can go wrong between a request and its answer. Messages say what to do.
+/// An error of a request. Messages tell the client what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// Nobody we know. 401.
+    /// No valid credentials. 401.
     #[error("{0}")]
     Unauthorized(String),
-    /// Known, but may not do this. 403.
+    /// Not allowed. 403.
     #[error("{0}")]
     Forbidden(String),
-    /// The request makes no sense; the message names the field. 400.
+    /// The request is invalid; the message names the field. 400.
     #[error("{0}")]
     Invalid(String),
-    /// Fields or parameters make no sense, each for its own reason. 400.
+    /// Fields or parameters are invalid, each with its own message. 400.
     #[error("Invalid request data")]
     InvalidFields(Vec<Issue>),
-    /// What was asked for is not there. 404.
+    /// 404.
     #[error("{0}")]
     NotFound(String),
-    /// The path is there, but not for this method. 405.
+    /// 405.
     #[error("{0}")]
     MethodNotAllowed(String),
     /// The client stopped sending. 408.
     #[error("{0}")]
     TooSlow(String),
-    /// What was to be made is there already. 409.
+    /// It exists already. 409.
     #[error("{0}")]
     Conflict(String),
-    /// Beyond a limit. 413.
+    /// A limit is exceeded. 413.
     #[error("{0}")]
     TooLarge(String),
-    /// A content type or encoding we do not read. 415.
+    /// Unsupported content type or encoding. 415.
     #[error("{0}")]
     UnsupportedMediaType(String),
-    /// Well said, but cannot be done as things are. 422.
+    /// Valid, but impossible in the current state. 422.
     #[error("{0}")]
     Unprocessable(String),
-    /// This key calls too often. 429.
+    /// The key's rate limit is exceeded. 429.
     #[error("this key calls too often; come back in {} s", seconds(*.retry_after))]
     TooManyRequests {
-        /// When the next call will pass.
+        /// Until the next request is allowed.
         retry_after: Duration,
     },
-    /// Not now, but later. 503.
+    /// Temporarily unavailable. 503.
     #[error("{why}; nothing was recorded, send the same request again later")]
     Unavailable {
-        /// What is in the way.
+        /// The reason.
         why: String,
         retry_after: Duration,
     },
-    /// Our fault. 500; the client sees an id only, the log has the rest.
+    /// An internal error. 500; the client sees only an id, the log has the rest.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl ApiError {
-    /// A failure of ours, told in words for the log.
+    /// An internal error with a message for the log.
     pub fn internal(what: impl Into<String>) -> Self {
         Self::Internal(what.into().into())
     }
@@ -109,7 +109,7 @@ impl ApiError {
         }
     }
 
-    /// The message for the client. An internal failure is logged here, once, under the id it shows.
+    /// The message for the client. An internal error is logged here, once, with the id it shows.
     pub fn client_message(&self) -> String {
         let Self::Internal(cause) = self else {
             return self.to_string();
@@ -119,7 +119,7 @@ impl ApiError {
         format!("the server failed; its log says why under the id {id}")
     }
 
-    /// After how long to send the request again, where that makes sense.
+    /// When to retry, if that makes sense.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::TooManyRequests { retry_after } | Self::Unavailable { retry_after, .. } => {
@@ -129,7 +129,7 @@ impl ApiError {
         }
     }
 
-    /// The headers that go with the status.
+    /// The headers of the response.
     pub fn headers(&self) -> Vec<(axum::http::HeaderName, HeaderValue)> {
         let challenge = matches!(self, Self::Unauthorized(_))
             .then(|| (WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"ratchet\"")));
@@ -138,7 +138,7 @@ impl ApiError {
     }
 }
 
-/// Whole seconds, rounded up: coming back early would be refused again.
+/// Whole seconds, rounded up: an early retry would be rejected again.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs().saturating_add(u64::from(wait.subsec_nanos() > 0)).max(1)
 }
@@ -188,7 +188,7 @@ impl From<StoreError> for ApiError {
             | StoreError::DiskLow { .. }
             | StoreError::Unsettled(_)
             | StoreError::TooSlow => later(30),
-            // The path is ours to know; the client needs to know only that it may come back.
+            // The client need not know the path, only that it may retry.
             StoreError::ReadOnly(_) => {
                 tracing::error!(error.cause = %error, "cannot write");
                 Self::Unavailable {

@@ -1,10 +1,11 @@
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-/// Thumbs for a web page, in about a kilobyte.
+/// Thumbs buttons for a web page, in about a kilobyte.
 const SCRIPT: &str = include_str!("../assets/feedback.js");
 
-/// `GET /feedback.js`: gives a page two buttons, or a function to call: `docs/feedback.md`.
+/// `GET /feedback.js`: a script with thumbs buttons for a page, or a function to call:
+/// `docs/feedback.md`.
 #[utoipa::path(
     get,
     path = "/feedback.js",

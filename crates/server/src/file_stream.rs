@@ -1,4 +1,4 @@
-//! Answers that are read from disk while they are sent.
+//! Response bodies that are read from disk while they are sent.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,24 +10,24 @@ use bytes::Bytes;
 use hyper::body::Frame;
 use tokio::task::JoinHandle;
 
-/// How much is read at a time.
+/// Chunk size.
 pub(crate) const PIECE: u64 = 256 * 1024;
 
-/// What can be read piece by piece. Reading may block.
+/// A source that is read in chunks. Reading may block.
 pub(crate) trait FileStream: Send + Sized + 'static {
-    /// The next piece; `None` at the end.
+    /// The next chunk; `None` at the end.
     fn next_piece(&mut self) -> io::Result<Option<Bytes>>;
 
-    /// The answer that sends them all, each read off the async runtime.
+    /// The response body, with each chunk read off the async runtime.
     fn into_body(self) -> Body {
         Body::new(PiecesBody(State::Ready(self)))
     }
 }
 
-/// Up to so many bytes from a file.
+/// Reads up to so many bytes from a file.
 ///
 /// # Errors
-/// Fails if the file has fewer: it shrank while it was read.
+/// Fails if the file has fewer: it was truncated meanwhile.
 pub(crate) fn read_exactly(file: &mut impl Read, wanted: u64) -> io::Result<Vec<u8>> {
     let mut piece = Vec::new();
     let read = file.take(wanted).read_to_end(&mut piece)?;

@@ -10,13 +10,12 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// The version of this server.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The version of Langfuse whose API this is. Clients choose by it which routes they call.
+/// The version of Langfuse whose API this is. Clients choose their routes by it.
 pub const LANGFUSE_VERSION: &str = "4.16.0";
 
-/// That the server is well.
+/// Health of the server.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct HealthView {
@@ -31,7 +30,7 @@ pub(crate) struct HealthView {
 const OK: HealthView =
     HealthView { status: "OK", version: LANGFUSE_VERSION, ratchet_version: VERSION };
 
-/// `GET /api/public/health`: the process answers.
+/// `GET /api/public/health`: liveness check.
 #[utoipa::path(
     get,
     path = "/api/public/health",
@@ -43,10 +42,10 @@ pub(crate) async fn health() -> Json<HealthView> {
     Json(OK)
 }
 
-/// `GET /api/public/ready`: requests will be served, not only answered.
+/// `GET /api/public/ready`: readiness check.
 ///
-/// 503 says why not: the server shuts down, a database cannot be read, or the disk is so full that
-/// recording has stopped.
+/// 503 gives the reason: the server is shutting down, a database cannot be read, or the disk is so
+/// full that recording has stopped.
 #[utoipa::path(
     get,
     path = "/api/public/ready",
@@ -62,7 +61,7 @@ pub(crate) async fn ready(State(app): State<App>) -> ApiResult<Json<HealthView>>
         tracing::error!(error.cause = %error, "the store cannot be read");
         return Err(not_ready("the store cannot be read"));
     }
-    // Looking takes a microsecond; reading pages and deleting go on.
+    // Takes a microsecond; pages and deletion still work.
     app.store.check_room()?;
     Ok(Json(OK))
 }
@@ -71,7 +70,7 @@ fn not_ready(why: &str) -> ApiError {
     ApiError::Unavailable { why: why.to_owned(), retry_after: Duration::from_secs(5) }
 }
 
-/// Reads something, there or not, from each database.
+/// Reads from each database.
 async fn read_both(store: &Store) -> StoreResult<()> {
     let projects = store.catalog.projects().await?;
     let probe = projects.into_iter().next().zip(TraceId::parse("readiness").ok());

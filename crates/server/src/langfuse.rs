@@ -1,6 +1,6 @@
 //! Langfuse's public API, `/api/public/…`, one file per resource.
 //!
-//! Ids may hold slashes. Clients should encode them, but some do not, so a resource's id is the
+//! Ids may contain slashes. Clients should encode them, but some do not, so a resource's id is the
 //! rest of its path.
 
 use utoipa_axum::router::OpenApiRouter;
@@ -15,62 +15,60 @@ mod path;
 /// JSON objects in bodies.
 mod json_fields;
 mod client;
-/// From a body to the disk.
+/// Recording of request bodies.
 mod record;
-/// From records to an answer.
+/// JSON responses, which may be long.
 mod response;
 mod ingestion;
-/// Traces and observations one at a time, as the oldest clients write them.
+/// Single traces and observations, as the oldest clients write them.
 mod legacy_writes;
-/// Scores: sent without a batch, read, deleted.
+/// Scores: create, read and delete.
 mod scores;
-/// What scores must look like.
 mod score_configs;
-/// What users say about the product.
+/// User feedback on the product.
 mod feedback;
-/// The project a key opens.
 mod projects;
 mod traces;
 mod observations;
-/// Observations, a group of fields at a time.
+/// Observations with selected field groups.
 mod observations_v2;
 mod metrics;
 mod sessions;
 mod prompts;
-/// Prompts in an older form.
+/// Prompts, first version of the API.
 mod prompts_v1;
 mod skills;
-/// Which prompt versions observations used.
+/// Prompt versions that observations used.
 mod prompt_ids;
 mod media;
 mod queues;
 mod comments;
 mod datasets;
 mod dataset_items;
-/// Datasets in an older form.
+/// Datasets, first version of the API.
 mod datasets_v1;
 mod dataset_runs;
 mod experiments;
-/// Models and what they cost.
+/// Model definitions and prices.
 mod models;
 mod llm_connections;
 /// The keys of a project.
 mod api_keys;
-/// The server as a whole: projects, keys and people.
+/// The organization: projects, keys and users of the server.
 mod organizations;
-/// Definitions that are kept whole.
+/// What dashboards, widgets, evaluators and rules share: storage as whole documents.
 mod documents;
 mod widgets;
 mod dashboards;
-/// What both families of routes for evaluators and rules share.
+/// What both versions of the routes for evaluators and rules share.
 mod evaluation;
-/// How to score, with versions.
+/// Evaluators with versions.
 mod evaluators;
-/// The same in an older form.
+/// Evaluators, first version of the API.
 mod evaluators_v1;
-/// What to score, and with what.
+/// Evaluation rules.
 mod evaluation_rules;
-/// The same in an older form.
+/// Evaluation rules, first version of the API.
 mod evaluation_rules_v1;
 
 /// The routes of this API.

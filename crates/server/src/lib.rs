@@ -1,37 +1,37 @@
-//! Every API: Langfuse's, OpenTelemetry's over HTTP and gRPC, and Ratchet's own.
+//! HTTP and gRPC APIs: Langfuse's, OpenTelemetry's, and Ratchet's own.
 //!
-//! Knows neither SQL nor HTML. Modules stand in reading order: [`router`] shows every route,
-//! [`run`] serves them, and the rest is what handlers are made of.
+//! Contains neither SQL nor HTML. Modules are in reading order: [`router`] lists every route,
+//! [`run`] serves them, and the rest is what handlers use.
 
-/// What every handler can reach, and the limits it keeps to.
+/// Application state, settings and limits.
 pub mod app;
-/// The one place that reads the system clock.
+/// The clock: the only module that reads the system time.
 pub mod clock;
 pub mod router;
-/// Names in paths that hold slashes.
+/// Encoding of names with slashes in paths.
 mod path_encoding;
-/// The description of every route.
+/// The OpenAPI description.
 pub mod openapi;
-/// Listeners, connections and background work, until told to stop.
+/// Listeners, connections and background tasks.
 pub mod run;
-/// Counts tokens of what came without usage.
+/// Token counting for model calls without usage.
 mod token_counter;
-/// How to tell a server to stop.
+/// The shutdown signal.
 pub mod shutdown;
-/// Errors as clients see them.
+/// Error responses.
 pub mod error;
-/// Who is calling and what they may do.
+/// Authentication and authorization.
 pub mod auth;
-/// Where clients reach the server.
+/// The origin of a request, for links.
 mod origin;
-/// How often a key may call.
+/// Rate limits.
 pub mod rate_limit;
 pub mod body;
-/// Work that takes real CPU time.
+/// CPU-bound work off the async runtime.
 pub mod cpu_pool;
 pub mod metrics;
 pub mod own_traces;
-/// Whether the server is alive and ready.
+/// Liveness and readiness.
 pub mod health;
 pub mod otlp;
 pub mod langfuse;

@@ -17,7 +17,7 @@ use ratchet_store::embedded::{DiskSpace, StoreStats};
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// Figures for Prometheus, counted since the server began.
+/// Prometheus metrics since the start of the server.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -135,18 +135,18 @@ impl Metrics {
         self.logs_rejected.inc_by(rejected);
     }
 
-    /// Counts the points of the metrics of a request.
+    /// Counts the data points of a request.
     pub fn count_points(&self, accepted: u64, rejected: u64) {
         self.points_received.inc_by(accepted);
         self.points_rejected.inc_by(rejected);
     }
 
-    /// Counts the bytes of a body as they came over the wire.
+    /// Counts the bytes of a body on the wire.
     pub fn count_bytes(&self, bytes: usize) {
         self.bytes_received.inc_by(bytes as u64);
     }
 
-    /// Notes how long a commit took.
+    /// Records the duration of a commit.
     pub fn observe_commit(&self, took: Duration) {
         self.commit_seconds.observe(took.as_secs_f64());
     }
@@ -168,9 +168,9 @@ impl Metrics {
     }
 }
 
-/// `GET /metrics`: figures for Prometheus.
+/// `GET /metrics`: Prometheus metrics.
 ///
-/// Whoever can reach the port may ask: there is nothing of any project among them.
+/// No authentication: they contain no project data.
 #[utoipa::path(
     get,
     path = "/metrics",

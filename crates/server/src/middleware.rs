@@ -1,4 +1,4 @@
-//! What stands around every handler: a span and a count, a net for panics, and leave for browsers.
+//! Middleware of every handler: tracing, request metrics, panic handling and CORS.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -21,13 +21,13 @@ use crate::app::{Access, App};
 use crate::error::ApiError;
 use crate::otlp;
 
-/// Counts the request by route and status, and tells of it in a span of its own.
+/// Counts the request by route and status, and wraps it in a span.
 ///
-/// OTLP requests have no span: when the server exports its spans to itself, they would never end.
+/// OTLP requests have no span: a server that exports its spans to itself would never stop.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    // Made-up methods and paths must not become labels: clients choose them.
+    // Unknown methods and paths must not become labels: clients choose them.
     let route = route.as_ref().map_or("unknown", MatchedPath::as_str);
     let method = if is_standard(&method) { method.as_str() } else { "other" };
     let span = if is_otlp(route) { Span::none() } else { request_span(method, route) };
@@ -62,11 +62,11 @@ fn is_standard(method: &Method) -> bool {
     ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].contains(&method.as_str())
 }
 
-/// Turns a panic in a handler into a 500; the process and the connection live on.
+/// Turns a panic in a handler into a 500; the process and the connection survive.
 pub(crate) async fn catch_panic(request: Request, next: Next) -> Response {
     let mut handling = pin!(next.run(request));
     let outcome = poll_fn(|context| {
-        // A handler that panicked is not polled again, so no broken state is seen.
+        // A handler that panicked is not polled again, so that no broken state is seen.
         match catch_unwind(AssertUnwindSafe(|| handling.as_mut().poll(context))) {
             Ok(progress) => progress.map(Ok),
             Err(panic) => Poll::Ready(Err(panic)),
@@ -84,12 +84,12 @@ fn panic_words(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// Lets browsers hand answers to pages that call with a key: feedback comes from browsers.
+/// CORS: lets web pages read responses to requests with a key, because feedback comes from
+/// browsers.
 ///
-/// Browsers attach nothing by themselves to such calls, so a page can do no more than its key. A
-/// preflight names no key and so no project; the call itself is refused where a project has said
-/// whose pages may call.
-/// A server that asks for no key lets no other page in.
+/// Browsers attach no credentials to such requests, so that a page can do no more than its key. A
+/// preflight has no key and so no project; the request itself is rejected if the project restricts
+/// origins. A server without authentication allows no other origin.
 pub(crate) async fn allow_browsers(
     State(app): State<App>,
     request: Request,

@@ -1,7 +1,7 @@
-//! The description of every route, in OpenAPI.
+//! The OpenAPI description of every route.
 //!
-//! Handlers and wire types describe themselves. What all of them share is added here, once: how
-//! to authenticate, what errors look like, ids that hold slashes.
+//! Handlers and wire types describe themselves. What all of them share is added here, once:
+//! authentication, error responses, ids with slashes.
 
 use std::sync::LazyLock;
 
@@ -35,7 +35,7 @@ static DOCUMENT: LazyLock<serde_json::Result<Bytes>> =
 )]
 pub(crate) async fn show() -> ApiResult<Response> {
     let document = DOCUMENT.as_ref().map_err(|why| ApiError::internal(why.to_string()))?;
-    // Everyone may know it, so it may go out packed.
+    // It is public, so it may be compressed.
     let says = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "public, no-cache")];
     Ok((says, document.clone()).into_response())
 }
@@ -43,7 +43,7 @@ pub(crate) async fn show() -> ApiResult<Response> {
 /// The description of every route.
 ///
 /// # Errors
-/// Only if the description cannot be written as JSON, which would be a mistake of ours.
+/// Only if the description cannot be serialized, which would be a bug.
 pub fn document() -> serde_json::Result<Value> {
     let mut described: OpenApi = router::routes().into_openapi();
     let components = described.components.get_or_insert_default();
@@ -94,7 +94,7 @@ fn finish(document: &mut Value) {
 fn finished_paths(paths: Value) -> Value {
     let Value::Object(paths) = paths else { return paths };
     let finished = paths.into_iter().map(|(path, mut item)| {
-        // A resource's id is the rest of its path; for clients it is an id like any other.
+        // A resource's id is the rest of its path; for clients it is an ordinary parameter.
         let path = path.replace("{*", "{");
         for (method, described) in item.as_object_mut().into_iter().flatten() {
             operation::finish(&path, method, described);
@@ -104,7 +104,7 @@ fn finished_paths(paths: Value) -> Value {
     Value::Object(finished.collect::<Map<_, _>>())
 }
 
-/// Says "any of" for what may be null: "one of" would refuse a null where any JSON may stand.
+/// Uses `anyOf` for nullable types: `oneOf` would reject a null where any JSON is allowed.
 fn allow_null_beside_anything(value: &mut Value) {
     match value {
         Value::Object(fields) => {

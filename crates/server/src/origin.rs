@@ -9,9 +9,9 @@ use axum::http::uri::Authority;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// Where the client reached us, to make links that it can follow: `http://127.0.0.1:3000`.
+/// The origin under which the client reached the server, for links: `http://127.0.0.1:3000`.
 ///
-/// A proxy that takes care of TLS says so in `X-Forwarded-Proto`.
+/// A proxy that terminates TLS sets `X-Forwarded-Proto`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     scheme: &'static str,

@@ -1,27 +1,26 @@
-//! OpenTelemetry's protocol, over HTTP (protobuf and JSON) and gRPC.
+//! OTLP over HTTP (protobuf and JSON) and gRPC.
 //!
-//! The decoders are ours and read straight into `core`'s words: one bad span is rejected alone,
-//! limits are kept while reading and not after, and no message is built twice.
+//! The decoders are ours and read directly into the types of `core`: an invalid span is rejected
+//! alone, limits are applied while reading and not after, and no message is built twice.
 
 pub(crate) mod http;
 pub(crate) mod grpc;
-/// From a body to the disk, whichever way it came.
+/// Recording of export requests, for all transports.
 mod record;
-/// Answers, in the encoding of the request.
+/// Responses, in the encoding of the request.
 mod reply;
-/// OTLP in JSON.
 mod json;
 mod protobuf;
 mod wire;
-/// What was taken and what was refused.
+/// Accepted and rejected items of a request.
 mod partial_success;
 /// What spans, log records and metrics have in common.
 mod signal;
-/// A span while it is being read.
+/// A span while it is decoded.
 mod span_builder;
-/// A log record while it is being read.
+/// A log record while it is decoded.
 mod log;
-/// A metric while it is being read.
+/// A metric while it is decoded.
 mod metric;
 mod limits;
 
@@ -39,7 +38,7 @@ pub use partial_success::{Decoded, Rejected};
 use signal::Draft;
 use span_builder::SpanDraft;
 
-/// How an OTLP message is written down.
+/// Encoding of an OTLP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `application/x-protobuf`
@@ -48,10 +47,10 @@ pub enum Format {
     Json,
 }
 
-/// Reads an `ExportTraceServiceRequest`. What a bad span says is lost; all others are taken.
+/// Decodes an `ExportTraceServiceRequest`. Invalid spans are rejected; all others are accepted.
 ///
 /// # Errors
-/// 400 if the body as a whole makes no sense, 413 if it holds too much.
+/// 400 if the body as a whole is invalid, 413 if it exceeds a limit.
 pub fn decode_traces(
     format: Format,
     body: &[u8],
@@ -62,10 +61,10 @@ pub fn decode_traces(
     decode::<SpanDraft>(format, body, Intake::new(limits, &room, received_at))
 }
 
-/// Reads an `ExportLogsServiceRequest` in the same way.
+/// Decodes an `ExportLogsServiceRequest` in the same way.
 ///
 /// # Errors
-/// 400 if the body as a whole makes no sense, 413 if it holds too much.
+/// 400 if the body as a whole is invalid, 413 if it exceeds a limit.
 pub fn decode_logs(
     format: Format,
     body: &[u8],
@@ -76,10 +75,10 @@ pub fn decode_logs(
     decode::<LogDraft>(format, body, Intake::new(limits, &room, received_at))
 }
 
-/// Reads an `ExportMetricsServiceRequest` in the same way.
+/// Decodes an `ExportMetricsServiceRequest` in the same way.
 ///
 /// # Errors
-/// 400 if the body as a whole makes no sense, 413 if it holds too much.
+/// 400 if the body as a whole is invalid, 413 if it exceeds a limit.
 pub fn decode_metrics(
     format: Format,
     body: &[u8],

@@ -1,7 +1,7 @@
-//! The server's own traces, sent to any OTLP endpoint: another Ratchet, a collector, or itself.
+//! Exports the server's own traces to any OTLP endpoint: another Ratchet, a collector, or itself.
 //!
-//! OTLP requests leave no trace (see `guard`), so a server that exports to itself does not feed on
-//! its own exports.
+//! OTLP requests have no span (see `middleware`), so that a server that exports to itself does not
+//! loop.
 
 use std::time::Duration;
 
@@ -17,44 +17,42 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::registry::LookupSpan;
 
-/// How long the last spans may take to leave.
+/// Timeout for flushing the last spans.
 const FLUSH: Duration = Duration::from_secs(2);
 
 /// Why the server's traces cannot be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnTracesError {
-    /// TLS is left to a proxy or a collector beside the server.
+    /// TLS is left to a proxy or a collector next to the server.
     #[error("cannot export traces to {0}; give an address that begins with http://")]
     Scheme(String),
-    /// The receiver's headers are not `name=value` pairs. What they say is a secret.
+    /// The headers are not `name=value` pairs. Their values are secret.
     #[error("cannot send headers with traces; write name=value, several with commas between them")]
     Headers,
-    /// The exporter refused its settings.
+    /// The exporter rejected its settings.
     #[error("cannot export traces to {endpoint}")]
     Exporter {
-        /// Where they were to go.
         endpoint: String,
-        /// Why not.
         #[source]
         source: opentelemetry_otlp::ExporterBuildError,
     },
 }
 
-/// Sends the server's traces away, in batches and on a thread of its own.
+/// Exports the server's traces, in batches on a separate thread.
 #[derive(Debug)]
 pub struct OwnTraces {
     provider: SdkTracerProvider,
 }
 
 impl OwnTraces {
-    /// Exports over gRPC from now on, with headers such as `authorization=Basic x`. Must be called
-    /// inside the async runtime; nobody needs to listen there yet.
+    /// Starts the export over gRPC, with headers such as `authorization=Basic x`. Must be called
+    /// inside the async runtime; the endpoint need not listen yet.
     ///
-    /// `OTEL_EXPORTER_OTLP_HEADERS` is of no account here: people set it for their agents, and a
-    /// key meant for one receiver must not go to another.
+    /// `OTEL_EXPORTER_OTLP_HEADERS` is ignored: people set it for their agents, and a key for one
+    /// endpoint must not be sent to another.
     ///
     /// # Errors
-    /// Fails if the address or the headers make no sense.
+    /// Fails if the address or the headers are invalid.
     pub fn start(endpoint: &str, headers: Option<&Secret>) -> Result<Self, OwnTracesError> {
         if !endpoint.starts_with("http://") {
             return Err(OwnTracesError::Scheme(endpoint.to_owned()));
@@ -78,7 +76,7 @@ impl OwnTraces {
         Ok(Self { provider })
     }
 
-    /// The layer that turns the server's spans, and nobody else's, into OpenTelemetry's.
+    /// The layer that exports the server's own spans, and no others.
     pub fn layer<S>(&self) -> impl Layer<S> + use<S>
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
@@ -88,7 +86,7 @@ impl OwnTraces {
         layer.with_filter(Targets::new().with_target("ratchet", LevelFilter::INFO))
     }
 
-    /// Sends what is left and ends, within a few seconds whoever listens.
+    /// Flushes the remaining spans and ends, within a few seconds.
     pub async fn stop(self) {
         let stopped =
             tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(FLUSH)).await;

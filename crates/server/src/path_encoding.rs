@@ -1,16 +1,15 @@
-//! Paths as clients write them, put right before a route is looked for.
+//! Normalizes paths before routing.
 //!
-//! Prompts and datasets lie in folders: `trips/eu`. Clients should write `trips%2Feu` in a path,
-//! and newer ones do. Older ones do not, so that their paths have more parts than any route. What
-//! they mean is plain all the same. So it is where a path of the API ends in a slash too many:
-//! some clients join addresses so, and do not send a body again when they are led elsewhere.
+//! Names of prompts and datasets may contain slashes: `trips/eu`. Clients should encode them in a
+//! path (`trips%2Feu`), and newer ones do. Older ones do not, so that their paths have more
+//! segments than any route; the name is unambiguous all the same. A trailing slash of an API path
+//! is removed, too: some clients join URLs that way, and do not send a body again after a redirect.
 
 use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 use axum::http::{Method, Uri};
 
-/// Takes a slash off the end of a path of the API, and writes the slashes of a name in a path as
-/// `%2F`, where a client did not.
+/// Removes the trailing slash of an API path, and encodes the slashes of a name in a path.
 pub(crate) fn encode(mut request: Request) -> Request {
     let sent = request.uri().path();
     let path = without_last_slash(sent);
@@ -24,7 +23,7 @@ pub(crate) fn encode(mut request: Request) -> Request {
     request
 }
 
-/// A path of an API without the slash at its end. Two of them are no accident.
+/// An API path without its trailing slash. Two slashes are left alone.
 fn without_last_slash(path: &str) -> &str {
     let is_below =
         ["/api/", "/v1/"].iter().any(|api| path.len() > api.len() && path.starts_with(api));

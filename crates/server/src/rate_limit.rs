@@ -10,27 +10,27 @@ use ratchet_core::client_address::ClientAddress;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// How often one key may call.
+/// A rate limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// Calls a second in the long run; above zero.
+    /// Sustained requests per second; above zero.
     pub per_second: f64,
-    /// Calls at once after a pause; at least one.
+    /// Burst size; at least one.
     pub burst: f64,
 }
 
-/// Callers that are counted before those that have not called for a while are forgotten.
+/// Maximum number of tracked callers before idle ones are dropped.
 const MAX_CALLERS: usize = 10_000;
 
-/// How much more often all addresses together may call with one public key than one of them.
+/// Limit of all addresses together with one public key, as a multiple of that of one address.
 const ADDRESSES: f64 = 10.0;
 
-/// Counts the calls of each key, or of another name for a caller. Whoever has not called for a
-/// while has as many calls left as a stranger, so forgetting them changes nothing.
+/// A token bucket per key or other caller id. An idle caller's bucket is full, so that dropping it
+/// changes nothing.
 #[derive(Debug)]
 pub struct RateLimiter {
     rate: Option<Rate>,
-    // Held for a few instructions and never across an await: the plain mutex is the right one.
+    // Held for a few instructions and never across an await: a plain mutex is right.
     buckets: Mutex<HashMap<String, Bucket>>,
 }
 
@@ -41,15 +41,15 @@ struct Bucket {
 }
 
 impl RateLimiter {
-    /// A limiter that lets everything through when there is no rate.
+    /// Without a rate, everything is allowed.
     pub fn new(rate: Option<Rate>) -> Self {
         Self { rate, buckets: Mutex::default() }
     }
 
-    /// Counts a call.
+    /// Takes a token.
     ///
     /// # Errors
-    /// Says how long to wait if the key has called too often.
+    /// Fails with the time to wait if the rate is exceeded.
     pub fn take(&self, key: &str, now: Instant) -> Result<(), Duration> {
         let Some(rate) = self.rate else {
             return Ok(());
@@ -68,7 +68,7 @@ impl RateLimiter {
     }
 }
 
-/// Counts the calls of those who hold a public key alone: anyone who can read a web page.
+/// Rate limits for clients with only a public key: anyone who can read a web page.
 #[derive(Debug)]
 pub(crate) struct PublicRates {
     by_address: RateLimiter,
@@ -76,17 +76,17 @@ pub(crate) struct PublicRates {
 }
 
 impl PublicRates {
-    /// Lets one address call so often.
+    /// With this rate per address.
     pub(crate) fn new(rate: Rate) -> Self {
         let all = Rate { per_second: rate.per_second * ADDRESSES, burst: rate.burst * ADDRESSES };
         let (by_address, by_key) = (RateLimiter::new(Some(rate)), RateLimiter::new(Some(all)));
         Self { by_address, by_key }
     }
 
-    /// Counts a call.
+    /// Takes a token.
     ///
     /// # Errors
-    /// 429 if the address, or all that use the key together, have called too often.
+    /// 429 if the address, or all users of the key together, exceed the rate.
     pub(crate) fn take(&self, app: &App, key: &str, parts: &Parts) -> ApiResult<()> {
         let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let hops = parts.headers.get_all("x-forwarded-for").iter();

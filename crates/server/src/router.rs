@@ -15,13 +15,13 @@ use crate::{
     api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_encoding,
 };
 
-/// How much of an unknown path is repeated to the client.
+/// Maximum length of an unknown path in the error.
 const SHOWN_PATH_BYTES: usize = 200;
 
-/// Every route of the server, and the pages beside them.
+/// Every route of the server, including the pages.
 ///
-/// A path under `/api` that is not there answers 404 with a JSON body; other unknown paths are
-/// left to the pages.
+/// An unknown path under `/api` responds with 404 in JSON; other unknown paths are left to the
+/// pages.
 pub fn router(app: App, pages: Router) -> Router {
     let (routes, _) = routes().split_for_parts();
     let routes = routes
@@ -37,11 +37,11 @@ pub fn router(app: App, pages: Router) -> Router {
         .layer(from_fn(middleware::catch_panic))
         .layer(from_fn_with_state(app.clone(), hear_out))
         .layer(from_fn_with_state(app, middleware::observe));
-    // Names are put right before a route is looked for.
+    // Paths are normalized before routing.
     Router::new().fallback_service(routes.map_request(path_encoding::encode))
 }
 
-/// Every route that answers, with its description.
+/// Every API route, with its description.
 pub(crate) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(openapi::show))

@@ -13,42 +13,42 @@ use crate::router::{grpc_router, router};
 use crate::shutdown::Stop;
 use crate::token_counter;
 
-/// How long to wait after the system refused a connection: out of files, most likely.
+/// Pause after a failed accept: out of file descriptors, most likely.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What a client hears that has too many connections with a request under way on each.
+/// Response to a client that is at its connection limit.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\
     retry-after: 1\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\n\r\n\
     {\"message\":\"too many connections from your address have requests under way\",\
     \"error\":\"ServiceUnavailableError\"}";
 
-/// How often to look for what is to go.
+/// Interval of the retention sweep.
 const SWEEP_EVERY: Duration = Duration::from_secs(3_600);
 
-/// Where the server listens. The caller has bound the addresses and dealt with busy ones.
+/// The server's listeners. The caller has bound the addresses and handled busy ones.
 #[derive(Debug)]
 pub struct Listeners {
     /// Web pages, all APIs, and OTLP/HTTP.
     pub web: TcpListener,
-    /// The same routes for exporters that use OTLP/HTTP's own port.
+    /// The same routes on the standard port of OTLP/HTTP.
     pub otlp_http: Option<TcpListener>,
     pub otlp_grpc: Option<TcpListener>,
 }
 
-/// Why a server ended before it was told to.
+/// Why a server ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// A part of the server broke.
+    /// A task panicked.
     #[error("a part of the server broke")]
     Task(#[from] JoinError),
 }
 
-/// Serves until told to stop, then lets requests under way finish within the deadline.
+/// Serves until shutdown, then drains requests in flight within the deadline.
 ///
 /// The store stays open: close it after this returns.
 ///
 /// # Errors
-/// Fails only if a part of the server panicked; a failed request is not that.
+/// Fails only if a task panicked; a failed request is not that.
 pub async fn run(
     app: App,
     listeners: Listeners,
@@ -70,7 +70,7 @@ pub async fn run(
         listen(listener, routes, TOO_MANY);
     }
     if let Some(listener) = listeners.otlp_grpc {
-        // Nothing can be said in HTTP/2 before the client has begun; it tries again by itself.
+        // HTTP/2 has no response before the client's first frame; the client retries automatically.
         listen(listener, grpc_router(app.clone()), b"");
     }
     tasks.spawn(note_closing(app.clone(), stop.clone()));
@@ -107,7 +107,7 @@ async fn sweep_hourly(app: App, stop: Stop) {
     }
 }
 
-/// Says what was deleted and, beside it, why old traces were not.
+/// Logs what was deleted, and why old traces were not.
 fn log_swept(swept: Swept) {
     let Swept { traces, abandoned, scores, media, held } = swept;
     if (Swept { traces, abandoned, scores, media, held: None }) != Swept::default() {
@@ -118,11 +118,11 @@ fn log_swept(swept: Swept) {
     }
 }
 
-/// A listener and what it leads to.
+/// A listener and its router.
 struct Door {
     listener: TcpListener,
     routes: Router,
-    /// What a client hears that has too many connections.
+    /// Response to a client that is at its connection limit.
     refusal: &'static [u8],
     limiter: ConnectionLimiter,
     app: App,
@@ -147,7 +147,7 @@ impl Door {
                 }
             };
             // While every connection is busy, this client waits here and the next ones in the
-            // system's queue.
+            // system's backlog.
             let admitted = tokio::select! {
                 () = stop.requested() => break,
                 admitted = self.limiter.admit(peer.ip()) => admitted,
@@ -173,7 +173,7 @@ impl Door {
         connections.shutdown().await;
     }
 
-    /// Says why a connection ends at once, as far as that can be said without waiting.
+    /// Sends the reason for closing a connection, if that is possible without waiting.
     fn turn_away(&self, stream: &TcpStream) {
         tracing::debug!("refused a connection: its client has too many");
         drop(stream.try_write(self.refusal));
@@ -209,8 +209,8 @@ mod tests {
         let writer = logged.clone();
         let subscriber =
             tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        // While it knows one subscriber only, `tracing` remembers for all threads what the first
-        // of them answers: other tests would say that nobody listens.
+        // With a single subscriber, `tracing` caches the interest of the first thread for all
+        // threads: other tests would disable this span.
         let _second_subscriber = tracing::Dispatch::new(tracing_subscriber::registry());
         let hold = ClockHold {
             now: Timestamp::from_nanos(i64::MAX),

@@ -1,21 +1,21 @@
 use tokio::sync::watch;
 
-/// Tells everything that holds the other half to stop. Dropping it says the same.
+/// The sender of the stop signal. Dropping it stops as well.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
-/// Waits to be told to stop.
+/// The receiver of the stop signal.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
-/// Makes the two halves of a stop signal.
+/// Creates a stop signal.
 pub fn signal() -> (Stopper, Stop) {
     let (sender, receiver) = watch::channel(false);
     (Stopper(sender), Stop(receiver))
 }
 
 impl Stopper {
-    /// Says stop, once and for all.
+    /// Sends the stop signal.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -26,10 +26,10 @@ impl Stop {
         *self.0.borrow()
     }
 
-    /// Returns once someone said stop, at once if they already did.
+    /// Waits for the stop signal.
     pub async fn requested(&self) {
         let mut signal = self.0.clone();
-        // An error means the other half is gone, which says stop as well.
+        // An error means that the sender was dropped, which stops as well.
         drop(signal.wait_for(|is_stopped| *is_stopped).await);
     }
 }

@@ -6,13 +6,13 @@ use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 use crate::shutdown::Stop;
 
-/// How often to look for model calls without usage.
+/// Polling interval for model calls without usage.
 const EVERY: Duration = Duration::from_secs(1);
-/// Between two slices, so that whoever records goes first.
+/// Pause between two slices, so that recording has priority.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// Counts tokens of model calls that came without usage, a slice at a time, until told to stop.
-/// What is left when the server ends is counted after its next start.
+/// Counts tokens of model calls without usage, in slices, until shutdown. The rest is counted after
+/// the next start.
 pub(crate) async fn run(app: App, stop: Stop) {
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -26,7 +26,7 @@ pub(crate) async fn run(app: App, stop: Stop) {
             counted = settle_all(&app) => counted,
         };
         match counted {
-            // Recording comes first.
+            // Recording has priority.
             Ok(()) | Err(ApiError::Unavailable { .. }) => {}
             Err(error) => tracing::warn!(error.cause = %error, "cannot count tokens"),
         }

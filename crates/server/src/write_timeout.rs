@@ -8,15 +8,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// A connection whose client has to take what it is sent: after so long without taking a byte it
-/// is given up, so that it holds neither a place nor memory.
+/// A connection with a write timeout: it is closed if the client reads nothing for that long, so
+/// that it holds neither a connection slot nor memory.
 #[derive(Debug)]
 pub(crate) struct Taken<S> {
     stream: S,
     patience: Duration,
-    /// Runs while there is something that the client does not take.
+    /// Runs while the client does not read pending data.
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Whether that is so, for whoever wants to know.
+    /// Whether the client does not read, for the connection limiter.
     is_stalled: Arc<AtomicBool>,
 }
 

@@ -1,4 +1,4 @@
-//! Sums by hour and by dimension: what dashboards ask.
+//! Hourly sums of observations, grouped by dimension: the data behind dashboards.
 
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
@@ -7,7 +7,7 @@ use crate::histogram::Histogram;
 use crate::project::ProjectId;
 use crate::query::{Condition, ObservationColumn, TimeRange};
 
-/// What observations can be grouped by.
+/// A field that observations can be grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dimension {
     Environment,
@@ -27,7 +27,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// Whether hourly sums keep it apart, so that a question by it costs the same at any size.
+    /// Whether the hourly rollup is grouped by it, so that a query costs the same at any data size.
     pub const fn is_kept(self) -> bool {
         match self {
             Self::Environment | Self::Kind | Self::Name | Self::Model => true,
@@ -44,10 +44,10 @@ impl Dimension {
     }
 }
 
-/// How wide the steps on the time axis are.
+/// Width of the buckets on the time axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Step {
-    /// One step: the whole range.
+    /// One bucket: the whole range.
     #[default]
     Whole,
     Hour,
@@ -55,35 +55,33 @@ pub enum Step {
     Day,
 }
 
-/// A question for sums over observations.
+/// A query for sums over observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AggregateQuery {
     pub project: ProjectId,
-    /// Begun when. Rollups answer by the hour: the range is widened to whole hours.
+    /// Start times. The rollup answers by the hour: the range is widened to whole hours.
     pub range: TimeRange,
     /// One group for each combination of these.
     pub by: Vec<Dimension>,
-    /// And for each step of time.
+    /// And for each time bucket.
     pub step: Step,
-    /// Over observations that pass all of these.
+    /// Only observations that match all of these.
     pub conditions: Vec<Condition<ObservationColumn>>,
 }
 
-/// The answer, and what it took.
+/// The result of an aggregate query, and what it cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aggregate {
-    /// The groups, by time and then by dimension.
+    /// Ordered by time, then by dimension.
     pub groups: Vec<Group>,
-    /// Where the numbers come from.
     pub source: AggregateSource,
-    /// How many rows were read for it.
     pub rows_read: u64,
 }
 
-/// Where the numbers of an aggregate come from.
+/// Where the numbers of an aggregate were read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AggregateSource {
-    /// Hourly sums kept up to date by recording.
+    /// Hourly sums that recording keeps up to date.
     Rollup,
     /// A scan of the observations in the range.
     Scan,
@@ -92,32 +90,29 @@ pub enum AggregateSource {
 /// One group of observations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// The start of its step of time; `None` for the whole range.
+    /// Start of the time bucket; `None` for the whole range.
     pub at: Option<Timestamp>,
-    /// Its value for each dimension asked for, in that order.
+    /// The value for each requested dimension, in the query's order.
     pub key: Vec<Option<String>>,
     pub sums: Sums,
 }
 
-/// Sums over observations. Each can be subtracted again.
+/// Sums over observations. Every field can be subtracted again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     pub count: i64,
     pub errors: i64,
-    /// Tokens in.
     pub input_tokens: i64,
-    /// Tokens out.
     pub output_tokens: i64,
-    /// All tokens.
     pub total_tokens: i64,
     pub cost: Money,
-    /// How much of that is approximate, because its tokens were counted here.
+    /// The part of `cost` that is approximate, because its tokens were counted here.
     pub approximate_cost: Money,
-    /// How many have a known cost.
+    /// Observations with a known cost.
     pub costs_known: i64,
-    /// How many used tokens but have no known cost.
+    /// Observations that used tokens but have no known cost.
     pub cost_unknown: i64,
-    /// All latencies together in nanoseconds; wraps around rather than lose what it was.
+    /// Sum of latencies in nanoseconds; wraps on overflow, so that subtraction stays exact.
     pub latency_nanos: i64,
     pub latency: Histogram,
 }

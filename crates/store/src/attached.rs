@@ -1,4 +1,4 @@
-//! What hangs on traces, by id and in numbers.
+//! Observations and scores that belong to traces: their ids and counts.
 
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 
@@ -6,30 +6,31 @@ use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::telemetry::Telemetry;
 
-/// Ids of one kind that [`Attached`] holds at most: a page of traces must fit into memory, however
-/// long they are.
+/// Maximum number of ids of one kind in [`Attached`]: a page of traces must fit into memory,
+/// however long the traces are.
 pub const MAX_ATTACHED: u32 = 1_000;
 
-/// What hangs on a trace, by id. Where there are [`MAX_ATTACHED`] of a kind, there may be more.
+/// Ids of a trace's observations and scores. A list of [`MAX_ATTACHED`] ids may be incomplete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attached {
-    /// Its observations, by start; of a longer trace, any of them.
+    /// Ordered by start; an arbitrary subset if the trace has more.
     pub observations: Vec<ObservationId>,
-    /// The scores on it and on its observations, newest first; of more, those recorded last.
+    /// Scores on the trace and its observations, newest first; if there are more, those recorded
+    /// last.
     pub scores: Vec<ScoreId>,
 }
 
-/// How much hangs on some traces together.
+/// Number of observations and scores of some traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AttachedCount {
     pub observations: u64,
-    /// The scores on them and on their observations.
+    /// Scores on the traces and on their observations.
     pub scores: u64,
 }
 
 impl Telemetry {
-    /// Returns what hangs on each of some traces, in their order, as far as a list shows it. A trace
-    /// that is not there has nothing hanging on it.
+    /// Returns the ids attached to each trace, in the order given and limited to [`MAX_ATTACHED`].
+    /// An unknown trace has none.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -43,7 +44,7 @@ impl Telemetry {
         }
     }
 
-    /// Counts all that hangs on some traces.
+    /// Counts the observations and scores of some traces.
     ///
     /// # Errors
     /// Fails only when the database does.

@@ -1,16 +1,16 @@
-//! Work beside the async runtime, on threads that may block.
+//! Runs blocking work off the async runtime.
 
 use std::any::Any;
 
 use crate::{StoreError, StoreResult};
 
-/// What work comes to, whatever that is.
+/// The type-erased result of blocking work.
 pub(crate) type Outcome = Box<dyn Any + Send>;
 
-/// Does work that may block.
+/// Runs work that may block on a blocking thread.
 ///
-/// A closure that the runtime gets as it is has the runtime's tasks compiled for itself, in every
-/// crate that asks for the work. Boxed, all work shares one copy of them.
+/// A generic closure would have the runtime's task code compiled for it in every calling crate.
+/// Boxed, all work shares one copy.
 pub(crate) async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> StoreResult<T> {
@@ -18,8 +18,8 @@ pub(crate) async fn beside<T: Send + 'static>(
     unboxed(tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closing)?)
 }
 
-/// An outcome as what it is.
+/// Downcasts an outcome to its type.
 pub(crate) fn unboxed<T: 'static>(outcome: Outcome) -> StoreResult<T> {
-    // It is what the work made of it: it cannot be anything else.
+    // The closure produced exactly this type: the downcast cannot fail.
     outcome.downcast().map(|outcome| *outcome).map_err(|_| StoreError::Closing)
 }

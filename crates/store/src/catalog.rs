@@ -1,71 +1,64 @@
-//! What is small and relational: projects, keys, people, and what they make.
+//! The catalog: small relational data such as projects, API keys, users, prompts and datasets.
 //!
-//! One file for each noun, with its types and its SQL. That SQL is written once, in what SQLite
-//! and PostgreSQL share.
+//! One file per entity, with its types and its SQL. The SQL is the subset that SQLite and
+//! PostgreSQL share.
 
 mod sql;
-/// What was read, until it changes.
+/// In-memory cache with invalidation on change.
 mod cache;
-/// Secrets on their way in.
+/// Random keys, secret hashes and tokens.
 mod credentials;
-/// The border around everything else.
 mod project;
-/// What opens a project, and what it may do there.
+/// API keys and roles.
 mod key;
-/// What a key may do beyond its project.
+/// Permissions of a key beyond its role.
 mod permission;
-/// What people sign in with.
+/// Password hashing.
 mod password;
 mod user;
 mod sign_in;
-/// Who is signed in, and for how long.
+/// Logins: signed-in browsers and their expiry.
 mod login;
 mod identity;
-/// Names with versions, labels and tags.
+/// What prompts and skills share: versions, labels and tags.
 mod versioned;
 mod prompt;
 mod skill;
-/// What scores must look like.
 mod score_config;
-/// What must not be kept.
+/// Redaction rules.
 mod redaction;
 mod cors_origin;
-/// What users say about the product.
 mod product_feedback;
-/// What projects have settled about whatever they record.
+/// Per-project settings that recording needs, cached.
 mod recording_settings;
-/// Images, sounds and files: whose they are and where they are used.
+/// Media metadata: owners, uses and uploads.
 mod media;
-/// What people are to look at.
+/// Annotation queues.
 mod queue;
 mod comment;
-/// Cases to try an agent on.
 mod dataset;
-/// One such case.
 mod dataset_item;
 mod dataset_history;
-/// Whether a case fits what its dataset asks of it.
+/// JSON Schema validation of dataset items.
 mod dataset_check;
-/// What models are called and cost.
+/// Model definitions and prices.
 pub(crate) mod model;
 mod llm_connection;
-/// Definitions that are kept whole.
+/// Dashboards, widgets, evaluators and evaluation rules, stored as whole JSON documents.
 mod document;
-/// Lists as people like to see them.
 mod saved_view;
-/// What weeks of scored sessions say.
+/// Weekly reports.
 mod report;
 mod suggestion;
 mod schedule;
-/// Conversations with agents that run here.
 mod chat;
-/// Who is told when a turn ends or a person is needed.
+/// Webhooks and browser push: receivers and deliveries.
 mod notice;
-/// What a server remembers of its clock.
+/// The last trusted clock reading.
 mod clock_mark;
-/// What owners do with whole projects and with people.
+/// Administration of projects and users by owners.
 pub(crate) mod administration;
-/// What judges were asked and said.
+/// The scoring journal: runs, leases and paid verdicts.
 mod scoring;
 mod audit;
 
@@ -123,7 +116,7 @@ pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQue
 pub use suggestion::{KeptSuggestion, SuggestionStep};
 pub use user::{NewUser, User};
 
-/// The catalog interface: one behaviour, whichever database keeps it.
+/// The catalog: one interface for every database engine.
 #[derive(Clone, Debug)]
 pub struct Catalog {
     engine: Engine,
@@ -131,21 +124,21 @@ pub struct Catalog {
     intakes: RecordingSettingsCache,
     prices: ProjectPrices,
     passwords: Passwords,
-    /// Values that must not be kept in any project.
+    /// Values that must be redacted in every project.
     known_secrets: KnownSecrets,
-    /// Rung when there is something to deliver.
+    /// Notified when a delivery becomes due.
     bell: Arc<Notify>,
     actor: Arc<Actor>,
 }
 
 #[derive(Clone, Debug)]
 enum Engine {
-    /// SQLite in one folder.
+    /// SQLite in the data folder.
     Embedded(embedded::CatalogDb),
 }
 
 impl Catalog {
-    /// The catalog of a data folder.
+    /// Opens the catalog of a data folder.
     pub(crate) fn embedded(
         db: embedded::CatalogDb,
         prices: ProjectPrices,
@@ -163,19 +156,19 @@ impl Catalog {
         }
     }
 
-    /// A catalog of its own, outside of any data folder: a journal of work on another server.
-    /// Several processes may have it open at once.
+    /// Opens a stand-alone catalog outside any data folder, such as the scoring journal for a
+    /// remote server. Several processes may have it open at once.
     ///
     /// # Errors
-    /// Fails if it cannot be opened or brought up to date.
+    /// Fails if it cannot be opened or migrated.
     pub fn apart(file: &Path) -> StoreResult<Self> {
         let db = embedded::CatalogDb::open_shared(file.to_owned())?;
         let prices = ProjectPrices::new(Arc::new(PriceTable::default()));
         Ok(Self::embedded(db, prices, KnownSecrets::default()))
     }
 
-    /// Does some work in one transaction, beside the async runtime. If the work succeeds, all of
-    /// it is on disk; if not, none of it happened.
+    /// Runs work in one transaction on a blocking thread: it is committed if the work succeeds and
+    /// rolled back otherwise.
     pub(crate) async fn transact<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> StoreResult<T> + Send + 'static,
@@ -183,7 +176,7 @@ impl Catalog {
         self.transact_or_refuse(work).await
     }
 
-    /// The same for work that may refuse in words of its own; then none of it happened either.
+    /// Like [`Self::transact`], for work with an error type of its own; an error rolls back.
     pub(crate) async fn transact_or_refuse<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,

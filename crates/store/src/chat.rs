@@ -1,7 +1,7 @@
-//! What chat agents said, in the order in which they said it.
+//! Events of chats, in order.
 //!
 //! Events are recorded with [`Prepared::with_events`](crate::embedded::Prepared::with_events), in
-//! the same commit as whatever else a batch says.
+//! the same commit as the rest of a batch.
 
 use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
@@ -10,20 +10,19 @@ use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::telemetry::Telemetry;
 
-/// An event that someone may want to be told of, before it is settled who is.
+/// A chat event that may cause notifications and is not processed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingNotification {
-    /// What names it to [`Telemetry::settle_told`].
+    /// The number for [`Telemetry::settle_told`].
     pub number: i64,
-    /// In which project; `None` if that is given up.
+    /// `None` if the project was deleted.
     pub project: Option<ProjectId>,
     pub session: SessionId,
     pub event: ChatEvent,
 }
 
 impl Telemetry {
-    /// Returns events of all projects that someone may want to be told of and of which it is not
-    /// settled yet who is, so many at most: for the server itself.
+    /// Returns unprocessed events of all projects that may cause notifications.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -33,7 +32,7 @@ impl Telemetry {
         }
     }
 
-    /// Says that it is settled who is told of these.
+    /// Marks events as processed.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -43,11 +42,11 @@ impl Telemetry {
         }
     }
 
-    /// Returns the events of a session after a place in their order, so many at most, and fewer
-    /// if they are long; none only if there are none.
+    /// Returns the events of a chat after a sequence number: at most `limit`, fewer if they are
+    /// large, and none only if there are none.
     ///
     /// # Errors
-    /// Fails only when the database does; a session that is not there has no events.
+    /// Fails only when the database does; an unknown chat has no events.
     pub async fn session_events(
         &self,
         project: ProjectId,
@@ -60,10 +59,10 @@ impl Telemetry {
         }
     }
 
-    /// Returns the last events of one kind, so many at most, the newest first.
+    /// Returns the last events of one kind, newest first.
     ///
     /// # Errors
-    /// Fails only when the database does; a session that is not there has no events.
+    /// Fails only when the database does; an unknown chat has no events.
     pub async fn newest_events(
         &self,
         project: ProjectId,
@@ -76,7 +75,7 @@ impl Telemetry {
         }
     }
 
-    /// Returns the place of a session's last event; zero if it has none.
+    /// Returns the sequence number of a chat's last event; zero if it has none.
     ///
     /// # Errors
     /// Fails only when the database does.

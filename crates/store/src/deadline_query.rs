@@ -1,4 +1,4 @@
-//! Lists that are looked for within a time, however much must be looked at.
+//! Queries with a deadline, which return a partial page if it passes.
 
 use std::time::Duration;
 
@@ -10,34 +10,33 @@ use crate::StoreResult;
 use crate::query::{ObservationQuery, Page, TraceQuery};
 use crate::telemetry::Telemetry;
 
-/// A page, and how far the store came in the time it had.
+/// A page, and how far the query got before the deadline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeadlinePage<T> {
-    /// The rows that match, and where to go on.
+    /// Matching rows, and a cursor.
     pub page: Page<T>,
-    /// How far it came, if the time was over before the page was full.
+    /// The time reached, if the deadline passed before the page was full.
     pub reached: Option<Timestamp>,
 }
 
-/// What to order observations by instead of their time: all that match are looked at.
+/// A sort order of observations other than time: all matching rows must be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservationOrder {
-    /// By name; without one first.
+    /// Unnamed ones first.
     Name,
-    /// By how long they took; unfinished ones lowest.
+    /// Unfinished ones lowest.
     Latency,
-    /// By cost; unknown ones lowest.
+    /// Unknown costs lowest.
     Cost,
-    /// By all their tokens.
     TotalTokens,
 }
 
 impl Telemetry {
-    /// Returns the traces that match and are found within a time. By their time they are looked
-    /// for piece by piece, and the answer says how far it came; any other order takes them all.
+    /// Returns matching traces found before the deadline. Ordered by time they are scanned in
+    /// slices, and the result reports how far it got; any other order reads all of them.
     ///
     /// # Errors
-    /// As [`Self::traces`]; too slow if there are too many to put in order.
+    /// As [`Self::traces`]; too slow if there are too many to sort.
     pub async fn seek_traces(
         &self,
         query: TraceQuery,
@@ -48,8 +47,8 @@ impl Telemetry {
         }
     }
 
-    /// Returns the observations that match and are found within a time, piece by piece; the
-    /// answer says how far it came.
+    /// Returns matching observations found before the deadline, scanned in slices; the result
+    /// reports how far it got.
     ///
     /// # Errors
     /// As [`Self::observations`].
@@ -63,10 +62,10 @@ impl Telemetry {
         }
     }
 
-    /// Returns the observations that match in another order than that of their time.
+    /// Returns matching observations in an order other than time.
     ///
     /// # Errors
-    /// As [`Self::observations`]; too slow if there are too many to put in order within the time.
+    /// As [`Self::observations`]; too slow if there are too many to sort before the deadline.
     pub async fn sorted_observations(
         &self,
         query: ObservationQuery,

@@ -1,4 +1,5 @@
-//! SQLite in one folder: `telemetry.db`, `catalog.db`, and a lock so that one process owns them.
+//! The embedded engine: SQLite in one data folder (`telemetry.db`, `catalog.db`), with a lock so
+//! that one process owns it.
 
 mod project_tombstone;
 mod apply;
@@ -94,63 +95,61 @@ use connection::Purpose;
 use lock::Lock;
 use migrations::{CATALOG_MIGRATIONS, TELEMETRY_MIGRATIONS};
 use pool::Pool;
-use read::trace_pages::KeyCache;
+use read::trace_pages::TracePageCache;
 use writer::{Writer, WriterHandle};
 
 const TELEMETRY_FILE: &str = "telemetry.db";
 const CATALOG_FILE: &str = "catalog.db";
 const MEDIA_FOLDER: &str = "media";
 
-/// How to open a data folder.
+/// Options for opening a data folder.
 #[derive(Clone, Debug)]
 pub struct Options {
     pub prices: Arc<PriceTable>,
-    /// How many batches may wait to be written before more are refused.
+    /// Maximum number of queued batches; beyond it, writes are rejected.
     pub queue_len: usize,
     pub readers: usize,
-    /// Who holds the lock, for the message to others: "ratchet serve, process 123".
+    /// Name of the lock holder for error messages of other processes: "ratchet serve, process 123".
     pub holder: String,
-    /// Values that must not be kept in any project, such as keys in the environment.
+    /// Values to redact in every project, such as keys in the environment.
     pub known_secrets: KnownSecrets,
-    /// How much of the disk recording leaves alone.
+    /// Disk space that recording leaves free.
     pub reserve: DiskReserve,
 }
 
-/// An open data folder. The lock is held until every clone of its parts is gone.
+/// An open data folder. The lock is held until every clone of its parts is dropped.
 #[derive(Clone, Debug)]
 pub struct Store {
     /// Traces, observations, sessions and scores.
     pub telemetry: Telemetry,
     pub catalog: Catalog,
-    /// The bytes of images, sounds and files.
     pub media: MediaFiles,
-    /// Signs links and seals texts.
+    /// Encrypts secrets and signs links.
     pub secrets: Secrets,
     engine: Engine,
     catalog_db: CatalogDb,
     room: DiskMonitor,
 }
 
-/// Figures about the store at work.
+/// Metrics of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Batches waiting to be written.
     pub queue_depth: u64,
     pub commits: u64,
-    /// Observations written since start, repeats included.
+    /// Observations written since start, including duplicates.
     pub observations: u64,
-    /// Bytes of `telemetry.db`, its log included.
+    /// Bytes of `telemetry.db` and its WAL.
     pub telemetry_bytes: u64,
-    /// Fields that came with an older time than what is kept of them and were left as they are.
+    /// Fields ignored because a newer value is stored.
     pub outdated_fields: u64,
 }
 
 impl Store {
-    /// Opens a data folder, making it if it is new and bringing it up to date if it is old.
+    /// Opens a data folder, creating or migrating it as needed.
     ///
     /// # Errors
-    /// Says by name if another process holds it, if it cannot be written, if it was written by a
-    /// newer Ratchet, or if it is damaged.
+    /// Fails if another process holds the lock, if the folder cannot be written, if a newer Ratchet
+    /// wrote it, or if it is damaged.
     pub fn open(path: &Path, options: Options) -> StoreResult<Self> {
         private_files::create_dir_all(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
@@ -167,7 +166,7 @@ impl Store {
         let sizes =
             Sizes { queue_len: options.queue_len, readers: options.readers, room: room.clone() };
         let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock.clone())?;
-        // Before anyone can make a project of the same name.
+        // Before a project of the same id can be created.
         let deleted = catalog_db.transact_here(catalog::administration::deleted)?;
         let engine = Engine::open(path, sizes, prices.clone(), lock, &deleted)?;
         for (project, models) in catalog_db.transact_here(catalog::model::of_all_projects)? {
@@ -187,10 +186,10 @@ impl Store {
         })
     }
 
-    /// Takes no more work, finishes what is queued, folds the log into the database and closes.
+    /// Rejects new work, finishes what is queued, checkpoints the WAL and closes.
     ///
     /// # Errors
-    /// Fails if the last checkpoint does; what was acknowledged is safe in the log even then.
+    /// Fails if the last checkpoint does; acknowledged writes are safe in the WAL even then.
     pub async fn close(self) -> StoreResult<()> {
         let outcome = self.engine.shared.writer.run(compact::checkpoint).await;
         let shared = self.engine.shared.clone();
@@ -199,20 +198,20 @@ impl Store {
         outcome
     }
 
-    /// Gives freed pages back to the file system, a slice at a time; recording goes on.
+    /// Returns free pages to the file system, in slices; recording continues.
     ///
     /// # Errors
-    /// What was given back before an error stays given back.
+    /// Space returned before an error stays returned.
     pub async fn compact(&self) -> StoreResult<CompactReport> {
         compact::compact(&self.engine.shared.writer, &self.engine.shared.file).await
     }
 
-    /// What models cost in a project.
+    /// Model prices of a project.
     pub fn prices(&self, project: &ProjectId) -> Arc<PriceTable> {
         self.engine.shared.prices.of(project)
     }
 
-    /// Figures for `/metrics`.
+    /// Metrics for `/metrics`.
     pub fn stats(&self) -> StoreStats {
         let counters = &self.engine.shared.writer.counters;
         StoreStats {
@@ -225,7 +224,7 @@ impl Store {
     }
 }
 
-/// How much waits, and how many read.
+/// Sizes of the write queue and the reader pool.
 #[derive(Clone, Debug)]
 struct Sizes {
     queue_len: usize,
@@ -245,7 +244,7 @@ struct Shared {
     prices: ProjectPrices,
     writer: WriterHandle,
     readers: Arc<Pool>,
-    key_cache: Arc<KeyCache>,
+    trace_page_cache: Arc<TracePageCache>,
     _lock: Arc<Lock>,
 }
 
@@ -266,8 +265,8 @@ impl Engine {
         let base = prices.base().clone();
         let writer = WriterHandle::start(db, file.clone(), base, (sizes.queue_len, sizes.room))?;
         let readers = Arc::new(Pool::new(file.clone(), sizes.readers));
-        let key_cache = Arc::default();
-        let shared = Shared { file, prices, writer, readers, key_cache, _lock: lock };
+        let trace_page_cache = Arc::default();
+        let shared = Shared { file, prices, writer, readers, trace_page_cache, _lock: lock };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -308,7 +307,7 @@ impl Engine {
         &self,
         query: ObservationQuery,
     ) -> StoreResult<Page<Observation>> {
-        let cache = self.shared.key_cache.clone();
+        let cache = self.shared.trace_page_cache.clone();
         self.shared.readers.read(move |db| read::observations::list(db, &query, &cache)).await
     }
 
@@ -454,12 +453,12 @@ impl Engine {
     }
 }
 
-/// Whether hourly sums have what is asked of observations.
+/// Whether the hourly rollup can answer a metrics query.
 pub(crate) fn has_sums_for(query: &MetricsQuery<ObservationColumn>) -> bool {
     read::metrics::has_sums_for(query)
 }
 
-/// Tells what a failure of SQLite means for the caller.
+/// Maps an SQLite error to a store error.
 pub(crate) fn sqlite_error(file: &Path, error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => StoreError::DiskFull,

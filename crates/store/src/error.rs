@@ -2,31 +2,30 @@ use std::path::PathBuf;
 
 use ratchet_core::size::bytes_text;
 
-/// What helps against a full disk.
+/// Advice for a full disk.
 const MAKE_ROOM: &str =
     "delete traces, set a retention, run `ratchet compact`, or make the disk larger";
 
-/// The result of asking the store.
+/// The result of a store operation.
 pub type StoreResult<T> = Result<T, StoreError>;
 
-/// What can go wrong in the store. Callers match on the kind to know what to tell the client.
+/// An error of the store. Callers match on the variant to choose the HTTP status.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Too much is waiting to be written; the client should come back.
+    /// The write queue is full; the client should retry.
     #[error("the recording queue is full")]
     QueueFull,
-    /// The store is closing and takes no more work.
+    /// The store is shutting down.
     #[error("the store is shutting down")]
     Closing,
-    /// The disk has no room; nothing of this commit was kept.
+    /// The disk is full; nothing of this commit was stored.
     #[error("the disk is full; {MAKE_ROOM}")]
     DiskFull,
-    /// The disk has no more room than what is kept free for deleting and compacting.
+    /// Free disk space is down to the reserve for deleting and compacting.
     #[error("the disk is full up to its reserve: {} are free, and {} are kept free (disk.reserve); {MAKE_ROOM}", bytes_text(*free), bytes_text(*reserve))]
     DiskLow {
-        /// Bytes that are free.
         free: u64,
-        /// Bytes that recording leaves alone.
+        /// Bytes that recording leaves free.
         reserve: u64,
     },
     /// The folder or file cannot be written.
@@ -36,42 +35,41 @@ pub enum StoreError {
     #[error("{} is in use by {holder}; stop it or choose another folder with --data", folder.display())]
     Locked {
         folder: PathBuf,
-        /// Who holds it, as that process wrote it into the lock file.
+        /// The holder, as written in the lock file.
         holder: String,
     },
-    /// The database was written by a newer Ratchet.
+    /// A newer Ratchet wrote the database.
     #[error("{} has schema version {found}, newer than the {known} this ratchet knows; upgrade ratchet", file.display())]
     TooNew {
         file: PathBuf,
         found: u32,
-        /// The newest this binary knows.
+        /// The newest version this binary knows.
         known: u32,
     },
     /// A database file is damaged.
     #[error("{} is damaged: {what}; restore a backup with `ratchet restore`", file.display())]
     Corrupt { file: PathBuf, what: String },
-    /// A backup is not whole, not ours, or too new.
+    /// A backup is damaged, foreign or too new.
     #[error("{0}")]
     Backup(String),
-    /// A secret was sealed with another key.
+    /// A secret was encrypted with another key.
     #[error("a stored secret cannot be opened with {}; put the key back or set the secret again", .0.display())]
     Sealed(PathBuf),
-    /// The system gives no random bytes.
+    /// The operating system has no randomness.
     #[error("the system gives no random bytes: {0}")]
     Random(String),
-    /// What a project has settled cannot be followed; nothing may be recorded until it can.
+    /// Settings of a project are invalid; nothing is recorded until they are fixed.
     #[error("{0}")]
     Unsettled(String),
-    /// The question makes no sense: an unknown cursor, a filter on the wrong type.
+    /// An invalid query: an unknown cursor, a filter on the wrong type.
     #[error("{0}")]
     BadQuery(String),
-    /// The answer takes longer to find than anyone may wait.
+    /// The query exceeded its time limit.
     #[error("finding the answer takes too long; ask about a shorter time, or for less")]
     TooSlow,
-    /// What was to be made is there already.
+    /// The object exists already.
     #[error("{0} exists already")]
     Exists(String),
-    /// What was asked for is not there.
     #[error("{0} not found")]
     NotFound(String),
     /// Any other failure of the database.
@@ -88,7 +86,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The same for one more of those whom it concerns; `None` if it was about one of them alone.
+    /// The same error for another caller of a failed group commit; `None` if it concerns one batch
+    /// only.
     pub(crate) fn again(&self) -> Option<Self> {
         match self {
             Self::DiskFull => Some(Self::DiskFull),

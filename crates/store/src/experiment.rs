@@ -1,4 +1,4 @@
-//! Questions about experiments, and their answers.
+//! Queries for experiments, and their results.
 
 use ratchet_core::catalog::experiment::TimeSpan;
 use ratchet_core::id::{ObservationId, TraceId};
@@ -10,96 +10,89 @@ use ratchet_core::time::Timestamp;
 use crate::project::ProjectId;
 use crate::query::{Detail, Paging, TimeRange};
 
-/// An agent tried on items.
+/// An experiment: a run of an agent over dataset items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
     pub id: String,
-    /// What it is called; its id if nobody said.
+    /// Its id if it has no name.
     pub name: String,
     pub description: Option<String>,
-    /// Whatever the client keeps with it.
+    /// Free-form client metadata.
     pub metadata: Option<Json>,
-    /// The id of the dataset it goes over.
+    /// Id of the dataset.
     pub dataset: Option<String>,
-    /// When it was first heard of.
+    /// When it was first recorded.
     pub created_at: Timestamp,
-    /// When it was last heard of.
+    /// When it was last updated.
     pub updated_at: Timestamp,
 }
 
-/// An experiment and what of it ran in a time.
+/// An experiment and its items in a time range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExperimentSummary {
     pub experiment: Experiment,
-    /// When the first item began.
+    /// Start of the first item.
     pub start: Timestamp,
-    /// When the last item ended.
+    /// End of the last item.
     pub end: Timestamp,
     pub items: u64,
 }
 
-/// One try of one item.
+/// One run of one dataset item.
 #[derive(Clone, Debug)]
 pub struct KeptExperimentItem {
     pub id: String,
-    /// The experiment it is part of.
     pub experiment: Experiment,
-    /// The id of the item.
+    /// Id of the dataset item.
     pub item: String,
-    /// Which version of the item.
+    /// Version of the dataset item.
     pub version: Option<Timestamp>,
-    /// What should have come out.
     pub expected_output: Option<Json>,
-    /// Whatever the client keeps with the item.
+    /// Free-form client metadata of the item.
     pub metadata: Option<Json>,
-    /// The run that tried it.
     pub trace: TraceId,
-    /// The step that tried it; the whole run when `None`.
+    /// The whole trace when `None`.
     pub observation: Option<ObservationId>,
-    /// When it ran, once its span has come.
+    /// Known once its span has arrived.
     pub ran: Option<TimeSpan>,
-    /// When it was first heard of.
+    /// When it was first recorded.
     pub created_at: Timestamp,
-    /// When it was last heard of.
+    /// When it was last updated.
     pub updated_at: Timestamp,
-    /// What came of it, if it was fetched and is there.
+    /// If it was requested and exists.
     pub outcome: Option<Outcome>,
 }
 
-/// What an item was tried in.
+/// The trace or observation of an experiment item.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// A step of a run.
     Step(Box<Observation>),
     Run(Box<Trace>),
 }
 
-/// Which experiments are wanted. Empty lists mean any.
+/// A filter for experiments. Empty lists match any.
 #[derive(Clone, Debug)]
 pub struct ExperimentQuery {
     pub project: ProjectId,
-    /// With items that ran in this time.
+    /// Experiments with items in this time range.
     pub range: TimeRange,
-    /// With one of these ids.
     pub ids: Vec<String>,
-    /// With one of these names.
     pub names: Vec<String>,
-    /// Over one of these datasets.
     pub datasets: Vec<String>,
     pub paging: Paging,
 }
 
-/// Which items of experiments are wanted. Empty lists mean any.
+/// A filter for experiment items. Empty lists match any.
 #[derive(Clone, Debug)]
 pub struct ExperimentItemQuery {
     pub of: ExperimentQuery,
-    /// With one of these item ids.
+    /// Ids of dataset items.
     pub items: Vec<String>,
-    /// Whether to fetch what came of them.
+    /// Whether to fetch their trace or observation.
     pub detail: Detail,
 }
 
-/// Which experiments over a dataset are wanted.
+/// A filter for the experiments of a dataset.
 #[derive(Clone, Debug)]
 pub struct RunQuery {
     pub project: ProjectId,

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use crate::varint;
 
-/// How long things took: counts in buckets that grow by a constant factor.
+/// A latency histogram with exponential buckets.
 ///
-/// Sixteen buckets to the doubling, so a percentile is off by at most three percent. Counts are plain
-/// integers: what was added can be taken away again, which no sketch with a memory can do.
+/// Sixteen buckets per doubling, so that a percentile is off by at most three percent. Counts are
+/// plain integers: values can be subtracted again, which quantile sketches do not allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram(BTreeMap<u16, i64>);
 
@@ -13,7 +13,7 @@ const BUCKETS_PER_DOUBLING: u32 = 16;
 const SUB_BITS: u32 = BUCKETS_PER_DOUBLING.trailing_zeros();
 
 impl Histogram {
-    /// Counts a latency in nanoseconds `times` times; a negative number takes it away.
+    /// Adds a latency in nanoseconds `times` times; a negative number subtracts it.
     pub fn add(&mut self, nanos: i64, times: i64) {
         self.add_to(bucket_of(nanos), times);
     }
@@ -25,15 +25,15 @@ impl Histogram {
         }
     }
 
-    /// How many were counted.
+    /// Number of values.
     pub fn total(&self) -> i64 {
         self.0.values().sum()
     }
 
     /// The latency in nanoseconds that so many percent do not exceed; `None` when empty.
     ///
-    /// Counted in whole numbers: 0.56 of 50 is a little more than 28 to a floating-point unit, and
-    /// the next value may be far away.
+    /// Computed with integers: 0.56 of 50 is a little more than 28 in floating point, and the next
+    /// value may be far away.
     pub fn percentile(&self, percent: u8) -> Option<i64> {
         let total = u64::try_from(self.total()).ok()?;
         let wanted = total.saturating_mul(u64::from(percent.min(100))).div_ceil(100).max(1);
@@ -50,7 +50,7 @@ impl Histogram {
         last.filter(|_| total > 0)
     }
 
-    /// Compact bytes for keeping.
+    /// Compact encoding.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len() * 3);
         for (bucket, count) in &self.0 {
@@ -60,7 +60,7 @@ impl Histogram {
         bytes
     }
 
-    /// Reads what [`Histogram::encode`] wrote; stops at the first byte that makes no sense.
+    /// Decodes what [`Histogram::encode`] wrote; stops at the first invalid byte.
     pub fn decode(mut bytes: &[u8]) -> Self {
         let mut histogram = Self::default();
         while let Some((bucket, rest)) = bytes.split_first_chunk::<2>() {
@@ -80,7 +80,7 @@ impl Histogram {
     }
 }
 
-/// The doubling a latency lies in, and the sixteenth of it.
+/// The power of two of a latency, and the sixteenth within it.
 fn bucket_of(nanos: i64) -> u16 {
     let nanos = u64::try_from(nanos).unwrap_or(0);
     if nanos < u64::from(BUCKETS_PER_DOUBLING) {

@@ -1,7 +1,7 @@
-//! What came in last, in the order it came: for whoever looks on.
+//! The live tail: the latest records in order of arrival.
 //!
-//! Kept in memory only. The order of arrival is not that of any time a record carries: a step that
-//! began long ago comes when it ends, and clocks differ.
+//! In memory only. The order of arrival is not that of any timestamp in a record: an observation
+//! that started long ago arrives when it ends, and clocks differ.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -13,19 +13,19 @@ use uuid::Uuid;
 use crate::project::ProjectId;
 use crate::telemetry::Telemetry;
 
-/// Records that are remembered at least.
+/// Minimum number of records in memory.
 const REMEMBERED: usize = 20_000;
 
-/// A moment in the order of arrival, written as a text that only the store reads.
+/// A position in the order of arrival, as an opaque cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrivalCursor {
-    /// Which time the store was open: counting begins anew when it is opened.
+    /// Identifies one opening of the store: counting restarts when it is opened.
     opened: u64,
-    /// How many records had come.
+    /// Number of records that had arrived.
     count: u64,
 }
 
-/// Why a text is not a moment of arrival.
+/// Error for a malformed arrival cursor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not a moment that this server gave")]
 pub struct ArrivalCursorError;
@@ -46,39 +46,38 @@ impl FromStr for ArrivalCursor {
     }
 }
 
-/// What kind of records one looks on at.
+/// The kind of records to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// Traces, whenever something about one of them comes.
+    /// Traces, whenever one of them or a part of it changes.
     Traces,
     Observations,
 }
 
-/// A record that came or changed.
+/// A record that arrived or changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arrival {
     Trace(TraceId),
-    /// An observation of a trace.
     Observation(TraceId, ObservationId),
 }
 
-/// What came or changed after a moment.
+/// Records that arrived or changed after a cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrivals {
     pub records: Vec<Arrival>,
-    /// The moment after the last of them.
+    /// The cursor after the last of them.
     pub until: ArrivalCursor,
-    /// Whether more have come since.
+    /// Whether more have arrived since.
     pub has_more: bool,
-    /// Whether some came that are not remembered any more.
+    /// Whether some of them are no longer in memory.
     pub is_cut: bool,
 }
 
-/// The records that came last.
+/// A bounded log of arrivals.
 #[derive(Debug)]
 pub(crate) struct Log {
     opened: u64,
-    /// How many came, those that are forgotten included.
+    /// Total number of arrivals, including dropped ones.
     count: u64,
     batches: VecDeque<Came>,
     remembered: usize,
@@ -87,7 +86,7 @@ pub(crate) struct Log {
 #[derive(Debug)]
 struct Came {
     project: ProjectId,
-    /// How many had come before.
+    /// Number of arrivals before.
     before: u64,
     records: Vec<Arrival>,
 }
@@ -117,7 +116,7 @@ impl Log {
         self.at(self.count)
     }
 
-    /// What came of one kind after a moment, the first first.
+    /// Arrivals of one kind after a cursor, oldest first.
     pub(crate) fn after(
         &self,
         after: ArrivalCursor,
@@ -168,15 +167,15 @@ impl Arrival {
 }
 
 impl Telemetry {
-    /// Returns the moment up to which everything has arrived.
+    /// Returns the cursor after the latest arrival.
     pub fn arrived(&self) -> ArrivalCursor {
         match self {
             Self::Embedded(engine) => engine.arrived(),
         }
     }
 
-    /// Returns what came or changed in a project after a moment, the first first, and no more of
-    /// it than asked for.
+    /// Returns records of a project that arrived or changed after a cursor, oldest first, up to a
+    /// limit.
     pub fn arrivals(
         &self,
         of: (&ProjectId, RecordKind),

@@ -1,4 +1,4 @@
-//! The bytes of media: files in `<data>/media`, each named by its hash and never changed.
+//! Media files in `<data>/media`, each named by its hash and immutable.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -16,31 +16,31 @@ use crate::catalog::Catalog;
 use crate::embedded::{DiskMonitor, DiskReserve};
 use crate::{StoreError, StoreResult, private_files};
 
-/// How many files are looked at while nobody else uses the catalog.
+/// Files checked per catalog transaction.
 const FILES_AT_ONCE: usize = 100;
 
-/// What files that are still coming in are called.
+/// Prefix of incomplete files.
 const INCOMING: &str = "incoming-";
 
-/// The folder with the bytes of media.
+/// The folder of media files.
 ///
-/// Its functions block: call them where that does no harm.
+/// Its functions block: call them off the async runtime.
 #[derive(Clone, Debug)]
 pub struct MediaFiles {
     folder: Arc<Path>,
-    /// Read while someone needs all files to stay, written while some are removed.
+    /// Read-locked while files must not be deleted, write-locked during deletion.
     staying: Arc<RwLock<()>>,
-    /// What the disk has left.
+    /// Free disk space.
     room: DiskMonitor,
 }
 
-/// As long as this is held, no file is removed.
+/// While this guard exists, no file is deleted.
 #[derive(Debug)]
 pub struct SweepGuard {
     _held: OwnedRwLockReadGuard<()>,
 }
 
-/// A file that is coming in. Dropped before it is whole, it leaves nothing behind.
+/// A file being received. Deleted on drop unless it was saved.
 #[derive(Debug)]
 pub struct Incoming {
     path: PathBuf,
@@ -51,22 +51,22 @@ pub struct Incoming {
 }
 
 impl MediaFiles {
-    /// Looks after a folder, which need not be there yet.
+    /// The folder need not exist yet.
     pub(crate) fn new(folder: PathBuf, reserve: DiskReserve) -> Self {
         let room = DiskMonitor::new(folder.clone(), reserve);
         Self { folder: folder.into(), staying: Arc::default(), room }
     }
 
-    /// Keeps all files where they are until what is returned goes.
+    /// Prevents deletion of files until the returned guard is dropped.
     pub async fn stay(&self) -> SweepGuard {
         SweepGuard { _held: Arc::clone(&self.staying).read_owned().await }
     }
 
-    /// Removes the files that no project of a catalog speaks of, and says how many went. While
-    /// someone needs them to stay, none does.
+    /// Deletes the files that no project of a catalog knows, and returns their number. Waits for
+    /// [`SweepGuard`]s.
     ///
     /// # Errors
-    /// Fails if the folder cannot be read or a file not removed.
+    /// Fails if the folder cannot be read or a file cannot be deleted.
     pub(crate) async fn remove_unknown(&self, catalog: &Catalog) -> StoreResult<u64> {
         let Ok(_removing) = self.staying.try_write() else { return Ok(0) };
         let here = self.clone();
@@ -92,7 +92,7 @@ impl MediaFiles {
         }
     }
 
-    /// Begins a file.
+    /// Starts receiving a file.
     ///
     /// # Errors
     /// Fails if the folder cannot be written, or the disk is full up to its reserve.
@@ -104,10 +104,10 @@ impl MediaFiles {
         Ok(Incoming { path, file, hash: Sha256::new(), bytes: 0, room: self.room.clone() })
     }
 
-    /// Keeps a file that came in whole. It is on disk when this returns.
+    /// Saves a received file. It is on disk when this returns.
     ///
     /// # Errors
-    /// Refuses bytes that do not hash to what was announced.
+    /// Fails if the bytes do not match the announced hash.
     pub fn keep(&self, incoming: &Incoming, expected: MediaHash) -> StoreResult<()> {
         let found = MediaHash::new(incoming.hash.clone().finalize().into());
         if found != expected {
@@ -124,7 +124,7 @@ impl MediaFiles {
         folder.map_err(failed("sync", &self.folder))
     }
 
-    /// Opens a file that was kept; `None` if there is none.
+    /// Opens a saved file; `None` if there is none.
     ///
     /// # Errors
     /// Fails if it cannot be read.
@@ -137,10 +137,10 @@ impl MediaFiles {
         }
     }
 
-    /// Every file that was kept, by name.
+    /// Lists every saved file, ordered by name.
     ///
     /// # Errors
-    /// Fails if the folder cannot be read; one that is not there is empty.
+    /// Fails if the folder cannot be read; a missing folder is empty.
     pub fn list(&self) -> StoreResult<Vec<PathBuf>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -158,7 +158,7 @@ impl MediaFiles {
         Ok(files)
     }
 
-    /// Removes what a crash left half-written.
+    /// Deletes incomplete files left by a crash.
     pub(crate) fn tidy(&self) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for entry in entries.flatten() {
@@ -175,7 +175,7 @@ impl MediaFiles {
 }
 
 impl Incoming {
-    /// Adds bytes.
+    /// Appends bytes.
     ///
     /// # Errors
     /// Fails if the disk is full or cannot be written.
@@ -186,7 +186,7 @@ impl Incoming {
         self.file.write_all(bytes).map_err(failed("write", &self.path))
     }
 
-    /// How many bytes came in so far.
+    /// Number of bytes received so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -195,7 +195,7 @@ impl Incoming {
 impl Drop for Incoming {
     fn drop(&mut self) {
         match fs::remove_file(&self.path) {
-            // It was kept under another name.
+            // It was saved under its final name.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!(error.cause = %error, "cannot remove a media file"),
             Ok(()) => {}
@@ -203,7 +203,7 @@ impl Drop for Incoming {
     }
 }
 
-/// The hash that a file's name speaks of; `None` for any other name.
+/// The hash in a file name; `None` for any other name.
 pub(crate) fn hash_named(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let is_hash =
@@ -211,7 +211,7 @@ pub(crate) fn hash_named(path: &Path) -> Option<String> {
     is_hash.then(|| name.to_owned())
 }
 
-/// The hash of a file's bytes.
+/// The hash of a file's content.
 pub(crate) fn hash_of(path: &Path) -> StoreResult<String> {
     let mut hasher = Hasher(Sha256::new());
     let mut file = File::open(path).map_err(failed("open", path))?;

@@ -1,9 +1,9 @@
-//! Figures over records: counts, sums, averages, percentiles, by dimension and by step of time.
+//! Metrics over records: counts, sums, averages and percentiles, by dimension and time bucket.
 //!
-//! A dimension is a column of the record, and so is what is measured: one vocabulary for filters,
-//! groups and figures.
+//! Dimensions and measures are columns of the record: filters, groups and metrics use the same
+//! columns.
 
-/// How single values become figures.
+/// Aggregation of single values.
 pub(crate) mod tally;
 pub(crate) mod table;
 
@@ -14,10 +14,10 @@ use crate::aggregate::AggregateSource;
 use crate::project::ProjectId;
 use crate::query::{Condition, TimeRange};
 
-/// How far a percentile from hourly sums may lie from the exact one, as a share of it.
+/// Maximum relative error of a percentile from the hourly rollup.
 pub const PERCENTILE_ERROR: f64 = 0.033;
 
-/// A question for figures over records with the columns `C`.
+/// A metrics query over records with the columns `C`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricsQuery<C> {
     pub project: ProjectId,
@@ -25,100 +25,97 @@ pub struct MetricsQuery<C> {
     pub conditions: Vec<Condition<C>>,
     /// One row for each combination of these.
     pub by: Vec<By<C>>,
-    /// And for each step of time, if any.
+    /// And for each time bucket, if any.
     pub every: Option<Granularity>,
-    /// The figures in each row.
+    /// The metrics in each row.
     pub metrics: Vec<AskedFigure<C>>,
 }
 
-/// What records are grouped by.
+/// A dimension to group by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By<C> {
-    /// The value of a column. Labels group by the whole set of them.
+    /// The value of a column. Tags group by the whole set.
     Column(C),
-    /// The day it began, as `YYYY-MM-DD`.
+    /// The day of the start, as `YYYY-MM-DD`.
     Day,
-    /// The month it began, as `YYYY-MM`.
+    /// The month of the start, as `YYYY-MM`.
     Month,
 }
 
-/// One figure.
+/// A requested metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AskedFigure<C> {
     pub measure: Measure<C>,
     pub aggregation: Aggregation,
 }
 
-/// The values that a figure is made of.
+/// The values that a metric aggregates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure<C> {
-    /// A one for each record.
+    /// One for each record.
     Records,
-    /// A column's value. Records without one do not count.
+    /// A column's value. Records without one are ignored.
     Column(C),
 }
 
-/// How values become one figure.
+/// How values are aggregated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregation {
-    /// How many values there are.
+    /// Number of values.
     Count,
-    /// How many different values there are.
+    /// Number of distinct values.
     Distinct,
     Sum,
     Average,
     Min,
     Max,
-    /// The least value that this many percent of all values do not exceed.
+    /// The lowest value that this many percent of all values do not exceed.
     Percentile(u8),
-    /// How many lie in each of so many bins of equal width.
+    /// Counts in bins of equal width.
     Histogram {
         bins: u8,
     },
 }
 
-/// The answer, and what it took.
+/// The result of a metrics query, and what it cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricsAnswer {
-    /// The rows, by time and then by key.
+    /// Ordered by time, then by key.
     pub rows: Vec<MetricsRow>,
-    /// Where the figures come from. Percentiles from rollups are off by [`PERCENTILE_ERROR`] at
-    /// most; everything else is exact.
+    /// Where the numbers were read from. Percentiles from the rollup are off by at most
+    /// [`PERCENTILE_ERROR`]; everything else is exact.
     pub source: AggregateSource,
-    /// How many rows were read for it.
     pub rows_read: u64,
 }
 
 /// One group of records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricsRow {
-    /// The start of its step of time.
+    /// Start of its time bucket.
     pub at: Option<Timestamp>,
-    /// Its value for each dimension asked for, in that order; an empty text counts as none.
-    /// Numbers are written out, truths are `true` or `false`, labels a JSON list.
+    /// The value for each requested dimension, in order; an empty text counts as none. Numbers are
+    /// formatted, booleans are `true` or `false`, tags a JSON list.
     pub key: Vec<Option<String>>,
-    /// The figures, in the order they were asked for.
+    /// In the order requested.
     pub figures: Vec<Figure>,
 }
 
-/// One figure of a group.
+/// A metric of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
-    /// There was no value to make it of.
+    /// There were no values.
     None,
     Count(u64),
     Number(f64),
-    /// How many in each bin.
     Histogram(Vec<Bin>),
 }
 
 /// One bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
-    /// The least value in it.
+    /// Inclusive.
     pub lower: f64,
-    /// Where the next begins; the last bin holds this value too.
+    /// Exclusive, except for the last bin.
     pub upper: f64,
-    /// How many values lie in it.
     pub count: u64,
 }

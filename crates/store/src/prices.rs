@@ -5,32 +5,32 @@ use rustc_hash::FxHashMap;
 
 use crate::project::ProjectId;
 
-/// What models cost in each project. Recording asks once for every batch.
+/// Model prices by project. Read once for every recorded batch.
 #[derive(Clone, Debug)]
 pub(crate) struct ProjectPrices {
-    /// For projects without models of their own.
+    /// For projects without custom models.
     base: Arc<PriceTable>,
     own: Arc<RwLock<FxHashMap<ProjectId, Arc<PriceTable>>>>,
 }
 
 impl ProjectPrices {
-    /// The same prices for everyone.
+    /// The same prices for every project.
     pub(crate) fn new(base: Arc<PriceTable>) -> Self {
         Self { base, own: Arc::default() }
     }
 
-    /// What models cost without any project's own.
+    /// Prices without custom models.
     pub(crate) fn base(&self) -> &Arc<PriceTable> {
         &self.base
     }
 
-    /// What models cost in a project.
+    /// Prices in a project.
     pub(crate) fn of(&self, project: &ProjectId) -> Arc<PriceTable> {
         let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(own.get(project).unwrap_or(&self.base))
     }
 
-    /// Sets a project's own models.
+    /// Sets a project's custom models.
     pub(crate) fn set(&self, project: &ProjectId, models: Vec<OwnModel>) {
         let mut own = self.own.write().unwrap_or_else(PoisonError::into_inner);
         if models.is_empty() {

@@ -1,7 +1,8 @@
-//! Files that only their owner can read: everything in a data folder and in a backup of one.
+//! Files and folders that only their owner can read: everything in a data folder and in a backup of
+//! one.
 //!
-//! What agents saw, what people said and how secrets are sealed is nobody else's business, whatever
-//! the process's umask allows. Nothing in a data folder is made but through here.
+//! Traces, chats and encrypted secrets are private, whatever the process's umask allows. Everything
+//! in a data folder is created through this module.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -15,61 +16,61 @@ const FILE_MODE: u32 = 0o600;
 /// What the owner's group and everyone else may do.
 const OTHERS: u32 = 0o077;
 
-/// Creates a folder, and the folders above it that are missing, for their owner alone.
+/// Creates a folder and its missing parents for their owner alone.
 ///
 /// # Errors
-/// Passes on what the system says.
+/// Passes on the I/O error.
 pub fn create_dir_all(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path)
 }
 
-/// Creates a folder that is not there yet, for its owner alone.
+/// Creates a new folder for its owner alone.
 ///
 /// # Errors
-/// Passes on what the system says, `AlreadyExists` among it.
+/// Passes on the I/O error, such as `AlreadyExists`.
 pub fn create_dir(path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(FOLDER_MODE).create(path)
 }
 
-/// Creates a file that is not there yet, for its owner alone.
+/// Creates a new file for its owner alone.
 ///
 /// # Errors
-/// Passes on what the system says, `AlreadyExists` among it.
+/// Passes on the I/O error, such as `AlreadyExists`.
 pub fn create_new(path: &Path) -> io::Result<File> {
     options().write(true).create_new(true).open(path)
 }
 
-/// Returns options under which a file that is made is its owner's alone.
+/// Returns options that create files for their owner alone.
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(FILE_MODE);
     options
 }
 
-/// Creates an empty file where there is none, so that a library that opens it later by name does
-/// not make one that others can read.
+/// Creates an empty file if there is none, so that a library that opens it later by name does not
+/// create one that others can read.
 ///
 /// # Errors
-/// Passes on what the system says.
+/// Passes on the I/O error.
 pub fn ensure_file(path: &Path) -> io::Result<()> {
     options().write(true).create(true).truncate(false).open(path).map(drop)
 }
 
-/// Says whether anyone but the owner may read, write or enter.
+/// Returns whether anyone but the owner has permissions.
 ///
 /// # Errors
-/// Passes on what the system says.
+/// Passes on the I/O error.
 pub fn is_open_to_others(path: &Path) -> io::Result<bool> {
     Ok(path.symlink_metadata()?.permissions().mode() & OTHERS != 0)
 }
 
-/// Takes the rights of everyone but the owner away from a folder and all that is in it, if the
-/// folder has any to give. Says whether it had.
+/// Removes the permissions of everyone but the owner from a folder and its content, if the folder
+/// has any. Returns whether it had.
 ///
-/// The folder itself is closed last: stopped half-way, it is done again.
+/// The folder itself is changed last: if interrupted, the next call repeats it.
 ///
 /// # Errors
-/// Passes on what the system says: above all if the folder is another user's.
+/// Passes on the I/O error, above all if the folder belongs to another user.
 pub fn close_to_others(folder: &Path) -> io::Result<bool> {
     if !is_open_to_others(folder)? {
         return Ok(false);
@@ -78,8 +79,8 @@ pub fn close_to_others(folder: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Closes a folder that an earlier version left open to others. One that is another user's, such as
-/// a mounted volume, cannot be closed: that is for its owner to know, and no reason not to start.
+/// Restricts a folder that an earlier version left open to others. A folder of another user, such
+/// as a mounted volume, cannot be restricted: that is logged and does not prevent the start.
 pub(crate) fn keep_closed(folder: &Path) {
     match close_to_others(folder) {
         Ok(true) => {
@@ -95,7 +96,7 @@ pub(crate) fn keep_closed(folder: &Path) {
 
 fn close_tree(path: &Path) -> io::Result<()> {
     let metadata = path.symlink_metadata()?;
-    // A link has no rights of its own, and where it leads is not ours to change.
+    // A link has no permissions of its own, and its target is not ours to change.
     if metadata.is_symlink() {
         return Ok(());
     }

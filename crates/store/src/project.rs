@@ -1,19 +1,19 @@
 use std::fmt;
 
-/// Names a project. Every query and every record belongs to exactly one.
+/// Id of a project. Every query and every record belongs to exactly one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProjectId(Box<str>);
 
-/// Why a text is not a project id.
+/// Error for a malformed project id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a project id is 1 to 64 of a-z A-Z 0-9 - _")]
 pub struct ProjectIdError;
 
 impl ProjectId {
-    /// Takes an id that fits into a URL as it is.
+    /// Parses an id, which must be URL-safe.
     ///
     /// # Errors
-    /// Refuses other characters and lengths.
+    /// Rejects other characters and lengths.
     pub fn parse(text: &str) -> Result<Self, ProjectIdError> {
         let is_valid = (1..=64).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
@@ -25,7 +25,6 @@ impl ProjectId {
         Self(uuid::Uuid::new_v4().to_string().into())
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

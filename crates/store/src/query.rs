@@ -1,4 +1,4 @@
-//! Questions to the store, as types: never SQL, so that every engine can answer them.
+//! Typed queries: never SQL, so that every engine can answer them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::project::ProjectId;
 
-/// From a moment (included) to a moment (excluded); open where nothing is said.
+/// From a moment (inclusive) to a moment (exclusive); unbounded when `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeRange {
     pub from: Option<Timestamp>,
@@ -16,7 +16,7 @@ pub struct TimeRange {
 }
 
 impl TimeRange {
-    /// The moments inside both.
+    /// The intersection of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl TimeRange {
     }
 }
 
-/// A test on one column of a record.
+/// A condition on one column of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition<Column> {
     pub column: Column,
@@ -34,66 +34,60 @@ pub struct Condition<Column> {
 }
 
 impl<Column> Condition<Column> {
-    /// A column is exactly this text.
+    /// A column equals this text.
     pub fn equals(column: Column, text: impl Into<String>) -> Self {
         Self { column, test: Test::Text(TextTest::Equals, text.into()) }
     }
 }
 
-/// What must hold of a column. A missing value passes no test but `IsNull`, `NoneOf` and `Not…`.
+/// The operator and value of a condition. NULL passes only `IsNull`, `NoneOf` and `Not…`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
-    /// A text equals, contains, or starts or ends with another.
     Text(TextTest, String),
     Number(Compare, f64),
     /// One of these numbers.
     AnyNumber(Vec<f64>),
     Time(Compare, Timestamp),
     Is(bool),
-    /// One of these; for tags, any of these is there.
+    /// One of these; for tags, at least one of these.
     AnyOf(Vec<String>),
-    /// None of these; for tags, none of these is there.
+    /// None of these.
     NoneOf(Vec<String>),
-    /// All of these tags are there.
+    /// All of these tags.
     AllOf(Vec<String>),
-    /// There is no value.
     IsNull,
     IsNotNull,
-    /// The value at a key of the metadata passes a test.
+    /// A condition on the value of a metadata key.
     Key(String, Box<Test>),
 }
 
-/// How texts compare. Case matters, as in Langfuse, unless told otherwise.
+/// Text operators. Case-sensitive, as in Langfuse, unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextTest {
     Equals,
-    /// Not the same.
     Differs,
     Contains,
     Lacks,
-    /// Somewhere inside, in any case.
+    /// Contains, case-insensitive.
     Matches,
-    /// Nowhere inside, in any case.
+    /// Does not contain, case-insensitive.
     Misses,
     StartsWith,
     EndsWith,
 }
 
-/// How numbers and times compare.
+/// Operators for numbers and times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
     Equal,
-    /// Not the same.
     Unequal,
     Greater,
-    /// Above or the same.
     AtLeast,
     Less,
-    /// Below or the same.
     AtMost,
 }
 
-/// The columns of a trace that can be tested.
+/// The columns of a trace that can be filtered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceColumn {
     Id,
@@ -115,11 +109,11 @@ pub enum TraceColumn {
     ObservationCount,
     /// Scores on it and on its observations.
     ScoreCount,
-    /// The numbers of its scores and its observations', averaged; by name with a key.
+    /// Mean of the numeric scores on it and its observations; by name with a key.
     ScoreNumbers,
-    /// The labels of its scores and its observations', by name.
+    /// Categories of the scores on it and its observations, by name.
     ScoreLabels,
-    /// `True` or `False` of its scores and its observations', by name.
+    /// `True` or `False` of the boolean scores on it and its observations, by name.
     ScoreTruths,
     DebugCount,
     DefaultCount,
@@ -130,19 +124,19 @@ pub enum TraceColumn {
     InputTokens,
     OutputTokens,
     TotalTokens,
-    /// In dollars.
+    /// In US dollars.
     Cost,
-    /// In dollars: how much of the cost is approximate.
+    /// In US dollars: the approximate part of the cost.
     ApproximateCost,
-    /// In dollars.
+    /// In US dollars.
     InputCost,
-    /// In dollars.
+    /// In US dollars.
     OutputCost,
-    /// The models its observations called: a test holds if one of them passes it.
+    /// The models its observations called: a condition holds if one of them passes it.
     Models,
 }
 
-/// The columns of an observation that can be tested, its trace's among them.
+/// The columns of an observation that can be filtered, including its trace's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservationColumn {
     Id,
@@ -150,7 +144,7 @@ pub enum ObservationColumn {
     Kind,
     Name,
     Parent,
-    /// Whether a run begins with it.
+    /// Whether it has no parent.
     Root,
     Start,
     End,
@@ -171,29 +165,29 @@ pub enum ObservationColumn {
     TimeToFirstToken,
     /// In seconds, from the first token to the end.
     StreamingLatency,
-    /// Output tokens a second.
+    /// Output tokens per second.
     TokensPerSecond,
-    /// Output tokens a second from the first token on.
+    /// Output tokens per second from the first token on.
     StreamedTokensPerSecond,
-    /// All tokens a second.
+    /// All tokens per second.
     TotalTokensPerSecond,
     ScoreCount,
-    /// The numbers of its scores, averaged; by name with a key.
+    /// Mean of its numeric scores; by name with a key.
     ScoreNumbers,
-    /// The labels of its scores, by name.
+    /// Categories of its scores, by name.
     ScoreLabels,
-    /// `True` or `False` of its scores, by name.
+    /// `True` or `False` of its boolean scores, by name.
     ScoreTruths,
     InputTokens,
     OutputTokens,
     TotalTokens,
-    /// In dollars.
+    /// In US dollars.
     Cost,
-    /// In dollars: how much of the cost is approximate.
+    /// In US dollars: the approximate part of the cost.
     ApproximateCost,
-    /// In dollars.
+    /// In US dollars.
     InputCost,
-    /// In dollars.
+    /// In US dollars.
     OutputCost,
     TraceName,
     TraceUser,
@@ -206,15 +200,13 @@ pub enum ObservationColumn {
     TraceBookmarked,
 }
 
-/// The columns of a score that can be tested, its trace's among them.
+/// The columns of a score that can be filtered, including its trace's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScoreColumn {
     Id,
     Name,
     DataType,
-    /// The value as a number.
     Number,
-    /// The value as a text.
     Text,
     /// Whether the value is a number other than zero.
     Truth,
@@ -225,7 +217,7 @@ pub enum ScoreColumn {
     Author,
     Config,
     Queue,
-    /// The trace it judges, or whose observation it judges.
+    /// The trace of the score, or of the observation it is on.
     Trace,
     Observation,
     Session,
@@ -236,7 +228,7 @@ pub enum ScoreColumn {
     TraceTags,
     TraceRelease,
     TraceVersion,
-    /// The session it judges, or whose trace it judges.
+    /// The session of the score, or of the trace it is on.
     AnySession,
     ObservationName,
     ObservationModel,
@@ -244,7 +236,7 @@ pub enum ScoreColumn {
     ObservationPromptVersion,
 }
 
-/// What to order traces by.
+/// Sort order of traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TraceOrder {
     #[default]
@@ -262,40 +254,37 @@ pub enum TraceOrder {
     TotalTokens,
 }
 
-/// Up or down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     Ascending,
-    /// From the greatest: newest first.
     #[default]
     Descending,
 }
 
-/// A page by number.
+/// A numbered page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageNumber {
-    /// The page's number, from 1.
+    /// From 1.
     pub page: u64,
     pub limit: u64,
 }
 
 impl PageNumber {
-    /// How many rows stand before the page.
+    /// Number of rows before the page.
     pub const fn offset(self) -> u64 {
         self.page.saturating_sub(1).saturating_mul(self.limit)
     }
 }
 
-/// Which slice of the answer.
+/// Pagination of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Paging {
-    /// Page by number; the answer says how many there are in all.
+    /// By page number; the result has the total.
     Numbered(PageNumber),
-    /// The rows after a cursor; cheap at any depth.
+    /// After a cursor; cheap at any depth.
     After {
-        /// Where the last answer stopped; from the start when `None`.
+        /// From the previous page; the start when `None`.
         cursor: Option<String>,
-        /// Rows at most.
         limit: u64,
     },
 }
@@ -303,14 +292,14 @@ pub enum Paging {
 /// How much of each record to fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// The narrow row only.
+    /// Without inputs, outputs and metadata.
     #[default]
     Row,
-    /// Inputs, outputs and metadata too.
+    /// With inputs, outputs and metadata.
     Content,
 }
 
-/// A question for traces.
+/// A query for traces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceQuery {
     pub project: ProjectId,
@@ -321,74 +310,71 @@ pub struct TraceQuery {
     pub detail: Detail,
 }
 
-/// A question for observations, ordered by their start.
+/// A query for observations, ordered by start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObservationQuery {
     pub project: ProjectId,
     pub range: TimeRange,
-    /// Of this trace only: spares the scan.
+    /// Only this trace: avoids a scan.
     pub trace: Option<TraceId>,
     pub conditions: Vec<Condition<ObservationColumn>>,
-    /// Oldest or newest first.
     pub direction: Direction,
     pub paging: Paging,
     pub detail: Detail,
 }
 
-/// A question for how many of the newest records match, cheap at any size.
+/// Counts matches among the newest records, cheap at any data size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TallyQuery<Column> {
     pub project: ProjectId,
     pub range: TimeRange,
     pub conditions: Vec<Condition<Column>>,
-    /// How many records to look at, from the newest.
+    /// Number of records to read, from the newest.
     pub at_most: u64,
 }
 
-/// How many of the newest records match.
+/// Number of matches among the newest records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Matching {
-    /// How many were looked at: all there are, if fewer than asked for.
+    /// Records read: all, if there are fewer than the limit.
     pub looked_at: u64,
-    /// How many of them match.
     pub matching: u64,
-    /// How many of those failed.
+    /// Matching records with an error.
     pub failed: u64,
-    /// Whether there are more than were looked at.
+    /// Whether there are more records than were read.
     pub is_cut: bool,
 }
 
-/// A question for sessions, newest first.
+/// A query for sessions, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionQuery {
     pub project: ProjectId,
     pub range: TimeRange,
-    /// In one of these environments; in any when empty.
+    /// Any when empty.
     pub environments: Vec<String>,
     pub paging: Paging,
 }
 
-/// How a session begins and ends.
+/// The first and last trace of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionEnds {
-    /// The trace that began first, with its content.
+    /// With content.
     pub first: Option<Trace>,
-    /// The trace that began last.
     pub last: Option<Trace>,
 }
 
-/// A question for scores, newest first.
+/// A query for scores, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoreQuery {
     pub project: ProjectId,
     pub range: TimeRange,
-    /// On what: spares the scan.
+    /// The target: avoids a scan.
     pub on: ScoresOn,
     pub conditions: Vec<Condition<ScoreColumn>>,
     pub paging: Paging,
 }
 
-/// What the scores asked for judge.
+/// The target of the requested scores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ScoresOn {
     #[default]
@@ -397,44 +383,41 @@ pub enum ScoresOn {
     Trace(TraceId),
     Observation(TraceId, ObservationId),
     Session(SessionId),
-    /// This run of a dataset.
     DatasetRun(String),
 }
 
-/// A search for a text in names, inputs, outputs and metadata of observations, newest first.
+/// A full-text search in names, inputs, outputs and metadata of observations, newest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextQuery {
     pub project: ProjectId,
     pub range: TimeRange,
-    /// The text, in any case.
+    /// Case-insensitive.
     pub text: String,
-    /// Where the last answer stopped.
+    /// From the previous result.
     pub cursor: Option<String>,
-    /// Hits at most.
     pub limit: u64,
-    /// How long to look before answering with what was found so far.
+    /// Time limit, after which the hits so far are returned.
     pub budget: Duration,
 }
 
-/// What a text search found, and how far it came.
+/// The hits of a full-text search, and how far it got.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextHits<T> {
-    /// What was found, newest first.
+    /// Newest first.
     pub rows: Vec<T>,
-    /// Where to go on; `None` when everything was searched.
+    /// `None` when everything was searched.
     pub cursor: Option<String>,
-    /// The start of the oldest observation looked at.
+    /// Start of the oldest observation read.
     pub searched_back_to: Option<Timestamp>,
-    /// How many observations were looked at.
     pub rows_read: u64,
 }
 
-/// A slice of an answer.
+/// A page of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<T> {
     pub rows: Vec<T>,
-    /// How many there are in all; for numbered pages only.
+    /// Total number of rows; for numbered pages only.
     pub total: Option<u64>,
-    /// Where to go on; for cursor paging only, `None` at the end.
+    /// Cursor of the next page; for cursor pagination only, `None` at the end.
     pub cursor: Option<String>,
 }

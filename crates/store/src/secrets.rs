@@ -1,7 +1,7 @@
-//! What the server itself keeps secret: one key, in a file that only its owner may read.
+//! The server's encryption key, in a file that only its owner may read.
 //!
-//! The key signs links and seals texts. It is made when it is first needed and stays out of
-//! backups unless someone asks for it: a copy of the catalog alone opens nothing.
+//! It signs links and encrypts secrets. It is created on first use and excluded from backups by
+//! default: a copy of the catalog alone reveals no secret.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,22 +19,22 @@ use subtle::ConstantTimeEq;
 
 use crate::{StoreError, StoreResult, private_files};
 
-/// The file that holds the key.
+/// File name of the key.
 pub const SECRET_FILE: &str = "secret.key";
 
 const KEY_BYTES: usize = 32;
 const NONCE_BYTES: usize = 24;
-/// The block of SHA-256, which is the length of key that HMAC works with.
+/// Block size of SHA-256, and the key length of HMAC.
 const BLOCK_BYTES: usize = 64;
 
-/// Signs links and seals texts.
+/// Signs links and encrypts secrets.
 #[derive(Clone)]
 pub struct Secrets {
     file: Arc<Path>,
     key: Arc<Mutex<Option<[u8; KEY_BYTES]>>>,
 }
 
-/// What a derived key is for: one key never serves two ends.
+/// Purpose of a derived key: one key never serves two purposes.
 #[derive(Clone, Copy)]
 enum Use {
     Links,
@@ -42,31 +42,31 @@ enum Use {
 }
 
 impl Secrets {
-    /// Looks after a data folder's key, which need not be there yet.
+    /// The key file need not exist yet.
     pub(crate) fn new(folder: &Path) -> Self {
         Self { file: folder.join(SECRET_FILE).into(), key: Arc::default() }
     }
 
-    /// Signs a text.
+    /// Signs a text with HMAC.
     ///
     /// # Errors
-    /// Fails if the key cannot be read or made.
+    /// Fails if the key cannot be read or created.
     pub fn sign(&self, text: &str) -> StoreResult<String> {
         Ok(URL_SAFE_NO_PAD.encode(mac(&self.derived(Use::Links)?, text.as_bytes())))
     }
 
-    /// Whether a signature is ours. Takes the same time either way.
+    /// Verifies a signature in constant time.
     ///
     /// # Errors
-    /// Fails if the key cannot be read or made.
+    /// Fails if the key cannot be read or created.
     pub fn is_signed(&self, text: &str, signature: &str) -> StoreResult<bool> {
         Ok(self.sign(text)?.as_bytes().ct_eq(signature.as_bytes()).into())
     }
 
-    /// Seals a secret so that only this key opens it, and only as the secret of the same thing.
+    /// Encrypts a secret, bound to its owner as associated data.
     ///
     /// # Errors
-    /// Fails if the key cannot be read or made.
+    /// Fails if the key cannot be read or created.
     pub fn seal(&self, secret: &Secret, owner: &str) -> StoreResult<String> {
         let nonce: [u8; NONCE_BYTES] = random()?;
         let payload = Payload { msg: secret.expose().as_bytes(), aad: owner.as_bytes() };
@@ -76,10 +76,10 @@ impl Secrets {
         Ok(URL_SAFE_NO_PAD.encode([nonce.as_slice(), &sealed].concat()))
     }
 
-    /// Opens a sealed secret.
+    /// Decrypts a secret.
     ///
     /// # Errors
-    /// Fails if it was sealed with another key, or for something else.
+    /// Fails if it was encrypted with another key, or for another owner.
     pub fn open(&self, sealed: &str, owner: &str) -> StoreResult<Secret> {
         let unreadable = || StoreError::Sealed(self.file.to_path_buf());
         let bytes = URL_SAFE_NO_PAD.decode(sealed).map_err(|_| unreadable())?;
@@ -123,7 +123,7 @@ impl std::fmt::Debug for Secrets {
 }
 
 fn mac(key: &[u8; KEY_BYTES], text: &[u8]) -> [u8; KEY_BYTES] {
-    // A short key counts as one with zeros behind it.
+    // HMAC pads a short key with zeros.
     let mut block = [0; BLOCK_BYTES];
     block[..KEY_BYTES].copy_from_slice(key);
     let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
@@ -131,10 +131,10 @@ fn mac(key: &[u8; KEY_BYTES], text: &[u8]) -> [u8; KEY_BYTES] {
     mac.finalize().into_bytes().into()
 }
 
-/// A new token that nobody can guess: 256 bits, to be put into a URL or a cookie.
+/// A new random token of 256 bits, safe in URLs and cookies.
 ///
 /// # Errors
-/// Fails if the system has no randomness to give.
+/// Fails if the system has no randomness.
 pub fn random_token() -> StoreResult<Secret> {
     Ok(Secret::new(URL_SAFE_NO_PAD.encode(random::<KEY_BYTES>()?)))
 }
@@ -157,7 +157,7 @@ fn read(file: &Path) -> StoreResult<Option<[u8; KEY_BYTES]>> {
     key.map(Some).ok_or_else(|| StoreError::Corrupt { file: file.to_owned(), what: what() })
 }
 
-/// Writes a new key beside its place and moves it there whole, readable by its owner only.
+/// Writes a new key to a temporary file and renames it, readable by its owner only.
 fn make(file: &Path) -> StoreResult<[u8; KEY_BYTES]> {
     let key = random()?;
     let mut partial = file.as_os_str().to_owned();

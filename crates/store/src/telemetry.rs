@@ -23,19 +23,15 @@ use crate::query::{
 use crate::score_stats::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 
-/// What one request records: all of it or nothing.
+/// The records of one request: stored all or nothing.
 #[derive(Clone, Debug)]
 pub struct Batch {
     pub project: ProjectId,
-    /// What it says about traces.
     pub traces: Vec<TracePatch>,
-    /// What it says about observations.
     pub observations: Vec<ObservationPatch>,
-    /// What it says about scores.
     pub scores: Vec<ScorePatch>,
-    /// Which items of experiments were tried.
     pub experiment_items: Vec<ExperimentItem>,
-    /// When it came in, by the server's clock.
+    /// Time of arrival by the server's clock.
     pub received_at: Timestamp,
 }
 
@@ -68,45 +64,45 @@ impl Redact for Batch {
     }
 }
 
-/// The telemetry interface: one behaviour, whichever engine keeps the data.
+/// The telemetry store: one interface for every engine.
 #[derive(Clone, Debug)]
 pub enum Telemetry {
-    /// SQLite in one folder.
+    /// SQLite in the data folder.
     Embedded(embedded::Engine),
 }
 
 impl Telemetry {
-    /// Works a batch out as far as possible without the database: merges what repeats, prices
-    /// model calls, compresses payloads. Takes real CPU time: keep it off the async runtime.
+    /// Prepares a batch without the database: merges duplicates, prices model calls, compresses
+    /// payloads. CPU-bound: run it off the async runtime.
     pub fn prepare(&self, batch: Redacted<Batch>) -> Prepared {
         match self {
             Self::Embedded(engine) => engine.prepare(batch.into_inner()),
         }
     }
 
-    /// Writes a batch and returns once it is on disk. All of it is readable then.
+    /// Writes a prepared batch and returns once it is durable and readable.
     ///
     /// Only `stages::record` calls this; a repository rule holds that.
     ///
     /// # Errors
-    /// On any error nothing of the batch was stored.
+    /// On any error nothing of the batch is stored.
     pub async fn write_batch(&self, batch: WritableBatch) -> StoreResult<()> {
         match self {
             Self::Embedded(engine) => engine.write_batch(batch).await,
         }
     }
 
-    /// Returns the traces that match.
+    /// Returns matching traces.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours or on a test that does not fit its column.
+    /// Fails on a malformed cursor or on a condition that does not fit its column.
     pub async fn traces(&self, query: TraceQuery) -> StoreResult<Page<Trace>> {
         match self {
             Self::Embedded(engine) => engine.traces(query).await,
         }
     }
 
-    /// Returns one trace with its content.
+    /// Returns a trace with its content, or `None`.
     ///
     /// # Errors
     /// Fails only when the database does; a trace that is not there is `None`.
@@ -116,7 +112,7 @@ impl Telemetry {
         }
     }
 
-    /// Returns those of some traces that are there, in the order of their ids, without content.
+    /// Returns those of the given traces that exist, in the order of their ids, without content.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -130,17 +126,17 @@ impl Telemetry {
         }
     }
 
-    /// Returns the observations that match, by start.
+    /// Returns matching observations, ordered by start.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours or on a test that does not fit its column.
+    /// Fails on a malformed cursor or on a condition that does not fit its column.
     pub async fn observations(&self, query: ObservationQuery) -> StoreResult<Page<Observation>> {
         match self {
             Self::Embedded(engine) => engine.observations(query).await,
         }
     }
 
-    /// Returns one observation with its content, found by its id alone.
+    /// Returns an observation with its content by id alone, or `None`.
     ///
     /// # Errors
     /// Fails only when the database does; an observation that is not there is `None`.
@@ -154,17 +150,17 @@ impl Telemetry {
         }
     }
 
-    /// Returns the sessions that match, newest first.
+    /// Returns matching sessions, newest first.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours.
+    /// Fails on a malformed cursor.
     pub async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
         match self {
             Self::Embedded(engine) => engine.sessions(query).await,
         }
     }
 
-    /// Returns one session.
+    /// Returns a session, or `None`.
     ///
     /// # Errors
     /// Fails only when the database does; a session that is not there is `None`.
@@ -174,10 +170,10 @@ impl Telemetry {
         }
     }
 
-    /// Returns how each of some sessions begins and ends, in their order.
+    /// Returns the first and last trace of each session, in the order given.
     ///
     /// # Errors
-    /// Fails only when the database does; a session that is not there has no ends.
+    /// Fails only when the database does; an unknown session has neither.
     pub async fn session_ends(
         &self,
         project: ProjectId,
@@ -188,17 +184,17 @@ impl Telemetry {
         }
     }
 
-    /// Returns the users that match, with sums over their traces, the greatest first.
+    /// Returns matching users, with sums over their traces, greatest first.
     ///
     /// # Errors
-    /// Fails when too many are asked for.
+    /// Fails when the limit is too high.
     pub async fn users(&self, query: UserQuery) -> StoreResult<Users> {
         match self {
             Self::Embedded(engine) => engine.users(query).await,
         }
     }
 
-    /// Returns one user's sums by day, oldest first; days without a trace are left out.
+    /// Returns one user's sums by day, oldest first; days without traces are absent.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -208,7 +204,7 @@ impl Telemetry {
         }
     }
 
-    /// Returns the newest scores of each name, by name. Names without a score are left out.
+    /// Returns the newest scores of each name, by name. Names without scores are absent.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -218,7 +214,7 @@ impl Telemetry {
         }
     }
 
-    /// Returns what two kinds of scores say about the same traces.
+    /// Returns paired values of two scores on the same traces.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -228,17 +224,17 @@ impl Telemetry {
         }
     }
 
-    /// Returns the scores that match, newest first.
+    /// Returns matching scores, newest first.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours or on a test that does not fit its column.
+    /// Fails on a malformed cursor or on a condition that does not fit its column.
     pub async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
         match self {
             Self::Embedded(engine) => engine.scores(query).await,
         }
     }
 
-    /// Returns one score.
+    /// Returns a score, or `None`.
     ///
     /// # Errors
     /// Fails only when the database does; a score that is not there is `None`.
@@ -248,20 +244,20 @@ impl Telemetry {
         }
     }
 
-    /// Deletes a score and says whether it was there.
+    /// Deletes a score; returns whether it existed.
     ///
     /// # Errors
-    /// On any error the score is untouched.
+    /// On any error the score is unchanged.
     pub async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
         match self {
             Self::Embedded(engine) => engine.delete_score(project, id).await,
         }
     }
 
-    /// Returns experiments with what ran in a time, those that ran last first.
+    /// Returns experiments with items in a time range, latest first.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours.
+    /// Fails on a malformed cursor.
     pub async fn experiments(
         &self,
         query: ExperimentQuery,
@@ -274,7 +270,7 @@ impl Telemetry {
     /// Returns the items of experiments, newest first.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours.
+    /// Fails on a malformed cursor.
     pub async fn experiment_items(
         &self,
         query: ExperimentItemQuery,
@@ -284,7 +280,7 @@ impl Telemetry {
         }
     }
 
-    /// Returns the experiments over one dataset, newest first.
+    /// Returns the experiments of one dataset, newest first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -294,20 +290,21 @@ impl Telemetry {
         }
     }
 
-    /// Forgets an experiment, its items and its scores; says whether it was there. The traces stay.
+    /// Deletes an experiment, its items and its scores; returns whether it existed. The traces
+    /// stay.
     ///
     /// # Errors
-    /// On any error nothing is forgotten.
+    /// On any error nothing is deleted.
     pub async fn delete_experiment(&self, project: ProjectId, id: String) -> StoreResult<bool> {
         match self {
             Self::Embedded(engine) => engine.delete_experiment(project, id).await,
         }
     }
 
-    /// Forgets that a dataset item was ever tried.
+    /// Deletes the experiment items of a dataset item.
     ///
     /// # Errors
-    /// On any error nothing is forgotten.
+    /// On any error nothing is deleted.
     pub async fn forget_item(&self, project: ProjectId, item: String) -> StoreResult<()> {
         match self {
             Self::Embedded(engine) => engine.forget_item(project, item).await,
@@ -317,37 +314,37 @@ impl Telemetry {
     /// Searches for a text, newest first, within a time budget.
     ///
     /// # Errors
-    /// Fails on a cursor that is not ours.
+    /// Fails on a malformed cursor.
     pub async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {
         match self {
             Self::Embedded(engine) => engine.search(query).await,
         }
     }
 
-    /// Counts how many of the newest traces match, reading no more than it is told to.
+    /// Counts matches among the newest traces, with a limit on the rows read.
     ///
     /// # Errors
-    /// Fails on a test that does not fit its column, or on what traces carry.
+    /// Fails on a condition that does not fit its column, or that needs payloads.
     pub async fn matching_traces(&self, query: TallyQuery<TraceColumn>) -> StoreResult<Matching> {
         match self {
             Self::Embedded(engine) => engine.matching_traces(query).await,
         }
     }
 
-    /// Counts how many of the newest scores match, reading no more than it is told to.
+    /// Counts matches among the newest scores, with a limit on the rows read.
     ///
     /// # Errors
-    /// Fails on a test that does not fit its column, or on what scores carry.
+    /// Fails on a condition that does not fit its column, or that needs payloads.
     pub async fn matching_scores(&self, query: TallyQuery<ScoreColumn>) -> StoreResult<Matching> {
         match self {
             Self::Embedded(engine) => engine.matching_scores(query).await,
         }
     }
 
-    /// Counts how many of the newest observations match, reading no more than it is told to.
+    /// Counts matches among the newest observations, with a limit on the rows read.
     ///
     /// # Errors
-    /// Fails on a test that does not fit its column, or on what observations carry.
+    /// Fails on a condition that does not fit its column, or that needs payloads.
     pub async fn matching_observations(
         &self,
         query: TallyQuery<ObservationColumn>,
@@ -360,18 +357,18 @@ impl Telemetry {
     /// Sums observations by time and dimension.
     ///
     /// # Errors
-    /// Fails on a test that does not fit its column.
+    /// Fails on a condition that does not fit its column.
     pub async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
         match self {
             Self::Embedded(engine) => engine.aggregate(query).await,
         }
     }
 
-    /// Returns figures over traces.
+    /// Returns metrics of traces.
     ///
     /// # Errors
-    /// Fails on a test or a figure that does not fit its column, and on a question that would read
-    /// or keep too much.
+    /// Fails on a condition or metric that does not fit its column, and on a query that exceeds the
+    /// limits of time or memory.
     pub async fn trace_metrics(
         &self,
         query: MetricsQuery<TraceColumn>,
@@ -381,11 +378,11 @@ impl Telemetry {
         }
     }
 
-    /// Returns figures over observations.
+    /// Returns metrics of observations.
     ///
     /// # Errors
-    /// Fails on a test or a figure that does not fit its column, and on a question that would read
-    /// or keep too much.
+    /// Fails on a condition or metric that does not fit its column, and on a query that exceeds the
+    /// limits of time or memory.
     pub async fn observation_metrics(
         &self,
         query: MetricsQuery<ObservationColumn>,
@@ -395,19 +392,18 @@ impl Telemetry {
         }
     }
 
-    /// Whether hourly sums have what is asked of observations, so that the answer costs the same
-    /// at any size.
+    /// Whether the hourly rollup can answer, so that the query costs the same at any data size.
     pub fn has_sums_for(&self, query: &MetricsQuery<ObservationColumn>) -> bool {
         match self {
             Self::Embedded(_) => crate::embedded::has_sums_for(query),
         }
     }
 
-    /// Returns figures over scores.
+    /// Returns metrics of scores.
     ///
     /// # Errors
-    /// Fails on a test or a figure that does not fit its column, and on a question that would read
-    /// or keep too much.
+    /// Fails on a condition or metric that does not fit its column, and on a query that exceeds the
+    /// limits of time or memory.
     pub async fn score_metrics(
         &self,
         query: MetricsQuery<ScoreColumn>,
@@ -417,33 +413,32 @@ impl Telemetry {
         }
     }
 
-    /// Deletes some traces and whatever hangs on them: observations, payloads, scores, their part
-    /// in sessions and sums. Returns how many went; those that are not there are passed over.
+    /// Deletes traces with their observations, payloads and scores, and updates sessions and sums.
+    /// Returns the number deleted; unknown ids are ignored.
     ///
-    /// Slice by slice, so that recording goes on in between; a crash leaves whole traces behind.
+    /// Deletes in slices, so that recording continues in between; a crash leaves whole traces
+    /// behind.
     ///
     /// # Errors
-    /// On any error the slices before it are gone and the rest is untouched.
+    /// On any error the slices before it are deleted and the rest is unchanged.
     pub async fn delete_traces(&self, project: ProjectId, ids: Vec<TraceId>) -> StoreResult<u64> {
         match self {
             Self::Embedded(engine) => engine.delete_traces(project, ids).await,
         }
     }
 
-    /// Deletes one slice of the traces that began before a moment and whatever hangs on them, and
-    /// then of the events of chats in which nothing was said since.
-    /// Returns how many went; zero means there are none left.
+    /// Deletes one slice of the traces that started before a moment, and then of the events of
+    /// chats without events since. Returns the number deleted; zero means there are none left.
     ///
     /// # Errors
-    /// On any error the slice is untouched.
+    /// On any error the slice is unchanged.
     pub async fn delete_before(&self, project: ProjectId, before: Timestamp) -> StoreResult<u64> {
         match self {
             Self::Embedded(engine) => engine.delete_before(project, before).await,
         }
     }
 
-    /// Returns when the newest trace of all projects began, of those that did not begin after a
-    /// moment.
+    /// Returns the start of the newest trace of all projects that did not start after a moment.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -453,8 +448,8 @@ impl Telemetry {
         }
     }
 
-    /// Puts all that was recorded for a project out of reach, at once and for good. What is
-    /// recorded for it afterwards is another project's.
+    /// Marks all telemetry of a project as deleted, at once and permanently. Telemetry recorded
+    /// afterwards belongs to a new project of that id.
     ///
     /// # Errors
     /// On any error nothing has changed.
@@ -464,22 +459,22 @@ impl Telemetry {
         }
     }
 
-    /// Deletes one slice of the public scores that have waited too long for what they judge.
-    /// Returns how many went; zero means there are none left.
+    /// Deletes one slice of the public scores that have waited too long for their target. Returns
+    /// the number deleted; zero means there are none left.
     ///
     /// # Errors
-    /// On any error the slice is untouched.
+    /// On any error the slice is unchanged.
     pub async fn delete_waiting_scores(&self, now: Timestamp) -> StoreResult<u64> {
         match self {
             Self::Embedded(engine) => engine.delete_waiting_scores(now).await,
         }
     }
 
-    /// Deletes one slice of what was abandoned. Returns how many records went; zero means there
-    /// are none left.
+    /// Deletes one slice of the telemetry of deleted projects. Returns the number of records
+    /// deleted; zero means there are none left.
     ///
     /// # Errors
-    /// On any error the slice is untouched.
+    /// On any error the slice is unchanged.
     pub async fn delete_abandoned(&self) -> StoreResult<u64> {
         match self {
             Self::Embedded(engine) => engine.delete_abandoned().await,

@@ -15,22 +15,21 @@ pub struct Uncounted {
     pub(crate) since: Timestamp,
     pub(crate) trace: Option<TraceId>,
     pub(crate) project: Option<ProjectId>,
-    /// What went in, where the model has a price.
+    /// `None` if the model has no price.
     pub input: Option<Payload>,
     pub output: Option<Payload>,
 }
 
-/// The tokens of a model call, counted here.
+/// Token counts of a model call, counted here.
 #[derive(Clone, Debug)]
 pub struct TokenCount {
     pub of: Uncounted,
-    /// Its units; `None` when there is nothing to count.
+    /// `None` when there is nothing to count.
     pub usage: Option<Usage>,
 }
 
 impl Telemetry {
-    /// Returns some model calls that came in before a moment without usage, with what is to be
-    /// counted of them.
+    /// Returns model calls without usage that arrived before a moment, with the content to count.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -40,8 +39,8 @@ impl Telemetry {
         }
     }
 
-    /// Gives up counting some of the model calls that came in before a moment without usage. Reads
-    /// nothing of what they carry. Says how many there were; none when all are given up.
+    /// Removes model calls that arrived before a moment from the counting queue, without reading
+    /// their content. Returns the number removed; zero when the queue is empty.
     ///
     /// # Errors
     /// On any error nothing has changed.
@@ -51,8 +50,8 @@ impl Telemetry {
         }
     }
 
-    /// Stores what was counted, as approximate: any usage that a client sends replaces it. A call
-    /// that has changed meanwhile stays to be counted.
+    /// Saves counts, as approximate: usage sent by a client replaces them. A call that has changed
+    /// meanwhile stays queued.
     ///
     /// Only `stages::record` calls this; a repository rule holds that.
     ///

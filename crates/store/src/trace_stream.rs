@@ -1,5 +1,5 @@
-//! Reading all that hangs on one trace, however much it is: in slices of bounded size, and without
-//! looking at every row again for each of them.
+//! Streams the observations and scores of one trace of any size: in slices of bounded size, and
+//! without a new scan for each of them.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use crate::project::ProjectId;
 use crate::query::Detail;
 use crate::telemetry::Telemetry;
 
-/// Where a walk through the observations of a trace stands, by start.
+/// Position in a stream of a trace's observations, ordered by start.
 #[derive(Clone, Debug)]
 pub struct ObservationWalk {
     pub(crate) project: ProjectId,
@@ -22,7 +22,7 @@ pub struct ObservationWalk {
     pub(crate) ahead: Ahead<ObservationKey>,
 }
 
-/// Where a walk through the scores on a trace and its observations stands, newest first.
+/// Position in a stream of the scores on a trace and its observations, newest first.
 #[derive(Clone, Debug)]
 pub struct ScoreWalk {
     pub(crate) project: ProjectId,
@@ -30,54 +30,54 @@ pub struct ScoreWalk {
     pub(crate) ahead: Ahead<ScoreKey>,
 }
 
-/// The next rows of a walk, and the walk behind them.
+/// The next rows of a stream, and the position after them.
 #[derive(Clone, Debug)]
 pub struct StreamedRows<T, W> {
-    /// The rows, in order. There may be none although there are more behind.
+    /// In order. May be empty although more follow.
     pub rows: Vec<T>,
-    /// Where to go on; `None` behind the last row.
+    /// `None` after the last row.
     pub rest: Option<W>,
 }
 
 impl ObservationWalk {
-    /// A walk that begins with the first observation.
+    /// Starts at the first observation.
     pub fn new(project: ProjectId, trace: TraceId, detail: Detail) -> Self {
         Self { project, trace, detail, ahead: Ahead::default() }
     }
 }
 
 impl ScoreWalk {
-    /// A walk that begins with the newest score.
+    /// Starts at the newest score.
     pub fn new(project: ProjectId, trace: TraceId) -> Self {
         Self { project, trace, ahead: Ahead::default() }
     }
 }
 
-/// What orders the observations of a trace. An observation that changes its start meanwhile may be
-/// passed by or come twice, as in any list that is read in slices.
+/// Sort key of a trace's observations. An observation whose start changes meanwhile may be missed
+/// or returned twice, as in any list that is read in slices.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ObservationKey {
     pub(crate) start: i64,
     pub(crate) id: StoredId,
 }
 
-/// An id as the database orders it: texts before bytes.
+/// An id in database order: texts before bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StoredId {
     Text(String),
     Bytes(Vec<u8>),
 }
 
-/// What orders scores: their time and their number, the greatest first.
+/// Sort key of scores: time and number, descending.
 pub(crate) type ScoreKey = Reverse<(i64, i64)>;
 
 /// The keys of the next rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Ahead<K> {
     pub(crate) keys: VecDeque<K>,
-    /// The last key that was found; what comes later is not known yet.
+    /// The last known key; later ones are unknown.
     pub(crate) found_up_to: Option<K>,
-    /// Whether there are keys behind that one.
+    /// Whether there are keys after that one.
     pub(crate) has_more: bool,
 }
 
@@ -88,29 +88,29 @@ impl<K> Default for Ahead<K> {
 }
 
 impl<K> Ahead<K> {
-    /// Whether the next keys must be looked for.
+    /// Whether the next keys must be found.
     pub(crate) fn is_used_up(&self) -> bool {
         self.keys.is_empty() && self.has_more
     }
 
-    /// Whether there is nothing ahead.
+    /// Whether the stream has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.keys.is_empty() && !self.has_more
     }
 }
 
-/// Finds the next keys among all, which come in any order, in bounded memory.
+/// Selects the next keys from an unordered scan, in bounded memory.
 #[derive(Debug)]
 pub(crate) struct Next<K> {
     after: Option<K>,
     limit: usize,
     kept: Vec<K>,
-    /// Greater keys are certainly not among the next ones, and some were dropped.
+    /// Greater keys were dropped: they are not among the next ones.
     bound: Option<K>,
 }
 
 impl<K: Ord + Clone> Next<K> {
-    /// So many keys at most, all behind those that a walk knows.
+    /// At most `limit` keys after the known ones.
     pub(crate) fn after(ahead: &Ahead<K>, limit: usize) -> Self {
         Self { after: ahead.found_up_to.clone(), limit, kept: Vec::new(), bound: None }
     }
@@ -139,8 +139,8 @@ impl<K: Ord + Clone> Next<K> {
 }
 
 impl Telemetry {
-    /// Returns the next observations of a trace, by start, and where to go on. What a slice takes in
-    /// memory is bounded, and all slices together take time in proportion to the trace.
+    /// Returns the next observations of a trace, ordered by start, and the position after them. A
+    /// slice has bounded memory, and all slices together take time in proportion to the trace.
     ///
     /// # Errors
     /// Fails only when the database does.

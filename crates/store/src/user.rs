@@ -1,4 +1,4 @@
-//! Questions about the users that agents served.
+//! Queries for end users of agents.
 
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
@@ -6,80 +6,74 @@ use ratchet_core::time::Timestamp;
 use crate::project::ProjectId;
 use crate::query::TimeRange;
 
-/// What is summed: the traces of a project in a time. Sums are kept by day in UTC: the time is
+/// The traces to sum: of a project in a time range. Sums are stored by UTC day: the range is
 /// widened to whole days.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserScope {
     pub project: ProjectId,
     pub range: TimeRange,
-    /// In one of these environments; in any when empty.
+    /// Any when empty.
     pub environments: Vec<String>,
 }
 
-/// A question for users.
+/// A query for users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserQuery {
     pub scope: UserScope,
-    /// Whose name has this somewhere inside, in any case; all when empty.
+    /// Substring of the user id, case-insensitive; all when empty.
     pub containing: String,
     pub order: UserOrder,
-    /// Users at most.
     pub limit: u64,
 }
 
-/// What to order users by, the greatest first.
+/// Sort order of users, greatest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UserOrder {
-    /// By when they were last seen.
     #[default]
     LastSeen,
     Traces,
-    /// By the steps that failed for them.
+    /// Observations with errors.
     Errors,
-    /// By the tokens spent on them.
     Tokens,
-    /// By the money spent on them.
     Cost,
 }
 
-/// The users found, and how many there are.
+/// Matching users, and their total number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Users {
-    /// The first of them, in the order asked for.
+    /// In the requested order.
     pub rows: Vec<ServedUser>,
-    /// How many there are in all.
     pub total: u64,
 }
 
-/// Someone an agent served.
+/// An end user of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServedUser {
-    /// What the client calls them.
+    /// As sent by the client.
     pub id: String,
     pub sums: UserSums,
 }
 
-/// Sums over traces of one user.
+/// Sums over the traces of one user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserSums {
     pub traces: u64,
-    /// How many of their steps failed.
+    /// Observations with errors.
     pub errors: u64,
-    /// All tokens.
     pub total_tokens: u64,
-    /// The known costs together; `None` when no trace has one.
+    /// Sum of the known costs; `None` when no trace has one.
     pub cost: Option<Money>,
-    /// How much of that is approximate, because its tokens were counted here.
+    /// The part of `cost` that is approximate, because its tokens were counted here.
     pub approximate_cost: Money,
-    /// When the last of them began.
+    /// Start of the last trace.
     pub last_at: Timestamp,
 }
 
 /// One user's day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserDay {
-    /// When the day begins, in UTC.
+    /// Start of the day in UTC.
     pub day: Timestamp,
-    /// Sums over the traces that began then.
+    /// Sums over the traces that started then.
     pub sums: UserSums,
 }

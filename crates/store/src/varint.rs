@@ -1,4 +1,4 @@
-//! Whole numbers in few bytes: seven bits to a byte, the least first.
+//! Variable-length integers: seven bits per byte, least significant first.
 
 pub(crate) fn write(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -8,7 +8,7 @@ pub(crate) fn write(bytes: &mut Vec<u8>, mut value: u64) {
     bytes.push((value & 0x7f) as u8);
 }
 
-/// Reads a number and what follows it; `None` when the bytes end or make no sense.
+/// Reads a number and returns it with the rest; `None` when the bytes end or are invalid.
 pub(crate) fn read(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
     for (at, byte) in bytes.iter().enumerate().take(10) {
@@ -20,7 +20,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// Folds a signed number so that small ones stay small.
+/// Zigzag-encodes a signed number, so that small ones stay short.
 pub(crate) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }

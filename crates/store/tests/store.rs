@@ -1,4 +1,4 @@
-//! The embedded engine shows the behaviour that every engine must show, and some of its own.
+//! Runs the behaviour suite of every engine on the embedded engine, plus tests of its own.
 
 #![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
 
@@ -106,7 +106,7 @@ fn priced() -> Options {
     Options { prices: PriceTable::parse(table).unwrap().into(), ..options() }
 }
 
-/// What the one observation costs, by itself, in its trace and in the hourly sums.
+/// Checks the cost of the observation, of its trace and of the hourly rollup.
 #[track_caller]
 fn assert_costs(store: &Telemetry, micro_dollars: Option<i64>) {
     let expected = micro_dollars.map(|micro| Money::from_pico(micro * 1_000_000));
@@ -208,7 +208,7 @@ fn a_full_queue_refuses_and_drops_nothing_silently() {
     let runtime = runtime();
     let mut taken = Vec::new();
     let mut refused = 0;
-    // Rounds of requests at once, until the queue was full at least once.
+    // Concurrent requests, until the queue was full at least once.
     for round in 0..50 {
         let mut requests = tokio::task::JoinSet::new();
         for n in 0..40 {

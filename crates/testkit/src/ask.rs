@@ -1,4 +1,4 @@
-//! Questions that tests ask, with everything they do not care about filled in.
+//! Queries for tests, with defaults for everything a test does not care about.
 
 use ratchet_core::id::{ObservationId, ScoreId, SessionId, TraceId};
 use ratchet_core::record::observation::Observation;
@@ -17,7 +17,7 @@ use ratchet_store::telemetry::Telemetry;
 /// The first page, large enough for any test.
 pub const ONE_PAGE: Paging = Paging::Numbered(PageNumber { page: 1, limit: 10_000 });
 
-/// Asks for all traces of a project, with content, newest first.
+/// Queries all traces of a project, with content, newest first.
 pub fn all_traces(project: &ProjectId) -> TraceQuery {
     TraceQuery {
         project: project.clone(),
@@ -29,7 +29,7 @@ pub fn all_traces(project: &ProjectId) -> TraceQuery {
     }
 }
 
-/// Asks for all observations of a project, with content, oldest first.
+/// Queries all observations of a project, with content, oldest first.
 pub fn all_observations(project: &ProjectId) -> ObservationQuery {
     ObservationQuery {
         project: project.clone(),
@@ -42,7 +42,7 @@ pub fn all_observations(project: &ProjectId) -> ObservationQuery {
     }
 }
 
-/// Asks for all sessions of a project.
+/// Queries all sessions of a project.
 pub fn all_sessions(project: &ProjectId) -> SessionQuery {
     SessionQuery {
         project: project.clone(),
@@ -52,7 +52,7 @@ pub fn all_sessions(project: &ProjectId) -> SessionQuery {
     }
 }
 
-/// Asks for all scores of a project.
+/// Queries all scores of a project.
 pub fn all_scores(project: &ProjectId) -> ScoreQuery {
     ScoreQuery {
         project: project.clone(),
@@ -63,7 +63,7 @@ pub fn all_scores(project: &ProjectId) -> ScoreQuery {
     }
 }
 
-/// Asks for the sums over all observations of a project.
+/// Queries the sums over all observations of a project.
 pub fn all_sums(project: &ProjectId, by: &[Dimension], step: Step) -> AggregateQuery {
     AggregateQuery {
         project: project.clone(),
@@ -74,7 +74,7 @@ pub fn all_sums(project: &ProjectId, by: &[Dimension], step: Step) -> AggregateQ
     }
 }
 
-/// Asks for how many records there are, and nothing else yet.
+/// A metrics query with only a count of records.
 pub fn metrics<C>(project: &ProjectId) -> MetricsQuery<C> {
     MetricsQuery {
         project: project.clone(),
@@ -111,30 +111,30 @@ pub async fn scores(store: &Telemetry, project: &ProjectId) -> Vec<Score> {
     store.scores(all_scores(project)).await.unwrap().rows
 }
 
-/// The sums that a query asks for.
+/// The sums of a query.
 pub async fn sums(store: &Telemetry, query: AggregateQuery) -> Aggregate {
     store.aggregate(query).await.unwrap()
 }
 
-/// One trace that must be there.
+/// A trace that must exist.
 pub async fn trace(store: &Telemetry, project: &ProjectId, id: &str) -> Trace {
     let found = store.trace(project.clone(), TraceId::parse(id).unwrap()).await.unwrap();
     found.unwrap_or_else(|| panic!("trace {id} is not there"))
 }
 
-/// One observation that must be there.
+/// An observation that must exist.
 pub async fn observation(store: &Telemetry, project: &ProjectId, id: &str) -> Observation {
     let id = ObservationId::parse(id).unwrap();
     let found = store.observation(project.clone(), id.clone()).await.unwrap();
     found.unwrap_or_else(|| panic!("observation {id} is not there"))
 }
 
-/// One score, if it is there.
+/// A score, if it exists.
 pub async fn score(store: &Telemetry, project: &ProjectId, id: &str) -> Option<Score> {
     store.score(project.clone(), ScoreId::parse(id).unwrap()).await.unwrap()
 }
 
-/// One session, if it is there.
+/// A session, if it exists.
 pub async fn session(store: &Telemetry, project: &ProjectId, id: &str) -> Option<Session> {
     store.session(project.clone(), SessionId::parse(id).unwrap()).await.unwrap()
 }

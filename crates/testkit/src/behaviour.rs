@@ -1,31 +1,31 @@
-//! What every engine must do, whatever it is made of.
+//! The behaviour suite that every store engine must pass.
 //!
-//! A behaviour is a function that gets an empty store. `check` runs a list of them, each on a
-//! store of its own, and fails with the names of those that did not hold.
+//! A behaviour is a function that gets an empty store. `check` runs a list of them, each on a new
+//! store, and fails with the names of those that failed.
 
-/// Words about one record join, in any order.
+/// Patches of one record merge, in any order.
 pub mod merging;
 /// Sums over traces and sessions.
 pub mod summaries;
 pub mod paging;
-/// Lists within a time, and what came last.
+/// Queries with a deadline, and the live tail.
 pub mod seeking;
 pub mod filters;
-/// The users that agents served.
+/// End users of agents.
 pub mod users;
 pub mod scores;
-/// Scores by name, and side by side.
+/// Score statistics by name, and pairs.
 pub mod judgements;
 pub mod experiments;
 pub mod chats;
 pub mod search;
 /// Sums by hour and dimension.
 pub mod aggregates;
-/// Figures by dimension and step of time.
+/// Metrics by dimension and time bucket.
 pub mod metrics;
 pub mod retention;
 pub mod borders;
-/// Random stories, told to the engine and to the model.
+/// Property tests: random patches, compared with the reference store.
 pub mod random;
 
 use std::any::Any;
@@ -35,17 +35,17 @@ use std::pin::Pin;
 use ratchet_store::telemetry::Telemetry;
 use tokio::runtime::{Builder, Runtime};
 
-/// An empty store, and whatever must live as long as it does.
+/// An empty store, and what must live as long as it does.
 pub struct Fresh {
     pub store: Telemetry,
     /// Its folder, its server …
     pub keep: Box<dyn Any>,
 }
 
-/// A behaviour: its name, and what shows it.
+/// A behaviour: its name and its test function.
 pub type Behaviour = (&'static str, fn(Telemetry) -> Pin<Box<dyn Future<Output = ()>>>);
 
-/// Runs behaviours, each on a fresh store, and fails if any does not hold.
+/// Runs behaviours, each on a new store, and fails if any does.
 #[track_caller]
 pub fn check(open: fn() -> Fresh, behaviours: &[Behaviour]) {
     let runtime = runtime();

@@ -1,4 +1,4 @@
-//! Patches and batches that read like prose.
+//! Builders for patches and batches.
 //!
 //! ```
 //! use ratchet_testkit::build::{batch, generation, project, trace};
@@ -8,8 +8,8 @@
 //!     .with(generation("g").of("t").lasting(0, 250).calling("gpt-5").tokens(12, 30));
 //! ```
 //!
-//! Times are milliseconds after `START`. A builder speaks with one `Stamp` at a time; `said_at`,
-//! `as_update` and `by` change the stamp of what is said after them.
+//! Times are milliseconds after `START`. A builder has one current `Stamp`; `said_at`, `as_update`
+//! and `by` change the stamp of the fields set after them.
 
 mod observation;
 mod score;
@@ -28,30 +28,30 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 
-/// When every story begins: 2026-03-02T08:00:00Z, a Monday morning.
+/// The start of test data: 2026-03-02T08:00:00Z, a Monday morning.
 pub const START: Timestamp = Timestamp::from_millis(1_772_438_400_000);
 
-/// The moment so many milliseconds after the start of the story.
+/// The moment so many milliseconds after the start.
 pub const fn at(millis: i64) -> Timestamp {
     START.plus_nanos(millis * 1_000_000)
 }
 
-/// A project, by an id that is one.
+/// A project id; must be valid.
 pub fn project(id: &str) -> ProjectId {
     ProjectId::parse(id).unwrap()
 }
 
-/// A JSON text that is one.
+/// A JSON text; must be valid.
 pub fn json(text: &str) -> Json {
     Json::parse(text).unwrap()
 }
 
-/// A payload as a span attribute gives it: a text.
+/// A text payload, as in a span attribute.
 pub fn text(text: &str) -> Payload {
     Payload::Text(text.into())
 }
 
-/// A batch that says nothing yet, received at the start.
+/// An empty batch, received at the start.
 pub fn batch(project: &ProjectId) -> BatchBuilder {
     BatchBuilder(Batch {
         project: project.clone(),
@@ -63,13 +63,13 @@ pub fn batch(project: &ProjectId) -> BatchBuilder {
     })
 }
 
-/// A batch in the making.
+/// A batch builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BatchBuilder(Batch);
 
 impl BatchBuilder {
-    /// Adds what one builder says.
+    /// Adds a patch.
     pub fn with(mut self, patch: impl Into<Patch>) -> Self {
         match patch.into() {
             Patch::Trace(patch) => self.0.traces.push(*patch),
@@ -79,12 +79,12 @@ impl BatchBuilder {
         self
     }
 
-    /// Adds what several builders say.
+    /// Adds patches.
     pub fn with_all<P: Into<Patch>>(self, patches: impl IntoIterator<Item = P>) -> Self {
         patches.into_iter().fold(self, BatchBuilder::with)
     }
 
-    /// Says when the server got it.
+    /// Sets the time of arrival.
     pub fn received(mut self, millis: i64) -> Self {
         self.0.received_at = at(millis);
         self
@@ -95,7 +95,7 @@ impl BatchBuilder {
     }
 }
 
-/// Anything a batch can say.
+/// A patch of any record.
 #[derive(Clone, Debug)]
 pub enum Patch {
     Trace(Box<TracePatch>),
@@ -121,26 +121,26 @@ impl From<ScorePatch> for Patch {
     }
 }
 
-/// The stamp builders begin with: a create event at the start, about the record itself.
+/// The initial stamp of builders: a create event at the start, about the record itself.
 const FIRST_WORD: Stamp = Stamp::stated(START, WriteKind::Create);
 
-/// One word on a metadata key: a JSON text, or null to remove it.
+/// A metadata value: a JSON text, or null to remove it.
 fn word(value: &str, stamp: Stamp) -> StampedValue<Json> {
     let value = Some(json(value)).filter(|json| json.as_str() != "null");
     StampedValue { stamp, value }
 }
 
-/// The same stamp at another time.
+/// The stamp with another time.
 fn restamped(stamp: Stamp, millis: i64) -> Stamp {
     Stamp { at: at(millis), ..stamp }
 }
 
-/// The same stamp as an update's.
+/// The stamp as an update.
 fn updating(stamp: Stamp) -> Stamp {
     Stamp { act: WriteKind::Update, ..stamp }
 }
 
-/// The same stamp with another authority.
+/// The stamp with another authority.
 fn spoken_by(stamp: Stamp, authority: Authority) -> Stamp {
     Stamp { authority, ..stamp }
 }

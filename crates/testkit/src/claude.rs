@@ -6,15 +6,15 @@ use ratchet_core::secret::Secret;
 
 use crate::scripted::ScriptedModel;
 
-/// Where `scripts/setup` puts the real one, in the version that `tests/sdk/agents` pins.
+/// Where `scripts/setup` installs the real program, in the version that `tests/sdk/agents` pins.
 const REAL: &str = ".setup/npm-agents/node_modules/.bin/claude";
-/// Where the fake one is.
+/// Path of the fake program.
 const FAKE: &str = "fixtures/claude/fake-claude";
 
-/// The real program, or another version of it that `RATCHET_CLAUDE_BIN` names.
+/// The real program, or another version of it from `RATCHET_CLAUDE_BIN`.
 ///
 /// # Panics
-/// If it is not installed; the message says what to do.
+/// If it is not installed; the message explains what to do.
 #[track_caller]
 pub fn real() -> PathBuf {
     if let Some(another) = std::env::var_os("RATCHET_CLAUDE_BIN") {
@@ -26,8 +26,8 @@ pub fn real() -> PathBuf {
     program
 }
 
-/// An environment in which the program asks a scripted model, with a home of its own: of what it
-/// would see otherwise, neither another model nor anybody's home is left.
+/// An environment in which the program calls a scripted model, with an own home folder: it sees
+/// neither another model nor the user's home.
 pub fn surroundings(
     environment: Vec<(String, Secret)>,
     home: &Path,
@@ -44,14 +44,14 @@ pub fn surroundings(
     others.chain(ours).collect()
 }
 
-/// A script that speaks the program's protocol, without a model, and misbehaves when it is told to;
-/// it says how at its head.
+/// A script with the program's protocol, without a model, which misbehaves on demand; see its head
+/// comment.
 pub fn fake() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(FAKE)
 }
 
-/// A server of tools over standard input and output, with one tool, `who`: it says the server's
-/// first argument and `WORKSPACE_PATH`, or asks a person for a colour when its input says `form`.
+/// An MCP server over standard input and output, with one tool, `who`: it returns the server's
+/// first argument and `WORKSPACE_PATH`, or elicits a colour when its input is `form`.
 pub fn fake_mcp() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/claude/fake-mcp")
 }

@@ -1,10 +1,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The inputs in one folder of the fixtures, in the order of their names.
+/// The inputs in one folder of the fixtures, ordered by name.
 ///
-/// Files ending in `.txt` hold an input a line, `.hex` one in hexadecimal digits, and any other one
-/// as it is.
+/// Files ending in `.txt` have an input per line, `.hex` one in hexadecimal digits, and any other
+/// one as it is.
 pub fn all(folder: &str) -> Vec<Vec<u8>> {
     let folder = self::folder(folder);
     let mut files: Vec<PathBuf> =
@@ -14,12 +14,12 @@ pub fn all(folder: &str) -> Vec<Vec<u8>> {
     files.iter().flat_map(|file| inputs(file)).collect()
 }
 
-/// A folder of the fixtures, for what is read as a folder.
+/// The path of a fixtures folder.
 pub fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
-/// Texts that try to talk a judge out of its task, with what each is.
+/// Prompt injections against a judge, with a name for each.
 pub fn injections() -> Vec<(String, String)> {
     let file = fs::read_to_string(folder("injections").join("attempts.toml")).unwrap();
     let file: toml::Table = toml::from_str(&file).unwrap();
@@ -40,7 +40,7 @@ fn inputs(file: &Path) -> Vec<Vec<u8>> {
     }
 }
 
-/// Bytes from digits, without white space and remarks.
+/// Bytes from hexadecimal digits, without white space and comments.
 fn unhex(text: &str) -> Vec<u8> {
     let plain = text.lines().map(|line| line.split('#').next().unwrap_or_default());
     let digits: Vec<u8> = plain

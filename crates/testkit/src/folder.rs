@@ -6,7 +6,7 @@ use ratchet_store::embedded::{DiskReserve, Options, Store};
 use ratchet_store::telemetry::Telemetry;
 use tempfile::TempDir;
 
-/// How tests open a data folder: no prices, so that only provided costs are known.
+/// Options for test data folders: no prices, so that only provided costs are known.
 pub fn options() -> Options {
     Options {
         prices: Arc::default(),
@@ -18,7 +18,7 @@ pub fn options() -> Options {
     }
 }
 
-/// A data folder that goes away with the value.
+/// A temporary data folder, deleted on drop.
 #[derive(Debug)]
 pub struct DataFolder {
     folder: Store,
@@ -26,12 +26,12 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
-    /// Makes an empty data folder and opens it.
+    /// Creates and opens an empty data folder.
     pub fn new() -> Self {
         Self::with(options())
     }
 
-    /// Makes an empty data folder and opens it in a way of one's own.
+    /// Creates and opens an empty data folder with these options.
     pub fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let folder = Store::open(dir.path(), options).unwrap();
@@ -62,7 +62,7 @@ impl DataFolder {
         Self { folder, dir }
     }
 
-    /// Closes the folder properly and leaves its files for the caller.
+    /// Closes the folder properly and leaves its files to the caller.
     pub async fn closed(self) -> TempDir {
         self.folder.close().await.unwrap();
         self.dir

@@ -1,11 +1,11 @@
-//! Fuzzing on the stable toolchain: a mutator that knows JSON and protobuf, over seeds written by
-//! hand.
+//! Fuzzing on the stable toolchain: a mutator that knows JSON and protobuf, over hand-written
+//! seeds.
 //!
-//! There is no coverage to steer by, so the target says in words what it made of an input, and an
-//! input that leads to words not heard before becomes a seed itself.
+//! There is no coverage feedback, so the target summarizes each input as text, and an input with a
+//! new summary becomes a seed itself.
 //!
-//! A stack that overflows ends the process before anyone can tell on which input: run again with
-//! the same `RATCHET_SEED` and with `RATCHET_FUZZ_KEEP=FILE`, and the file holds it.
+//! A stack overflow ends the process before the input can be printed: run again with the same
+//! `RATCHET_SEED` and with `RATCHET_FUZZ_KEEP=FILE`, and the file has it.
 
 mod bytes;
 mod json;
@@ -20,39 +20,37 @@ use std::time::{Duration, Instant};
 use crate::say;
 use crate::seeded_random::Chance;
 
-/// Something that reads bytes from outside.
+/// A decoder under test.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub name: &'static str,
-    /// What its inputs look like.
+    /// Format of its inputs.
     pub shape: Shape,
-    /// Words that mean something to it.
+    /// Texts that have a meaning for it.
     pub dictionary: &'static [&'static str],
-    /// Reads an input and says what it made of it. Must not panic, whatever comes.
+    /// Decodes an input and summarizes the result. Must never panic.
     pub read: fn(&[u8]) -> String,
 }
 
-/// What the inputs of a target look like.
+/// Format of a target's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A JSON document.
     Json,
     Protobuf,
     Bytes,
 }
 
-/// An input that takes longer than this is taken for a hang.
+/// Time after which an input counts as a hang.
 const HANG: Duration = Duration::from_secs(20);
-/// Inputs stay below this many bytes: what a decoder makes of them must stay in proportion.
+/// Maximum input size: a decoder's memory must stay in proportion.
 const MAX_INPUT: usize = 16 * 1024;
-/// How much memory the whole run may take beyond what the process had before.
+/// Maximum growth of the process during a run.
 const MAX_GROWTH_KB: u64 = 200 * 1024;
 const MAX_SEEDS: usize = 2_000;
 
-/// Feeds a target for some time and prints how many inputs a second it took.
+/// Fuzzes a target for some time and prints inputs per second.
 ///
-/// Fails on the first input that makes it panic, that it does not come back from, or when it
-/// takes far more memory than its inputs deserve.
+/// Fails on the first input that panics or hangs, or when memory grows out of proportion.
 #[track_caller]
 pub fn run(target: Target, seeds: &[&[u8]], time: Duration) {
     assert!(!seeds.is_empty(), "{}: no seeds", target.name);
@@ -99,7 +97,7 @@ fn read(target: Target, input: &[u8], watch: &Watch) -> String {
         watch.is_done.store(true, Ordering::SeqCst);
         panic!("{} panics on {}", target.name, shown(input));
     };
-    // Numbers and quoted texts differ from input to input; the sentence around them does not.
+    // Numbers and quoted texts differ from input to input; the text around them does not.
     words.chars().filter(|c| !c.is_ascii_digit()).take(120).collect()
 }
 
@@ -120,7 +118,7 @@ fn mutated(target: Target, corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
             let other = chance.pick(corpus);
             bytes::mutate(&input, other, target.dictionary, chance)
         });
-        // Repeating what was repeated would soon take more memory than any target.
+        // Repeated duplication would soon take more memory than any target.
         if changed.len() <= MAX_INPUT {
             input = changed;
         }
@@ -129,7 +127,7 @@ fn mutated(target: Target, corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     input
 }
 
-/// Notices when an input is not done with.
+/// Detects hangs.
 #[derive(Default)]
 struct Watch {
     executions: AtomicU64,
@@ -142,8 +140,8 @@ impl Watch {
         Self { keep: std::env::var_os("RATCHET_FUZZ_KEEP"), ..Self::default() }
     }
 
-    /// Looks from time to time whether anything moved; a target that does not come back ends the
-    /// process, since nothing else could.
+    /// Checks periodically for progress; a hanging target ends the process, since nothing else
+    /// could.
     fn stand(&self, name: &str) {
         let (mut last, mut since) = (u64::MAX, Instant::now());
         while !self.is_done.load(Ordering::SeqCst) {
@@ -160,7 +158,7 @@ impl Watch {
     }
 }
 
-/// The most memory this process ever had, in kilobytes; zero where the system does not say.
+/// Peak memory of this process in kilobytes; zero where unknown.
 fn peak_memory_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,4 +1,4 @@
-//! A very small HTTP/1.1 client that says exactly what it is told, right or wrong.
+//! A minimal HTTP/1.1 client that sends exactly what it is given, valid or not.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,10 +9,10 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// No answer of ours takes this long; without it a lost answer would hang a test for ever.
+/// Response timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A request in the making.
+/// A request builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Request {
@@ -29,7 +29,7 @@ pub fn get(target: &str) -> Request {
     request("GET", target)
 }
 
-/// A request with a body, empty so far.
+/// A request with a body, empty at first.
 pub fn post(target: &str) -> Request {
     request("POST", target)
 }
@@ -46,12 +46,12 @@ pub fn request(method: &str, target: &str) -> Request {
     }
 }
 
-/// The value of an Authorization header for a pair of keys.
+/// The value of an Authorization header for a key pair.
 pub fn basic(public: &str, secret: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{public}:{secret}")))
 }
 
-/// Bytes, compressed.
+/// Gzips bytes.
 pub fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(plain).unwrap();
@@ -64,18 +64,18 @@ impl Request {
         self
     }
 
-    /// Calls the server by another name.
+    /// Sets another Host header.
     pub fn host(mut self, host: &str) -> Self {
         host.clone_into(&mut self.host);
         self
     }
 
-    /// Adds a pair of keys.
+    /// Adds the Authorization header of a key pair.
     pub fn with_key(self, public: &str, secret: &str) -> Self {
         self.header("Authorization", &basic(public, secret))
     }
 
-    /// Sends JSON.
+    /// Sets a JSON body.
     pub fn json(self, body: impl Into<Vec<u8>>) -> Self {
         self.header("Content-Type", "application/json").body(body)
     }
@@ -84,25 +84,25 @@ impl Request {
         self.header("Content-Type", "application/x-protobuf").body(body)
     }
 
-    /// Sends bytes.
+    /// Sets the body.
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// Compresses the body and says so.
+    /// Compresses the body and sets its encoding.
     pub fn gzipped(mut self) -> Self {
         self.body = gzip(&self.body);
         self.header("Content-Encoding", "gzip")
     }
 
-    /// Sends the body in chunks instead of announcing its length.
+    /// Sends the body in chunks instead of a length.
     pub fn chunked(mut self) -> Self {
         self.is_chunked = true;
         self
     }
 
-    /// The request as it goes over the wire.
+    /// The request as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Self { method, target, host, .. } = self;
         let mut bytes = format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n");
@@ -134,7 +134,7 @@ pub struct Answer {
     pub status: u16,
     /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body, put together again.
+    /// Decoded from chunks.
     pub body: Vec<u8>,
 }
 
@@ -156,7 +156,7 @@ impl Answer {
     }
 }
 
-/// One connection that stays open from request to request.
+/// A keep-alive connection.
 #[derive(Debug)]
 pub struct Client {
     stream: BufReader<TcpStream>,
@@ -166,7 +166,7 @@ impl Client {
     /// Connects.
     ///
     /// # Errors
-    /// Fails when nobody listens there.
+    /// Fails when the connection is refused.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -175,16 +175,16 @@ impl Client {
         Ok(Self { stream: BufReader::new(stream) })
     }
 
-    /// Sends a request and waits for the answer.
+    /// Sends a request and waits for the response.
     ///
     /// # Errors
-    /// Fails when the connection breaks before the answer is whole.
+    /// Fails when the connection breaks before the end of the response.
     pub fn send(&mut self, request: &Request) -> io::Result<Answer> {
         self.write(&request.to_bytes())?;
         self.read()
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     ///
     /// # Errors
     /// Fails when the connection is broken.
@@ -192,10 +192,10 @@ impl Client {
         self.stream.get_mut().write_all(bytes)
     }
 
-    /// Waits for an answer.
+    /// Waits for a response.
     ///
     /// # Errors
-    /// Fails when the connection breaks before the answer is whole.
+    /// Fails when the connection breaks before the end of the response.
     pub fn read(&mut self) -> io::Result<Answer> {
         let status = self.line()?;
         let status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -211,7 +211,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Whether the other side has closed the connection; waits until it says something.
+    /// Whether the server has closed the connection; waits for data or its end.
     pub fn is_closed(&mut self) -> bool {
         !matches!(self.stream.read(&mut [0]), Ok(1))
     }
@@ -249,10 +249,10 @@ impl Client {
     }
 }
 
-/// Sends one request on a connection of its own.
+/// Sends one request on a new connection.
 ///
 /// # Errors
-/// Fails when the connection breaks before the answer is whole.
+/// Fails when the connection breaks before the end of the response.
 pub fn send(address: SocketAddr, request: &Request) -> io::Result<Answer> {
     Client::connect(address)?.send(request)
 }

@@ -1,49 +1,49 @@
-//! What tests share: builders, a model of the store, the behaviour every engine must show, and
-//! the repository's own rules. Only `tests` folders and dev-dependencies may use it.
+//! Shared test code: builders, a reference store, the behaviour suite of store engines, and the
+//! repository's own rules. Only `tests` folders and dev-dependencies may use it.
 #![expect(
     clippy::unwrap_used,
     reason = "everything here runs inside tests, where a broken expectation must stop the test"
 )]
 
-/// Patches and batches that read like prose.
+/// Builders for patches and batches.
 pub mod build;
 /// OTLP requests, in protobuf and in JSON.
 pub mod otlp;
 pub mod folder;
 /// Batches written straight to a store.
 pub mod recording;
-/// Questions with everything a test does not care about filled in.
+/// Queries with defaults.
 pub mod ask;
-/// All that can be read of a project.
+/// All readable data of a project.
 pub mod reading;
-/// A store that is easy to believe.
+/// A simple reference implementation of the store.
 pub mod reference_store;
-/// What every engine must do.
+/// The behaviour suite of store engines.
 pub mod behaviour;
-/// Chance that can be repeated.
+/// A seeded random number generator.
 pub mod seeded_random;
-/// Long proofs in two lengths.
+/// Short and full lengths of long tests.
 pub mod soak;
-/// A small HTTP client that says exactly what it is told.
+/// A minimal HTTP client.
 pub mod http;
-/// A pace for clients that never waits.
+/// A backoff for clients that never waits.
 pub mod no_backoff;
-/// A proxy that says no where it is told to.
+/// A proxy with scripted errors.
 pub mod proxy;
-/// TLS before a real server.
+/// TLS in front of a real server.
 pub mod tls;
 /// Real processes on free ports.
 pub mod process;
 pub mod pty;
-/// Small disks that can be filled.
+/// Small file systems that can be filled.
 pub mod mount;
-/// A model that says what it was told to say.
+/// A scripted model server.
 pub mod scripted;
 /// The `claude` program, real and fake.
 pub mod claude;
-/// A provider that vouches for whomever it is told to.
+/// A scripted OIDC provider.
 pub mod provider;
-/// A receiver of webhooks and pushes.
+/// A receiver of webhooks and push messages.
 pub mod webhook_receiver;
 pub mod fixtures;
 pub mod fuzz;
@@ -51,9 +51,9 @@ pub mod fuzz;
 #[cfg(test)]
 mod tidy;
 
-/// Tells the person who runs the tests something, though the test may pass.
+/// Prints a message to the person who runs the tests, even if the test passes.
 pub fn say(words: &str) {
     use std::io::Write as _;
-    // The harness swallows what passing tests print, but not what goes to the stream itself.
+    // The harness captures what passing tests print, but not direct writes to the stream.
     std::io::stderr().write_all(format!("{words}\n").as_bytes()).unwrap();
 }

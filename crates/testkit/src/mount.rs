@@ -5,15 +5,15 @@ use tempfile::TempDir;
 
 use crate::say;
 
-/// A small file system in memory, gone with the value.
+/// A small tmpfs, unmounted on drop.
 #[derive(Debug)]
 pub struct SmallDisk {
     dir: TempDir,
 }
 
 impl SmallDisk {
-    /// Mounts a disk of so many kilobytes. `None` where that takes rights we do not have; says so
-    /// loudly, since a test is skipped for it.
+    /// Mounts a tmpfs of so many kilobytes. `None` without the privileges; prints that, since a
+    /// test is skipped for it.
     pub fn mount(kilobytes: u32) -> Option<Self> {
         let disk = Self { dir: tempfile::tempdir().unwrap() };
         let size = format!("size={kilobytes}k");
@@ -32,7 +32,7 @@ impl SmallDisk {
         self.path().join("data")
     }
 
-    /// Makes it larger or smaller, or readable only: `size=64m`, `ro`, `rw`.
+    /// Remounts with options: `size=64m`, `ro`, `rw`.
     pub fn remount(&self, options: &str) {
         mount(&["-o", &format!("remount,{options}")], self.path()).unwrap();
     }
@@ -46,18 +46,18 @@ fn mount(arguments: &[&str], at: &Path) -> Result<(), String> {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a process that is still dying must not keep it.
+        // Lazily: a process that is still ending must not block it.
         drop(Command::new("umount").arg("-l").arg(self.path()).output());
     }
 }
 
-/// A folder that is seen in a second place, until the value is gone.
+/// A bind mount, unmounted on drop.
 #[derive(Debug)]
 pub struct BindMount(PathBuf);
 
 impl BindMount {
-    /// Shows a folder in the place of another. `None` where that takes rights we do not have; says
-    /// so loudly, since a test is skipped for it.
+    /// Bind-mounts a folder. `None` without the privileges; prints that, since a test is skipped
+    /// for it.
     pub fn new(folder: &Path, at: &Path) -> Option<Self> {
         let from = folder.to_str().unwrap();
         match mount(&["--bind", from], at) {

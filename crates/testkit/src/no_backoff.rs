@@ -7,7 +7,7 @@ use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
 
 use crate::build::START;
 
-/// A pace that never waits, and remembers how long it should have. Clones remember together.
+/// A backoff that never waits, and records how long it should have. Clones share the record.
 #[derive(Clone, Debug, Default)]
 pub struct Hurry(Arc<Mutex<Vec<Duration>>>);
 

@@ -1,7 +1,7 @@
-//! OTLP requests that read like prose, in protobuf and in JSON.
+//! Builders for OTLP requests, in protobuf and in JSON.
 //!
-//! The JSON is written by hand from the protocol's text and not by the server's own types, so that
-//! a mistake there cannot hide here.
+//! The JSON is hand-written from the protocol's specification and not by the server's own types, so
+//! that a mistake there cannot hide here.
 
 mod json;
 mod log;
@@ -18,14 +18,15 @@ use prost::Message as _;
 
 use crate::build::at;
 
-/// A request from one service without spans yet.
+/// A request from one service, without spans at first.
 pub fn request(service: &str) -> RequestBuilder {
     let resource = vec![attribute("service.name", service.into())];
     let scope = InstrumentationScope { name: "testkit".to_owned(), ..Default::default() };
     RequestBuilder { resource, scope, spans: Vec::new() }
 }
 
-/// A span, named by its trace and its own number, that began and ended at the start.
+/// A span with the ids of its trace and itself, which starts and ends at the start of the test
+/// data.
 pub fn span(trace: u128, id: u64) -> SpanBuilder {
     SpanBuilder(Span {
         trace_id: trace.to_be_bytes().into(),
@@ -46,7 +47,7 @@ pub fn span_id(id: u64) -> String {
     format!("{id:016x}")
 }
 
-/// A request in the making.
+/// A request builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct RequestBuilder {
@@ -56,13 +57,13 @@ pub struct RequestBuilder {
 }
 
 impl RequestBuilder {
-    /// Says something of the process.
+    /// Adds a resource attribute.
     pub fn resource(mut self, key: &str, value: impl Into<Plain>) -> Self {
         self.resource.push(attribute(key, value.into()));
         self
     }
 
-    /// Says which library made the spans.
+    /// Sets the instrumentation scope.
     pub fn scope(mut self, name: &str, version: &str) -> Self {
         name.clone_into(&mut self.scope.name);
         version.clone_into(&mut self.scope.version);
@@ -100,7 +101,7 @@ impl RequestBuilder {
     }
 }
 
-/// A span in the making.
+/// A span builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SpanBuilder(Span);
@@ -111,13 +112,13 @@ impl SpanBuilder {
         self
     }
 
-    /// Says which span it is part of.
+    /// Sets the parent.
     pub fn under(mut self, parent: u64) -> Self {
         self.0.parent_span_id = parent.to_be_bytes().into();
         self
     }
 
-    /// Says when it began and ended, in milliseconds after the start of the story.
+    /// Sets start and end, in milliseconds after the start of the test data.
     pub fn lasting(mut self, from: i64, to: i64) -> Self {
         self.0.start_time_unix_nano = at(from).nanos().unsigned_abs();
         self.0.end_time_unix_nano = at(to).nanos().unsigned_abs();
@@ -129,28 +130,28 @@ impl SpanBuilder {
         self
     }
 
-    /// Says that something happened meanwhile.
+    /// Adds an event.
     pub fn event(mut self, name: &str, millis: i64) -> Self {
         let time_unix_nano = at(millis).nanos().unsigned_abs();
         self.0.events.push(Event { time_unix_nano, name: name.to_owned(), ..Event::default() });
         self
     }
 
-    /// Ties it to a span of another trace.
+    /// Adds a link to a span of another trace.
     pub fn linked_to(mut self, trace: u128, id: u64) -> Self {
         let (trace_id, span_id) = (trace.to_be_bytes().into(), id.to_be_bytes().into());
         self.0.links.push(Link { trace_id, span_id, ..Link::default() });
         self
     }
 
-    /// Says that it failed, and why.
+    /// Sets an error status with a message.
     pub fn failing(mut self, message: &str) -> Self {
         let code = status::StatusCode::Error.into();
         self.0.status = Some(Status { message: message.to_owned(), code });
         self
     }
 
-    /// Gives it ids of any length, right or wrong.
+    /// Sets ids of any length, valid or not.
     pub fn with_raw_ids(mut self, trace: &[u8], span: &[u8]) -> Self {
         self.0.trace_id = trace.to_vec();
         self.0.span_id = span.to_vec();
@@ -162,7 +163,7 @@ impl SpanBuilder {
     }
 }
 
-/// The value of an attribute, from what a test would write.
+/// The value of an attribute, from plain Rust types.
 #[derive(Clone, Debug)]
 pub struct Plain(Value);
 

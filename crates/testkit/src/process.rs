@@ -1,8 +1,8 @@
 //! A real `ratchet serve` process on free ports.
 //!
 //! The caller passes the binary's path, which only its own crate knows:
-//! `env!("CARGO_BIN_EXE_ratchet")`. No test waits by sleeping: the process says when it listens,
-//! and its end closes the pipe it said so on.
+//! `env!("CARGO_BIN_EXE_ratchet")`. No test waits by sleeping: the process prints a line when it
+//! listens, and its end closes that pipe.
 
 mod log;
 
@@ -23,17 +23,17 @@ use log::Log;
 
 pub use rustix::process::Signal;
 
-/// The project, the public half and the secret half of the key that every process starts with.
+/// The project of every started process.
 pub const PROJECT: &str = "test-project";
-/// The public half of its key.
+/// The public key of every started process.
 pub const PUBLIC_KEY: &str = "pk-lf-test";
-/// The secret half of its key.
+/// The secret key of every started process.
 pub const SECRET_KEY: &str = "sk-lf-test";
 
-/// How long a process may take to listen or to end before a test gives up on it.
+/// Timeout for a process to listen or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Lets this process have so many files and connections open, as far as the system allows it.
+/// Raises this process's limit on open files, as far as the system allows.
 pub fn allow_open_files(wanted: u64) {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
@@ -42,18 +42,18 @@ pub fn allow_open_files(wanted: u64) {
     }
 }
 
-/// A process to be started.
+/// A process to start.
 #[derive(Debug)]
 pub struct Launch {
     command: Command,
     home: TempDir,
-    /// What is typed to it; nothing unless told.
+    /// Its standard input; empty by default.
     typed: Option<std::fs::File>,
 }
 
 impl Launch {
-    /// `ratchet serve` on a data folder, on free ports, with a preset project and key, in an
-    /// empty current folder and without settings from the environment.
+    /// `ratchet serve` on a data folder, on free ports, with a preset project and key, in an empty
+    /// working directory and without settings from the environment.
     pub fn serve(binary: &str, data: &Path) -> Self {
         let mut launch = Self::command(binary);
         launch.command.args(["serve", "--json", "--listen", "127.0.0.1:0"]);
@@ -67,13 +67,13 @@ impl Launch {
             .env("RATCHET_OUTBOUND_ALLOW", "localhost")
     }
 
-    /// Any other command, in an empty current folder and without settings from the environment.
+    /// Any other command, in an empty working directory and without settings from the environment.
     pub fn command(binary: &str) -> Self {
         let home = TempDir::new().unwrap();
         let mut command = Command::new(binary);
-        // Help is as wide as this variable says, and snapshots need one width.
+        // Help is as wide as this variable, and snapshots need one width.
         command.current_dir(home.path()).env_remove("COLUMNS");
-        // Nor may a test touch the data of whoever runs it.
+        // Nor may a test touch the data of the user who runs it.
         command.env("XDG_DATA_HOME", home.path().join("data-home"));
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("RATCHET_") {
@@ -83,7 +83,7 @@ impl Launch {
         Self { command, home, typed: None }
     }
 
-    /// With one more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg);
@@ -102,14 +102,14 @@ impl Launch {
         self
     }
 
-    /// Without a variable that was set before.
+    /// Removes an environment variable.
     #[must_use]
     pub fn without_env(mut self, name: &str) -> Self {
         self.command.env_remove(name);
         self
     }
 
-    /// With a file in the current folder.
+    /// Adds a file to the working directory.
     #[must_use]
     pub fn file(self, name: &str, content: &str) -> Self {
         let path = self.home.path().join(name);
@@ -118,7 +118,7 @@ impl Launch {
         self
     }
 
-    /// With somebody, or a pipe, who types this.
+    /// Sets the standard input.
     #[must_use]
     pub fn typing(self, text: &str) -> Self {
         let mut launch = self.file("typed", text);
@@ -126,7 +126,7 @@ impl Launch {
         launch
     }
 
-    /// The command itself, for what has no word here; the folder lives as long as the second part.
+    /// The command itself, for anything else; the folder lives as long as the second part.
     pub fn into_parts(self) -> (Command, TempDir) {
         (self.command, self.home)
     }
@@ -145,7 +145,7 @@ impl Launch {
     /// Starts a server and waits until it listens.
     ///
     /// # Panics
-    /// If it does not; the message holds its log.
+    /// If it does not; the message has its log.
     #[track_caller]
     pub fn start(self) -> Ratchet {
         self.try_start().unwrap_or_else(|log| panic!("the server did not start:\n{log}"))
@@ -170,10 +170,10 @@ impl Launch {
     }
 }
 
-/// What a command said before it ended.
+/// The output of a finished command.
 #[derive(Debug)]
 pub struct Finished {
-    /// Its exit code; `None` if a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
@@ -185,13 +185,13 @@ pub struct Ratchet {
     child: Child,
     lines: Receiver<String>,
     log: Log,
-    /// The line it printed when it began to listen.
+    /// The line it printed when it started to listen.
     pub ready: Value,
     _home: TempDir,
 }
 
 impl Ratchet {
-    /// The address of the web pages and the APIs: `http://127.0.0.1:…`.
+    /// The URL of the web pages and the APIs: `http://127.0.0.1:…`.
     pub fn web(&self) -> &str {
         self.ready["web"].as_str().unwrap()
     }
@@ -201,21 +201,21 @@ impl Ratchet {
         self.web().trim_start_matches("http://").parse().unwrap()
     }
 
-    /// Sends a request with the preset key, on a connection of its own.
+    /// Sends a request with the preset key, on a new connection.
     ///
     /// # Panics
-    /// If the connection breaks before the answer is whole.
+    /// If the connection breaks before the end of the response.
     #[track_caller]
     pub fn send(&self, request: Request) -> Answer {
         http::send(self.address(), &request.with_key(PUBLIC_KEY, SECRET_KEY)).unwrap()
     }
 
-    /// The address of OTLP over HTTP's own port.
+    /// The URL of OTLP over HTTP's own port.
     pub fn otlp_http(&self) -> &str {
         self.ready["otlpHttp"].as_str().unwrap()
     }
 
-    /// The address of OTLP over gRPC.
+    /// The URL of OTLP over gRPC.
     pub fn otlp_grpc(&self) -> &str {
         self.ready["otlpGrpc"].as_str().unwrap()
     }
@@ -224,15 +224,15 @@ impl Ratchet {
         self.child.id()
     }
 
-    /// What it logged so far.
+    /// Its log so far.
     pub fn log(&self) -> String {
         self.log.text()
     }
 
-    /// Waits until it has logged something.
+    /// Waits for a text in the log.
     ///
     /// # Panics
-    /// If it does not; the message holds its log.
+    /// On timeout; the message has the log.
     #[track_caller]
     pub fn wait_for_log(&self, text: &str) {
         let is_there = self.log.wait_for(text, PATIENCE);
@@ -246,7 +246,7 @@ impl Ratchet {
     /// Waits until it has ended.
     ///
     /// # Panics
-    /// If it does not end; the message holds its log.
+    /// On timeout; the message has its log.
     #[track_caller]
     pub fn wait(mut self) -> Ended {
         let mut stdout = Vec::new();
@@ -261,7 +261,7 @@ impl Ratchet {
         Ended { status, stdout, log: self.log.whole() }
     }
 
-    /// Kills it as a power cut would: nothing is flushed, nobody is told.
+    /// Kills it with SIGKILL, like a power failure: nothing is flushed.
     #[track_caller]
     pub fn kill_hard(self) -> Ended {
         self.signal(Signal::KILL);
@@ -269,24 +269,24 @@ impl Ratchet {
     }
 }
 
-/// What is left of a server.
+/// The output of an ended server.
 #[derive(Debug)]
 pub struct Ended {
     pub status: ExitStatus,
-    /// What it printed after its first line.
+    /// Lines after the first.
     pub stdout: Vec<String>,
     pub log: String,
 }
 
 impl Drop for Ratchet {
     fn drop(&mut self) {
-        // It may have ended long ago, and then both of these fail rightly.
+        // It may have ended before, and then both of these fail rightly.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// Reads lines in a thread of its own, so that a test can wait for one with a deadline.
+/// Reads lines in a separate thread, so that a test can wait for one with a deadline.
 fn lines_of(output: impl std::io::Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = sync_channel(1024);
     std::thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! An OpenID provider that vouches for whomever it is told to, with real keys and real signatures,
-//! and lies where it is told to.
+//! An OIDC provider with scripted users, real keys and real signatures, which can also send invalid
+//! tokens.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,9 +23,9 @@ use tokio::net::TcpListener;
 
 use crate::fixtures;
 
-/// What the provider calls us.
+/// Our client id.
 pub const CLIENT_ID: &str = "ratchet-test";
-/// What proves that we are that one. It has characters that must be encoded on the way.
+/// Our client secret, with characters that must be encoded.
 pub const CLIENT_SECRET: &str = "s3cret:/%";
 
 /// How a token is signed.
@@ -36,13 +36,13 @@ pub enum Signing {
     Es256,
     /// RSA, with the provider's own key.
     Rs256,
-    /// ECDSA, under the name of the provider's key but with another one.
+    /// ECDSA, with the provider's key id but another key.
     Stranger,
-    /// ECDSA, with a key that the provider has not shown.
+    /// ECDSA, with a key that the provider has not published.
     Unknown,
-    /// Not at all, and it says so.
+    /// Unsigned, with `alg: none`.
     Nothing,
-    /// With the public key as if it were a shared secret, as attackers do.
+    /// HMAC with the public key as shared secret, a known attack.
     Hs256,
 }
 
@@ -72,7 +72,7 @@ struct Script {
 }
 
 impl ScriptedProvider {
-    /// Starts a provider on a free port of this machine, which vouches for Ada.
+    /// Starts a provider on a free port of this machine, with the user Ada.
     pub fn start() -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -98,12 +98,12 @@ impl ScriptedProvider {
         provider
     }
 
-    /// What it calls itself: `http://127.0.0.1:…`.
+    /// Its issuer URL: `http://127.0.0.1:…`.
     pub fn issuer(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Has it sign from now on in some way, with these claims in place of its own.
+    /// Sets the signing of further tokens, with these claims overriding its own.
     pub fn say(&self, signing: Signing, claims: Value) {
         let mut script = self.script();
         script.signing = signing;
@@ -188,7 +188,7 @@ async fn describe(State(provider): State<ScriptedProvider>) -> Json<Value> {
 
 async fn show_keys(State(provider): State<ScriptedProvider>) -> Json<Value> {
     let text = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
-    // One byte that says how the point is written, then its two numbers.
+    // One byte for the encoding of the point, then its two coordinates.
     let point = provider.keys.own.public_key().as_ref()[1..].to_vec();
     let (x, y) = point.split_at(32);
     let RsaPublicKeyComponents::<Vec<u8>> { n, e } = provider.keys.rsa.public().into();
@@ -201,7 +201,7 @@ async fn show_keys(State(provider): State<ScriptedProvider>) -> Json<Value> {
     ]}))
 }
 
-/// Everyone who comes is signed in already and agrees at once.
+/// Every user is signed in already and consents at once.
 async fn authorize(
     State(provider): State<ScriptedProvider>,
     Query(asked): Query<Form>,
@@ -228,7 +228,7 @@ async fn exchange(
 ) -> Response {
     let sent: Form = form_urlencoded::parse(body.as_bytes()).into_owned().collect();
     let mut script = provider.script();
-    // A code is good once.
+    // A code can be used once.
     let Some(asked) = sent.get("code").and_then(|code| script.codes.remove(code)) else {
         return (StatusCode::BAD_REQUEST, Json(json!({"error": "invalid_grant"}))).into_response();
     };

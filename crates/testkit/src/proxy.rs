@@ -1,4 +1,4 @@
-//! A proxy that stands between a client and a real server and says no where it is told to.
+//! A proxy between a client and a real server with scripted errors.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,29 +15,29 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// What becomes of a request.
+/// What the proxy does with a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on to the server.
+    /// Forwards it.
     Pass,
-    /// It is answered as if there were no such route.
+    /// Responds as if there were no such route.
     Gone,
-    /// It is answered with a status and a header.
+    /// Responds with a status and a header.
     Refuse(u16, Option<(&'static str, String)>),
 }
 
-/// What is known of a request when its fate is decided.
+/// A request before the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub method: String,
     pub target: String,
-    /// How many requests came before it.
+    /// Number of earlier requests.
     pub earlier: usize,
 }
 
 type Judge = dyn Fn(&Seen) -> Verdict + Send + Sync;
 
-/// A running proxy. Dropping it stops it.
+/// A running proxy. Stopped on drop.
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -53,7 +53,7 @@ struct Shared {
 }
 
 impl Proxy {
-    /// Starts a proxy before the server at an address.
+    /// Starts a proxy in front of a server.
     pub fn start(
         upstream: SocketAddr,
         judge: impl Fn(&Seen) -> Verdict + Send + Sync + 'static,
@@ -81,7 +81,7 @@ impl Proxy {
         Self { address, shared, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// A proxy that hides what Langfuse v4 has dropped.
+    /// A proxy that hides what Langfuse v4 has removed.
     pub fn without_v3_era(upstream: SocketAddr) -> Self {
         Self::start(upstream, |seen| hide(seen, is_v3_era))
     }
@@ -91,7 +91,7 @@ impl Proxy {
         Self::start(upstream, |seen| hide(seen, is_v4_era))
     }
 
-    /// Its address: `http://127.0.0.1:…`.
+    /// Its URL: `http://127.0.0.1:…`.
     pub fn web(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -182,7 +182,7 @@ async fn back(answer: reqwest::Response) -> Response {
     response
 }
 
-/// The headers that are about the message and not about one connection.
+/// The end-to-end headers, without those of one connection.
 fn kept(mut headers: HeaderMap) -> HeaderMap {
     for name in ["host", "connection", "content-length", "transfer-encoding"] {
         headers.remove(name);

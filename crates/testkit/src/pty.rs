@@ -1,4 +1,4 @@
-//! A program at a terminal: keys are pressed, and what the screen shows is read.
+//! Runs a program in a pseudo-terminal: sends keys and reads the screen.
 
 mod display;
 
@@ -18,22 +18,22 @@ use tempfile::TempDir;
 use crate::process::{Launch, Signal};
 pub use display::Display;
 
-/// How long something may take to appear before a test gives up on it.
+/// Timeout for something to appear.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program at a terminal. Dropping it kills it.
+/// A program in a pseudo-terminal. Killed on drop.
 #[derive(Debug)]
 pub struct Pty {
     child: Child,
     master: File,
     heard: Arc<Heard>,
-    /// Who reads what is written, until the other side of the pipe is gone.
+    /// The reader thread, which ends when the pipe is closed.
     reading: Option<(PipeWriter, JoinHandle<()>)>,
     size: (u16, u16),
     _home: TempDir,
 }
 
-/// All that the program wrote.
+/// Everything that the program wrote.
 #[derive(Debug, Default)]
 struct Heard {
     written: Mutex<Written>,
@@ -47,7 +47,7 @@ struct Written {
 }
 
 impl Pty {
-    /// Starts a program at a terminal that is so wide and high, as its own.
+    /// Starts a program in a terminal of this size, as its controlling terminal.
     pub fn start(launch: Launch, size: (u16, u16)) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let master = openpt(flags).unwrap();
@@ -56,7 +56,7 @@ impl Pty {
         let slave = ioctl_tiocgptpeer(&master, flags).unwrap();
         tcsetwinsize(&master, winsize(size)).unwrap();
         let (command, home) = launch.into_parts();
-        // It makes the terminal the program's own, which the standard library cannot.
+        // `setsid` sets the controlling terminal, which the standard library cannot.
         let mut own = Command::new("setsid");
         own.arg("--ctty").arg(command.get_program()).args(command.get_args());
         own.current_dir(home.path());
@@ -79,12 +79,12 @@ impl Pty {
         Self { child, master, heard, reading: Some((stopper, thread)), size, _home: home }
     }
 
-    /// Presses keys, or pastes, or whatever the text says.
+    /// Sends keys or pasted text.
     pub fn press(&mut self, text: &str) {
         self.master.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Makes the terminal so wide and high; the program is told.
+    /// Resizes the terminal; the program gets SIGWINCH.
     pub fn resize(&mut self, size: (u16, u16)) {
         self.size = size;
         tcsetwinsize(&self.master, winsize(size)).unwrap();
@@ -95,16 +95,16 @@ impl Pty {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Hangs up, as a terminal does that is closed: the program is told by the system.
+    /// Closes the terminal: the program gets SIGHUP.
     pub fn hang_up(&mut self) {
         let Some((stopper, thread)) = self.reading.take() else { return };
         drop(stopper);
         thread.join().unwrap();
-        // The last who held the terminal's own side lets go of it.
+        // The last handle of the terminal's own side is closed.
         self.master = File::open("/dev/null").unwrap();
     }
 
-    /// What the screen shows now, and what went off its top.
+    /// The current screen, and its scrollback.
     pub fn display(&self) -> Display {
         Display::of(&self.heard.written.lock().unwrap().bytes, self.size)
     }
@@ -114,25 +114,25 @@ impl Pty {
         String::from_utf8_lossy(&self.heard.written.lock().unwrap().bytes).into_owned()
     }
 
-    /// Whether the terminal gives lines and echoes them, as a shell left it.
+    /// Whether the terminal is in canonical mode with echo, as a shell leaves it.
     pub fn is_as_a_shell_left_it(&self) -> bool {
         let modes = tcgetattr(&self.master).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
-    /// Waits until the screen shows something.
+    /// Waits for a text on the screen.
     ///
     /// # Panics
-    /// If it does not; the message holds what it shows.
+    /// On timeout; the message has the screen.
     #[track_caller]
     pub fn wait_for(&self, text: &str) {
         self.wait_until(text, |display| display.text().contains(text));
     }
 
-    /// Waits until something is true of the screen.
+    /// Waits for a condition on the screen.
     ///
     /// # Panics
-    /// If it does not come true; the message holds what the screen shows.
+    /// On timeout; the message has the screen.
     #[track_caller]
     pub fn wait_until(&self, what: &str, is_true: impl Fn(&Display) -> bool) {
         let until = Instant::now() + PATIENCE;
@@ -149,10 +149,10 @@ impl Pty {
         }
     }
 
-    /// Waits until the program has ended: its code, or `None` if a signal ended it.
+    /// Waits until the program has ended: its exit code, or `None` if a signal ended it.
     ///
     /// # Panics
-    /// If it does not end.
+    /// On timeout.
     pub fn wait(&mut self) -> Option<i32> {
         let until = Instant::now() + PATIENCE;
         let mut written = self.heard.written.lock().unwrap();
@@ -167,7 +167,7 @@ impl Pty {
 }
 
 impl Heard {
-    /// Reads what is written until nobody has the other side any more, or someone wants a stop.
+    /// Reads output until the other side is closed, or a stop is requested.
     fn listen(&self, mut terminal: File, stop: &PipeReader) {
         let mut bytes = [0; 4096];
         loop {
@@ -191,7 +191,7 @@ impl Heard {
 
 impl Drop for Pty {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -9,10 +9,9 @@ use crate::ask;
 use crate::build::START;
 use crate::reference_store::Model;
 
-/// All that can be read of a project, by id.
+/// All readable data of a project, by id.
 ///
-/// When records were written is left out: that depends on the order in which words come in, and
-/// nothing else may.
+/// Without creation and update times: only these may depend on the order of arrival.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
     pub traces: Vec<Trace>,
@@ -22,7 +21,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// What was read some other way.
+    /// Data read in another way.
     pub fn new(
         traces: Vec<Trace>,
         observations: Vec<Observation>,
@@ -42,7 +41,7 @@ impl Reading {
         .normalised()
     }
 
-    /// Reads what should be there.
+    /// The expected data of the reference store.
     pub fn of_model(model: &Model) -> Self {
         Self {
             traces: model.traces(),
@@ -70,7 +69,7 @@ impl Reading {
         self
     }
 
-    /// Fails on the first record that differs, naming what was done.
+    /// Fails on the first record that differs, naming the operations.
     #[track_caller]
     pub fn assert_equals(&self, expected: &Self, done: &str) {
         same(&self.traces, &expected.traces, done);

@@ -1,5 +1,5 @@
-//! A store that is easy to believe: it keeps every word it was ever told and works everything out
-//! anew for every question. Engines must give the same answers.
+//! A simple reference implementation of the store: it retains every patch and recomputes everything
+//! for every query. Engines must give the same answers.
 
 mod aggregate;
 mod column;
@@ -22,7 +22,7 @@ use ratchet_store::telemetry::Batch;
 
 use self::column::Around;
 
-/// What one project's store should know.
+/// The expected state of one project.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     traces: BTreeMap<TraceId, Told<TracePatch>>,
@@ -30,7 +30,7 @@ pub struct Model {
     scores: BTreeMap<String, Told<ScorePatch>>,
 }
 
-/// All that was said of one record, and when the first and last word came in.
+/// All patches of one record, and the arrival of the first and last.
 #[derive(Clone, Debug)]
 struct Told<T> {
     patch: T,
@@ -61,7 +61,7 @@ fn tell<K: Ord, T: Merge>(map: &mut BTreeMap<K, Told<T>>, key: K, word: Told<T>)
 }
 
 impl Model {
-    /// Takes a batch in. Observation ids must not repeat from trace to trace.
+    /// Records a batch. Observation ids must be unique across traces.
     pub fn record(&mut self, batch: Batch) {
         let at = batch.received_at;
         for patch in batch.traces {
@@ -75,15 +75,15 @@ impl Model {
         }
     }
 
-    /// Forgets the traces that began before a moment and whatever hangs on them.
+    /// Deletes the traces that started before a moment, with their observations and scores.
     pub fn delete_before(&mut self, before: Timestamp) {
         let gone = self.traces().into_iter().filter(|trace| trace.timestamp < before);
         let gone: Vec<_> = gone.map(|trace| trace.id).collect();
         self.delete_traces(&gone);
     }
 
-    /// Forgets some traces and whatever hangs on them. What was said of a trace that is not there
-    /// stays: scores may come first.
+    /// Deletes traces with their observations and scores. Scores of an unknown trace stay: they may
+    /// arrive first.
     pub fn delete_traces(&mut self, ids: &[TraceId]) {
         let sessions = self.sessions();
         let there: Vec<_> = self.traces().into_iter().map(|trace| trace.id).collect();
@@ -99,12 +99,12 @@ impl Model {
         }
     }
 
-    /// Forgets a score; says whether it was there.
+    /// Deletes a score; returns whether it existed.
     pub fn delete_score(&mut self, id: &ScoreId) -> bool {
         self.scores.remove(&id.to_string()).is_some()
     }
 
-    /// Every trace as it should be read, by id.
+    /// Every expected trace, by id.
     pub fn traces(&self) -> Vec<Trace> {
         let mut ids: Vec<_> = self.traces.keys().cloned().collect();
         ids.extend(self.observations.values().map(|told| home(&told.patch)));
@@ -113,17 +113,17 @@ impl Model {
         ids.into_iter().map(|id| view::trace(self, id)).collect()
     }
 
-    /// Every observation as it should be read, by id.
+    /// Every expected observation, by id.
     pub fn observations(&self) -> Vec<Observation> {
         self.observations.values().map(view::observation).collect()
     }
 
-    /// Every score that is whole, as it should be read, by id.
+    /// Every complete expected score, by id.
     pub fn scores(&self) -> Vec<Score> {
         self.scores.values().filter_map(view::score).collect()
     }
 
-    /// Every session as it should be read, by id.
+    /// Every expected session, by id.
     pub fn sessions(&self) -> Vec<Session> {
         let mut traces: BTreeMap<SessionId, Vec<Trace>> = BTreeMap::new();
         for trace in self.traces() {
@@ -133,7 +133,7 @@ impl Model {
         traces.into_iter().map(|(id, traces)| view::session(id, &traces)).collect()
     }
 
-    /// The traces that pass, by id; `None` when a test does not fit its column.
+    /// The matching traces, by id; `None` when a condition does not fit its column.
     pub fn traces_passing(&self, conditions: &[Condition<TraceColumn>]) -> Option<Vec<Trace>> {
         let around = self.around();
         let passes = |trace: &Trace| {
@@ -147,7 +147,7 @@ impl Model {
         Some(judged?.into_iter().filter(|(passed, _)| *passed).map(|(_, trace)| trace).collect())
     }
 
-    /// The observations that pass, by id; `None` when a test does not fit its column.
+    /// The matching observations, by id; `None` when a condition does not fit its column.
     pub fn observations_passing(
         &self,
         conditions: &[Condition<ObservationColumn>],
@@ -166,7 +166,7 @@ impl Model {
         Some(judged?.into_iter().filter(|(passed, _)| *passed).map(|(_, seen)| seen).collect())
     }
 
-    /// The scores that pass, by id; `None` when a test does not fit its column.
+    /// The matching scores, by id; `None` when a condition does not fit its column.
     pub fn scores_passing(&self, conditions: &[Condition<ScoreColumn>]) -> Option<Vec<Score>> {
         let (traces, around) = (self.traces_by_id(), self.around());
         let passes = |score: &Score| {
@@ -182,14 +182,14 @@ impl Model {
         Some(judged?.into_iter().filter(|(passed, _)| *passed).map(|(_, score)| score).collect())
     }
 
-    /// The figures over traces that a query asks for.
+    /// The expected metrics of traces.
     pub fn trace_metrics(&self, query: &MetricsQuery<TraceColumn>) -> Vec<MetricsRow> {
         let (passing, around) = (self.traces_passing(&query.conditions).unwrap(), self.around());
         let cell = |trace: &Trace, column| column::of_trace(trace, &around, column);
         metrics::rows(query, &passing, |trace| trace.timestamp, cell)
     }
 
-    /// The figures over observations that a query asks for.
+    /// The expected metrics of observations.
     pub fn observation_metrics(&self, query: &MetricsQuery<ObservationColumn>) -> Vec<MetricsRow> {
         let passing = self.observations_passing(&query.conditions).unwrap();
         let (traces, around) = (self.traces_by_id(), self.around());
@@ -199,7 +199,7 @@ impl Model {
         metrics::rows(query, &passing, |seen| seen.start, cell)
     }
 
-    /// The figures over scores that a query asks for.
+    /// The expected metrics of scores.
     pub fn score_metrics(&self, query: &MetricsQuery<ScoreColumn>) -> Vec<MetricsRow> {
         let passing = self.scores_passing(&query.conditions).unwrap();
         let (traces, around) = (self.traces_by_id(), self.around());
@@ -218,18 +218,18 @@ impl Model {
         self.traces().into_iter().map(|trace| (trace.id.clone(), trace)).collect()
     }
 
-    /// The sums by group, by time and key.
+    /// The expected sums by group, ordered by time and key.
     pub fn aggregate(&self, query: &AggregateQuery) -> Vec<Group> {
         aggregate::groups(self, query)
     }
 }
 
-/// The trace of an observation: one of its own, with its id, until someone says which.
+/// The trace of an observation: a placeholder with its own id, until its trace is known.
 fn home(patch: &ObservationPatch) -> TraceId {
     patch.trace.clone().unwrap_or_else(|| patch.id.cast())
 }
 
-/// The trace a score hangs on.
+/// The trace of a score.
 fn trace_of(score: &ScorePatch) -> Option<&TraceId> {
     target_trace(score.target.value()?)
 }

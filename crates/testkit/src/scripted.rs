@@ -1,9 +1,9 @@
-//! A model that says what it was told to say, at the addresses where real clients look for one.
+//! A scripted model server, with the endpoints that real clients use.
 //!
-//! It speaks Anthropic's Messages with Batches, OpenAI's chat completions and responses, and
+//! It implements Anthropic's Messages with Batches, OpenAI's chat completions and responses, and
 //! Bedrock's Converse, whole and streamed, as their documentation describes them. A script is a
-//! list of replies; a request gets the first one that is not spent and whose `on` occurs in what
-//! was said since the model last spoke. Embeddings are always the same.
+//! list of replies; a request gets the first unused one whose `on` occurs in the messages since the
+//! model's last answer. Embeddings are always the same.
 //!
 //! ```
 //! use ratchet_testkit::scripted::{Reply, ScriptedModel};
@@ -15,7 +15,7 @@
 //! ```
 
 mod reply;
-/// Requests and answers over HTTP.
+/// Requests and responses over HTTP.
 mod http;
 mod anthropic;
 mod batches;
@@ -43,7 +43,7 @@ use http::Said;
 pub struct ScriptedModel {
     address: SocketAddr,
     state: Arc<Mutex<State>>,
-    /// Tells that it speaks again.
+    /// Notified when it resumes.
     speaks: Arc<Condvar>,
 }
 
@@ -53,7 +53,7 @@ struct State {
     asked: Vec<Asked>,
     answered: u64,
     batches: Batches,
-    /// How many questions more it answers before it holds its tongue; all of them when `None`.
+    /// Number of requests it still answers before it pauses; unlimited when `None`.
     left: Option<u32>,
 }
 
@@ -65,10 +65,10 @@ enum Line {
     Spent,
 }
 
-/// How one format is spoken.
+/// The functions of one wire format.
 #[derive(Clone, Copy)]
 struct Format {
-    /// The tool through which a document is to be handed in, if the request names one.
+    /// The tool for structured output, if the request names one.
     tool: fn(&Value) -> Option<&str>,
     say: fn(&Asked, &Reply, &str) -> Said,
 }
@@ -79,7 +79,7 @@ const RESPONSES: Format = Format { tool: responses::tool, say: responses::said }
 const CONVERSE: Format = Format { tool: converse::tool, say: converse::said };
 
 impl ScriptedModel {
-    /// Starts a model on a free port of this machine, with nothing to say yet.
+    /// Starts a model on a free port of this machine, with an empty script.
     ///
     /// # Errors
     /// Fails if no port is free.
@@ -97,56 +97,56 @@ impl ScriptedModel {
         Ok(model)
     }
 
-    /// Where it is: `http://127.0.0.1:…`.
+    /// Its URL: `http://127.0.0.1:…`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Gives it one thing more to say.
+    /// Adds a reply.
     pub fn say(&self, reply: Reply) {
         self.state().replies.push(Line::Once(reply));
     }
 
-    /// Gives it something to say whenever nothing before it fits.
+    /// Adds a reply that is used whenever no earlier one matches.
     pub fn say_always(&self, reply: Reply) {
         self.state().replies.push(Line::Always(reply));
     }
 
-    /// Gives it a new script and forgets what it was asked.
+    /// Replaces the script and clears the recorded requests.
     pub fn script(&self, replies: impl IntoIterator<Item = Reply>) {
         let mut state = self.state();
         state.replies = replies.into_iter().map(Line::Once).collect();
         state.asked.clear();
     }
 
-    /// Has it answer so many questions more, and let all others wait until it goes on. Whoever
-    /// hands in a batch waits likewise, though the batch is there.
+    /// Answers so many more requests, and lets all others wait until it resumes. Batch submissions
+    /// wait likewise, though the batch is accepted.
     pub fn hold_after(&self, answers: u32) {
         self.state().left = Some(answers);
     }
 
-    /// Has it answer whoever waits, and all who come.
+    /// Resumes answering.
     pub fn go_on(&self) {
         self.state().left = None;
         self.speaks.notify_all();
     }
 
-    /// Has the batches that were handed in be done.
+    /// Marks submitted batches as done.
     pub fn finish_batches(&self) {
         self.state().batches.finish();
     }
 
-    /// Has it answer the next requests about batches that it is overloaded.
+    /// Lets the next batch requests fail as overloaded.
     pub fn fail_batches(&self, requests: u32) {
         self.state().batches.failures = requests;
     }
 
-    /// How often a batch is looked at before it is done; not once, unless told.
+    /// How often a batch is polled before it is done; never by default.
     pub fn batches_take(&self, looks: u32) {
         self.state().batches.looks = looks;
     }
 
-    /// The bodies of the questions it got since the script began, those in batches among them.
+    /// The bodies of the model requests since the start of the script, including those in batches.
     pub fn requests(&self) -> Vec<Value> {
         let state = self.state();
         state
@@ -157,7 +157,7 @@ impl ScriptedModel {
             .collect()
     }
 
-    /// Everything it was asked since the script began, counts and looks at batches among it.
+    /// All requests since the start of the script, including token counts and batch polls.
     pub fn heard(&self) -> Vec<Asked> {
         self.state().asked.clone()
     }
@@ -207,7 +207,7 @@ impl ScriptedModel {
         Said::json(404, &json!({"error": {"message": format!("no {path} here")}}))
     }
 
-    /// Waits until it may speak.
+    /// Waits until it may answer.
     fn turn<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let mut state = self.speaks.wait_while(state, |state| state.left == Some(0)).unwrap();
         state.left = state.left.map(|left| left - 1);
@@ -216,7 +216,7 @@ impl ScriptedModel {
 }
 
 impl State {
-    /// The next thing to say to a question in some format.
+    /// The next response to a request in some format.
     fn reply(&mut self, asked: &Asked, format: Format) -> Said {
         let last = since_the_answer(&asked.body);
         let Some(reply) = self.replies.iter_mut().find_map(|line| line.take(&last)) else {
@@ -224,7 +224,7 @@ impl State {
             return Said::json(400, &json!({"type": "error", "error": {"message": message}}));
         };
         self.answered += 1;
-        // Unique on this machine, so that two scripts never speak of the same answer.
+        // Unique on this machine, so that no two scripts use the same id.
         let id = format!("{}x{}", std::process::id(), self.answered);
         let reply = reply.handed_in((format.tool)(&asked.body));
         match reply.failure {
@@ -242,7 +242,7 @@ impl State {
 }
 
 impl Line {
-    /// What it says to this, if it does.
+    /// The reply that matches this, if any.
     fn take(&mut self, last: &str) -> Option<Reply> {
         match self {
             Self::Once(reply) | Self::Always(reply) if !last.contains(&reply.on) => None,
@@ -256,7 +256,7 @@ impl Line {
     }
 }
 
-/// What was said since the model last spoke.
+/// The messages since the model's last answer.
 fn since_the_answer(body: &Value) -> String {
     if let Some(text) = body["input"].as_str() {
         return text.to_owned();

@@ -1,7 +1,7 @@
 //! The repository's rules as tests: `cargo test -p ratchet-testkit tidy`.
 //!
-//! A rule looks at one file and names the lines that break it. Each rule is tried on a sample
-//! that breaks it before it is trusted with the repository.
+//! A rule checks one file and reports the lines that violate it. Each rule is tested on a sample
+//! that violates it first.
 
 mod code;
 mod direction;
@@ -20,20 +20,20 @@ struct SourceFile {
     text: String,
 }
 
-/// One line that breaks a rule, and what of it.
+/// A line that violates a rule.
 struct Offence {
     path: String,
     line: usize,
     what: String,
 }
 
-/// A rule about single lines of some of the files.
+/// A rule about single lines of some files.
 struct LineRule {
-    /// What to do when the rule is broken.
+    /// What to do about a violation.
     advice: &'static str,
-    /// Which files it looks at.
+    /// Which files it checks.
     covers: fn(&str) -> bool,
-    /// Whether a line breaks it.
+    /// Whether a line violates it.
     is_broken_by: fn(&str) -> bool,
 }
 
@@ -47,7 +47,7 @@ impl LineRule {
         broken.map(|(number, line)| file.offence(number, line.trim())).collect()
     }
 
-    /// Tries the rule on lines that break it, then on lines that do not, then on the repository.
+    /// Tests the rule on lines that violate it, on lines that do not, and on the repository.
     #[track_caller]
     fn check(&self, path: &str, bad: &[&str], good: &[&str]) {
         for line in bad {
@@ -74,7 +74,7 @@ impl SourceFile {
     }
 }
 
-/// Fails with the offences and what to do about them, if there are any.
+/// Fails with the violations and what to do about them, if there are any.
 #[track_caller]
 fn report(offences: Vec<Offence>, advice: &str) {
     if offences.is_empty() {
@@ -114,7 +114,7 @@ fn is_rust(path: &str) -> bool {
     path.ends_with(".rs")
 }
 
-/// The crate a file belongs to.
+/// The crate of a file.
 fn crate_of(path: &str) -> Option<&str> {
     path.strip_prefix("crates/")?.split('/').next()
 }

@@ -1,4 +1,4 @@
-//! TLS before a real server, as a reverse proxy would put it there.
+//! TLS in front of a real server, like a reverse proxy.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// An authority that signs certificates, for as long as a test takes.
+/// A certificate authority for one test.
 #[derive(Debug)]
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -24,7 +24,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes up an authority that nobody has heard of.
+    /// Creates an authority that no client trusts by default.
     pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -34,12 +34,12 @@ impl Authority {
         Self { issuer: Issuer::new(params, key), pem }
     }
 
-    /// Writes its certificate into a file, for `SSL_CERT_FILE`.
+    /// Writes its certificate to a file, for `SSL_CERT_FILE`.
     pub fn write(&self, to: &Path) {
         std::fs::write(to, &self.pem).unwrap();
     }
 
-    /// The TLS of a server whose certificate is made out to a name or an address.
+    /// The TLS configuration of a server with a certificate for a name or an address.
     fn server(&self, name: &str) -> ServerConfig {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new([name.to_owned()]).unwrap();
@@ -60,7 +60,7 @@ impl Default for Authority {
     }
 }
 
-/// A running proxy that speaks TLS to clients. Dropping it stops it.
+/// A running TLS proxy. Stopped on drop.
 #[derive(Debug)]
 pub struct TlsProxy {
     address: SocketAddr,
@@ -70,7 +70,7 @@ pub struct TlsProxy {
 }
 
 impl TlsProxy {
-    /// Starts a proxy before the server at an address, with a certificate made out to `name`.
+    /// Starts a proxy in front of a server, with a certificate for `name`.
     pub fn start(upstream: SocketAddr, authority: &Authority, name: &str) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -92,12 +92,12 @@ impl TlsProxy {
         Self { address, connections, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Its address: `https://127.0.0.1:…`.
+    /// Its URL: `https://127.0.0.1:…`.
     pub fn web(&self) -> String {
         format!("https://{}", self.address)
     }
 
-    /// How many connections were opened so far.
+    /// Number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -125,12 +125,12 @@ async fn serve(
         connections.fetch_add(1, Ordering::SeqCst);
         let acceptor = acceptor.clone();
         running.spawn(async move {
-            // Clients that do not trust us hang up in here, as they should.
+            // Clients that do not trust the authority disconnect here, as they should.
             let Ok(mut client) = acceptor.accept(client).await else {
                 return;
             };
             let mut server = TcpStream::connect(upstream).await.unwrap();
-            // Either side may go away without a word.
+            // Either side may disconnect at any time.
             drop(copy_bidirectional(&mut client, &mut server).await);
         });
     }

@@ -1,6 +1,6 @@
-//! A receiver of webhooks and pushes that answers as it is told to.
+//! A receiver of webhooks and push messages with scripted responses.
 
-/// A browser that can read what it is pushed.
+/// A browser that can decrypt push messages.
 mod browser;
 
 use std::collections::VecDeque;
@@ -16,28 +16,28 @@ use serde_json::Value;
 
 pub use browser::FakeBrowser;
 
-/// No message takes longer.
+/// Timeout for a message.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Messages that wait for a test to look.
+/// Maximum number of unread messages.
 const MOST_WAITING: usize = 1_000;
 
-/// How a message is answered.
+/// The response to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InboxAnswer {
     Status(u16),
-    /// With a status, and a wish to be left alone for so many seconds.
+    /// A status with `Retry-After` in seconds.
     Busy(u16, u64),
-    /// With an address to go to instead.
+    /// A redirect.
     Elsewhere,
-    /// Not at all, and the line stays open.
+    /// No response, with the connection left open.
     Silence,
-    /// Not at all, and the line is cut.
+    /// No response, and the connection is closed.
     HangUp,
 }
 
 #[derive(Clone, Debug)]
 pub struct HeardLetter {
-    /// Where it was sent to.
+    /// Path of the request.
     pub path: String,
     headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -51,7 +51,7 @@ impl HeardLetter {
         found.map_or_else(|| panic!("no header {name} in {:?}", self.headers), |(_, value)| value)
     }
 
-    /// What names it, once it is sure that the owner of the secret sent it.
+    /// Its id and body, after verification of the signature.
     #[track_caller]
     pub fn verified(&self, secret: &str) -> (String, Value) {
         let (id, time) = (self.header("webhook-id"), self.header("webhook-timestamp"));
@@ -62,7 +62,7 @@ impl HeardLetter {
     }
 }
 
-/// Someone who takes messages: with 204, unless told otherwise.
+/// A receiver: responds with 204 by default.
 #[derive(Debug)]
 pub struct Inbox {
     address: SocketAddr,
@@ -71,7 +71,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Begins to listen on a free port.
+    /// Starts listening on a free port.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -82,7 +82,7 @@ impl Inbox {
         Self { address, heard, answers }
     }
 
-    /// Answers the next messages so, in this order.
+    /// Sets the responses to the next messages, in order.
     pub fn answer(&self, answers: impl IntoIterator<Item = InboxAnswer>) {
         self.answers.lock().unwrap().extend(answers);
     }
@@ -97,7 +97,7 @@ impl Inbox {
         self.heard.recv_timeout(PATIENCE).unwrap()
     }
 
-    /// Whether nothing has come that nobody has looked at.
+    /// Whether there are no unread messages.
     pub fn is_empty(&self) -> bool {
         matches!(self.heard.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout))
     }
@@ -108,7 +108,7 @@ fn listen(
     heard: &SyncSender<HeardLetter>,
     answers: &Mutex<VecDeque<InboxAnswer>>,
 ) {
-    // Lines that are left open.
+    // Connections that are left open.
     let mut open = Vec::new();
     loop {
         let Ok((mut stream, _)) = listener.accept() else { return };
@@ -124,7 +124,7 @@ fn listen(
         };
         if !head.is_empty() {
             let text = format!("{head}content-length: 0\r\nconnection: close\r\n\r\n");
-            // Whoever does not wait for the answer does not get it.
+            // The client may have disconnected.
             drop(stream.write_all(text.as_bytes()));
         }
         if answer == InboxAnswer::Silence {

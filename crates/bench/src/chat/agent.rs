@@ -1,5 +1,4 @@
-//! The bench in the part of the `claude` program: it says lines at a pace, each with the moment at
-//! which it was said.
+//! The benchmark as a fake `claude` program: it prints lines at a pace, each with its timestamp.
 
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -10,20 +9,20 @@ use serde_json::{Value, json};
 
 use crate::clock::moment;
 
-/// What it is called when it plays that part.
+/// Its program name as the agent.
 const NAME: &str = "claude";
-/// What stands on both sides of a moment.
+/// Delimiter of a timestamp.
 pub(super) const MARK: &str = "@@";
-/// Words beside it, as many as models send at a time.
+/// Filler text, as much as models send at a time.
 const WORDS: &str = " the next few words";
 
-/// Whether this process was started to play that part.
+/// Whether this process was started as the agent.
 pub(crate) fn is_wanted() -> bool {
     let name = std::env::args_os().next().map(PathBuf::from);
     name.is_some_and(|path| path.file_name().is_some_and(|name| name == NAME))
 }
 
-/// Puts a program of that name into a folder.
+/// Installs a program of that name in a folder.
 pub(super) fn install(folder: &Path) -> anyhow::Result<PathBuf> {
     let program = folder.join(NAME);
     std::os::unix::fs::symlink(std::env::current_exe()?, &program)
@@ -31,12 +30,12 @@ pub(super) fn install(folder: &Path) -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-/// What has it say so many lines, one every so many milliseconds.
+/// The prompt for so many lines, one every so many milliseconds.
 pub(super) fn order(lines: u64, pace_ms: u64) -> String {
     format!("say {lines} {pace_ms}")
 }
 
-/// Plays the part until nobody listens any more.
+/// Runs as the agent until the pipe is closed.
 ///
 /// # Errors
 /// Fails if the pipe breaks.
@@ -69,7 +68,7 @@ fn turn(words: &str) -> anyhow::Result<()> {
     let (lines, pace) = (numbers.next().unwrap_or(1), numbers.next().unwrap_or_default());
     let pace = Duration::from_millis(pace);
     say(&json!({"type": "system", "subtype": "init", "model": "bench", "tools": []}))?;
-    // Agents do not speak in step.
+    // Agents do not print in step.
     let phase = pace.mul_f64(f64::from(std::process::id() % 97) / 97.0);
     let mut next = Instant::now() + phase;
     for _ in 0..lines {

@@ -11,10 +11,10 @@ use crate::clock::moment;
 const FRAME_END: &[u8] = b"\n\n";
 const DONE: &[u8] = b"event: done\n";
 
-/// A client that follows a session.
+/// A client that follows a chat.
 pub(super) struct Listener {
     body: Incoming,
-    /// What came and is not a whole frame yet.
+    /// Bytes of an incomplete frame.
     rest: Vec<u8>,
     _connection: Client,
 }
@@ -22,7 +22,7 @@ pub(super) struct Listener {
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) events: u64,
-    /// How long those took that tell when they were said.
+    /// Latencies of the events with a timestamp.
     pub(super) took: Vec<Duration>,
 }
 
@@ -44,7 +44,7 @@ impl Heard {
 }
 
 impl Listener {
-    /// Connects, and hears what was said so far: one turn.
+    /// Connects, and receives the earlier events: one turn.
     pub(super) async fn open(target: &Target, session: &str) -> anyhow::Result<Self> {
         let mut connection = Client::connect(target).await?;
         let body = connection.follow(&format!("/api/v1/sessions/{session}/events")).await?;
@@ -53,7 +53,7 @@ impl Listener {
         Ok(listener)
     }
 
-    /// Hears all that comes until the turn is done.
+    /// Receives events until the turn is done.
     pub(super) async fn until_done(mut self) -> anyhow::Result<Heard> {
         self.hear().await
     }
@@ -84,7 +84,7 @@ fn find(within: &[u8], what: &[u8]) -> Option<usize> {
     within.windows(what.len()).position(|window| window == what)
 }
 
-/// The moment that a frame tells.
+/// The timestamp in a frame.
 fn moment_in(frame: &[u8]) -> Option<Duration> {
     let text = std::str::from_utf8(frame).ok()?;
     let nanos: u64 = text.split(MARK).nth(1)?.parse().context("no moment").ok()?;

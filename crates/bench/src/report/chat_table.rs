@@ -1,7 +1,7 @@
 use super::table::{milliseconds, table, whole};
 use crate::chat::{AIM_MS, Place, Relaying};
 
-/// What relaying took, with and without a disk to wait for, and what it cost.
+/// Latency of relaying, with and without a disk to wait for, and its cost.
 pub(super) fn tables(relaying: &[Relaying]) -> String {
     if relaying.is_empty() {
         return String::new();
@@ -43,7 +43,7 @@ fn who(relaying: &Relaying) -> Vec<String> {
 }
 
 fn latency(relaying: &Relaying) -> Vec<String> {
-    // The aim leaves the disk out.
+    // The target excludes the disk.
     let of_aim = match relaying.place {
         Place::Disk => String::new(),
         Place::Memory => format!("{:.2}", relaying.took.p99_ms / AIM_MS),

@@ -28,7 +28,7 @@ pub(super) fn report(report: &Report) -> String {
     text
 }
 
-/// A table with a heading; numbers are already words here.
+/// A table with a heading; numbers are already formatted.
 pub(super) fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let columns: Vec<usize> = (0..head.len())
         .map(|column| {
@@ -265,7 +265,7 @@ pub(super) fn milliseconds(ms: f64) -> String {
     if ms < 10.0 { format!("{ms:.2} ms") } else { format!("{ms:.0} ms") }
 }
 
-/// A rate with its thousands apart.
+/// A rate with thousands separators.
 fn thousands(rate: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate")]
     whole(rate.round() as u64)

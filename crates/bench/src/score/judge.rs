@@ -1,4 +1,4 @@
-//! A model that says the same of every session, at once, and counts what it is sent.
+//! A model that gives the same verdict on every session, at once, and counts what it is sent.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,18 +14,17 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// How a run asks it.
+/// The judge arguments of a run.
 pub(super) const ARGS: [&str; 2] = ["--judge", "anthropic:claude-sonnet-5"];
 
 /// What a model was sent.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Sent {
-    /// How often it was asked.
+    /// Number of requests.
     pub(crate) questions: u64,
-    /// Tokens, all of them.
+    /// All tokens.
     pub(crate) tokens: u64,
-    /// Tokens that it had not been sent before, as far as the questions mark what is worth
-    /// keeping.
+    /// Tokens not sent before, according to the cache markers of the requests.
     pub(crate) tokens_with_cache: u64,
 }
 
@@ -51,18 +50,18 @@ impl InstantJudge {
             .with_state(Arc::clone(&heard));
         let mut serving = JoinSet::new();
         serving.spawn(async move {
-            // It serves until the bench ends; whoever asks in vain says so.
+            // It serves until the benchmark ends; clients report failures.
             drop(axum::serve(listener, app).await);
         });
         Ok(Self { url, heard, _serving: serving })
     }
 
-    /// Forgets what it was sent.
+    /// Resets the counts.
     pub(super) fn forget(&self) {
         heard(&self.heard).clear();
     }
 
-    /// What it was sent since.
+    /// The counts since the reset.
     pub(super) fn sent(&self) -> Sent {
         let mut sent = Sent::default();
         let mut kept = HashSet::new();
@@ -78,7 +77,7 @@ fn heard(heard: &Mutex<Vec<Bytes>>) -> MutexGuard<'_, Vec<Bytes>> {
     heard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a question. What a marked passage ends is kept, and read from there the next time.
+/// Counts a request. Marked prefixes are cached, and not counted the next time.
 fn add(sent: &mut Sent, kept: &mut HashSet<String>, question: &Value) {
     let system = question["system"].as_array().into_iter().flatten();
     let turns = question["messages"].as_array().into_iter().flatten();
@@ -97,7 +96,7 @@ fn add(sent: &mut Sent, kept: &mut HashSet<String>, question: &Value) {
     sent.tokens_with_cache += all - known;
 }
 
-/// Answers in the format of Anthropic's Messages.
+/// Responds in the format of Anthropic's Messages.
 async fn answer(State(all): State<Arc<Mutex<Vec<Bytes>>>>, body: Bytes) -> Json<Value> {
     let tool = tool(&body);
     heard(&all).push(body);
@@ -112,13 +111,13 @@ async fn answer(State(all): State<Arc<Mutex<Vec<Bytes>>>>, body: Bytes) -> Json<
         "usage": {"input_tokens": 1, "output_tokens": 1}}))
 }
 
-/// The tool through which the verdict is to be handed in, if the question names one.
+/// The tool for the verdict, if the request names one.
 fn tool(body: &Bytes) -> Option<String> {
     let question: Value = serde_json::from_slice(body).ok()?;
     Some(question["tool_choice"]["name"].as_str()?.to_owned())
 }
 
-/// A verdict of no use to anyone.
+/// A dummy verdict.
 fn verdict(rubric: &Rubric) -> Value {
     let dimensions = rubric.dimensions.iter().map(|dimension| {
         let score = match &dimension.scale {

@@ -2,16 +2,15 @@ use serde_json::{Value, json};
 
 use crate::text::Writer;
 
-/// What a session is like.
+/// Size of a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// How many traces it has.
     pub(super) traces: u64,
-    /// How many bytes a tool gives back in each.
+    /// Bytes of tool output per trace.
     pub(super) output_bytes: usize,
 }
 
-/// Traces that are sent at once.
+/// Traces per request.
 const TOGETHER: usize = 50;
 
 /// The requests that record a session of a coding agent, tagged with its kind.
@@ -26,7 +25,7 @@ pub(super) fn bodies(kind: &str, nth: u64, shape: Shape) -> Vec<Value> {
     traces.chunks(TOGETHER).map(batch).collect()
 }
 
-/// A turn: the user asks, a model answers, a tool is called.
+/// A turn: user message, model answer, tool call.
 fn turn(writer: &mut Writer, (kind, session): (&str, &str), n: u64, shape: Shape) -> [Value; 3] {
     let trace = format!("{session}-{n}");
     let at = format!("2026-03-02T{:02}:{:02}:00Z", n / 60 % 24, n % 60);

@@ -13,46 +13,46 @@ use crate::app::App;
 use crate::auth::Administrator;
 use crate::error::{ApiError, ApiResult};
 
-/// Entries of one answer, unless it is said how many.
+/// Default page size.
 const USUAL: u64 = 50;
-/// Entries of one answer at most.
+/// Maximum page size.
 const MOST: u64 = 1_000;
 
-/// Something that was done, as clients see it.
+/// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditEntryView {
     /// Later entries have greater numbers.
     pub number: u64,
-    /// When, RFC 3339.
+    /// Time of the change, RFC 3339.
     pub at: String,
-    /// In which project; on the whole server when null.
+    /// The project; null for changes of the whole server.
     pub project_id: Option<String>,
-    /// By whom.
+    /// Who made the change.
     pub actor: ActorView,
-    /// What was done: `made`, `changed`, `revoked` and so on.
+    /// The kind of change: `made`, `changed`, `revoked` and so on.
     pub verb: String,
-    /// To what kind of thing.
+    /// The kind of object.
     pub noun: String,
-    /// Which one: its id, or its name if that is what names it.
+    /// The object's id, or its name if that identifies it.
     pub object: String,
-    /// What people call it.
+    /// The object's display name.
     pub name: String,
-    /// What it was, in short.
+    /// Short old value.
     pub before: Option<String>,
-    /// What it became, in short.
+    /// Short new value.
     pub after: Option<String>,
 }
 
-/// Whoever did something, as clients see them.
+/// The originator of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ActorView {
     /// `person`, `key`, `anyone`, `command line` or `server`.
     pub kind: String,
-    /// Their id; empty where there is none.
+    /// Id of the user or key; empty for other kinds.
     pub id: String,
-    /// What people call them.
+    /// Display name.
     pub name: String,
 }
 
@@ -78,13 +78,13 @@ impl From<AuditEntry> for AuditEntryView {
     }
 }
 
-/// Some entries, newest first.
+/// A page of the audit log, newest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditView {
     /// The entries.
     pub entries: Vec<AuditEntryView>,
-    /// Gives the entries before these; null at the end.
+    /// Cursor of the next page; null at the end.
     pub cursor: Option<String>,
 }
 
@@ -94,21 +94,21 @@ impl From<Page<AuditEntry>> for AuditView {
     }
 }
 
-/// Which entries are wanted, as clients ask for them.
+/// A filter for the audit log.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AuditRequest {
-    /// Only about this kind of thing, such as `API key` or `prompt`.
+    /// Only this kind of object, such as `API key` or `prompt`.
     pub noun: Option<String>,
-    /// How many, from 1 to 1000; 50 unless it is said.
+    /// Page size, from 1 to 1000; 50 by default.
     pub limit: Option<u64>,
-    /// Where the last answer stopped.
+    /// Cursor from the previous page.
     pub cursor: Option<String>,
 }
 
 impl AuditRequest {
-    /// Checks the request.
+    /// Validates the request.
     ///
     /// # Errors
     /// 400, naming the field.
@@ -129,7 +129,7 @@ impl AuditRequest {
         }
     }
 
-    /// The query of an address that asks this.
+    /// The query string of this request.
     pub fn pairs(self) -> Vec<(&'static str, String)> {
         let limit = self.limit.map(|limit| limit.to_string());
         let all = [("noun", self.noun), ("limit", limit), ("cursor", self.cursor)];
@@ -137,7 +137,7 @@ impl AuditRequest {
     }
 }
 
-/// `GET /api/v1/projects/{project}/audit`: who changed what in a project, newest first.
+/// `GET /api/v1/projects/{project}/audit`: the audit log of a project, newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/projects/{project}/audit",
@@ -155,7 +155,7 @@ pub(super) async fn of_project(
     Ok(Json(app.store.catalog.audit(query).await?.into()))
 }
 
-/// `GET /api/v1/audit`: who changed what on the whole server, outside of projects, newest first.
+/// `GET /api/v1/audit`: the audit log of the server, outside of projects, newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/audit",

@@ -1,11 +1,11 @@
-//! A consistent copy of all data, as a stream.
+//! Streams a consistent backup of all data.
 //!
-//! The copy of the databases is made in the scratch folder first, because a database cannot be
-//! streamed while it changes. Its files are unlinked as soon as they are open, so that an
-//! interrupted download or a crash leaves nothing behind. Media never change once they are there:
-//! they are sent from where they are, and none is removed until all are sent. So is what chats
-//! need: transcripts only ever grow, and are sent up to where they were. The manifest comes last,
-//! with the checksums of what was sent.
+//! The databases are copied to the scratch folder first, because a database cannot be streamed
+//! while it changes. The copies are unlinked as soon as they are open, so that an interrupted
+//! download or a crash leaves nothing behind. Media are immutable: they are streamed in place, and
+//! none is deleted until all are sent. Chat files are streamed in place, too: transcripts only ever
+//! grow, and are sent up to their length at the start. The manifest is last, with the checksums of
+//! what was sent.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -25,14 +25,13 @@ use crate::auth::BackupOperator;
 use crate::error::{ApiError, ApiResult};
 use crate::file_stream::{FileStream, PIECE, read_exactly};
 
-/// Where media are in an archive.
+/// Folder of media in the archive.
 const MEDIA_FOLDER: &str = "media";
-/// A file of an agent at work is read at once if it is no longer than this, so that it is what it
-/// was at one moment.
+/// A file of a running agent up to this size is read at once, so that it is consistent.
 const AT_ONCE: u64 = 1024 * 1024;
 
-/// `POST /api/v1/backup`: a tar file with the databases, the media, what chats need to go on, and
-/// a manifest with checksums. The secret key file is not among them.
+/// `POST /api/v1/backup`: a tar file with the databases, the media, the files of chats, and a
+/// manifest with checksums. It does not contain the server's encryption key.
 #[utoipa::path(
     post,
     path = "/api/v1/backup",
@@ -65,17 +64,17 @@ fn remove(folder: &Path) {
     }
 }
 
-/// A tar file that is made while it is read.
+/// A tar file that is generated while it is read.
 #[derive(Debug)]
 struct Archive {
     databases: VecDeque<Content>,
-    /// Too many to hold open at one time.
+    /// Too many to hold open at the same time.
     media: VecDeque<PathBuf>,
     kept: VecDeque<KeptFile>,
-    /// Has the media stay until they are sent.
+    /// Prevents deletion of media until they are sent.
     _staying: Option<SweepGuard>,
     open: Option<Content>,
-    /// Until it is sent itself.
+    /// `None` once it is sent.
     manifest: Option<Manifest>,
     end: Option<Bytes>,
 }
@@ -121,7 +120,7 @@ impl Archive {
         while let Some(KeptFile { path, name, is_program }) = self.kept.pop_front() {
             match Content::open_changing(&path, name, is_program) {
                 Ok(content) => return Ok(Some(content)),
-                // An agent at work has removed it since it was listed.
+                // A running agent has removed it since it was listed.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -135,7 +134,7 @@ impl Archive {
             .transpose()
     }
 
-    /// Notes a file that was sent whole.
+    /// Adds a completely sent file to the manifest.
     fn note(&mut self, sent: Content) {
         if let Some(manifest) = &mut self.manifest {
             manifest.files.push(sent.digest.finish(sent.about.name));

@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::auth::Administrator;
 use crate::error::ApiResult;
 
-/// What compaction gave back, as clients see it.
+/// Result of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactView {
@@ -24,7 +24,7 @@ impl From<CompactReport> for CompactView {
     }
 }
 
-/// `POST /api/v1/compact`: gives freed disk space back.
+/// `POST /api/v1/compact`: reclaims disk space.
 #[utoipa::path(
     post,
     path = "/api/v1/compact",

@@ -13,26 +13,26 @@ use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
-/// A key without its secret, as clients see it.
+/// An API key without its secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyView {
-    /// Its id.
+    /// The key's id.
     pub id: String,
-    /// Which project it opens.
+    /// The project the key belongs to.
     pub project_id: String,
-    /// The half that is no secret.
+    /// The public key.
     pub public_key: String,
-    /// The end of the secret.
+    /// The last characters of the secret key.
     pub secret_hint: String,
-    /// What it may do in its project.
+    /// The role in its project.
     pub role: String,
-    /// What it may do beyond it: `chat`, `backup`, `administration`.
+    /// Permissions beyond the role: `chat`, `backup`, `administration`.
     #[serde(default)]
     pub permissions: Vec<String>,
-    /// What it is for.
+    /// What the key is used for.
     pub note: Option<String>,
-    /// Since when, RFC 3339.
+    /// Time of creation, RFC 3339.
     pub created_at: String,
 }
 
@@ -51,14 +51,14 @@ impl From<ApiKey> for KeyView {
     }
 }
 
-/// A new key with its secret, as clients see it this once.
+/// A new key with its secret, which is shown only once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewKeyView {
     /// The key.
     #[serde(flatten)]
     pub key: KeyView,
-    /// Its secret half. A plain text because this is the one answer that must show it.
+    /// The secret key, shown only in this response.
     pub secret_key: String,
 }
 
@@ -68,32 +68,32 @@ impl From<(ApiKey, KeyPair)> for NewKeyView {
     }
 }
 
-/// A key to be made, as clients ask for it.
+/// A key to create.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyRequest {
-    /// What it may do in its project: owner, member, viewer or ingest-only; member when left out,
-    /// the least with which an SDK records and reads prompts and datasets.
+    /// The role in its project: owner, member, viewer or ingest-only. Member by default, the least
+    /// privilege with which an SDK records and reads prompts and datasets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// What it may do beyond it: `chat`, `backup`, `administration`. When left out, an owner's key
+    /// Permissions beyond the role: `chat`, `backup`, `administration`. By default, an owner's key
     /// has all of them and any other none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Vec<String>>,
-    /// What it is for.
+    /// What the key is used for.
     pub note: Option<String>,
 }
 
-/// What a key may do beyond its project, as clients set it.
+/// The permissions of a key.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PermissionsRequest {
-    /// `chat`, `backup`, `administration`; those that are not named are withdrawn.
+    /// `chat`, `backup`, `administration`; those not listed are revoked.
     pub permissions: Vec<String>,
 }
 
 impl PermissionsRequest {
-    /// Checks the request.
+    /// Validates the request.
     ///
     /// # Errors
     /// 400, naming the field.
@@ -113,7 +113,7 @@ fn permissions(words: &[String]) -> ApiResult<Permissions> {
 }
 
 impl KeyRequest {
-    /// Checks the request.
+    /// Validates the request.
     ///
     /// # Errors
     /// 400, naming the field.
@@ -148,7 +148,7 @@ pub(super) async fn list(
     Ok(Json(keys.into_iter().map(KeyView::from).collect()))
 }
 
-/// `POST /api/v1/projects/{project}/keys`: makes a key; its secret is shown this once.
+/// `POST /api/v1/projects/{project}/keys`: creates a key; its secret is shown only once.
 #[utoipa::path(
     post,
     path = "/api/v1/projects/{project}/keys",
@@ -168,8 +168,8 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// `PUT /api/v1/projects/{project}/keys/{key}/permissions`: sets what a key may do beyond its
-/// project.
+/// `PUT /api/v1/projects/{project}/keys/{key}/permissions`: sets the permissions of a key beyond
+/// its role.
 #[utoipa::path(
     put,
     path = "/api/v1/projects/{project}/keys/{key}/permissions",

@@ -1,8 +1,8 @@
-//! The bytes of media, in and out. These two routes take no key but a link that we signed for an
-//! hour: SDKs send and fetch media as if from a bucket.
+//! Upload and download of media. These two routes take a signed URL, valid for an hour, instead of
+//! a key: SDKs send and fetch media as if from a bucket.
 //!
-//! What comes out is hostile. Only types in which nothing runs are shown in place, all others are
-//! files to save, and a browser is told to guess nothing and to run nothing.
+//! Downloads are untrusted content. Only types without active content are shown inline, all others
+//! are attachments, and headers forbid content sniffing and scripts.
 
 use std::time::Duration;
 
@@ -32,31 +32,30 @@ use crate::error::{ApiError, ApiResult};
 use crate::file_stream::{FilePieces, FileStream, PIECE};
 use crate::origin::Origin;
 
-/// How long a link works.
+/// Lifetime of a signed URL.
 const LIFETIME: Duration = Duration::from_secs(3_600);
-/// The header in which SDKs repeat the hash, as buckets want it.
+/// The header in which SDKs repeat the hash, as S3 expects it.
 const CHECKSUM: &str = "x-amz-checksum-sha256";
 
-/// What a link lets its holder do.
+/// The operation that a signed URL allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grant {
-    /// Send the bytes, once they are announced.
+    /// Upload of announced media.
     Upload,
-    /// Get the bytes.
     Download,
 }
 
-/// A link to the bytes of one piece of media, for a while.
+/// A signed URL for one media file, with an expiry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     project: ProjectId,
     media: String,
     grant: Grant,
-    /// Seconds since 1970.
+    /// Unix time in seconds.
     until: i64,
 }
 
-/// A link as it comes back, not yet trusted.
+/// An incoming signed URL, not yet verified.
 #[derive(Debug)]
 pub(super) struct Followed {
     project: ProjectId,
@@ -87,22 +86,22 @@ fn not_ours() -> ApiError {
 }
 
 impl Link {
-    /// A link that works from now on.
+    /// Creates a URL that is valid from now on.
     pub(crate) fn new(project: ProjectId, media: String, grant: Grant, now: Timestamp) -> Self {
         let lifetime = i64::try_from(LIFETIME.as_secs()).unwrap_or(i64::MAX);
         let until = seconds(now).saturating_add(lifetime);
         Self { project, media, grant, until }
     }
 
-    /// Until when it works.
+    /// Expiry.
     pub(crate) fn until(&self) -> Timestamp {
         Timestamp::from_millis(self.until.saturating_mul(1_000))
     }
 
-    /// The link as a URL.
+    /// The signed URL.
     ///
     /// # Errors
-    /// 503 if the server's key cannot be read or made.
+    /// 503 if the server's encryption key cannot be read or created.
     pub(crate) fn url(&self, app: &App, origin: &Origin) -> ApiResult<String> {
         let Self { project, media, until, .. } = self;
         let signature = app.store.secrets.sign(&self.text())?;
@@ -128,7 +127,7 @@ fn seconds(time: Timestamp) -> i64 {
     time.nanos().div_euclid(1_000_000_000)
 }
 
-/// The media that a link leads to.
+/// Verifies a signed URL and returns its media.
 async fn linked(app: &App, grant: Grant, followed: Followed) -> ApiResult<(ProjectId, Media)> {
     let Followed { project, media, params } = followed;
     let link = Link { project, media, grant, until: params.until };
@@ -137,9 +136,9 @@ async fn linked(app: &App, grant: Grant, followed: Followed) -> ApiResult<(Proje
     Ok((link.project, media.ok_or_else(|| ApiError::NotFound("media not found".to_owned()))?))
 }
 
-/// `PUT /api/v1/media/{project}/{media}`: takes the bytes of a piece of media that was announced.
+/// `PUT /api/v1/media/{project}/{media}`: uploads the bytes of an announced media file.
 ///
-/// The link comes from the answer to the announcement; it takes the place of a key.
+/// The signed URL comes from `POST /api/public/media`; it replaces a key.
 #[utoipa::path(
     put,
     path = "/api/v1/media/{project}/{media}",
@@ -176,7 +175,7 @@ pub(super) async fn upload(
     Ok(StatusCode::OK)
 }
 
-/// Bytes on their way to the disk.
+/// An upload in progress.
 struct Upload<'a> {
     files: &'a MediaFiles,
     len: u64,
@@ -221,9 +220,9 @@ impl Upload<'_> {
     }
 }
 
-/// `GET /api/v1/media/{project}/{media}`: the bytes of a piece of media.
+/// `GET /api/v1/media/{project}/{media}`: the bytes of a media file.
 ///
-/// The link comes from `GET /api/public/media/{id}`; it takes the place of a key.
+/// The signed URL comes from `GET /api/public/media/{id}`; it replaces a key.
 #[utoipa::path(
     get,
     path = "/api/v1/media/{project}/{media}",

@@ -1,9 +1,9 @@
-//! Who is told when a turn ends or a person is needed: `/api/v1/notifications`.
+//! Notifications about finished turns and permission prompts: `/api/v1/notifications`.
 //!
-//! Members see who is told and have their own browsers told; webhooks are an owner's affair, for
-//! they send what happens here to somewhere else.
+//! Members list receivers and subscribe their own browsers; webhooks need an owner, because they
+//! send data out of the server.
 
-/// What clients send and see.
+/// Request and response types.
 mod wire;
 
 use axum::Json;
@@ -27,7 +27,7 @@ pub use wire::{
     ReceiverUpdate, ReceiverView, RemovedReceiver, SentNoticeView, WebhookRequest,
 };
 
-/// Deliveries that a list shows.
+/// Maximum number of listed deliveries.
 const DELIVERIES: u64 = 50;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -52,7 +52,7 @@ impl From<NotificationRequestError> for ApiError {
     }
 }
 
-/// Which news is wanted; all of it when nobody says.
+/// The subscribed events; all by default.
 fn news(words: Option<&[String]>) -> ApiResult<Vec<NotificationKind>> {
     match words {
         Some(words) => Ok(notify::events(words.iter().map(String::as_str))?),
@@ -69,7 +69,8 @@ async fn theirs(app: &App, caller: &Caller, id: String) -> ApiResult<NoticeRecei
     Ok(found)
 }
 
-/// `GET /api/v1/notifications/receivers`: who is told of the project's news, without secrets.
+/// `GET /api/v1/notifications/receivers`: the project's receivers of notifications, without
+/// secrets.
 #[utoipa::path(
     get,
     path = "/api/v1/notifications/receivers",
@@ -84,8 +85,8 @@ async fn list(
     Ok(Json(receivers.into_iter().map(Into::into).collect()))
 }
 
-/// `POST /api/v1/notifications/webhooks`: has a program told. The secret that messages are signed
-/// with is shown this once.
+/// `POST /api/v1/notifications/webhooks`: adds a webhook. The secret that signs its messages is
+/// shown only once.
 #[utoipa::path(
     post,
     path = "/api/v1/notifications/webhooks",
@@ -107,7 +108,7 @@ async fn add_webhook(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// `POST /api/v1/notifications/browsers`: has a browser told, with what its push service gave it.
+/// `POST /api/v1/notifications/browsers`: subscribes a browser, with the keys of its push service.
 #[utoipa::path(
     post,
     path = "/api/v1/notifications/browsers",
@@ -131,7 +132,7 @@ async fn add_browser(
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
-/// `GET /api/v1/notifications/key`: the server's public key, which browsers subscribe with.
+/// `GET /api/v1/notifications/key`: the server's public key for browser subscriptions (VAPID).
 #[utoipa::path(
     get,
     path = "/api/v1/notifications/key",
@@ -144,8 +145,8 @@ async fn push_key(State(app): State<App>, _: Member) -> ApiResult<Json<PushKeyVi
     Ok(Json(PushKeyView { public_key: key.public() }))
 }
 
-/// `PATCH /api/v1/notifications/receivers/{receiver}`: changes what someone is told, leaves them
-/// alone for a while, or signs with another secret, which is shown this once.
+/// `PATCH /api/v1/notifications/receivers/{receiver}`: changes the events of a receiver, pauses it,
+/// or rotates its secret, which is shown only once.
 #[utoipa::path(
     patch,
     path = "/api/v1/notifications/receivers/{receiver}",
@@ -180,12 +181,12 @@ async fn change(
     let (catalog, with) = (caller.catalog(&app), (change, app.store.secrets.clone()));
     let now = app.clock.now();
     let changed = catalog.change_notice_receiver(caller.project, id, with, now).await?;
-    // What waited while it was paused may be told now.
+    // Deliveries that were pending while it was paused may be due now.
     catalog.tell_soon();
     Ok(Json(NewReceiverView::new(changed, secret.as_ref())))
 }
 
-/// `DELETE /api/v1/notifications/receivers/{receiver}`: someone is told nothing any more.
+/// `DELETE /api/v1/notifications/receivers/{receiver}`: removes a receiver.
 #[utoipa::path(
     delete,
     path = "/api/v1/notifications/receivers/{receiver}",
@@ -204,8 +205,8 @@ async fn remove(
     Ok(Json(RemovedReceiver { removed: known.id }))
 }
 
-/// `POST /api/v1/notifications/receivers/{receiver}/tests`: tells someone that nothing happened, to
-/// see whether it arrives. It answers at once; the list of deliveries says how it went.
+/// `POST /api/v1/notifications/receivers/{receiver}/tests`: sends a test notification. Responds at
+/// once; the list of deliveries has the result.
 #[utoipa::path(
     post,
     path = "/api/v1/notifications/receivers/{receiver}/tests",
@@ -225,8 +226,8 @@ async fn test(
     Ok((StatusCode::ACCEPTED, Json(SentNoticeView { notice })))
 }
 
-/// `GET /api/v1/notifications/receivers/{receiver}/deliveries`: what someone was told lately and
-/// how that went, the latest first.
+/// `GET /api/v1/notifications/receivers/{receiver}/deliveries`: the last deliveries to a receiver,
+/// latest first.
 #[utoipa::path(
     get,
     path = "/api/v1/notifications/receivers/{receiver}/deliveries",

@@ -11,7 +11,7 @@ use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::ApiResult;
 
-/// Whose pages may call with a project's keys; anyone's when empty.
+/// CORS origins that may use a project's keys; any when empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OriginsView {
@@ -26,16 +26,16 @@ impl From<Vec<PageOrigin>> for OriginsView {
 }
 
 impl OriginsView {
-    /// Checks the origins.
+    /// Validates the origins.
     ///
     /// # Errors
-    /// 400, naming the first that is none.
+    /// 400, naming the first invalid one.
     pub fn check(self) -> ApiResult<Vec<PageOrigin>> {
         Ok(validation::origins(&self.origins)?)
     }
 }
 
-/// `GET /api/v1/projects/{project}/origins`: whose web pages may call with the project's keys.
+/// `GET /api/v1/projects/{project}/origins`: the CORS origins that may use the project's keys.
 #[utoipa::path(
     get,
     path = "/api/v1/projects/{project}/origins",
@@ -51,7 +51,7 @@ pub(super) async fn show(
     Ok(Json(app.store.catalog.page_origins(project).await?.into()))
 }
 
-/// `PUT /api/v1/projects/{project}/origins`: says whose web pages may call; nobody named is anyone.
+/// `PUT /api/v1/projects/{project}/origins`: sets the CORS origins; an empty list allows any.
 #[utoipa::path(
     put,
     path = "/api/v1/projects/{project}/origins",

@@ -8,10 +8,10 @@ use super::projects::project_id;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// The project that a path names.
+/// The project id of a path.
 pub(super) struct PathProject(pub(super) ProjectId);
 
-/// The part of a path that [`PathProject`] reads, also for descriptions.
+/// The path parameter that [`PathProject`] reads, for the API description.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(super) struct ProjectParam {

@@ -13,17 +13,17 @@ use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
-/// A project, as clients see it.
+/// A project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectEntry {
-    /// Its id.
+    /// The project's id.
     pub id: String,
-    /// Its name.
+    /// The project's name.
     pub name: String,
-    /// Days it keeps telemetry; forever when null.
+    /// Retention in days; forever when null.
     pub retention_days: Option<u32>,
-    /// Since when, RFC 3339.
+    /// Time of creation, RFC 3339.
     pub created_at: String,
 }
 
@@ -38,19 +38,19 @@ impl From<Project> for ProjectEntry {
     }
 }
 
-/// A project to be made, as clients ask for it.
+/// A project to create.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectRequest {
-    /// Its name.
+    /// The project's name.
     pub name: String,
-    /// Its id; a random one when left out.
+    /// The project's id; random by default.
     pub id: Option<String>,
-    /// Days to keep telemetry; forever when left out.
+    /// Retention in days; forever by default.
     pub retention_days: Option<u32>,
 }
 
-/// How long to keep telemetry, as clients ask for it.
+/// The retention of a project.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetentionRequest {
@@ -59,7 +59,7 @@ pub struct RetentionRequest {
 }
 
 impl ProjectRequest {
-    /// Checks the request and fills in what was left out.
+    /// Validates the request and fills in defaults.
     ///
     /// # Errors
     /// 400, naming the field.
@@ -72,7 +72,7 @@ impl ProjectRequest {
 }
 
 impl RetentionRequest {
-    /// Checks the days.
+    /// Validates the days.
     ///
     /// # Errors
     /// 400, naming the field.
@@ -81,12 +81,12 @@ impl RetentionRequest {
     }
 }
 
-/// Reads a project id from a path or a body.
+/// Parses a project id.
 pub(super) fn project_id(text: &str) -> ApiResult<ProjectId> {
     ProjectId::parse(text).map_err(|error| ApiError::Invalid(format!("project: {error}")))
 }
 
-/// `GET /api/v1/projects`: every project.
+/// `GET /api/v1/projects`: all projects.
 #[utoipa::path(
     get,
     path = "/api/v1/projects",
@@ -101,7 +101,7 @@ pub(super) async fn list(
     Ok(Json(projects.into_iter().map(ProjectEntry::from).collect()))
 }
 
-/// `POST /api/v1/projects`: makes a project.
+/// `POST /api/v1/projects`: creates a project.
 #[utoipa::path(
     post,
     path = "/api/v1/projects",
@@ -118,7 +118,7 @@ pub(super) async fn create(
     Ok((StatusCode::CREATED, Json(project.into())))
 }
 
-/// `PUT /api/v1/projects/{project}/retention`: says how long a project keeps telemetry.
+/// `PUT /api/v1/projects/{project}/retention`: sets the retention of a project's telemetry.
 #[utoipa::path(
     put,
     path = "/api/v1/projects/{project}/retention",

@@ -13,19 +13,19 @@ use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
-/// A redaction rule, as clients see it.
+/// A redaction rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RedactionRuleView {
-    /// Its id.
+    /// The rule's id.
     pub id: String,
     /// `pattern`, `field` or `preset`.
     pub kind: String,
     /// The pattern, the path or the preset's name.
     pub what: String,
-    /// What stands in place of what is found.
+    /// The replacement text.
     pub replacement: String,
-    /// Since when, RFC 3339.
+    /// Time of creation, RFC 3339.
     pub created_at: String,
 }
 
@@ -41,22 +41,22 @@ impl From<KeptRule> for RedactionRuleView {
     }
 }
 
-/// A redaction rule to be added: one of pattern, field and preset.
+/// A redaction rule to add: one of pattern, field and preset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RedactionRuleRequest {
-    /// A regular expression, looked for in every text.
+    /// A regular expression, matched in every text.
     pub pattern: Option<String>,
     /// A path such as `input.user.email`.
     pub field: Option<String>,
     /// The name of a preset.
     pub preset: Option<String>,
-    /// What stands in place of what is found; the preset's, or `[redacted]`, when left out.
+    /// The replacement text; the preset's, or `[redacted]`, by default.
     pub replacement: Option<String>,
 }
 
 impl RedactionRuleRequest {
-    /// Checks the request by itself; whether it goes with other rules is seen when it is added.
+    /// Validates the request alone; conflicts with other rules are found when it is added.
     ///
     /// # Errors
     /// 400, naming the field.
@@ -74,21 +74,21 @@ impl RedactionRuleRequest {
     }
 }
 
-/// What is wrong with a rule, for a client.
+/// The client error for an invalid rule.
 pub fn refused(why: &RuleError) -> ApiError {
     ApiError::Invalid(why.to_string())
 }
 
-/// A preset, as clients see it.
+/// A predefined pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PresetView {
-    /// Its name.
+    /// The preset's name.
     pub name: String,
-    /// What it finds.
+    /// What it matches.
     pub finds: String,
-    /// Its regular expression.
+    /// The regular expression.
     pub pattern: String,
-    /// What stands in place of what is found.
+    /// The replacement text.
     pub replacement: String,
 }
 
@@ -99,20 +99,20 @@ impl From<&Preset> for PresetView {
     }
 }
 
-/// A text to try the rules on.
+/// A text to test the rules on.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRequest {
     /// The text.
     pub text: String,
-    /// The field it would be in: `input`, `output` …; `input` when left out.
+    /// The field it would be in: `input`, `output` …; `input` by default.
     pub field: Option<String>,
 }
 
-/// What the rules leave of a text.
+/// A redacted text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TrialView {
-    /// What is left.
+    /// The redacted text.
     pub text: String,
 }
 
@@ -130,7 +130,7 @@ impl TrialRequest {
     }
 }
 
-/// `GET /api/v1/redaction/presets`: patterns with a name that rules can refer to.
+/// `GET /api/v1/redaction/presets`: predefined patterns that rules can use.
 #[utoipa::path(
     get,
     path = "/api/v1/redaction/presets",
@@ -141,7 +141,7 @@ pub(super) async fn presets(_: Administrator) -> Json<Vec<PresetView>> {
     Json(preset::all().iter().map(PresetView::from).collect())
 }
 
-/// `GET /api/v1/projects/{project}/redaction`: what must not be kept, oldest rule first.
+/// `GET /api/v1/projects/{project}/redaction`: the redaction rules of a project, oldest first.
 #[utoipa::path(
     get,
     path = "/api/v1/projects/{project}/redaction",
@@ -158,7 +158,7 @@ pub(super) async fn list(
     Ok(Json(rules.into_iter().map(RedactionRuleView::from).collect()))
 }
 
-/// `POST /api/v1/projects/{project}/redaction`: adds a rule for whatever is recorded from now on.
+/// `POST /api/v1/projects/{project}/redaction`: adds a rule for telemetry recorded from now on.
 #[utoipa::path(
     post,
     path = "/api/v1/projects/{project}/redaction",
@@ -179,7 +179,8 @@ pub(super) async fn add(
     Ok((StatusCode::CREATED, Json(added.into())))
 }
 
-/// `DELETE /api/v1/projects/{project}/redaction/{rule}`: removes a rule; what was redacted stays so.
+/// `DELETE /api/v1/projects/{project}/redaction/{rule}`: deletes a rule; redacted content stays
+/// redacted.
 #[utoipa::path(
     delete,
     path = "/api/v1/projects/{project}/redaction/{rule}",
@@ -201,7 +202,7 @@ pub(super) async fn remove(
     Ok(Json(removed.into()))
 }
 
-/// `POST /api/v1/projects/{project}/redaction/test`: shows what the rules leave of a text.
+/// `POST /api/v1/projects/{project}/redaction/test`: redacts a text with the project's rules.
 #[utoipa::path(
     post,
     path = "/api/v1/projects/{project}/redaction/test",

@@ -16,12 +16,12 @@ use crate::auth::{Member, Reader};
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
-/// Dimensions that a report may have.
+/// Maximum number of dimensions in a report.
 const MOST_DIMENSIONS: usize = 50;
-/// Suggestions that one report may bring.
+/// Maximum number of suggestions in a report.
 const MOST_SUGGESTIONS: usize = 50;
 
-/// `GET /api/v1/reports`: the weeks of the key's project that have a report.
+/// `GET /api/v1/reports`: the weekly reports of the key's project.
 #[utoipa::path(
     get,
     path = "/api/v1/reports",
@@ -36,7 +36,7 @@ pub(super) async fn list(
     Ok(Json(WeekListView { weeks: reports.into_iter().map(|report| report.week).collect() }))
 }
 
-/// `GET /api/v1/reports/{week}`: the report of a week, by the week's first day.
+/// `GET /api/v1/reports/{week}`: the report of a week, given by its first day.
 #[utoipa::path(
     get,
     path = "/api/v1/reports/{week}",
@@ -60,7 +60,7 @@ pub(super) async fn show(
     }))
 }
 
-/// `PUT /api/v1/reports/{week}`: keeps the report of a week, and tracks its suggestions.
+/// `PUT /api/v1/reports/{week}`: saves the report of a week, and tracks its suggestions.
 #[utoipa::path(
     put,
     path = "/api/v1/reports/{week}",
@@ -91,7 +91,7 @@ pub(super) async fn keep(
     Ok(Json(KeptWeekView { effect, suggestions }))
 }
 
-/// What is kept must be what its address and its keys say it is.
+/// Checks that the report matches its URL and its keys.
 fn check(week: &str, report: &WeekReport) -> ApiResult<()> {
     let zone = Zone::parse(&report.zone);
     let zone = zone.map_err(|why| ApiError::Invalid(format!("zone: {why}")))?;
@@ -123,7 +123,7 @@ fn check(week: &str, report: &WeekReport) -> ApiResult<()> {
     }
 }
 
-/// `GET /api/v1/suggestions`: what could be changed in the key's project, and how far that is.
+/// `GET /api/v1/suggestions`: the suggestions of the key's project, with their status.
 #[utoipa::path(
     get,
     path = "/api/v1/suggestions",
@@ -138,7 +138,7 @@ pub(super) async fn suggestions(
     Ok(Json(TrackedListView { suggestions: kept.into_iter().map(tracked).collect() }))
 }
 
-/// `PUT /api/v1/suggestions/{id}`: decides about a suggestion.
+/// `PUT /api/v1/suggestions/{id}`: sets the status of a suggestion.
 #[utoipa::path(
     put,
     path = "/api/v1/suggestions/{id}",

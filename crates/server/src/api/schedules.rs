@@ -21,48 +21,48 @@ use crate::auth::Administrator;
 use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
-/// Runs that a list shows.
+/// Maximum number of listed runs.
 pub const RUNS: u64 = 50;
-/// How long a schedule's name may be.
+/// Maximum length of a schedule's name.
 const MAX_NAME: usize = 100;
-/// How long other words of a schedule may be.
+/// Maximum length of other texts of a schedule.
 const MAX_WORD: usize = 1_000;
 
-/// A run of the week that starts by itself, as clients see it.
+/// A schedule of the weekly pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleView {
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Whether it runs by itself.
+    /// Whether it is on.
     pub state: ScheduleState,
-    /// When it runs: five fields of cron.
+    /// When it runs: a cron expression of five fields.
     pub cron: String,
-    /// By whose clocks.
+    /// Time zone.
     pub zone: String,
-    /// Who judges.
+    /// The judge.
     pub judge: String,
-    /// By which rubric.
+    /// The rubric.
     pub rubric: String,
-    /// What a run may cost at most, in dollars.
+    /// Cost limit of a run, in US dollars.
     pub max_cost: Option<f64>,
-    /// The file that suggestions are added to.
+    /// The file that suggestions are appended to.
     pub learnings: Option<String>,
-    /// Whether Slack is told.
+    /// Whether Slack is notified.
     pub slack: bool,
-    /// Whether a webhook is told.
+    /// Whether a webhook is notified.
     pub webhook: bool,
-    /// When it runs next, RFC 3339; null while it is paused.
+    /// Time of the next run, RFC 3339; null while it is paused.
     pub next: Option<String>,
 }
 
-/// Whether a schedule runs by itself.
+/// Whether a schedule is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ScheduleState {
-    /// It does.
+    /// It runs when due.
     On,
-    /// It does not.
+    /// It does not run.
     Paused,
 }
 
@@ -74,7 +74,7 @@ impl ScheduleState {
         }
     }
 
-    /// What the catalog calls it.
+    /// The catalog's type for it.
     pub const fn switched(self) -> ScheduleToggle {
         match self {
             Self::On => ScheduleToggle::On,
@@ -84,7 +84,7 @@ impl ScheduleState {
 }
 
 impl ScheduleView {
-    /// A schedule as it is now.
+    /// The schedule's state at a time.
     pub fn new(schedule: Schedule, now: Timestamp) -> Self {
         let next = schedule.is_on.then(|| schedule.cron.next(now, &schedule.zone)).flatten();
         let state = if schedule.is_on { ScheduleState::On } else { ScheduleState::Paused };
@@ -105,30 +105,30 @@ impl ScheduleView {
     }
 }
 
-/// A schedule to be made, or to take the place of the one of its name.
+/// A schedule to create, or to replace the one of its name.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScheduleRequest {
-    /// When it runs: five fields of cron, or a word such as `@weekly`.
+    /// When it runs: a cron expression of five fields, or a shortcut such as `@weekly`.
     pub cron: String,
-    /// By whose clocks, such as `Europe/Berlin`.
+    /// Time zone, such as `Europe/Berlin`.
     pub zone: String,
-    /// Who judges; `offline`, which costs nothing, when left out.
+    /// The judge; `offline`, which costs nothing, by default.
     pub judge: Option<String>,
-    /// By which rubric; the usual one when left out.
+    /// The rubric; the built-in one by default.
     pub rubric: Option<String>,
-    /// What a run may cost at most, in dollars.
+    /// Cost limit of a run, in US dollars.
     pub max_cost: Option<f64>,
-    /// The file that suggestions are added to, on the server's machine.
+    /// The file that suggestions are appended to, on the server's machine.
     pub learnings: Option<String>,
-    /// The address of a Slack webhook.
+    /// URL of a Slack webhook.
     pub slack: Option<String>,
-    /// The address of another webhook.
+    /// URL of another webhook.
     pub webhook: Option<String>,
 }
 
 impl ScheduleRequest {
-    /// Checks that whoever is told is where this server calls.
+    /// Checks that the webhooks are at addresses that the server may call.
     fn check_addresses(&self, outbound: &OutboundPolicy) -> ApiResult<()> {
         for (field, entered) in [("slack", &self.slack), ("webhook", &self.webhook)] {
             let allowed = http::check_entered_text(entered.as_deref().unwrap_or(""), outbound);
@@ -137,7 +137,7 @@ impl ScheduleRequest {
         Ok(())
     }
 
-    /// Checks the request.
+    /// Validates the request.
     ///
     /// # Errors
     /// 400, naming the field.
@@ -173,28 +173,28 @@ impl ScheduleRequest {
     }
 }
 
-/// Whether a schedule is to run by itself.
+/// Turns a schedule on or off.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleSwitch {
-    /// What it is to be.
+    /// The new state.
     pub state: ScheduleState,
 }
 
-/// One run of a schedule, as clients see it.
+/// One run of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleRunView {
-    /// When it was due, RFC 3339, which is what names it.
+    /// Due time, RFC 3339, which identifies the run.
     pub due: String,
-    /// When it began.
+    /// Start time.
     pub began: String,
-    /// When it ended; null while it runs.
+    /// End time; null while it runs.
     pub ended: Option<String>,
     /// `running`, `done` or `failed`.
     pub outcome: String,
-    /// Which server ran it; empty while none does.
+    /// The server that ran it; empty until then.
     pub runner: String,
-    /// What it did, or why it failed.
+    /// Summary, or the error.
     pub message: String,
 }
 
@@ -211,14 +211,14 @@ impl From<ScheduleRun> for ScheduleRunView {
     }
 }
 
-/// A schedule that was removed.
+/// A deleted schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RemovedSchedule {
-    /// What it was called.
+    /// The schedule's name.
     pub removed: String,
 }
 
-/// `GET /api/v1/projects/{project}/schedules`: what runs by itself in a project.
+/// `GET /api/v1/projects/{project}/schedules`: the schedules of a project.
 #[utoipa::path(
     get,
     path = "/api/v1/projects/{project}/schedules",
@@ -236,7 +236,8 @@ pub(super) async fn list(
     Ok(Json(schedules.into_iter().map(|known| ScheduleView::new(known, now)).collect()))
 }
 
-/// `PUT /api/v1/projects/{project}/schedules/{name}`: makes a schedule, or changes it. It is on.
+/// `PUT /api/v1/projects/{project}/schedules/{name}`: creates or changes a schedule, and turns it
+/// on.
 #[utoipa::path(
     put,
     path = "/api/v1/projects/{project}/schedules/{name}",
@@ -262,7 +263,7 @@ pub(super) async fn save(
     Ok(Json(ScheduleView::new(made, now)))
 }
 
-/// `DELETE /api/v1/projects/{project}/schedules/{name}`: removes a schedule and its history.
+/// `DELETE /api/v1/projects/{project}/schedules/{name}`: deletes a schedule and its history.
 #[utoipa::path(
     delete,
     path = "/api/v1/projects/{project}/schedules/{name}",
@@ -307,7 +308,7 @@ pub(super) async fn switch(
     Ok(Json(ScheduleView::new(switched, now)))
 }
 
-/// `GET /api/v1/projects/{project}/schedules/{name}/runs`: the last runs, the newest first.
+/// `GET /api/v1/projects/{project}/schedules/{name}/runs`: the last runs, newest first.
 #[utoipa::path(
     get,
     path = "/api/v1/projects/{project}/schedules/{name}/runs",
@@ -328,8 +329,8 @@ pub(super) async fn runs(
     Ok(Json(runs.into_iter().map(Into::into).collect()))
 }
 
-/// `POST /api/v1/projects/{project}/schedules/{name}/runs`: has a schedule run now, due or not. It
-/// answers at once; the list of runs says how it went.
+/// `POST /api/v1/projects/{project}/schedules/{name}/runs`: requests a run now, due or not.
+/// Responds at once; the list of runs has the result.
 #[utoipa::path(
     post,
     path = "/api/v1/projects/{project}/schedules/{name}/runs",
@@ -351,7 +352,7 @@ pub(super) async fn run(
     Ok((StatusCode::ACCEPTED, Json(asked.into())))
 }
 
-/// The project of a path, with the weekly run that every project has.
+/// The project of a path, after ensuring that it has the weekly schedule.
 async fn weekly(app: &App, project: &str) -> ApiResult<ProjectId> {
     let project = project_id(project)?;
     let there = app.store.catalog.projects().await?;

@@ -9,7 +9,7 @@ use crate::auth::Administrator;
 use crate::error::ApiResult;
 use crate::health::VERSION;
 
-/// How the server is, as clients see it.
+/// Status of the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusView {
@@ -17,23 +17,23 @@ pub struct StatusView {
     pub version: String,
     /// The server's clock, RFC 3339.
     pub now: String,
-    /// How many projects it holds.
+    /// Number of projects.
     pub projects: usize,
-    /// Batches waiting to be written.
+    /// Batches in the write queue.
     pub queue_depth: u64,
-    /// Observations written since it started.
+    /// Observations written since the start of the server.
     pub observations_since_start: u64,
     /// Bytes of telemetry on disk.
     pub telemetry_bytes: u64,
-    /// Bytes that are free on the disk of the data folder; null where it does not say.
+    /// Free bytes on the disk of the data folder; null if unknown.
     pub disk_free: Option<u64>,
-    /// Bytes that are kept free there: recording stops when fewer are left.
+    /// The disk reserve in bytes: recording stops when less is free.
     pub disk_reserve: Option<u64>,
-    /// Why nothing is deleted by its age, and what to do; null as long as it is.
+    /// Why retention is paused, and what to do; null while it is not.
     pub retention_paused: Option<String>,
 }
 
-/// `GET /api/v1/status`: how the server is.
+/// `GET /api/v1/status`: the status of the server.
 #[utoipa::path(
     get,
     path = "/api/v1/status",
@@ -58,14 +58,15 @@ pub(super) async fn show(State(app): State<App>, _: Administrator) -> ApiResult<
     }))
 }
 
-/// A time that a person vouches for, as clients see it.
+/// A confirmation of the server's clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfirmedClockView {
     /// The server's clock, RFC 3339.
     pub now: String,
 }
 
-/// `POST /api/v1/confirm-clock`: the server's clock is right, and what is too old by it may go.
+/// `POST /api/v1/confirm-clock`: confirms that the server's clock is right, which resumes
+/// retention.
 #[utoipa::path(
     post,
     path = "/api/v1/confirm-clock",

@@ -1,14 +1,14 @@
-//! The container of a streamed backup: a plain tar file, so that `curl … | tar x` reads it too.
+//! The format of a streamed backup: a plain tar file, so that `curl … | tar x` reads it too.
 //!
-//! Only what a backup needs: regular files. Sizes beyond 8 GiB are written the way GNU tar does it,
-//! in binary, and so are names that do not fit into a header, as a file of their own before it.
+//! Only regular files. Sizes beyond 8 GiB are written in binary and long names as a preceding
+//! entry, both as in GNU tar.
 
 use ratchet_store::embedded::is_backup_path;
 
 /// The unit of a tar file: headers are one block, contents are padded to whole blocks.
 pub const BLOCK: usize = 512;
 
-/// The longest path that an archive may hold.
+/// Maximum length of a path.
 pub const MAX_NAME: usize = 4_096;
 
 const NAME: std::ops::Range<usize> = 0..100;
@@ -17,43 +17,42 @@ const SIZE: std::ops::Range<usize> = 124..136;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 const TYPE: usize = 156;
 const MAGIC: std::ops::Range<usize> = 257..265;
-/// The greatest size that eleven octal digits hold.
+/// The greatest size in eleven octal digits.
 const MAX_OCTAL_SIZE: u64 = 0o77_777_777_777;
-/// Says that a size is binary, not octal.
+/// Flag of a binary size.
 const IS_BINARY: u8 = 0x80;
-/// The type of a file whose content is the name of the next.
+/// Type of an entry whose content is the name of the next.
 const LONG_NAME: u8 = b'L';
-/// What such a file is called.
+/// Name of such an entry.
 const LONG_NAME_NAME: &str = "././@LongLink";
 
 /// A file in a tar file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArchivedFile {
-    /// Its path, one that may stand in a backup.
+    /// A path that is allowed in a backup.
     pub name: String,
-    /// Its size in bytes.
     pub size: u64,
-    /// Whether it can be run.
+    /// Whether it is executable.
     pub is_program: bool,
 }
 
-/// What a header says comes next.
+/// A parsed header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Header {
     File(ArchivedFile),
-    /// So many bytes, with the name of the next file in place of what its header says.
+    /// The next so many bytes are the name of the next file, instead of that in its header.
     LongName(usize),
-    /// Nothing: the archive is over.
+    /// The end of the archive.
     End,
 }
 
-/// Why a block is not a header we can read.
+/// Why a header cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TarError {
-    /// Broken on the way, or not tar at all.
+    /// Damaged, or not a tar file.
     #[error("the archive is damaged: a header's checksum is wrong")]
     Checksum,
-    /// A folder, a link, or a name that would leave the target folder.
+    /// A folder, a link, or a name outside the target folder.
     #[error("the archive holds something other than plain files")]
     NotAFile,
     /// The name is too long for a header.
@@ -65,7 +64,7 @@ impl ArchivedFile {
     /// Everything before the file's content, in whole blocks.
     ///
     /// # Errors
-    /// Fails if the name is too long for any archive.
+    /// Fails if the name is too long.
     pub fn header(&self) -> Result<Vec<u8>, TarError> {
         if self.name.len() < NAME.len() {
             return Ok(block(&self.name, self.size, (b'0', self.mode())).to_vec());
@@ -92,17 +91,17 @@ impl ArchivedFile {
         if self.is_program { b"0000700\0" } else { b"0000600\0" }
     }
 
-    /// How many zero bytes follow the content.
+    /// Number of zero bytes after the content.
     pub fn padding(&self) -> usize {
         padding(self.size)
     }
 }
 
 impl Header {
-    /// Reads a header block. A name that came before it stands in for its own.
+    /// Reads a header block. A preceding long name replaces its own.
     ///
     /// # Errors
-    /// Refuses damaged headers, and anything but plain files that may stand in a backup.
+    /// Fails on damaged headers, and on anything but regular files that are allowed in a backup.
     pub fn read(block: &[u8; BLOCK], long_name: Option<String>) -> Result<Self, TarError> {
         if block.iter().all(|byte| *byte == 0) {
             return Ok(Self::End);
@@ -142,7 +141,7 @@ fn block(name: &str, size: u64, (kind, mode): (u8, &[u8; 8])) -> [u8; BLOCK] {
     block
 }
 
-/// How many zero bytes follow so many.
+/// Number of zero bytes after a content of this size.
 pub fn padding(size: u64) -> usize {
     let block = BLOCK as u64;
     let beyond = size % block;
@@ -183,7 +182,7 @@ fn until_nul(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The sum of all bytes, the checksum's own read as spaces.
+/// The sum of all bytes, with the checksum field read as spaces.
 fn checksum(block: &[u8; BLOCK]) -> u32 {
     let byte = |(at, byte): (usize, &u8)| if CHECKSUM.contains(&at) { b' ' } else { *byte };
     block.iter().enumerate().map(byte).map(u32::from).sum()

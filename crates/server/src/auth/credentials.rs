@@ -6,7 +6,7 @@ use ratchet_core::secret::Secret;
 
 use crate::error::{ApiError, ApiResult};
 
-/// What an Authorization header holds.
+/// The credentials in an Authorization header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Credentials {
     Pair { public: String, secret: Secret },

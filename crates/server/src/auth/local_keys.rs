@@ -1,15 +1,14 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ids of keys that this process handed out to commands on its own machine.
+/// Ids of keys that this process issued to commands on its own machine.
 ///
-/// Kept in memory only: a key that outlives the process that handed it out is a key like any
-/// other. A clone is one more pointer to the same set.
+/// In memory only: a key that outlives the process is an ordinary key. Clones share the set.
 #[derive(Clone, Debug, Default)]
 pub struct LocalKeys(Arc<Mutex<HashSet<String>>>);
 
 impl LocalKeys {
-    /// Notes a key, named by its id, until the value that is returned is dropped.
+    /// Registers a key by id, until the returned guard is dropped.
     #[must_use]
     pub fn note(&self, key: &str) -> LocalKey {
         self.set(|keys| keys.insert(key.to_owned()));
@@ -21,12 +20,12 @@ impl LocalKeys {
     }
 
     fn set(&self, change: impl FnOnce(&mut HashSet<String>) -> bool) -> bool {
-        // A set of texts is whole whatever its holder did.
+        // The set stays consistent after a panic in another thread.
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// A key that counts as one of this machine for as long as this lives.
+/// Keeps a key registered as local until dropped.
 #[derive(Debug)]
 pub struct LocalKey {
     keys: LocalKeys,

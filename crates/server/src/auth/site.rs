@@ -5,11 +5,11 @@ use ratchet_core::record::limit::elide;
 
 use crate::error::{ApiError, ApiResult};
 
-/// Without keys, whoever can make a browser call this server could do everything. Pages of other
-/// sites give themselves away by their Origin, and names made to point here by their Host.
+/// Rejects cross-site requests. Without authentication, any web page could use the visitor's
+/// browser to call this server; cross-site pages are detected by Origin, DNS rebinding by Host.
 pub(super) fn refuse_others(headers: &HeaderMap) -> ApiResult<()> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // HTTP/2 has no Host header; no browser speaks it without TLS.
+    // HTTP/2 has no Host header; no browser uses it without TLS.
     let host = text(HOST);
     let is_local = host.is_none_or(is_loopback_host);
     let is_same_site = headers.get(ORIGIN).is_none()
@@ -24,7 +24,7 @@ pub(super) fn refuse_others(headers: &HeaderMap) -> ApiResult<()> {
     ))
 }
 
-/// Whether the page that calls, if it is a page, is one of those that may. None named means any.
+/// Rejects pages of other origins than the allowed ones. An empty list allows any.
 pub(super) fn refuse_strangers(headers: &HeaderMap, known: &[PageOrigin]) -> ApiResult<()> {
     if known.is_empty() || !headers.contains_key(ORIGIN) {
         return Ok(());
@@ -44,7 +44,7 @@ pub(super) fn refuse_strangers(headers: &HeaderMap, known: &[PageOrigin]) -> Api
     )))
 }
 
-/// How much of a strange origin is repeated to the client.
+/// Maximum length of a rejected origin in the error.
 const SHOWN_ORIGIN_BYTES: usize = 100;
 
 #[cfg(test)]

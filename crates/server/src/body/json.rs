@@ -6,26 +6,25 @@ use super::{Received, take};
 use crate::app::{App, Limits};
 use crate::error::{ApiError, ApiResult};
 
-/// A whole JSON body, decompressed and decoded.
+/// A JSON body, decompressed and decoded.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonBody<T>(pub T);
 
-/// What a JSON body is read into, which says how much memory its values take.
+/// What a JSON body is parsed into, for the estimate of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
-    /// Values stay texts, each at its place in a list at most.
+    /// Values stay raw texts.
     Texts,
     /// Values may become a tree.
     Tree,
 }
 
 impl Received {
-    /// Reads a JSON body, after it was seen to be small enough to be parsed. Takes real CPU time
-    /// when it is long.
+    /// Parses a JSON body, after checking that it is small enough. CPU-bound if it is long.
     ///
     /// # Errors
-    /// 413 if it holds more values than any body may, or needs more memory; 503 when other bodies
-    /// have the memory; 400 if it is not text; and what `read` finds.
+    /// 413 if it has too many values, or needs too much memory; 503 if the memory budget is used
+    /// up; 400 if it is not UTF-8; and the errors of `read`.
     pub(crate) fn read_json<T>(
         self,
         limits: &Limits,
@@ -43,7 +42,7 @@ impl Received {
         read(text)
     }
 
-    /// The same, beside the async runtime when the body is long.
+    /// Like [`Self::read_json`], on the CPU pool if the body is long.
     ///
     /// # Errors
     /// See [`Self::read_json`].

@@ -15,13 +15,12 @@ use crate::app::{App, Limits, Timeouts};
 use crate::body_budget::Room;
 use crate::error::{ApiError, ApiResult};
 
-/// Marks a request of a caller who has a public key alone. Anyone can have one, so what they send
-/// is small and uncompressed.
+/// Marks a request with only a public key. Anyone can have one, so that bodies must be small and
+/// uncompressed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PublicKeyOnly;
 
-/// Counts what a body takes in memory until its request is answered: whoever parses it need not
-/// remember to.
+/// Middleware that holds the memory of a body until the response, so that handlers need not do it.
 pub(crate) async fn hold_room(
     State(app): State<App>,
     mut request: Request,
@@ -74,7 +73,7 @@ impl Encoding {
     }
 }
 
-/// What the caller may send.
+/// Limits of the caller.
 #[derive(Clone, Copy, Debug)]
 struct Allowance {
     /// Bytes on the wire.
@@ -111,12 +110,12 @@ impl Allowance {
     }
 }
 
-/// Reads a body while it stays within its limits.
+/// Reads a body within its limits.
 struct Reader<'a> {
     allowance: Allowance,
     timeouts: &'a Timeouts,
     room: &'a Room,
-    /// Most bodies come in one piece: that piece is the body, no copy needed.
+    /// Most bodies arrive in one chunk, which is used without a copy.
     first: Bytes,
     rest: BytesMut,
 }

@@ -44,7 +44,7 @@ pub(super) async fn list(
     Ok(Json(ApiKeys { api_keys: keys.into_iter().map(key_view).collect() }))
 }
 
-/// `POST /api/public/projects/{projectId}/apiKeys`: makes a key; its secret is shown this once.
+/// `POST /api/public/projects/{projectId}/apiKeys`: creates a key; its secret is shown only once.
 #[utoipa::path(
     post,
     path = "/api/public/projects/{project}/apiKeys",
@@ -61,7 +61,7 @@ pub(super) async fn create(
 ) -> ApiResult<Json<ApiKeyCreated>> {
     let project = existing(&app, &project).await?;
     let pair = pair(request.public_key, request.secret_key)?;
-    // A member's key does all that Langfuse's do; only administration takes an owner's.
+    // A member's key does all that Langfuse's do; only administration needs an owner's.
     let request = KeyRequest { role: request.role, permissions: None, note: request.note };
     let new = request.check(project)?;
     let (key, pair) =
@@ -104,7 +104,7 @@ async fn existing(app: &App, project: &str) -> ApiResult<ProjectId> {
     is_there.then_some(id).ok_or_else(missing)
 }
 
-/// The pair a client chose, if it did.
+/// The key pair that a client chose, if any.
 fn pair(public: Option<String>, secret: Option<String>) -> ApiResult<Option<KeyPair>> {
     let fits = |key: &str, start: &str, least: usize| {
         let is_plain = key.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
@@ -126,7 +126,7 @@ fn pair(public: Option<String>, secret: Option<String>) -> ApiResult<Option<KeyP
     }
 }
 
-/// A key as an owner sees it.
+/// The response form of a key.
 pub(super) fn key_view(key: ApiKey) -> ApiKeyView {
     ApiKeyView {
         id: key.id,

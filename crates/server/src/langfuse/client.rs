@@ -1,18 +1,19 @@
 use axum::http::HeaderMap;
 
-/// Whether this is Python's SDK version 3, which refuses tiers that depend on anything but usage.
+/// Whether the client is the Python SDK 3, which rejects pricing tiers with conditions other than
+/// usage.
 pub(super) fn is_python_3(headers: &HeaderMap) -> bool {
     is_sdk(headers, &["python"], &["3."])
 }
 
-/// Whether this is Python's SDK version 2, which refuses nulls and newer kinds of scores.
+/// Whether the client is the Python SDK 2, which rejects nulls and newer kinds of scores.
 pub(super) fn is_python_2(headers: &HeaderMap) -> bool {
     is_sdk(headers, &["python"], &["2."])
 }
 
-/// Whether a trace's cost and latency must be numbers for this client: for SDKs of the time of
-/// Python's version 2, and for Python's generated client on its own. That one says no more than its
-/// language, in every version, and refuses nulls in version 2.
+/// Whether a trace's cost and latency must be numbers for this client: SDKs contemporary with
+/// Python 2, and Python's generated client alone. That one only sends its language, in every
+/// version, and rejects nulls in version 2.
 pub(super) fn needs_numbers(headers: &HeaderMap) -> bool {
     let is_generated = text(headers, "x-fern-language").eq_ignore_ascii_case("python")
         && !headers.contains_key(SDK_NAME);

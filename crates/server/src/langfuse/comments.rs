@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show))
 }
 
-/// `POST /api/public/comments`: says something about a trace, a step, a session or a prompt.
+/// `POST /api/public/comments`: comments on a trace, an observation, a session or a prompt.
 #[utoipa::path(
     post,
     path = "/api/public/comments",
@@ -103,7 +103,7 @@ pub(super) async fn show(
     Ok(Json(view(comment, &caller.project)))
 }
 
-/// Refuses a comment on what is not there.
+/// Rejects a comment on an object that does not exist.
 async fn must_exist(
     app: &App,
     project: &ProjectId,
@@ -123,7 +123,7 @@ async fn must_exist(
         CommentedKind::Session => {
             telemetry.session(project, Id::parse(object).map_err(id)?).await?.is_some()
         }
-        // The catalog looks for it in the transaction that writes the comment.
+        // The catalog checks it in the transaction that writes the comment.
         CommentedKind::Prompt => true,
     };
     if is_there { Ok(()) } else { Err(missing()) }

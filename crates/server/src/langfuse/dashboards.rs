@@ -33,7 +33,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .layer(from_fn(with_code))
 }
 
-/// `GET /api/public/unstable/dashboards`: dashboards, the last changed first.
+/// `GET /api/public/unstable/dashboards`: dashboards, last changed first.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/dashboards",
@@ -49,7 +49,7 @@ pub(super) async fn list(
     documents::list(&app, caller.project, params).await
 }
 
-/// `POST /api/public/unstable/dashboards`: makes a dashboard.
+/// `POST /api/public/unstable/dashboards`: creates a dashboard.
 #[utoipa::path(
     post,
     path = "/api/public/unstable/dashboards",
@@ -92,7 +92,7 @@ pub(super) async fn show(
     documents::show(&app, caller.project, id).await
 }
 
-/// `PATCH /api/public/unstable/dashboards/{dashboardId}`: changes what is given.
+/// `PATCH /api/public/unstable/dashboards/{dashboardId}`: changes the given fields.
 #[utoipa::path(
     patch,
     path = "/api/public/unstable/dashboards/{dashboard}",
@@ -117,7 +117,7 @@ pub(super) async fn change(
     documents::change(&app, caller, id, alter).await
 }
 
-/// `DELETE /api/public/unstable/dashboards/{dashboardId}`: removes a dashboard, not its widgets.
+/// `DELETE /api/public/unstable/dashboards/{dashboardId}`: deletes a dashboard, not its widgets.
 #[utoipa::path(
     delete,
     path = "/api/public/unstable/dashboards/{dashboard}",
@@ -134,7 +134,7 @@ pub(super) async fn delete(
     Ok(Json(Deleted { message: "Dashboard successfully deleted".to_owned() }))
 }
 
-/// `POST /api/public/unstable/dashboards/{dashboardId}/placements`: puts a tile on a dashboard.
+/// `POST /api/public/unstable/dashboards/{dashboardId}/placements`: adds a tile to a dashboard.
 #[utoipa::path(
     post,
     path = "/api/public/unstable/dashboards/{dashboard}/placements",
@@ -193,8 +193,8 @@ pub(super) async fn shift(
     documents::change_part(&app, caller, id, alter).await.map(Json)
 }
 
-/// `DELETE /api/public/unstable/dashboards/{dashboardId}/placements/{placementId}`: takes a tile
-/// off; its widget stays.
+/// `DELETE /api/public/unstable/dashboards/{dashboardId}/placements/{placementId}`: removes a tile;
+/// its widget stays.
 #[utoipa::path(
     delete,
     path = "/api/public/unstable/dashboards/{dashboard}/placements/{placement}",

@@ -36,8 +36,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show, remove))
 }
 
-/// `GET /api/public/dataset-items`: items that are not archived, newest first, as they are or as
-/// they were at a time.
+/// `GET /api/public/dataset-items`: items that are not archived, newest first, now or at a past
+/// time.
 #[utoipa::path(
     get,
     path = "/api/public/dataset-items",
@@ -99,7 +99,7 @@ pub(super) async fn show(
     one_view(&app, &origin, project, found.ok_or_else(|| missing(&id))?).await
 }
 
-/// `POST /api/public/dataset-items`: makes an item, or a new version of the one with its id.
+/// `POST /api/public/dataset-items`: creates an item, or a new version of the one with its id.
 #[utoipa::path(
     post,
     path = "/api/public/dataset-items",
@@ -119,7 +119,7 @@ pub(super) async fn create(
     one_view(&app, &origin, project, item).await
 }
 
-/// `DELETE /api/public/dataset-items/{id}`: ends an item, and forgets where it was tried.
+/// `DELETE /api/public/dataset-items/{id}`: deletes an item and its experiment items.
 #[utoipa::path(
     delete,
     path = "/api/public/dataset-items/{id}",
@@ -138,7 +138,7 @@ pub(super) async fn remove(
     Ok(Json(Deleted { message: "Dataset item successfully deleted".to_owned() }))
 }
 
-/// What is answered where an item is not.
+/// The error for an unknown item.
 pub(super) fn missing(id: &str) -> ApiError {
     ApiError::NotFound(format!("Dataset item {id} not found"))
 }
@@ -179,15 +179,15 @@ async fn one_view(
     response::json(app, seen.bytes, move || seen.views().pop()).await
 }
 
-/// Items with links to the media that they refer to.
+/// Items with links to the media that they reference.
 struct Seen {
     items: Vec<(DatasetItem, References)>,
     links: BTreeMap<String, ReferencedMedia>,
-    /// About how many bytes they take.
+    /// Approximate bytes.
     bytes: usize,
 }
 
-/// The references in an item's fields.
+/// The media references in an item's fields.
 type References = Vec<(&'static str, FoundReference)>;
 
 impl Seen {
@@ -235,7 +235,7 @@ impl Seen {
     }
 }
 
-/// What an item carries, by field.
+/// An item's content, by field.
 fn fields(item: &DatasetItem) -> impl Iterator<Item = (&'static str, &JsonText)> {
     let fields = [
         ("input", &item.input),

@@ -31,7 +31,7 @@ use crate::app::App;
 use crate::auth::{Member, Reader, Recorder};
 use crate::error::{ApiError, ApiResult};
 
-/// Rows fetched at a time where all are wanted.
+/// Rows fetched at a time for a whole list.
 const SLICE: u64 = 1_000;
 
 /// The routes of this resource.
@@ -42,7 +42,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(items, create))
 }
 
-/// `GET /api/public/datasets/{name}/runs`: the runs over a dataset, newest first.
+/// `GET /api/public/datasets/{name}/runs`: the runs of a dataset, newest first.
 #[utoipa::path(
     get,
     path = "/api/public/datasets/{name}/runs",
@@ -104,7 +104,7 @@ pub(super) async fn show(
     Ok(Json(DatasetRunWithItems { run: view(run, &dataset), content }))
 }
 
-/// `DELETE /api/public/datasets/{name}/runs/{run}`: forgets a run. The traces stay.
+/// `DELETE /api/public/datasets/{name}/runs/{run}`: deletes a run. The traces stay.
 #[utoipa::path(
     delete,
     path = "/api/public/datasets/{name}/runs/{run}",
@@ -156,8 +156,8 @@ pub(super) async fn items(
     Ok(Json(Paged { data, meta: meta(page, found.total) }))
 }
 
-/// `POST /api/public/dataset-run-items`: notes that an item was tried in a run. Trying it again in
-/// another trace is another try; saying the same again changes nothing.
+/// `POST /api/public/dataset-run-items`: links an item of a dataset to a trace in a run. Another
+/// trace adds another run item; the same request again changes nothing.
 #[utoipa::path(
     post,
     path = "/api/public/dataset-run-items",
@@ -195,7 +195,7 @@ pub(super) async fn create(
     kept.map(Json).ok_or_else(|| ApiError::internal("a run item is not there after it was written"))
 }
 
-/// The run of a name over a dataset.
+/// The run of a dataset by name.
 async fn find(
     app: &App,
     project: &ProjectId,
@@ -225,7 +225,7 @@ fn items_of(project: &ProjectId, experiment: &str, paging: Paging) -> Experiment
     ExperimentItemQuery { of, items: Vec::new(), detail: Detail::Row }
 }
 
-/// The trace and the step; old clients name the step only.
+/// The trace and the observation; old clients send only the observation.
 async fn place(
     app: &App,
     project: &ProjectId,

@@ -61,7 +61,7 @@ pub(super) async fn show(
     Ok(Json(view(find(&app, &caller.project, name).await?, &caller.project)))
 }
 
-/// `POST /api/public/v2/datasets`: makes a dataset, or changes the one of this name.
+/// `POST /api/public/v2/datasets`: creates a dataset, or changes the one of this name.
 #[utoipa::path(
     post,
     path = "/api/public/v2/datasets",
@@ -77,10 +77,10 @@ pub(super) async fn create(
     Ok(Json(save(&app, &caller, sent).await?))
 }
 
-/// Makes a dataset, or changes the one of its name.
+/// Creates a dataset, or changes the one of its name.
 ///
 /// # Errors
-/// Fails if what was sent makes no sense, or if items that are there do not fit a new schema.
+/// Fails if the request is invalid, or if existing items do not match a new schema.
 pub(super) async fn save(
     app: &App,
     caller: &Caller,
@@ -106,7 +106,7 @@ pub(super) async fn find(app: &App, project: &ProjectId, name: String) -> ApiRes
     found.ok_or_else(|| ApiError::NotFound(format!("Dataset {name} not found")))
 }
 
-/// A name that was encoded once too often, as version 2 of the Python SDK does in query strings.
+/// A name that was URL-encoded twice, as version 2 of the Python SDK does in query strings.
 fn decoded(name: &str) -> Option<String> {
     let uri = format!("/?name={name}").parse().ok().filter(|_| name.contains('%'))?;
     let Query(pairs): Query<Vec<(String, String)>> = Query::try_from_uri(&uri).ok()?;
@@ -139,7 +139,7 @@ fn refused(field: &str, why: String) -> ApiError {
     ApiError::InvalidFields(vec![Issue::at(field, why)])
 }
 
-/// A dataset as clients see it.
+/// The response form of a dataset.
 pub(super) fn view(dataset: Dataset, project: &ProjectId) -> DatasetView {
     DatasetView {
         id: dataset.id,

@@ -1,5 +1,5 @@
-//! Datasets as the first version of the API has them, with all that is in them by name. Version 3
-//! of the SDK for JavaScript still asks for these.
+//! Datasets in the first version of the API, with their items and runs by name. Version 3 of the
+//! JavaScript SDK still uses it.
 
 use axum::Json;
 use axum::extract::State;
@@ -53,7 +53,7 @@ async fn list(
     Ok(Json(Paged { data, meta: meta(page, found.total) }))
 }
 
-/// `POST /api/public/datasets`: makes a dataset, or changes the one of this name.
+/// `POST /api/public/datasets`: creates a dataset, or changes the one of this name.
 #[utoipa::path(
     post,
     path = "/api/public/datasets",

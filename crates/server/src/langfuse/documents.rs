@@ -1,8 +1,7 @@
-//! Definitions that are kept whole: what all of them have in common, from the request to the
-//! store.
+//! What all resources that are stored as whole documents share, from the request to the store.
 //!
-//! Whatever changes one reads it, checks it and keeps it in a single transaction, so of two
-//! clients that change different fields at once neither undoes the other.
+//! A change reads, validates and saves a document in a single transaction, so that two clients that
+//! change different fields concurrently do not overwrite each other.
 
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -25,49 +24,48 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::error::{ApiError, ApiResult};
 
-/// An error of ours is never longer.
+/// Maximum length of an error body of ours.
 const MAX_ERROR_BYTES: usize = 1_000_000;
 
-/// A definition that is kept whole.
+/// A resource that is stored as a whole document.
 pub(super) trait Kept: Serialize + DeserializeOwned + Send + 'static {
     const KIND: DocumentKind;
 
-    /// What it has in common with all others.
+    /// The fields that all documents have.
     fn stamp(&mut self) -> Stamp<'_>;
 
-    /// Refuses what makes no sense, by itself or beside the project's other documents.
+    /// Validates it, alone and against the project's other documents.
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()>;
 
-    /// Refuses to remove what others need.
+    /// Rejects deletion of a document that others reference.
     fn check_unused(&self, _: &Documents<'_>) -> ApiResult<()> {
         Ok(())
     }
 }
 
 pub(super) struct Stamp<'kept> {
-    /// Names it among those of its kind.
+    /// Unique within its kind.
     pub(super) id: &'kept str,
-    /// Since when it is there.
     pub(super) created_at: Time,
     pub(super) updated_at: &'kept mut Time,
 }
 
-/// Kept definitions as one family of routes shows them.
+/// The response form of documents in one version of the routes.
 pub(super) trait View: Sized + Send + 'static {
-    /// What is kept.
+    /// The document type.
     type Of: Kept;
 
-    /// Shows definitions, in their order.
+    /// Converts documents, in order.
     fn all(documents: &Documents<'_>, kept: Vec<Self::Of>) -> ApiResult<Vec<Self>>;
 
-    /// Shows one.
+    /// Converts one document.
     fn one(documents: &Documents<'_>, kept: Self::Of) -> ApiResult<Self> {
         let shown = Self::all(documents, vec![kept])?.pop();
         shown.ok_or_else(|| ApiError::internal("a definition was not shown"))
     }
 }
 
-/// Most definitions are shown as they are kept.
+/// Most documents are returned as they are stored.
 impl<K: Kept> View for K {
     type Of = Self;
 
@@ -76,10 +74,10 @@ impl<K: Kept> View for K {
     }
 }
 
-/// Answers with a numbered page, the last changed first.
+/// Responds with a numbered page, last changed first.
 ///
 /// # Errors
-/// 400 with everything that is wrong about the parameters.
+/// 400 with all invalid parameters.
 pub(super) async fn list<V: View>(
     app: &App,
     project: ProjectId,
@@ -91,10 +89,10 @@ pub(super) async fn list<V: View>(
     Ok(Json(Paged { data: found.rows, meta: params::meta(page, found.total) }))
 }
 
-/// Answers with a slice that goes on behind a cursor, the last changed first.
+/// Responds with a page after a cursor, last changed first.
 ///
 /// # Errors
-/// 400 with everything that is wrong about the parameters.
+/// 400 with all invalid parameters.
 pub(super) async fn slice<V: View>(
     app: &App,
     project: ProjectId,
@@ -115,7 +113,7 @@ async fn shown<V: View>(app: &App, project: ProjectId, paging: Paging) -> ApiRes
     app.store.catalog.with_documents(project, work).await
 }
 
-/// Answers with one definition.
+/// Responds with one document.
 ///
 /// # Errors
 /// 404 if the project has none of that id.
@@ -124,10 +122,10 @@ pub(super) async fn show<V: View>(app: &App, project: ProjectId, id: String) -> 
     app.store.catalog.with_documents(project, work).await.map(Json)
 }
 
-/// Keeps what is made of the project's documents, and answers with it.
+/// Creates a document and responds with it.
 ///
 /// # Errors
-/// Fails with what `make` says, or 400 if it makes no sense.
+/// Fails with the error of `make`, or 400 if it is invalid.
 pub(super) async fn create<V: View>(
     app: &App,
     caller: Caller,
@@ -141,11 +139,11 @@ pub(super) async fn create<V: View>(
     caller.catalog(app).with_documents(caller.project, work).await.map(Json)
 }
 
-/// Changes a definition, and answers with it.
+/// Changes a document and responds with it.
 ///
 /// # Errors
-/// 404 if the project has none of that id; fails with what `alter` says, or 400 if what comes of
-/// it makes no sense.
+/// 404 if the project has none of that id; fails with the error of `alter`, or 400 if the result is
+/// invalid.
 pub(super) async fn change<V: View>(
     app: &App,
     caller: Caller,
@@ -160,7 +158,7 @@ pub(super) async fn change<V: View>(
     caller.catalog(app).with_documents(caller.project, work).await.map(Json)
 }
 
-/// Changes a definition, and answers with the part of it that `alter` returns.
+/// Changes a document and responds with the part that `alter` returns.
 ///
 /// # Errors
 /// As [`change`].
@@ -187,10 +185,10 @@ fn altered<K: Kept, T>(
     Ok((keep(documents, kept, now)?, part))
 }
 
-/// Removes a definition that no other needs.
+/// Deletes a document that no other references.
 ///
 /// # Errors
-/// 404 if the project has none of that id, 409 if it is needed.
+/// 404 if the project has none of that id, 409 if it is referenced.
 pub(super) async fn delete<K: Kept>(app: &App, caller: Caller, id: String) -> ApiResult<()> {
     let now = app.clock.now();
     let work = move |documents: &Documents<'_>| {
@@ -200,7 +198,7 @@ pub(super) async fn delete<K: Kept>(app: &App, caller: Caller, id: String) -> Ap
     caller.catalog(app).with_documents(caller.project, work).await
 }
 
-/// Returns a definition.
+/// Returns a document.
 ///
 /// # Errors
 /// 404 if the project has none of that id.
@@ -208,7 +206,7 @@ pub(super) fn find<K: Kept>(documents: &Documents<'_>, id: &str) -> ApiResult<K>
     Ok(definitions::read(&documents.find(K::KIND, id)?)?)
 }
 
-/// Returns all definitions of a kind, the last changed first.
+/// Returns all documents of a kind, last changed first.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -216,14 +214,14 @@ pub(super) fn all<K: Kept>(documents: &Documents<'_>) -> ApiResult<Vec<K>> {
     Ok(documents.all(K::KIND)?.iter().map(definitions::read).collect::<StoreResult<_>>()?)
 }
 
-/// Takes what a request gives; what it leaves out stays.
+/// Sets a field if the request has it.
 pub(super) fn set<T>(kept: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *kept = given;
     }
 }
 
-/// Fails if it makes no sense, or nests too deep to be read again.
+/// Saves a document. Fails if it is invalid, or nests too deep to be read again.
 fn keep<K: Kept>(documents: &Documents<'_>, mut kept: K, now: Timestamp) -> ApiResult<K> {
     kept.check(documents)?;
     let Stamp { id, created_at, updated_at } = kept.stamp();
@@ -234,7 +232,8 @@ fn keep<K: Kept>(documents: &Documents<'_>, mut kept: K, now: Timestamp) -> ApiR
     Ok(kept)
 }
 
-/// Adds the machine-readable `code` that clients of the newer families look for in errors.
+/// Middleware that adds the machine-readable `code` which clients of the newer routes expect in
+/// errors.
 pub(super) async fn with_code(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status();
@@ -245,7 +244,7 @@ pub(super) async fn with_code(request: Request, next: Next) -> Response {
         404 => "resource_not_found",
         405 => "method_not_allowed",
         409 => "conflict",
-        // The only thing here that is well said and cannot be done.
+        // The only error here for a valid request that cannot be fulfilled.
         422 => "evaluator_preflight_failed",
         429 => "rate_limited",
         500 => "internal_error",

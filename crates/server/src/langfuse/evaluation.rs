@@ -1,5 +1,4 @@
-//! What both families of routes for evaluators and rules share: what makes sense, and what is
-//! kept.
+//! What both versions of the routes for evaluators and rules share: validation and storage.
 
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::evaluation_rule::{
@@ -20,9 +19,9 @@ use uuid::Uuid;
 use super::documents::{self, Kept, Stamp};
 use crate::error::{ApiError, ApiResult};
 
-/// Why nothing runs, in a word.
+/// Machine-readable reason why evaluators do not run.
 pub(super) const PAUSED_REASON: &str = "evaluation_not_available";
-/// Why nothing runs, in a sentence.
+/// Reason why evaluators do not run.
 pub(super) const PAUSED_MESSAGE: &str =
     "this server keeps evaluators and rules, but does not run them yet";
 
@@ -31,10 +30,10 @@ const MAX_MESSAGES: usize = 100;
 const MAX_CATEGORIES: usize = 500;
 const MAX_ASSIGNMENTS: usize = 100;
 
-/// Checks a definition and makes the version of it.
+/// Validates a definition and returns it as a version.
 ///
 /// # Errors
-/// 400 with everything that makes no sense.
+/// 400 with everything that is invalid.
 pub(super) fn version(
     request: EvaluatorRequest,
     number: u32,
@@ -139,7 +138,7 @@ impl Kept for KeptEvaluator {
         Stamp { id, created_at: *created_at, updated_at }
     }
 
-    /// Its versions were checked as they were made; what is around them may have changed.
+    /// Its versions were validated on creation; what they reference may have changed.
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
         let mut checks = Checks::default();
         check_names(&mut checks, &self.name, self.description.as_deref());
@@ -166,7 +165,7 @@ impl Kept for EvaluationRuleView {
         Stamp { id, created_at: *created_at, updated_at }
     }
 
-    /// Its evaluators must be there, and all their variables filled from what the target has.
+    /// Its evaluators must exist, and all their variables must be mapped to fields of the target.
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
         check_rule(self)?;
         for assignment in &self.evaluator_assignments {
@@ -181,7 +180,7 @@ impl Kept for EvaluationRuleView {
     }
 }
 
-/// Refuses a model that none of the project's connections leads to.
+/// Rejects a model that none of the project's connections has.
 fn check_model(evaluator: &KeptEvaluator, documents: &Documents<'_>) -> ApiResult<()> {
     let Some(JudgeModel { provider, model }) = &latest(evaluator)?.definition.model_config else {
         return Ok(());
@@ -245,7 +244,7 @@ fn check_assignment(
 /// The latest version of an evaluator.
 ///
 /// # Errors
-/// Fails if it has none, which nobody wrote.
+/// Fails if it has none, which is never written.
 pub(super) fn latest(evaluator: &KeptEvaluator) -> ApiResult<&EvaluatorVersionView> {
     let missing = || StoreError::NotFound(format!("a version of evaluator {}", evaluator.id));
     Ok(evaluator.versions.last().ok_or_else(missing)?)

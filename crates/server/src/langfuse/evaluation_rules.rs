@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .layer(from_fn(with_code))
 }
 
-/// `GET /api/public/v2/evaluation-rules`: rules, the last changed first.
+/// `GET /api/public/v2/evaluation-rules`: rules, last changed first.
 #[utoipa::path(
     get,
     path = "/api/public/v2/evaluation-rules",
@@ -44,7 +44,7 @@ pub(super) async fn list(
     documents::slice(&app, caller.project, params).await
 }
 
-/// `POST /api/public/v2/evaluation-rules`: makes a rule.
+/// `POST /api/public/v2/evaluation-rules`: creates a rule.
 #[utoipa::path(
     post,
     path = "/api/public/v2/evaluation-rules",
@@ -92,7 +92,7 @@ pub(super) async fn show(
     documents::show(&app, caller.project, id).await
 }
 
-/// `PATCH /api/public/v2/evaluation-rules/{evaluationRuleId}`: changes what is given.
+/// `PATCH /api/public/v2/evaluation-rules/{evaluationRuleId}`: changes the given fields.
 #[utoipa::path(
     patch,
     path = "/api/public/v2/evaluation-rules/{rule}",
@@ -122,8 +122,7 @@ pub(super) async fn change(
     documents::change(&app, caller, id, alter).await
 }
 
-/// `DELETE /api/public/v2/evaluation-rules/{evaluationRuleId}`: removes a rule, not its
-/// evaluators.
+/// `DELETE /api/public/v2/evaluation-rules/{evaluationRuleId}`: deletes a rule, not its evaluators.
 #[utoipa::path(
     delete,
     path = "/api/public/v2/evaluation-rules/{rule}",

@@ -1,4 +1,4 @@
-//! Rules in the older family's form: evaluators go by their names.
+//! Rules in the first version of the API: evaluators are referenced by name.
 
 use axum::Json;
 use axum::extract::State;
@@ -35,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .layer(from_fn(with_code))
 }
 
-/// `GET /api/public/unstable/evaluation-rules`: rules, the last changed first.
+/// `GET /api/public/unstable/evaluation-rules`: rules, last changed first.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/evaluation-rules",
@@ -51,7 +51,7 @@ pub(super) async fn list(
     documents::list(&app, caller.project, params).await
 }
 
-/// `POST /api/public/unstable/evaluation-rules`: makes a rule.
+/// `POST /api/public/unstable/evaluation-rules`: creates a rule.
 #[utoipa::path(
     post,
     path = "/api/public/unstable/evaluation-rules",
@@ -102,7 +102,7 @@ pub(super) async fn show(
     documents::show(&app, caller.project, id).await
 }
 
-/// `PATCH /api/public/unstable/evaluation-rules/{evaluationRuleId}`: changes what is given.
+/// `PATCH /api/public/unstable/evaluation-rules/{evaluationRuleId}`: changes the given fields.
 #[utoipa::path(
     patch,
     path = "/api/public/unstable/evaluation-rules/{rule}",
@@ -145,7 +145,7 @@ pub(super) async fn change(
     documents::change(&app, caller, id, alter).await
 }
 
-/// `DELETE /api/public/unstable/evaluation-rules/{evaluationRuleId}`: removes a rule, not its
+/// `DELETE /api/public/unstable/evaluation-rules/{evaluationRuleId}`: deletes a rule, not its
 /// evaluators.
 #[utoipa::path(
     delete,
@@ -163,8 +163,8 @@ pub(super) async fn delete(
     Ok(Json(Deleted { message: "Evaluation rule successfully deleted".to_owned() }))
 }
 
-/// Refuses a name that is taken: this family's clients look for the conflict to find out that they
-/// made the rule before. In the newer family rules may share a name.
+/// Rejects a name that is taken: clients of this version rely on the conflict to find out that the
+/// rule exists. In the newer version rules may share a name.
 fn check_name(documents: &Documents<'_>, name: &str) -> ApiResult<()> {
     let rules: Vec<EvaluationRuleView> = documents::all(documents)?;
     if rules.iter().any(|rule| rule.name == name) {
@@ -173,7 +173,7 @@ fn check_name(documents: &Documents<'_>, name: &str) -> ApiResult<()> {
     Ok(())
 }
 
-/// The evaluators that a request names, in either of its two ways; `None` if it names none.
+/// The evaluators in a request, in either of its two forms; `None` if it has none.
 fn references(
     several: Option<Vec<AssignmentReference>>,
     one: Option<EvaluatorReference>,

@@ -34,7 +34,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .layer(from_fn(with_code))
 }
 
-/// `GET /api/public/v2/evaluators`: evaluators, the last changed first.
+/// `GET /api/public/v2/evaluators`: evaluators, last changed first.
 #[utoipa::path(
     get,
     path = "/api/public/v2/evaluators",
@@ -50,7 +50,7 @@ pub(super) async fn list(
     documents::slice(&app, caller.project, params).await
 }
 
-/// `POST /api/public/v2/evaluators`: makes an evaluator, in its first version.
+/// `POST /api/public/v2/evaluators`: creates an evaluator with its first version.
 #[utoipa::path(
     post,
     path = "/api/public/v2/evaluators",
@@ -95,8 +95,7 @@ pub(super) async fn show(
     documents::show(&app, caller.project, id).await
 }
 
-/// `PATCH /api/public/v2/evaluators/{evaluatorId}`: renames an evaluator, or gives it a new
-/// version.
+/// `PATCH /api/public/v2/evaluators/{evaluatorId}`: renames an evaluator, or adds a new version.
 #[utoipa::path(
     patch,
     path = "/api/public/v2/evaluators/{evaluator}",
@@ -119,7 +118,7 @@ pub(super) async fn change(
     documents::change(&app, caller, id, alter).await
 }
 
-/// `DELETE /api/public/v2/evaluators/{evaluatorId}`: removes an evaluator that no rule uses.
+/// `DELETE /api/public/v2/evaluators/{evaluatorId}`: deletes an evaluator that no rule uses.
 #[utoipa::path(
     delete,
     path = "/api/public/v2/evaluators/{evaluator}",

@@ -1,4 +1,4 @@
-//! Evaluators in the older family's form: one text as prompt, and a name that stays.
+//! Evaluators in the first version of the API: a text prompt, and a fixed name.
 
 use axum::Json;
 use axum::extract::State;
@@ -27,7 +27,7 @@ use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::ApiResult;
 
-/// What a program is given.
+/// The variables of a code evaluator.
 const CODE_VARIABLES: [&str; 3] = ["input", "output", "metadata"];
 
 /// The routes of this resource.
@@ -38,7 +38,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .layer(from_fn(with_code))
 }
 
-/// `GET /api/public/unstable/evaluators`: evaluators in their latest versions.
+/// `GET /api/public/unstable/evaluators`: the latest version of each evaluator.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/evaluators",
@@ -54,7 +54,7 @@ pub(super) async fn list(
     documents::list(&app, caller.project, params).await
 }
 
-/// `POST /api/public/unstable/evaluators`: makes an evaluator, or the next version of the one
+/// `POST /api/public/unstable/evaluators`: creates an evaluator, or the next version of the one
 /// with that name.
 #[utoipa::path(
     post,
@@ -94,7 +94,7 @@ pub(super) async fn create(
     documents::create(&app, caller, make).await
 }
 
-/// `GET /api/public/unstable/evaluators/{evaluatorId}`: one evaluator in its latest version.
+/// `GET /api/public/unstable/evaluators/{evaluatorId}`: the latest version of an evaluator.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/evaluators/{evaluator}",
@@ -110,7 +110,7 @@ pub(super) async fn show(
     documents::show(&app, caller.project, id).await
 }
 
-/// `DELETE /api/public/unstable/evaluators/{evaluatorId}`: removes an evaluator that no rule uses.
+/// `DELETE /api/public/unstable/evaluators/{evaluatorId}`: deletes an evaluator that no rule uses.
 #[utoipa::path(
     delete,
     path = "/api/public/unstable/evaluators/{evaluator}",

@@ -1,6 +1,6 @@
-//! Experiments, whether spans or an older client told of them.
+//! Experiments, recorded by spans or by an older client.
 
-/// Which experiments and which of their fields are asked for.
+/// Query parameters and field groups.
 mod query;
 
 use axum::Json;
@@ -35,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list)).routes(routes!(items))
 }
 
-/// `GET /api/public/experiments`: experiments with what ran in a time, those that ran last first.
+/// `GET /api/public/experiments`: experiments with items in a time range, latest first.
 #[utoipa::path(
     get,
     path = "/api/public/experiments",
@@ -73,7 +73,7 @@ pub(super) async fn list(
     Ok(Json(Experiments { data, meta: ExperimentsMeta { cursor: found.cursor } }))
 }
 
-/// `GET /api/public/experiment-items`: what was tried in experiments, newest first.
+/// `GET /api/public/experiment-items`: the items of experiments, newest first.
 #[utoipa::path(
     get,
     path = "/api/public/experiment-items",
@@ -118,7 +118,7 @@ pub(super) async fn items(
     Ok(Json(ExperimentItems { data, meta: ExperimentsMeta { cursor: found.cursor } }))
 }
 
-/// Scores of a trace that are looked through for those of one item.
+/// Maximum number of a trace's scores that are searched for those of one item.
 const MAX_SCORES_OF_TRACE: u64 = 1_000;
 
 async fn scores(app: &App, project: &ProjectId, on: ScoresOn, limit: u64) -> ApiResult<Vec<Score>> {
@@ -132,7 +132,7 @@ async fn scores(app: &App, project: &ProjectId, on: ScoresOn, limit: u64) -> Api
     Ok(app.store.telemetry.scores(query).await?.rows)
 }
 
-/// Whether a score is on the item's step or on its whole trace.
+/// Whether a score is on the item's observation or on its whole trace.
 fn is_on(score: &Score, item: &KeptExperimentItem) -> bool {
     match &score.target {
         ScoreTarget::Trace(_) => true,
@@ -210,7 +210,7 @@ fn raw_object(json: &JsonText) -> Option<Raw> {
     json.as_str().trim_ascii_start().starts_with('{').then(|| raw(json))
 }
 
-/// Where an item was tried, and how that went.
+/// The trace or observation of an item, with its level.
 struct Place<'a> {
     ran: Option<TimeSpan>,
     level: Level,

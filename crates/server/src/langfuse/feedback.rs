@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(submit))
 }
 
-/// `POST /api/public/feedback`: keeps what a user says about the product, on this server.
+/// `POST /api/public/feedback`: saves a user's feedback on the product, on this server.
 #[utoipa::path(
     post,
     path = "/api/public/feedback",

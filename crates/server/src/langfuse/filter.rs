@@ -4,8 +4,8 @@ use ratchet_stages::dashboards::filter::{Filter, parse};
 use super::params::Params;
 
 impl Params {
-    /// The `filter` parameter laid over what the other parameters ask. Where both speak of a
-    /// column, the filter holds.
+    /// The `filter` parameter combined with the other parameters. It takes precedence where both
+    /// have a condition on a column.
     pub(super) fn filter_over<C: Copy + PartialEq>(
         &mut self,
         columns: Columns<C>,

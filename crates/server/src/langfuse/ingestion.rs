@@ -20,7 +20,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(ingest))
 }
 
-/// `POST /api/public/ingestion`: records a batch of events and says what became of each.
+/// `POST /api/public/ingestion`: records a batch of events, with a status for each.
 #[utoipa::path(
     post,
     path = "/api/public/ingestion",

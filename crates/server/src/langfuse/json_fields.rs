@@ -9,13 +9,13 @@ use crate::app::App;
 use crate::body::{Received, Weight};
 use crate::error::{ApiError, ApiResult};
 
-/// A JSON object as the body of a request; what is wrong with it is told field by field.
+/// A JSON object as request body, with errors by field.
 pub(super) struct JsonFields<T>(pub(super) T);
 
-/// The same where it may be long: what is made of it is made beside the async runtime too.
+/// Like [`JsonFields`], for long bodies: processed on the CPU pool.
 pub(super) struct LongSent<T> {
     sent: T,
-    /// Bytes of the whole body.
+    /// Size of the whole body.
     bytes: usize,
 }
 
@@ -45,10 +45,10 @@ impl<T: Send + 'static> LongSent<T> {
         LongSent { sent: see(self.sent), bytes: self.bytes }
     }
 
-    /// Makes something of it.
+    /// Converts it.
     ///
     /// # Errors
-    /// What `read` finds.
+    /// Those of `read`.
     pub(super) async fn read<N: Send + 'static>(
         self,
         app: &App,
@@ -58,7 +58,7 @@ impl<T: Send + 'static> LongSent<T> {
     }
 }
 
-/// Takes JSON that is to be kept as it came.
+/// Accepts JSON that is stored verbatim.
 ///
 /// # Errors
 /// 400 if it nests too deep for clients to read back.

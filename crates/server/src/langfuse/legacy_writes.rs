@@ -1,7 +1,7 @@
-//! Traces and observations one at a time, as clients wrote them before there were batches.
+//! Single traces and observations, as clients wrote them before there were batches.
 //!
-//! Each body says what the event of the same name says, at the moment it comes in, and merges with
-//! what batches and spans say. Some fields had other names then.
+//! Each body is equivalent to the event of the same name at its time of arrival, and is merged with
+//! batches and spans. Some fields had other names then.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ use crate::auth::{Caller, Recorder, Scorer};
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 
-/// The routes of these resources; reading them is elsewhere.
+/// The routes that write these resources.
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default()
         .routes(routes!(create_trace))
@@ -33,12 +33,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create_event))
 }
 
-/// One resource of that time.
+/// A legacy resource.
 struct Form {
     kind: EventType,
-    /// What fields were called, and what they are called now.
+    /// Old and new names of fields.
     renamed: &'static [(&'static str, &'static str)],
-    /// The field that must name what is changed.
+    /// The field with the id of the updated record.
     changes: Option<&'static str>,
 }
 
@@ -73,7 +73,7 @@ const GENERATION_UPDATE: Form = Form {
     changes: Some("generationId"),
 };
 
-/// `POST /api/public/traces`: records a trace, or more of one, as before there were batches.
+/// `POST /api/public/traces`: creates or updates a trace (legacy; use batches).
 #[utoipa::path(
     post,
     path = "/api/public/traces",
@@ -89,7 +89,7 @@ async fn create_trace(
     write(&app, caller, received, |text, reading| interpret(&TRACE, text, reading)).await
 }
 
-/// `POST /api/public/spans`: records a span, as before there were batches.
+/// `POST /api/public/spans`: creates a span (legacy; use batches).
 #[utoipa::path(
     post,
     path = "/api/public/spans",
@@ -105,7 +105,7 @@ async fn create_span(
     write(&app, caller, received, |text, reading| interpret(&SPAN, text, reading)).await
 }
 
-/// `PATCH /api/public/spans`: records more of the span that `spanId` names.
+/// `PATCH /api/public/spans`: updates the span with the id `spanId`.
 #[utoipa::path(
     patch,
     path = "/api/public/spans",
@@ -121,7 +121,7 @@ async fn update_span(
     write(&app, caller, received, |text, reading| interpret(&SPAN_UPDATE, text, reading)).await
 }
 
-/// `POST /api/public/generations`: records a model call, as before there were batches.
+/// `POST /api/public/generations`: creates a generation (legacy; use batches).
 #[utoipa::path(
     post,
     path = "/api/public/generations",
@@ -137,7 +137,7 @@ async fn create_generation(
     write(&app, caller, received, |text, reading| interpret(&GENERATION, text, reading)).await
 }
 
-/// `PATCH /api/public/generations`: records more of the model call that `generationId` names.
+/// `PATCH /api/public/generations`: updates the generation with the id `generationId`.
 #[utoipa::path(
     patch,
     path = "/api/public/generations",
@@ -154,7 +154,7 @@ async fn update_generation(
         .await
 }
 
-/// `POST /api/public/events`: records an event, as before there were batches.
+/// `POST /api/public/events`: creates an event (legacy; use batches).
 #[utoipa::path(
     post,
     path = "/api/public/events",
@@ -194,8 +194,7 @@ fn interpret(form: &Form, text: &str, reading: &Reading) -> ApiResult<(Statement
     Ok((Statements::from_body(form.kind, &body, id, heard), ()))
 }
 
-/// The body with its fields under the names they have now. Where both names are there, the one of
-/// now counts.
+/// The body with its fields renamed. A new name takes precedence over the old one.
 fn read_body(form: &Form, text: &str) -> Result<Raw, Issue> {
     let mut fields: BTreeMap<String, Raw> = read_object(text)?;
     for (old, new) in form.renamed {

@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list, keep)).routes(routes!(delete))
 }
 
-/// `GET /api/public/llm-connections`: how models are reached, without the secrets.
+/// `GET /api/public/llm-connections`: the LLM connections, without their secrets.
 #[utoipa::path(
     get,
     path = "/api/public/llm-connections",
@@ -46,7 +46,7 @@ pub(super) async fn list(
     Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
 }
 
-/// `PUT /api/public/llm-connections`: keeps a connection, in place of the one to the same
+/// `PUT /api/public/llm-connections`: creates a connection, or replaces the one of the same
 /// provider.
 #[utoipa::path(
     put,
@@ -71,7 +71,7 @@ pub(super) async fn keep(
     Ok(Json(view(&kept)))
 }
 
-/// `DELETE /api/public/llm-connections/{id}`: removes a connection and its secrets.
+/// `DELETE /api/public/llm-connections/{id}`: deletes a connection and its secrets.
 #[utoipa::path(
     delete,
     path = "/api/public/llm-connections/{id}",

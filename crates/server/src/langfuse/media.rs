@@ -17,11 +17,11 @@ use crate::auth::{Reader, Recorder};
 use crate::error::{ApiError, ApiResult};
 use crate::origin::Origin;
 
-/// The longest word of what went wrong with an upload.
+/// Maximum length of the error of an upload.
 const MAX_ERROR_CHARS: usize = 10_000;
-/// Fields of traces and observations that may hold media.
+/// Fields of traces and observations that may contain media.
 const TRACE_FIELDS: [&str; 3] = ["input", "output", "metadata"];
-/// Fields of dataset items that may hold media.
+/// Fields of dataset items that may contain media.
 const ITEM_FIELDS: [&str; 3] = ["input", "expectedOutput", "metadata"];
 
 /// The routes of this resource.
@@ -29,7 +29,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(announce)).routes(routes!(show, report))
 }
 
-/// `POST /api/public/media`: says where to send a piece of media, unless it is here already.
+/// `POST /api/public/media`: returns the upload URL of a media file, unless it is stored already.
 #[utoipa::path(
     post,
     path = "/api/public/media",
@@ -52,7 +52,7 @@ pub(super) async fn announce(
     Ok(Json(MediaUpload { upload_url, media_id: media.id }))
 }
 
-/// `GET /api/public/media/{mediaId}`: a piece of media, and where to get its bytes.
+/// `GET /api/public/media/{mediaId}`: a media file and its download URL.
 #[utoipa::path(
     get,
     path = "/api/public/media/{id}",
@@ -67,7 +67,7 @@ pub(super) async fn show(
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<MediaView>> {
     let media = app.store.catalog.media(caller.project.clone(), id).await?;
-    // A client may report its upload before the bytes are here; its word counts, as in Langfuse.
+    // A client may report its upload before the bytes arrive; the report counts, as in Langfuse.
     let is_there = |media: &Media| media.stored_at.is_some() || media.upload_status == Some(200);
     let media = media.filter(is_there).ok_or_else(not_found)?;
     let link = Link::new(caller.project, media.id.clone(), Grant::Download, app.clock.now());
@@ -82,7 +82,7 @@ pub(super) async fn show(
     }))
 }
 
-/// `PATCH /api/public/media/{mediaId}`: how an upload went, as the client tells it.
+/// `PATCH /api/public/media/{mediaId}`: reports the result of an upload.
 #[utoipa::path(
     patch,
     path = "/api/public/media/{id}",

@@ -16,10 +16,10 @@ use crate::app::App;
 use crate::auth::{Caller, Reader};
 use crate::error::{ApiError, ApiResult};
 
-/// Figures by day, as older clients ask for them.
+/// Daily metrics, for older clients.
 pub(super) mod daily;
 
-/// Bytes of a row in an answer, about.
+/// Approximate bytes of a row in the response.
 const ROW_BYTES: usize = 200;
 
 /// The routes of this resource.
@@ -30,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(daily::list))
 }
 
-/// `GET /api/public/metrics`: figures over traces, observations or scores.
+/// `GET /api/public/metrics`: metrics of traces, observations or scores.
 #[utoipa::path(
     get,
     path = "/api/public/metrics",
@@ -46,7 +46,7 @@ pub(super) async fn first(
     figures(&app, caller, &params, Version::First).await
 }
 
-/// `GET /api/public/v2/metrics`: figures over observations or scores.
+/// `GET /api/public/v2/metrics`: metrics of observations or scores.
 #[utoipa::path(
     get,
     path = "/api/public/v2/metrics",

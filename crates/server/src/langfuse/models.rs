@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show, replace, delete))
 }
 
-/// `GET /api/public/models`: the project's own models, then those that come with the program.
+/// `GET /api/public/models`: the project's custom models, then the built-in ones.
 #[utoipa::path(
     get,
     path = "/api/public/models",
@@ -76,7 +76,7 @@ pub(super) async fn show(
     Ok(Json(for_client(built_in_view(&built_in), &headers)))
 }
 
-/// `POST /api/public/models`: defines a model; what is recorded from now on is priced by it.
+/// `POST /api/public/models`: creates a model; observations recorded from now on are priced by it.
 #[utoipa::path(
     post,
     path = "/api/public/models",
@@ -92,7 +92,7 @@ pub(super) async fn create(
     keep(&app, caller, Uuid::new_v4().to_string(), request).await
 }
 
-/// `PUT /api/public/models/{id}`: defines a model under an id of the client's, new or again.
+/// `PUT /api/public/models/{id}`: creates or replaces a model with an id chosen by the client.
 #[utoipa::path(
     put,
     path = "/api/public/models/{id}",
@@ -114,7 +114,7 @@ pub(super) async fn replace(
     keep(&app, caller, id, request).await
 }
 
-/// `DELETE /api/public/models/{id}`: removes one of the project's own models.
+/// `DELETE /api/public/models/{id}`: deletes a custom model.
 #[utoipa::path(
     delete,
     path = "/api/public/models/{id}",
@@ -188,7 +188,7 @@ fn check(request: ModelRequest) -> ApiResult<ModelDefinition> {
     })
 }
 
-/// Leaves out the tiers that a client would choke on.
+/// Omits the pricing tiers that a client cannot parse.
 fn for_client(mut view: ModelView, headers: &HeaderMap) -> ModelView {
     if is_python_3(headers) {
         let is_usage = |one: &TierConditionView| matches!(one, TierConditionView::Usage(_));

@@ -89,7 +89,7 @@ pub(super) async fn show(
     Ok(Json(view(&observation, &prices, &prompts)))
 }
 
-/// Shows an observation with what its model costs and which prompt it used.
+/// The response form of an observation, with model prices and prompt version.
 pub(super) fn view(
     observation: &Observation,
     prices: &PriceTable,
@@ -99,7 +99,7 @@ pub(super) fn view(
     ObservationView { prompt_id: prompts.get(observation).map(str::to_owned), ..view }
 }
 
-/// What an observation's model costs, where the price table knows it.
+/// The prices of an observation's model, if known.
 pub(super) fn model_prices(observation: &Observation, prices: &PriceTable) -> ModelPrices {
     let listed =
         observation.model.as_deref().and_then(|model| prices.list_price(model, observation.start));
@@ -133,7 +133,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQ
     Ok((query, page))
 }
 
-/// What the parameters that both versions share ask.
+/// The conditions of the parameters that both versions share.
 pub(super) fn simple_conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
     let kind = params.word::<ObservationKind>("type").map(|kind| kind.word().to_owned());
     let level = params.word::<Level>("level").map(|level| level.word().to_owned());

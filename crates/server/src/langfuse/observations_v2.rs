@@ -26,13 +26,13 @@ use crate::error::ApiResult;
 const DEFAULT_LIMIT: u64 = 50;
 const MAX_LIMIT: u64 = 1_000;
 
-/// What a request asks for.
+/// A parsed request.
 #[derive(Debug)]
 struct Asked {
     query: ObservationQuery,
     limit: u64,
     groups: Vec<FieldGroup>,
-    /// Keys of the metadata that are wanted whole.
+    /// Metadata keys to return untruncated.
     expanded: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list))
 }
 
-/// `GET /api/public/v2/observations`: observations, newest first, a group of fields at a time.
+/// `GET /api/public/v2/observations`: observations, newest first, with selected field groups.
 #[utoipa::path(
     get,
     path = "/api/public/v2/observations",
@@ -98,7 +98,7 @@ pub(super) async fn list(
 
 type Traces = BTreeMap<ratchet_core::id::TraceId, Trace>;
 
-/// The traces of the observations, as far as anyone asked for what they say.
+/// The traces of the observations, if their fields were requested.
 async fn traces_of(
     app: &App,
     project: &ProjectId,
@@ -145,7 +145,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
 fn conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
     let mut conditions = observations::simple_conditions(params);
     if params.is_blank("parentObservationId") {
-        // Nothing behind the name means: without a parent.
+        // An empty value means: without a parent.
         conditions.push(Condition { column: ObservationColumn::Parent, test: Test::IsNull });
     }
     if let Some(session) = params.text("sessionId") {

@@ -1,4 +1,4 @@
-//! The organization is this server: its projects, its owners' keys, and its people.
+//! The organization is this server: its projects, its owners' keys, and its users.
 
 use axum::Json;
 use axum::extract::State;
@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(members, set_member, end_member))
 }
 
-/// `GET /api/public/organizations/projects`: every project of the server.
+/// `GET /api/public/organizations/projects`: all projects of the server.
 #[utoipa::path(
     get,
     path = "/api/public/organizations/projects",
@@ -73,7 +73,7 @@ pub(super) async fn api_keys(State(app): State<App>, _: Administrator) -> ApiRes
     Ok(Json(ApiKeys { api_keys }))
 }
 
-/// `GET /api/public/organizations/memberships`: everyone who may sign in.
+/// `GET /api/public/organizations/memberships`: all users.
 #[utoipa::path(
     get,
     path = "/api/public/organizations/memberships",
@@ -89,7 +89,7 @@ pub(super) async fn people(
     Ok(Json(Memberships { memberships }))
 }
 
-/// `PUT /api/public/organizations/memberships`: sets what a person may do on the whole server.
+/// `PUT /api/public/organizations/memberships`: sets a user's role on the whole server.
 #[utoipa::path(
     put,
     path = "/api/public/organizations/memberships",
@@ -107,7 +107,7 @@ pub(super) async fn set_role(
     Ok(Json(view(role, user)))
 }
 
-/// `DELETE /api/public/organizations/memberships`: removes a person from the server.
+/// `DELETE /api/public/organizations/memberships`: deletes a user from the server.
 #[utoipa::path(
     delete,
     path = "/api/public/organizations/memberships",
@@ -124,7 +124,7 @@ pub(super) async fn remove(
     Ok(Json(ended(request.user_id)))
 }
 
-/// `GET /api/public/projects/{projectId}/memberships`: who works in a project.
+/// `GET /api/public/projects/{projectId}/memberships`: the members of a project.
 #[utoipa::path(
     get,
     path = "/api/public/projects/{project}/memberships",
@@ -142,7 +142,7 @@ pub(super) async fn members(
     Ok(Json(Memberships { memberships }))
 }
 
-/// `PUT /api/public/projects/{projectId}/memberships`: sets what a person may do in a project.
+/// `PUT /api/public/projects/{projectId}/memberships`: sets a user's role in a project.
 #[utoipa::path(
     put,
     path = "/api/public/projects/{project}/memberships",
@@ -165,7 +165,7 @@ pub(super) async fn set_member(
     Ok(Json(view(role, member.user)))
 }
 
-/// `DELETE /api/public/projects/{projectId}/memberships`: ends a person's work in a project.
+/// `DELETE /api/public/projects/{projectId}/memberships`: removes a user from a project.
 #[utoipa::path(
     delete,
     path = "/api/public/projects/{project}/memberships",

@@ -1,5 +1,5 @@
-//! Query strings. Names may repeat, unknown ones are passed over as Langfuse does, empty values
-//! count as absent, and every value that makes no sense is reported, not only the first.
+//! Query strings. Names may repeat, unknown ones are ignored as in Langfuse, empty values count as
+//! absent, and all invalid values are reported, not only the first.
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
@@ -19,14 +19,14 @@ use crate::error::{ApiError, ApiResult};
 const DEFAULT_LIMIT: u64 = 50;
 const MAX_LIMIT: u64 = 100;
 
-/// The parameters of a request, and what is wrong with them.
+/// The parameters of a request, and their errors.
 #[derive(Debug, Default)]
 pub(super) struct Params {
     pairs: Vec<(String, String)>,
     issues: Vec<Issue>,
 }
 
-/// The parameters that [`Params::page`] reads, for descriptions.
+/// The parameters that [`Params::page`] reads, for the API description.
 pub(super) enum PageParams {}
 
 impl IntoParams for PageParams {
@@ -45,14 +45,14 @@ impl IntoParams for PageParams {
     }
 }
 
-/// The parameters that [`Params::slice`] reads, for descriptions.
+/// The parameters that [`Params::slice`] reads, for the API description.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "only describes what `Params` reads")]
 pub(super) struct CursorParams {
-    /// Rows at most: 1 to 100, 50 if not said.
+    /// Page size: 1 to 100, 50 by default.
     limit: Option<u64>,
-    /// Where the last answer stopped.
+    /// Cursor from the previous page.
     cursor: Option<String>,
 }
 
@@ -62,7 +62,7 @@ impl Params {
         self.values(name).last().map(str::to_owned)
     }
 
-    /// The value of a name that must be there.
+    /// The value of a required name.
     pub(super) fn required(&mut self, name: &str) -> String {
         let text = self.text(name);
         if text.is_none() {
@@ -76,18 +76,18 @@ impl Params {
         self.values(name).map(str::to_owned).collect()
     }
 
-    /// The values of a name that holds several with commas between them.
+    /// The comma-separated values of a name.
     pub(super) fn commas(&self, name: &str) -> Vec<String> {
         let parts = self.values(name).flat_map(|value| value.split(','));
         parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    /// A number that is neither infinite nor no number at all.
+    /// A finite number.
     pub(super) fn number(&mut self, name: &str) -> Option<f64> {
         self.parsed(name, number)
     }
 
-    /// Whether a name is there with nothing behind it.
+    /// Whether a name is present with an empty value.
     pub(super) fn is_blank(&self, name: &str) -> bool {
         self.pairs.iter().any(|(key, value)| key == name && value.is_empty())
     }
@@ -104,7 +104,7 @@ impl Params {
         self.parsed(name, |text| Timestamp::parse(text).map_err(|why| why.to_string()))
     }
 
-    /// From one point in time to another.
+    /// A time range.
     pub(super) fn range(&mut self, from: &str, to: &str) -> TimeRange {
         TimeRange { from: self.time(from), to: self.time(to) }
     }
@@ -113,12 +113,12 @@ impl Params {
         self.parsed(name, |text| Id::parse(text).map_err(|why| why.to_string()))
     }
 
-    /// A word of a closed set.
+    /// A value of an enum.
     pub(super) fn word<T: Spelled>(&mut self, name: &str) -> Option<T> {
         self.parsed(name, word)
     }
 
-    /// Words of a closed set, with commas between them.
+    /// Comma-separated values of an enum.
     pub(super) fn words<T: Spelled>(&mut self, name: &str) -> Vec<T> {
         let words: Result<Vec<T>, _> = self.commas(name).iter().map(|text| word(text)).collect();
         words.unwrap_or_else(|message| {
@@ -133,13 +133,13 @@ impl Params {
         PageNumber { page, limit }
     }
 
-    /// The next slice of a list that goes on behind a cursor, of at most a hundred rows.
+    /// The next page after a cursor, of at most a hundred rows.
     pub(super) fn slice(&mut self) -> (Paging, u64) {
         let limit = self.whole("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
         (Paging::After { cursor: self.text("cursor"), limit }, limit)
     }
 
-    /// Any value that has a form of its own.
+    /// A value with a custom parser.
     pub(super) fn parsed<T>(
         &mut self,
         name: &str,
@@ -155,7 +155,7 @@ impl Params {
         }
     }
 
-    /// Reports a value that is not taken here.
+    /// Reports an invalid value.
     pub(super) fn refuse(&mut self, name: &str, value: &str, why: &str) {
         if self.text(name).is_some_and(|text| text.eq_ignore_ascii_case(value)) {
             self.report([Issue::at(name, why)]);
@@ -166,10 +166,10 @@ impl Params {
         self.issues.extend(issues);
     }
 
-    /// Ends the reading.
+    /// Finishes parsing.
     ///
     /// # Errors
-    /// 400 with everything that was wrong.
+    /// 400 with all invalid parameters.
     pub(super) fn finish(self) -> ApiResult<()> {
         if self.issues.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(self.issues)) }
     }
@@ -179,7 +179,7 @@ impl Params {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// A whole number within bounds.
+    /// An integer within bounds.
     pub(super) fn whole(
         &mut self,
         name: &str,
@@ -197,12 +197,12 @@ impl Params {
     }
 }
 
-/// Where a page stands among all rows.
+/// The page metadata.
 pub(super) fn meta(page: PageNumber, total: Option<u64>) -> PageMeta {
     PageMeta::new(page.page, page.limit, total.unwrap_or(0))
 }
 
-/// Reads a word of a closed set.
+/// Parses a value of an enum.
 pub(super) fn word<T: Spelled>(text: &str) -> Result<T, String> {
     T::from_word(text).ok_or_else(|| {
         let known: Vec<_> = T::all().into_iter().map(T::word).collect();
@@ -210,7 +210,7 @@ pub(super) fn word<T: Spelled>(text: &str) -> Result<T, String> {
     })
 }
 
-/// Reads a number that is neither infinite nor no number at all.
+/// Parses a finite number.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite());
     number.ok_or_else(|| format!("must be a finite number, not {text}"))
@@ -237,7 +237,7 @@ pub(super) mod tests {
         Params { pairs, issues: Vec::new() }
     }
 
-    /// What is wrong with parameters that were read.
+    /// The errors of parsed parameters.
     pub(crate) fn problems(params: Params) -> Vec<String> {
         match params.finish() {
             Ok(()) => Vec::new(),

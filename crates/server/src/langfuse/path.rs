@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// The id that a path ends with, decoded.
+/// The id at the end of a path, decoded.
 pub(super) struct PathId<Of>(pub(super) Id<Of>);
 
 impl<Of> FromRequestParts<App> for PathId<Of> {
@@ -15,12 +15,12 @@ impl<Of> FromRequestParts<App> for PathId<Of> {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         let text = Path::<String>::from_request_parts(parts, app).await;
         let Path(text) = text.map_err(|why| ApiError::Invalid(format!("id in path: {why}")))?;
-        // What cannot be an id cannot be there either.
+        // A malformed id cannot exist.
         Id::parse(&text).map(Self).map_err(|why| ApiError::NotFound(format!("not found: {why}")))
     }
 }
 
-/// What a path holds, decoded: one name, or several in order.
+/// The decoded parameters of a path: one name, or several in order.
 pub(super) struct PathOf<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<App> for PathOf<T> {

@@ -1,5 +1,5 @@
-//! Projects and their keys. What Langfuse calls an organization is this server, and what it calls
-//! an organization's key is an owner's: it administers every project (ADR 0007, ADR 0014).
+//! Projects and their keys. Langfuse's organization is this server, and its organization key is an
+//! owner's: it administers every project (ADR 0007, ADR 0014).
 
 use std::collections::BTreeMap;
 
@@ -30,9 +30,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(change, delete))
 }
 
-/// `GET /api/public/projects`: the project that the caller's key opens.
+/// `GET /api/public/projects`: the project of the caller's key.
 ///
-/// Any key may ask, as SDKs do to check their keys and to print links.
+/// Allowed for any key, because SDKs use it to check their keys and to print links.
 #[utoipa::path(
     get,
     path = "/api/public/projects",
@@ -48,7 +48,7 @@ pub(super) async fn list(State(app): State<App>, caller: Caller) -> ApiResult<Js
     Ok(Json(Projects { data: vec![view(&app, project).await?] }))
 }
 
-/// `POST /api/public/projects`: makes a project.
+/// `POST /api/public/projects`: creates a project.
 #[utoipa::path(
     post,
     path = "/api/public/projects",
@@ -72,7 +72,7 @@ pub(super) async fn create(
     Ok(Json(view(&app, made).await?))
 }
 
-/// `PUT /api/public/projects/{projectId}`: renames a project, and sets what else is given.
+/// `PUT /api/public/projects/{projectId}`: renames a project, and sets the other given fields.
 #[utoipa::path(
     put,
     path = "/api/public/projects/{project}",
@@ -99,9 +99,9 @@ pub(super) async fn change(
     Ok(Json(view(&app, changed).await?))
 }
 
-/// `DELETE /api/public/projects/{projectId}`: deletes a project with all it holds.
+/// `DELETE /api/public/projects/{projectId}`: deletes a project with all its data.
 ///
-/// A key cannot delete the project it opens, so that nobody is locked out by their own hand.
+/// A key cannot delete its own project, so that no client locks itself out.
 #[utoipa::path(
     delete,
     path = "/api/public/projects/{project}",
@@ -126,7 +126,7 @@ pub(super) async fn delete(
     Ok((StatusCode::ACCEPTED, Json(ProjectDeleted { success: true, message })))
 }
 
-/// The project that a path names. What cannot be an id cannot be there either.
+/// The project of a path. A malformed id cannot exist.
 pub(super) fn project_at(text: &str) -> ApiResult<ProjectId> {
     ProjectId::parse(text).map_err(|_| ApiError::NotFound(format!("project {text} not found")))
 }
@@ -143,7 +143,7 @@ async fn view(app: &App, project: Project) -> ApiResult<ProjectView> {
     Ok(ProjectView {
         id: project.id.to_string(),
         name: project.name,
-        // Every project of one server belongs to whoever runs it.
+        // All projects of a server belong to one organization.
         organization: Organization { id: "ratchet".to_owned(), name: "Ratchet".to_owned() },
         metadata: metadata.unwrap_or_default(),
         retention_days: project.retention_days,

@@ -6,12 +6,12 @@ use ratchet_store::project::ProjectId;
 use crate::app::App;
 use crate::error::ApiResult;
 
-/// The ids of the prompt versions that observations used, as far as these versions are there.
+/// The ids of the prompt versions that observations used, if they still exist.
 #[derive(Debug, Default)]
 pub(super) struct PromptIds(BTreeMap<(String, u32), String>);
 
 impl PromptIds {
-    /// Looks up what these observations used. Costs nothing when they used none.
+    /// Looks up the prompt versions of some observations. Free if they used none.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -26,7 +26,7 @@ impl PromptIds {
         Ok(Self(app.store.catalog.prompt_ids(project.clone(), used).await?))
     }
 
-    /// The id of the version that one observation used.
+    /// The id of the prompt version of an observation.
     pub(super) fn get(&self, observation: &Observation) -> Option<&str> {
         let link = observation.prompt.as_ref()?;
         self.0.get(&(link.name.clone(), link.version)).map(String::as_str)

@@ -28,7 +28,7 @@ use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
-/// Who made a prompt that came over the API.
+/// The `createdBy` of prompts from the API.
 const API: &str = "API";
 
 /// The routes of this resource.
@@ -74,8 +74,8 @@ pub(super) async fn list(
     Ok(Json(Paged { data, meta: meta(page, found.total) }))
 }
 
-/// `GET /api/public/v2/prompts/{name}`: the version with a number or a label, `production` if
-/// neither is given.
+/// `GET /api/public/v2/prompts/{name}`: the version with a number or a label, `production` by
+/// default.
 #[utoipa::path(
     get,
     path = "/api/public/v2/prompts/{name}",
@@ -97,7 +97,7 @@ pub(super) async fn show(
     find(&app, caller.project, name, params).await
 }
 
-/// The version of a prompt that the parameters ask for.
+/// The version of a prompt that the parameters select.
 pub(super) async fn find(
     app: &App,
     project: ProjectId,
@@ -118,7 +118,7 @@ pub(super) async fn find(
     shown(app, prompt, graph, project).await
 }
 
-/// `POST /api/public/v2/prompts`: makes the next version of a prompt.
+/// `POST /api/public/v2/prompts`: creates the next version of a prompt.
 #[utoipa::path(
     post,
     path = "/api/public/v2/prompts",
@@ -134,7 +134,7 @@ pub(super) async fn create(
     make(&app, caller, sent).await
 }
 
-/// Makes the next version of a prompt.
+/// Creates the next version of a prompt.
 pub(super) async fn make(
     app: &App,
     caller: Caller,
@@ -146,7 +146,7 @@ pub(super) async fn make(
     shown(app, prompt, None, caller.project).await
 }
 
-/// `PATCH /api/public/v2/prompts/{name}/versions/{version}`: puts more labels at a version.
+/// `PATCH /api/public/v2/prompts/{name}/versions/{version}`: moves labels to a version.
 #[utoipa::path(
     patch,
     path = "/api/public/v2/prompts/{name}/versions/{version}",
@@ -176,7 +176,7 @@ pub(super) async fn label(
     shown(&app, labelled, None, caller.project).await
 }
 
-/// `DELETE /api/public/v2/prompts/{name}`: removes one version, the one with a label, or all.
+/// `DELETE /api/public/v2/prompts/{name}`: deletes one version, the one with a label, or all.
 #[utoipa::path(
     delete,
     path = "/api/public/v2/prompts/{name}",
@@ -201,7 +201,7 @@ pub(super) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The version or the label that is asked for, if any.
+/// The requested version or label, if any.
 pub(super) fn pick(params: &mut Params) -> Option<Pick> {
     let version = params.parsed("version", |text| {
         let number = text.parse().ok().filter(|number| *number > 0);
@@ -268,7 +268,7 @@ fn read_body(kind: PromptKind, sent: &Raw) -> Result<PromptBody, Issue> {
     PromptBody::read(kind, json).map_err(at)
 }
 
-/// What is wrong with the words of a list.
+/// The validation errors of a list of texts.
 pub(super) fn word_issues(
     field: &str,
     words: &[String],
@@ -282,12 +282,12 @@ pub(super) fn word_issues(
     words.iter().enumerate().filter_map(issue).collect()
 }
 
-/// Goes on if nothing is wrong.
+/// Fails if there are errors.
 pub(super) fn refuse(issues: Vec<Issue>) -> ApiResult<()> {
     if issues.is_empty() { Ok(()) } else { Err(ApiError::InvalidFields(issues)) }
 }
 
-/// Answers with a prompt, which may be long.
+/// Responds with a prompt, which may be long.
 async fn shown(
     app: &App,
     prompt: Prompt,
@@ -302,7 +302,7 @@ async fn shown(
     response::json(app, bytes, move || view(prompt, graph, &project)).await
 }
 
-/// About how many bytes a message takes.
+/// Approximate bytes of a message.
 fn said(message: &ChatMessage) -> usize {
     match message {
         ChatMessage::Said { content, rest, .. } => content.len() + 100 * (1 + rest.len()),

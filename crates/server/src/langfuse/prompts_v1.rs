@@ -1,4 +1,4 @@
-//! Prompts as the first version of the API has them: one at a time, by name in the query.
+//! Prompts in the first version of the API: one at a time, by name in the query.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -21,8 +21,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(show, create))
 }
 
-/// `GET /api/public/prompts`: the version of a prompt with a number or a label, `production` if
-/// neither is given.
+/// `GET /api/public/prompts`: the version of a prompt with a number or a label, `production` by
+/// default.
 #[utoipa::path(
     get,
     path = "/api/public/prompts",
@@ -46,8 +46,8 @@ async fn show(
     prompts::find(&app, caller.project, name.unwrap_or_default(), params).await
 }
 
-/// `POST /api/public/prompts`: makes the next version of a prompt, in production at once if it says
-/// that it is active.
+/// `POST /api/public/prompts`: creates the next version of a prompt, with the label `production` if
+/// `isActive` is set.
 #[utoipa::path(
     post,
     path = "/api/public/prompts",

@@ -54,7 +54,7 @@ pub(super) async fn list(
     Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
 }
 
-/// `POST /api/public/annotation-queues`: makes a queue.
+/// `POST /api/public/annotation-queues`: creates a queue.
 #[utoipa::path(
     post,
     path = "/api/public/annotation-queues",
@@ -98,7 +98,7 @@ pub(super) async fn show(
     Ok(Json(queue_view(app.store.catalog.queue(of(caller, queue)).await?)))
 }
 
-/// `GET /api/public/annotation-queues/{queueId}/items`: what is in a queue, newest first.
+/// `GET /api/public/annotation-queues/{queueId}/items`: the items of a queue, newest first.
 #[utoipa::path(
     get,
     path = "/api/public/annotation-queues/{queue}/items",
@@ -120,8 +120,8 @@ pub(super) async fn items(
     Ok(Json(Paged { data, meta: params::meta(page, found.total) }))
 }
 
-/// `POST /api/public/annotation-queues/{queueId}/items`: puts something into a queue; answers
-/// with what waits there already if it does.
+/// `POST /api/public/annotation-queues/{queueId}/items`: adds an item to a queue; returns the
+/// existing one if the object is already pending there.
 #[utoipa::path(
     post,
     path = "/api/public/annotation-queues/{queue}/items",
@@ -167,7 +167,7 @@ pub(super) async fn item(
     Ok(Json(item_view(app.store.catalog.queue_item(of(caller, queue), item).await?)))
 }
 
-/// `PATCH /api/public/annotation-queues/{queueId}/items/{itemId}`: sets how far an item is.
+/// `PATCH /api/public/annotation-queues/{queueId}/items/{itemId}`: sets the status of an item.
 #[utoipa::path(
     patch,
     path = "/api/public/annotation-queues/{queue}/items/{item}",
@@ -187,7 +187,7 @@ pub(super) async fn change(
     Ok(Json(item_view(changed)))
 }
 
-/// `DELETE /api/public/annotation-queues/{queueId}/items/{itemId}`: takes an item out.
+/// `DELETE /api/public/annotation-queues/{queueId}/items/{itemId}`: removes an item.
 #[utoipa::path(
     delete,
     path = "/api/public/annotation-queues/{queue}/items/{item}",
@@ -205,7 +205,7 @@ pub(super) async fn remove(
     Ok(Json(QueueItemDeleted { success: true, message }))
 }
 
-/// `POST /api/public/annotation-queues/{queueId}/assignments`: lets a person look after a queue.
+/// `POST /api/public/annotation-queues/{queueId}/assignments`: assigns a reviewer to a queue.
 #[utoipa::path(
     post,
     path = "/api/public/annotation-queues/{queue}/assignments",
@@ -229,7 +229,7 @@ pub(super) async fn assign(
     Ok(Json(AssignmentView { user_id, queue_id: queue, project_id }))
 }
 
-/// `DELETE /api/public/annotation-queues/{queueId}/assignments`: no longer lets them.
+/// `DELETE /api/public/annotation-queues/{queueId}/assignments`: unassigns a reviewer.
 #[utoipa::path(
     delete,
     path = "/api/public/annotation-queues/{queue}/assignments",

@@ -1,4 +1,4 @@
-//! Answers that may be long: inputs and outputs run to megabytes.
+//! JSON responses, which may be long: inputs and outputs can have megabytes.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 
-/// Bytes of a record beside what it carries, about.
+/// Approximate bytes of a record without content.
 const ROW_BYTES: usize = 1_000;
 
-/// Writes a JSON answer of about so many bytes, beside the async runtime when it is long.
+/// Serializes a JSON response of about so many bytes, on the CPU pool if it is long.
 ///
 /// # Errors
-/// 500 if the view cannot be written, which would be a mistake of ours.
+/// 500 if it cannot be serialized, which would be a bug.
 pub(super) async fn json<T: Serialize>(
     app: &App,
     bytes: usize,
@@ -27,12 +27,12 @@ pub(super) async fn json<T: Serialize>(
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// That a record is not there, in Langfuse's own words: some clients look for them.
+/// The error for a missing record, in Langfuse's own words: some clients look for them.
 pub(super) fn not_found(what: &str) -> ApiError {
     ApiError::NotFound(format!("{what} not found within authorized project"))
 }
 
-/// About how many bytes records take that carry this.
+/// Approximate bytes of records with this content.
 pub(super) fn size<'a>(carried: impl Iterator<Item = Option<&'a Content>>) -> usize {
     let text = |payload: &Option<Payload>| payload.as_ref().map_or(0, |text| text.as_str().len());
     let one = |content: Option<&Content>| {

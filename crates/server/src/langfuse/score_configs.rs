@@ -23,7 +23,7 @@ use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
-/// The most characters that may say what a config is for.
+/// Maximum length of a description.
 const MAX_DESCRIPTION_CHARS: usize = 10_000;
 
 /// The routes of this resource.
@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list, create)).routes(routes!(show, update))
 }
 
-/// `GET /api/public/score-configs`: what scores must look like, newest first.
+/// `GET /api/public/score-configs`: the score configs, newest first.
 #[utoipa::path(
     get,
     path = "/api/public/score-configs",
@@ -73,7 +73,7 @@ pub(super) async fn show(
     Ok(Json(view(found, caller.project.as_str())))
 }
 
-/// `POST /api/public/score-configs`: makes a score config.
+/// `POST /api/public/score-configs`: creates a score config.
 #[utoipa::path(
     post,
     path = "/api/public/score-configs",
@@ -92,7 +92,7 @@ pub(super) async fn create(
     Ok(Json(view(kept, caller.project.as_str())))
 }
 
-/// `PATCH /api/public/score-configs/{id}`: changes a score config for scores to come.
+/// `PATCH /api/public/score-configs/{id}`: changes a score config for future scores.
 #[utoipa::path(
     patch,
     path = "/api/public/score-configs/{id}",

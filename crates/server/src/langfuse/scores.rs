@@ -1,4 +1,4 @@
-//! Scores: sent without a batch, read, deleted.
+//! Scores: create, read and delete.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,14 +21,14 @@ use crate::auth::Scorer;
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 
-/// What a request for a list asks for.
+/// Query parameters of lists.
 mod query;
-/// What the first shape of a score has no words for.
+/// Restrictions of the first version of the API.
 pub(super) mod v1;
 mod list;
-/// One score: shown and deleted.
+/// A single score.
 mod one;
-/// Scores with typed values, behind a cursor.
+/// Scores with typed values and cursor pagination.
 mod v3;
 
 /// The routes of this resource.
@@ -41,7 +41,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(v3::list))
 }
 
-/// Whether a body held one score or a list of them; the answers differ.
+/// Whether a body had one score or a list; the responses differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     One,

@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
 
-/// Rows fetched at a time where all are wanted.
+/// Rows fetched at a time for a whole list.
 const SLICE: u64 = 500;
 
 /// The routes of this resource.

@@ -29,9 +29,9 @@ use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
 
-/// Who made a skill that came over the API.
+/// The `createdBy` of skills from the API.
 const API: &str = "API";
-/// How many labels or tags may be set at once.
+/// Maximum number of labels or tags in a request.
 const MAX_WORDS: usize = 100;
 
 /// The routes of this resource.
@@ -43,7 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(label, remove))
 }
 
-/// `GET /api/public/unstable/skills`: skills by name, as their newest versions are.
+/// `GET /api/public/unstable/skills`: skills by name, with their newest version.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/skills",
@@ -86,8 +86,8 @@ pub(super) async fn list(
     Ok(Json(SkillList { data, meta }))
 }
 
-/// `GET /api/public/unstable/skills/{name}`: the version with a number or a label, `production`
-/// if neither is given.
+/// `GET /api/public/unstable/skills/{name}`: the version with a number or a label, `production` by
+/// default.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/skills/{name}",
@@ -117,7 +117,7 @@ pub(super) async fn show(
     Ok(Json(view(skill, &caller.project)))
 }
 
-/// `GET /api/public/unstable/skills/files/content`: what files hold, by the hashes in versions.
+/// `GET /api/public/unstable/skills/files/content`: the contents of files, by hash.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/skills/files/content",
@@ -148,7 +148,7 @@ pub(super) async fn contents(
     response::json(&app, bytes, view).await
 }
 
-/// `POST /api/public/unstable/skills`: makes the next version of the skill that `SKILL.md` names.
+/// `POST /api/public/unstable/skills`: creates the next version of the skill named in `SKILL.md`.
 #[utoipa::path(
     post,
     path = "/api/public/unstable/skills",
@@ -176,7 +176,7 @@ pub(super) async fn create(
     Ok(Json(view(skill, &caller.project)))
 }
 
-/// `PATCH /api/public/unstable/skills/{name}`: gives all versions of a skill other tags.
+/// `PATCH /api/public/unstable/skills/{name}`: sets the tags of a skill.
 #[utoipa::path(
     patch,
     path = "/api/public/unstable/skills/{name}",
@@ -199,8 +199,8 @@ pub(super) async fn tag(
     Ok(Json(view(skill, &caller.project)))
 }
 
-/// `PATCH /api/public/unstable/skills/{name}/versions/{version}`: gives a version other labels,
-/// which leave the versions where they stood.
+/// `PATCH /api/public/unstable/skills/{name}/versions/{version}`: sets the labels of a version;
+/// labels move from other versions.
 #[utoipa::path(
     patch,
     path = "/api/public/unstable/skills/{name}/versions/{version}",
@@ -227,8 +227,8 @@ pub(super) async fn label(
     Ok(Json(view(skill, &caller.project)))
 }
 
-/// `DELETE /api/public/unstable/skills/{name}/versions/{version}`: removes a version and what
-/// only its files held.
+/// `DELETE /api/public/unstable/skills/{name}/versions/{version}`: deletes a version and the
+/// contents that only its files had.
 #[utoipa::path(
     delete,
     path = "/api/public/unstable/skills/{name}/versions/{version}",

@@ -24,10 +24,10 @@ use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
 
-/// What a request asks for.
+/// Query parameters and field groups.
 mod query;
 pub(super) mod delete;
-/// One trace with all that hangs on it.
+/// One trace with its observations and scores.
 mod detail;
 
 /// The routes of this resource.
@@ -35,10 +35,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::default().routes(routes!(list, delete::many)).routes(routes!(show, delete::one))
 }
 
-/// `GET /api/public/traces`: traces, newest first unless told otherwise.
+/// `GET /api/public/traces`: traces, newest first by default.
 ///
-/// Each has the ids of at most 1,000 of its observations and of the 1,000 scores recorded last; a
-/// longer trace is whole at `GET /api/public/traces/{id}`.
+/// Each has the ids of at most 1,000 of its observations and of the 1,000 scores recorded last;
+/// `GET /api/public/traces/{id}` returns all of them.
 #[utoipa::path(
     get,
     path = "/api/public/traces",
@@ -89,7 +89,7 @@ pub(super) async fn list(
     response::json(&app, size, view).await
 }
 
-/// `GET /api/public/traces/{id}`: one trace with all there is of it.
+/// `GET /api/public/traces/{id}`: one trace with its observations and scores.
 #[utoipa::path(
     get,
     path = "/api/public/traces/{*id}",
@@ -118,7 +118,7 @@ pub(super) async fn show(
     Whole { app, project, trace, groups, headers }.answer().await
 }
 
-/// What hangs on each of the traces, as far as anyone asked.
+/// Observation and score ids of each trace, if requested.
 async fn attached(
     app: &App,
     project: &ProjectId,

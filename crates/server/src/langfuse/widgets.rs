@@ -31,7 +31,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .layer(from_fn(with_code))
 }
 
-/// `GET /api/public/unstable/dashboard-widgets`: charts, the last changed first.
+/// `GET /api/public/unstable/dashboard-widgets`: widgets, last changed first.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/dashboard-widgets",
@@ -47,7 +47,7 @@ pub(super) async fn list(
     documents::list(&app, caller.project, params).await
 }
 
-/// `POST /api/public/unstable/dashboard-widgets`: makes a chart.
+/// `POST /api/public/unstable/dashboard-widgets`: creates a widget.
 #[utoipa::path(
     post,
     path = "/api/public/unstable/dashboard-widgets",
@@ -78,7 +78,7 @@ pub(super) async fn create(
     documents::create(&app, caller, make).await
 }
 
-/// `GET /api/public/unstable/dashboard-widgets/{widgetId}`: one chart.
+/// `GET /api/public/unstable/dashboard-widgets/{widgetId}`: one widget.
 #[utoipa::path(
     get,
     path = "/api/public/unstable/dashboard-widgets/{widget}",
@@ -94,7 +94,7 @@ pub(super) async fn show(
     documents::show(&app, caller.project, id).await
 }
 
-/// `PATCH /api/public/unstable/dashboard-widgets/{widgetId}`: changes what is given.
+/// `PATCH /api/public/unstable/dashboard-widgets/{widgetId}`: changes the given fields.
 #[utoipa::path(
     patch,
     path = "/api/public/unstable/dashboard-widgets/{widget}",
@@ -126,7 +126,7 @@ pub(super) async fn change(
     documents::change(&app, caller, id, alter).await
 }
 
-/// `DELETE /api/public/unstable/dashboard-widgets/{widgetId}`: removes a chart that stands on no
+/// `DELETE /api/public/unstable/dashboard-widgets/{widgetId}`: deletes a widget that is on no
 /// dashboard.
 #[utoipa::path(
     delete,

@@ -1,13 +1,13 @@
 use serde_json::{Map, Value, json};
 
-/// Which operations answer with an error.
+/// The operations that have an error response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     Every,
     /// Those that need a key.
     Keyed,
     Change,
-    /// Those that take a body.
+    /// Those with a body.
     WithBody,
 }
 
@@ -26,7 +26,7 @@ const ERRORS: [(&str, Of, &str); 12] = [
     ("503", Of::Every, "Not now; Retry-After says when to come back."),
 ];
 
-/// The error answers, by status.
+/// The error responses, by status.
 pub(super) fn error_answers() -> Value {
     let body = json!({"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}});
     let answers = ERRORS.iter().map(|(status, _, description)| {
@@ -35,7 +35,7 @@ pub(super) fn error_answers() -> Value {
     Value::Object(answers.collect())
 }
 
-/// Adds to an operation what all of them share. What it says itself stands.
+/// Adds what all operations share. Its own descriptions take precedence.
 pub(super) fn finish(path: &str, method: &str, operation: &mut Value) {
     let Some(fields) = operation.as_object_mut() else { return };
     name(path, method, fields);
@@ -46,7 +46,7 @@ pub(super) fn finish(path: &str, method: &str, operation: &mut Value) {
     }
     let has_body = fields.contains_key("requestBody");
     let Some(answers) = fields.get_mut("responses").and_then(Value::as_object_mut) else { return };
-    // Whoever describes all other answers has errors of another shape.
+    // An operation with a default response has errors of another form.
     if answers.contains_key("default") {
         return;
     }
@@ -64,17 +64,17 @@ pub(super) fn finish(path: &str, method: &str, operation: &mut Value) {
     }
 }
 
-/// Names an operation after its method and path: the handler's name alone would not be unique.
+/// Sets the operation id from method and path: the handler's name alone would not be unique.
 fn name(path: &str, method: &str, fields: &mut Map<String, Value>) {
     let words = path.split(|letter: char| !letter.is_ascii_alphanumeric());
     let words = words.filter(|word| !word.is_empty() && *word != "api" && *word != "public");
-    // Langfuse has figures of its own, under its own prefix.
+    // Langfuse has metrics of its own, under its own prefix.
     let whose = (path == "/metrics").then_some("prometheus");
     let id: Vec<_> = std::iter::once(method).chain(whose).chain(words).collect();
     fields.insert("operationId".to_owned(), id.join("_").into());
 }
 
-/// Takes the route out of the handler's first line, where it stands for readers of the code.
+/// Removes the route from the handler's first doc line, where it is for readers of the code.
 fn tell(fields: &mut Map<String, Value>) {
     let Some(summary) = fields.get("summary").and_then(Value::as_str) else { return };
     let told = match summary.split_once("`: ") {

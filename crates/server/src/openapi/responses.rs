@@ -2,11 +2,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Marks what may be null in an answer as always there.
+/// Marks nullable fields of responses as required.
 ///
-/// Views write null for what they do not have. A field that is left out instead is never null, and
-/// says so with `nullable = false`; one that may be either has null as its default. Types that
-/// clients also send are left as they are.
+/// Views write null for missing values. A field that is omitted instead is never null, and declares
+/// `nullable = false`; one that may be either has null as its default. Types that are also requests
+/// are unchanged.
 pub(super) fn require_what_may_be_null(document: &mut Value) {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for operation in operations(document) {
@@ -27,7 +27,7 @@ fn operations(document: &Value) -> impl Iterator<Item = &Value> {
     items.filter_map(Value::as_object).flat_map(Map::values)
 }
 
-/// Collects the names of all schemas that can be reached from a value.
+/// Collects the names of all schemas reachable from a value.
 fn reach(document: &Value, from: &Value, names: &mut BTreeSet<String>) {
     match from {
         Value::Object(fields) => {
@@ -56,7 +56,7 @@ fn require(schema: &mut Value) {
     }
 }
 
-/// Types with groups of fields: what nobody asked for is left out, what is unknown is null.
+/// Types with field groups: fields not requested are omitted, unknown ones are null.
 const IN_GROUPS: [&str; 1] = ["ObservationV2View"];
 
 fn require_fields(schema: &mut Map<String, Value>) {

@@ -1,5 +1,5 @@
-//! OTLP over gRPC: one method for each signal, one message each way. The frame around the message is read here,
-//! so that bodies pass the same limits, decoder and threads as over HTTP.
+//! OTLP over gRPC: one unary method for each signal. The message frame is decoded here, so that
+//! bodies pass the same limits, decoder and threads as over HTTP.
 
 use axum::body::Body;
 use axum::extract::{FromRequest, Request, State};
@@ -21,14 +21,11 @@ use crate::auth::Caller;
 use crate::body::{Encoding, Received};
 use crate::error::{ApiError, ApiResult};
 
-/// Where exporters of spans call.
 pub(crate) const TRACES: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
-/// Where exporters of log records call.
 pub(crate) const LOGS: &str = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
-/// Where exporters of metrics call.
 pub(crate) const METRICS: &str = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export";
 
-/// A flag and a length stand before each message.
+/// A flag and a length precede each message.
 const PREFIX_BYTES: usize = 5;
 
 /// `TraceService/Export`
@@ -51,7 +48,8 @@ async fn answer(app: &App, signal: Signal, request: Request) -> Response {
         Ok(rejected) => success(&reply::message(&rejected).encode_to_vec()),
         Err(error) => {
             let mut response: Response = status(&error).into_http();
-            // gRPC answers 200 whatever happened; `guard` counts what it would be over HTTP.
+            // gRPC responds with 200 in any case; the middleware counts the status it would be over
+            // HTTP.
             response.extensions_mut().insert(error.status());
             response
         }
@@ -87,7 +85,7 @@ fn check_content_type(headers: &HeaderMap) -> ApiResult<()> {
     ))
 }
 
-/// Takes the one message out of its frame.
+/// Extracts the only message from its frame.
 fn unframe(mut framed: Bytes, headers: &HeaderMap) -> ApiResult<(Bytes, Encoding)> {
     let invalid = |why: &str| ApiError::Invalid(format!("the gRPC frame {why}"));
     let Some(&[flag, length @ ..]) = framed.first_chunk::<PREFIX_BYTES>() else {
@@ -117,7 +115,7 @@ fn compression(headers: &HeaderMap) -> ApiResult<Encoding> {
 fn success(message: &[u8]) -> Response {
     let mut frame = BytesMut::with_capacity(PREFIX_BYTES + message.len());
     frame.put_u8(0);
-    // A reply names a few spans at most: its length always fits.
+    // A reply lists a few spans at most: its length always fits.
     frame.put_u32(u32::try_from(message.len()).unwrap_or(u32::MAX));
     frame.extend_from_slice(message);
     let ok = HeaderValue::from(Code::Ok as i32);
@@ -128,7 +126,7 @@ fn success(message: &[u8]) -> Response {
     response
 }
 
-/// The status for an error, with the time to wait where sending again makes sense.
+/// The gRPC status of an error, with a retry delay if a retry makes sense.
 fn status(error: &ApiError) -> Status {
     let (code, message) = (reply::code(error), error.client_message());
     let Some(wait) = error.retry_after() else {

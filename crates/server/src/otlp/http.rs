@@ -19,7 +19,7 @@ use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 use crate::openapi::also_at;
 
-/// The newest way of writing spans down that Langfuse's SDKs have.
+/// The newest ingestion version of Langfuse's SDKs.
 const INGESTION_VERSION: u64 = 4;
 
 /// The routes of this API.
@@ -60,7 +60,8 @@ pub(crate) async fn logs(State(app): State<App>, request: Request) -> Response {
     answer(&app, Signal::Logs, request).await
 }
 
-/// `POST /v1/metrics` and `POST /api/public/otel/v1/metrics`: takes note of Claude Code's metrics.
+/// `POST /v1/metrics` and `POST /api/public/otel/v1/metrics`: counts Claude Code's metrics; their
+/// values are not stored.
 #[utoipa::path(
     post,
     path = "/api/public/otel/v1/metrics",
@@ -75,7 +76,7 @@ pub(crate) async fn metrics(State(app): State<App>, request: Request) -> Respons
     answer(&app, Signal::Metrics, request).await
 }
 
-/// How exports of any signal are answered, for descriptions.
+/// Responses of all exports, for the API description.
 enum ExportAnswers {}
 
 impl IntoResponses for ExportAnswers {
@@ -96,7 +97,7 @@ impl IntoResponses for ExportAnswers {
 
 async fn answer(app: &App, signal: Signal, request: Request) -> Response {
     let format = format(request.headers());
-    // Whoever sends something else gets JSON, which people can read.
+    // Any other content type gets JSON, which people can read.
     let shown = *format.as_ref().unwrap_or(&Format::Json);
     match export(app, signal, format, request).await {
         Ok(rejected) => reply::success(signal, shown, &rejected),
@@ -144,10 +145,10 @@ fn check_version(headers: &HeaderMap) -> ApiResult<()> {
     }
 }
 
-/// How much of an SDK's name or version is kept: every span repeats them.
+/// Maximum stored length of an SDK's name or version: every span repeats them.
 const SDK_BYTES: usize = 100;
 
-/// The SDK that sent a request, as its headers say.
+/// The SDK that sent a request, from its headers.
 pub(crate) fn sender(headers: &HeaderMap) -> Sender {
     let text = |name| {
         let value = headers.get(name)?.to_str().ok()?;

@@ -1,7 +1,7 @@
-//! OTLP in JSON, read in one pass without building a tree first.
+//! OTLP in JSON, decoded in one pass without a tree.
 //!
 //! Lenient where clients differ: names in camel case or snake case, 64-bit numbers as numbers,
-//! strings or `{low, high}` pairs, enums as numbers or names, null for anything left out.
+//! strings or `{low, high}` pairs, enums as numbers or names, null for missing values.
 
 pub(super) mod span;
 pub(super) mod log;
@@ -38,7 +38,7 @@ pub(crate) fn decode<D: Draft>(body: &[u8], intake: Intake<'_, D>) -> ApiResult<
     Ok(request.intake.finish())
 }
 
-/// The whole request. What refuses all of it is kept apart from errors of the JSON itself.
+/// The whole request. Errors that reject all of it are separate from errors of the JSON itself.
 struct Request<'l, D: Draft> {
     intake: Intake<'l, D>,
     refused: Option<ApiError>,
@@ -66,7 +66,7 @@ impl<'de, S: Draft> Items<'de> for Request<'_, S> {
     }
 }
 
-/// What one process sent.
+/// The items of one resource.
 struct Resource<'r, 'l, S: Draft> {
     request: &'r mut Request<'l, S>,
     draft: ResourceDraft<S::Item>,
@@ -98,7 +98,7 @@ impl<'de, S: Draft> Items<'de> for Resource<'_, '_, S> {
     }
 }
 
-/// What one library sent.
+/// The items of one scope.
 struct Scope<'r, 'l, S: Draft> {
     request: &'r mut Request<'l, S>,
     draft: ScopeDraft<S::Item>,
@@ -122,7 +122,7 @@ impl<'de, S: Draft> Fields<'de> for Scope<'_, '_, S> {
 }
 
 impl<'de, S: Draft> Items<'de> for Scope<'_, '_, S> {
-    /// Cuts a thing out of the text first, so that a bad one is rejected alone.
+    /// Extracts the item's text first, so that an invalid one is rejected alone.
     fn item<D: Deserializer<'de>>(&mut self, item: D) -> Result<(), D::Error> {
         let text = <&'de RawValue>::deserialize(item)?;
         self.take(text).map_err(|refused| {
@@ -142,7 +142,7 @@ impl<S: Draft> Scope<'_, '_, S> {
     }
 }
 
-/// What has a name, a version and attributes: a resource or a scope.
+/// Name, version and attributes of a resource or a scope.
 struct Holder<'b, 'l> {
     bounds: &'b mut Bounds<'l>,
     name: String,

@@ -9,31 +9,32 @@ use crate::body::no_room;
 use crate::body_budget::{NoRoom, Room};
 use crate::error::ApiError;
 
-/// Reading recurses into values, so no setting may lift the bound beyond what the stack holds.
+/// Maximum nesting depth of values, whatever the settings: decoding is recursive, and the stack is
+/// limited.
 const DEEPEST: usize = 256;
-/// Bytes that a value takes beside its texts: a list that grew has up to twice the room it uses, and
-/// one with a single value has room for four.
+/// Bytes of a value besides its texts: a grown list has up to twice the capacity it uses, and one
+/// with a single value has capacity for four.
 const VALUE_BYTES: usize = 128;
-/// Bytes that an event takes beside its texts and values: itself twice, and its list of attributes.
+/// Bytes of an event besides its texts and values: itself twice, and its list of attributes.
 const EVENT_BYTES: usize = 2 * size_of::<SpanEvent>() + VALUE_BYTES;
 /// The same for a link.
 const LINK_BYTES: usize = 2 * size_of::<SpanLink>() + VALUE_BYTES;
-/// Bytes that are taken from the memory for bodies at a time.
+/// Bytes taken from the memory budget at a time.
 const STEP: usize = 8 * 1024;
 
-/// Keeps a request within its limits while it is being read, and takes the memory that it becomes
-/// from the memory for bodies: a span of two bytes on the wire is a thousand once it is decoded.
+/// Applies the limits of a request while it is decoded, and takes its memory from the budget: a
+/// span of two bytes on the wire takes a thousand once it is decoded.
 #[derive(Debug)]
 pub(crate) struct Bounds<'a> {
     pub(crate) limits: &'a Limits,
     room: &'a Room,
-    /// Bytes that were decoded and not yet taken.
+    /// Bytes decoded but not yet taken from the budget.
     owed: Cell<usize>,
     values_left: usize,
     exceeded: Option<Exceeded>,
 }
 
-/// What a request has too much of.
+/// A limit that a request exceeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exceeded {
     Values,
@@ -45,19 +46,19 @@ impl<'a> Bounds<'a> {
         Self { limits, room, owed: Cell::new(0), values_left: limits.values, exceeded: None }
     }
 
-    /// A text of the client's, its middle elided if it is too long.
+    /// A client's text, its middle elided if it is too long.
     pub(crate) fn text(&self, text: &str) -> String {
         let text = elide(text, self.limits.text_bytes).into_owned();
         self.owe(text.len());
         text
     }
 
-    /// Counts bytes that were decoded; they are taken with what comes next.
+    /// Counts decoded bytes; they are taken from the budget with the next ones.
     pub(crate) fn owe(&self, bytes: usize) {
         self.owed.set(self.owed.get().saturating_add(bytes));
     }
 
-    /// Counts bytes that are about to be decoded.
+    /// Takes bytes from the budget before they are decoded.
     pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), NoRoom> {
         self.owe(bytes);
         if self.owed.get() < STEP {
@@ -90,7 +91,7 @@ impl<'a> Bounds<'a> {
         self.hold(VALUE_BYTES).map_err(Fault::NoRoom)
     }
 
-    /// The reason to refuse the whole request, once it holds more than it may.
+    /// The error that rejects the whole request, once it exceeds a limit.
     pub(crate) fn refusal(&self) -> Option<ApiError> {
         self.exceeded.map(|exceeded| match exceeded {
             Exceeded::Values => ApiError::TooLarge(self.too_many_values().to_string()),
@@ -103,7 +104,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// A list that keeps its first items and counts the rest.
+/// A list with a limit, which counts dropped items.
 #[derive(Debug)]
 pub(crate) struct Capped<T> {
     pub(crate) kept: Vec<T>,
@@ -135,7 +136,7 @@ mod tests {
     fn a_value_takes_no_more_than_is_counted() {
         assert!(VALUE_BYTES >= 2 * size_of::<(String, AttributeValue)>());
         assert!(VALUE_BYTES >= 4 * size_of::<AttributeValue>());
-        // The only attribute of an event stands in a list for four.
+        // A single attribute takes a list with capacity for four.
         let pair = size_of::<(String, AttributeValue)>();
         assert!(EVENT_BYTES + VALUE_BYTES >= size_of::<SpanEvent>() + 4 * pair);
     }

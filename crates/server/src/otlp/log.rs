@@ -10,12 +10,12 @@ use super::span_builder::{AttributesDraft, Fault, PATCHES_BYTES, span_id, timest
 use super::wire::Fields;
 use super::{json, protobuf};
 
-/// A log record while it is being read. Ids that make no sense cost only themselves.
+/// A log record while it is decoded. Invalid ids are ignored.
 #[derive(Debug, Default)]
 pub(crate) struct LogDraft {
-    /// Nanoseconds since 1970; zero means nobody said.
+    /// Unix time in nanoseconds; zero if missing.
     pub(crate) time: u64,
-    /// When a collector saw it, likewise.
+    /// When a collector received it, likewise.
     pub(crate) observed: u64,
     pub(crate) event_name: String,
     pub(crate) body: AttributeValue,

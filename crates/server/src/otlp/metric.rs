@@ -7,15 +7,14 @@ use super::signal::{Draft, Envelope};
 use super::span_builder::Fault;
 use super::wire::Fields;
 
-/// A metric, of which only its name and its number of points are of interest.
+/// A metric, reduced to its name and its number of data points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricCount {
     pub name: String,
-    /// How many data points came.
     pub points: u64,
 }
 
-/// Where the kinds of metrics (gauge, sum, histogram, exponential histogram, summary) are kept.
+/// Field numbers of gauge, sum, histogram, exponential histogram and summary.
 const KINDS: [u32; 5] = [5, 7, 9, 10, 11];
 
 impl Draft for MetricCount {

@@ -11,23 +11,23 @@ use crate::body::no_room;
 use crate::body_budget::Room;
 use crate::error::{ApiError, ApiResult};
 
-/// How many rejected spans are named in the answer.
+/// Maximum number of rejected spans listed in the response.
 const NAMED: usize = 5;
-/// How much of a rejected span's name is shown.
+/// Maximum length of a rejected span's name in the response.
 const NAME_BYTES: usize = 80;
-/// Bytes of resource attributes in one request, counted anew for each scope that they go with.
+/// Maximum bytes of resource attributes in one request, counted for each of their scopes.
 const REPEATED_BYTES: usize = 64 * 1024 * 1024;
 
-/// What a request holds: spans, log records or metrics.
+/// The decoded items of a request: spans, log records or metrics.
 #[derive(Debug)]
 pub struct Decoded<T> {
     pub groups: Vec<OtlpBatch<T>>,
-    /// How many of them there are.
+    /// Number of items.
     pub accepted: u64,
     pub rejected: Rejected,
 }
 
-/// The bad spans of a request: how many, and what is wrong with the first few.
+/// The rejected spans of a request: their number, and the first few reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rejected {
     pub count: u64,
@@ -35,7 +35,7 @@ pub struct Rejected {
 }
 
 impl Rejected {
-    /// Counts some more, for one reason that is told while there is room.
+    /// Adds rejected items with one reason, which is listed while there is room.
     pub(crate) fn add(&mut self, count: u64, reason: String) {
         self.count += count;
         if self.reasons.len() < NAMED && !self.reasons.contains(&reason) {
@@ -43,7 +43,7 @@ impl Rejected {
         }
     }
 
-    /// What is wrong, in one line; empty when nothing is.
+    /// The reasons in one line; empty when nothing was rejected.
     pub fn message(&self) -> String {
         let named = self.reasons.len() as u64;
         let mut message = self.reasons.join("; ");
@@ -54,14 +54,14 @@ impl Rejected {
     }
 }
 
-/// What a library sent, while it is being read.
+/// The items of a scope while they are decoded.
 #[derive(Debug)]
 pub(crate) struct ScopeDraft<T> {
     pub(crate) about: ScopeAbout,
     pub(crate) items: Vec<T>,
 }
 
-/// What a library says of itself.
+/// Name, version and attributes of a scope.
 #[derive(Debug, Default)]
 pub(crate) struct ScopeAbout {
     pub(crate) name: String,
@@ -75,7 +75,7 @@ impl<T> Default for ScopeDraft<T> {
     }
 }
 
-/// What a process sent, while it is being read.
+/// The items of a resource while they are decoded.
 #[derive(Debug)]
 pub(crate) struct ResourceDraft<T> {
     pub(crate) attributes: Attributes,
@@ -89,7 +89,7 @@ impl<T> Default for ResourceDraft<T> {
 }
 
 impl<T> ResourceDraft<T> {
-    /// Adds a library; one that sent nothing says nothing.
+    /// Adds a scope, unless it is empty.
     pub(crate) fn push(&mut self, scope: ScopeDraft<T>) {
         if !scope.items.is_empty() {
             self.scopes.push(scope);
@@ -97,7 +97,7 @@ impl<T> ResourceDraft<T> {
     }
 }
 
-/// Collects what a request holds, good and bad, and keeps it within its limits.
+/// Collects accepted and rejected items of a request, within its limits.
 #[derive(Debug)]
 pub(crate) struct Intake<'a, D: Draft> {
     pub(crate) bounds: Bounds<'a>,
@@ -108,14 +108,14 @@ pub(crate) struct Intake<'a, D: Draft> {
 }
 
 impl<'a, D: Draft> Intake<'a, D> {
-    /// An intake that takes what it becomes from the memory for bodies.
+    /// An intake that takes decoded items from the memory budget.
     pub(crate) fn new(limits: &'a Limits, room: &'a Room, received_at: Timestamp) -> Self {
         let rejected = Rejected::default();
         let decoded = Decoded { groups: Vec::new(), accepted: 0, rejected };
         Self { bounds: Bounds::new(limits, room), received_at, seen: 0, repeated_bytes: 0, decoded }
     }
 
-    /// Notes that one more thing begins.
+    /// Counts the start of an item.
     pub(crate) fn begin(&mut self) -> ApiResult<()> {
         self.seen += 1;
         let limit = self.bounds.limits.batch_len;
@@ -128,7 +128,7 @@ impl<'a, D: Draft> Intake<'a, D> {
         self.bounds.hold(D::ITEM_BYTES).map_err(no_room)
     }
 
-    /// Takes a thing as far as it could be read.
+    /// Adds an item, or rejects it with the error of its decoding.
     pub(crate) fn end(
         &mut self,
         mut draft: D,
@@ -148,10 +148,10 @@ impl<'a, D: Draft> Intake<'a, D> {
         self.decoded.rejected.add(1, reason);
     }
 
-    /// Takes what one process sent.
+    /// Adds a resource.
     ///
     /// # Errors
-    /// 413 if so many libraries repeat its attributes that a small request becomes a large one.
+    /// 413 if so many scopes repeat its attributes that a small request becomes a large one.
     pub(crate) fn end_resource(&mut self, resource: ResourceDraft<D::Item>) -> ApiResult<()> {
         let bytes = attribute_bytes(&resource.attributes);
         let copied = copied_bytes(&resource.attributes);

@@ -10,8 +10,8 @@ use super::wire::{Field, Fields};
 use crate::body::no_room;
 use crate::error::{ApiError, ApiResult};
 
-/// Reads an export request. Field numbers are those of the protocol's files; the envelope has the
-/// same ones whatever is in it.
+/// Decodes an export request. Field numbers are those of the protocol's files; the envelope has the
+/// same ones for all signals.
 pub(crate) fn decode<D: Draft>(
     body: &[u8],
     mut intake: Intake<'_, D>,
@@ -27,7 +27,7 @@ pub(crate) fn decode<D: Draft>(
     Ok(intake.finish())
 }
 
-/// What is wrong in the envelope: nothing can be saved then.
+/// An error in the envelope: it rejects the whole request.
 fn malformed<D: Draft>(fault: impl Into<Fault>) -> ApiError {
     let why = match fault.into() {
         fault @ Fault::TooManyValues(_) => return ApiError::TooLarge(fault.to_string()),
@@ -102,7 +102,7 @@ fn scope_about(
     Ok(())
 }
 
-/// Reads the attributes of a message that has them under one field number.
+/// Decodes the attributes of a message, which have one field number.
 fn holder(
     mut fields: Fields<'_>,
     number: u32,
@@ -163,7 +163,7 @@ fn event(mut fields: Fields<'_>, bounds: &mut Bounds<'_>) -> Result<SpanEvent, F
     Ok(SpanEvent { name, at: at.unwrap_or_default(), attributes: attributes.into_attributes() })
 }
 
-/// Reads a link; `None` if its ids make no sense, which is no reason to lose the span.
+/// Decodes a link; `None` if its ids are invalid, which must not reject the span.
 fn link(mut fields: Fields<'_>, bounds: &mut Bounds<'_>) -> Result<Option<SpanLink>, Fault> {
     let mut attributes = AttributesDraft::default();
     let (mut trace, mut span) = (None, None);
@@ -194,7 +194,7 @@ fn status(
     Ok(())
 }
 
-/// Reads an attribute, if there is room for one more.
+/// Decodes an attribute, if there is room for one more.
 pub(super) fn attribute(
     field: &Field<'_>,
     attributes: &mut AttributesDraft,
@@ -223,7 +223,7 @@ fn key_value(
     Ok((key, value))
 }
 
-/// Reads a value of any type.
+/// Decodes a value of any type.
 pub(super) fn any_value(
     mut fields: Fields<'_>,
     bounds: &mut Bounds<'_>,

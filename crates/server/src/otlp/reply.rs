@@ -12,7 +12,7 @@ use super::record::Signal;
 use super::{Format, Rejected};
 use crate::error::ApiError;
 
-/// The answer to a request that was recorded, or most of it.
+/// The response to a request that was recorded, at least in part.
 pub(crate) fn success(signal: Signal, format: Format, rejected: &Rejected) -> Response {
     let body = match format {
         Format::Protobuf => message(rejected).encode_to_vec(),
@@ -36,8 +36,7 @@ fn rejected_key(signal: Signal) -> &'static str {
     }
 }
 
-/// The protocol's response message. Those for logs and metrics have other names and the same
-/// bytes.
+/// The protocol's response message. Those for logs and metrics have other names and the same bytes.
 pub(crate) fn message(rejected: &Rejected) -> ExportTraceServiceResponse {
     let partial_success = (rejected.count > 0).then(|| ExportTracePartialSuccess {
         rejected_spans: i64::try_from(rejected.count).unwrap_or(i64::MAX),
@@ -46,8 +45,8 @@ pub(crate) fn message(rejected: &Rejected) -> ExportTraceServiceResponse {
     ExportTraceServiceResponse { partial_success }
 }
 
-/// The answer to a request of which nothing was recorded: a `google.rpc.Status`, as the protocol
-/// asks, in the encoding of the request.
+/// The response to a rejected request: a `google.rpc.Status`, as the protocol requires, in the
+/// encoding of the request.
 pub(crate) fn failure(format: Format, error: &ApiError) -> Response {
     let (code, message) = (i32::from(code(error)), error.client_message());
     let body = match format {
@@ -67,8 +66,8 @@ fn respond(status: StatusCode, format: Format, body: Vec<u8>) -> Response {
     (status, [(CONTENT_TYPE, content_type)], body).into_response()
 }
 
-/// The gRPC code for an error. Exporters send again on `Unavailable`, and on `ResourceExhausted`
-/// only when the answer says after how long.
+/// The gRPC code for an error. Exporters retry on `Unavailable`, and on `ResourceExhausted` only
+/// with a retry delay.
 pub(crate) fn code(error: &ApiError) -> Code {
     match error {
         ApiError::Unauthorized(_) => Code::Unauthenticated,

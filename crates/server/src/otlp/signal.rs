@@ -4,42 +4,42 @@ use super::limits::Bounds;
 use super::span_builder::Fault;
 use super::wire;
 
-/// One of the things that OTLP carries, while it is being read.
+/// A span, log record or metric while it is decoded.
 ///
-/// Spans, log records and metrics come in the same envelope: by process, then by library.
+/// All of them have the same envelope: resource, then scope.
 pub(crate) trait Draft: Default {
     type Item;
 
-    /// What its envelope calls it.
+    /// Names in its envelope.
     const ENVELOPE: Envelope;
 
-    /// About how many bytes one takes from being decoded until it is written, beside its texts and
+    /// Approximate bytes of one item from decoding until it is written, besides its texts and
     /// values.
     const ITEM_BYTES: usize;
 
-    /// What it is called itself, to be named when it is rejected.
+    /// Its name, for the reason of a rejection.
     fn name(&self) -> &str;
 
-    /// Reads a message in protobuf.
+    /// Decodes a protobuf message.
     fn read_protobuf(
         &mut self,
         fields: wire::Fields<'_>,
         bounds: &mut Bounds<'_>,
     ) -> Result<(), Fault>;
 
-    /// Reads a whole text that holds one JSON object.
+    /// Decodes a text with one JSON object.
     fn read_json(&mut self, text: &[u8], bounds: &mut Bounds<'_>) -> Result<(), serde_json::Error>;
 
-    /// Ends reading. Leaves the name for whoever rejects it.
+    /// Finishes decoding. Leaves the name for a rejection.
     fn finish(&mut self, received_at: Timestamp) -> Result<Self::Item, Fault>;
 }
 
-/// What an envelope calls its parts; names of fields in camel case and in snake case.
+/// Names in an envelope; field names in camel case and in snake case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
-    /// The message of the protocol.
+    /// The protocol's message name.
     pub(crate) message: &'static str,
-    /// What one thing is called in errors.
+    /// The noun for an item in errors.
     pub(crate) noun: &'static str,
     pub(crate) resources: [&'static str; 2],
     pub(crate) scopes: [&'static str; 2],

@@ -15,24 +15,24 @@ use super::wire::{self, WireError};
 use super::{json, protobuf};
 use crate::body_budget::NoRoom;
 
-/// Tells in the metadata how many attributes of a span were beyond the limit.
+/// Metadata key with the number of attributes beyond the limit.
 const DROPPED_ATTRIBUTES: &str = "ratchet.dropped_attributes";
 const DROPPED_EVENTS: &str = "ratchet.dropped_events";
-/// The same for links; links whose ids make no sense count too.
+/// The same for links, including those with invalid ids.
 const DROPPED_LINKS: &str = "ratchet.dropped_links";
 
-/// Bytes of attributes a process or a library may have, names included.
+/// Maximum bytes of attributes of a resource or a scope, including names.
 const SHARED_BYTES: usize = 64 * 1024;
 
-/// Bytes of what is recorded of a span or an event beside its texts and values: twice, for it is
-/// merged into what is written.
+/// Bytes recorded of a span or an event besides its texts and values: twice, because it is merged
+/// into what is written.
 pub(crate) const PATCHES_BYTES: usize =
     2 * (size_of::<ObservationPatch>() + size_of::<TracePatch>());
 
 const TRACE_ID_BYTES: usize = 16;
 const SPAN_ID_BYTES: usize = 8;
 
-/// Why one span is rejected.
+/// Why a span is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("{field} must be {expected} bytes and not all zero, it has {found}")]
@@ -55,18 +55,18 @@ pub(crate) enum Fault {
     Json(#[from] serde_json::Error),
 }
 
-/// Named values while they are being read.
+/// Attributes while they are decoded.
 pub(crate) type AttributesDraft = Capped<(String, AttributeValue)>;
 
-/// A span while it is being read.
+/// A span while it is decoded.
 #[derive(Debug, Default)]
 pub(crate) struct SpanDraft {
-    /// Ids are judged at the end: a span that is rejected is named, and its name comes after them.
+    /// Ids are validated at the end: a rejected span is reported by its name, which follows them.
     pub(crate) trace: Option<Result<TraceId, Fault>>,
     pub(crate) id: Option<Result<ObservationId, Fault>>,
     pub(crate) parent: Option<Result<Option<ObservationId>, Fault>>,
     pub(crate) name: String,
-    /// Nanoseconds since 1970; zero means nobody said.
+    /// Unix time in nanoseconds; zero if missing.
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) attributes: AttributesDraft,
@@ -76,7 +76,7 @@ pub(crate) struct SpanDraft {
     pub(crate) status_message: String,
 }
 
-/// What a status says in numbers or names; any other value is as good as none.
+/// A status code by number or name; any other value counts as unset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum StatusCode {
     #[default]
@@ -95,7 +95,7 @@ impl StatusCode {
     }
 }
 
-/// What had to hold of a span before it can be taken.
+/// The validated fields of a span.
 #[derive(Debug)]
 pub(crate) struct Verified {
     trace: TraceId,
@@ -178,14 +178,14 @@ impl AttributesDraft {
         }
     }
 
-    /// Names become unique, and what was dropped is noted.
+    /// The attributes without duplicates, with the number of dropped ones.
     pub(crate) fn into_attributes(mut self) -> Attributes {
         self.note(DROPPED_ATTRIBUTES, self.dropped);
         unique(self.kept)
     }
 
-    /// The same for a process or a library, whose attributes every span repeats: they are few and
-    /// short, or the rest is dropped.
+    /// Like [`Self::into_attributes`], for a resource or a scope, whose attributes every span
+    /// repeats: with a limit on their size.
     pub(crate) fn into_shared_attributes(mut self) -> Attributes {
         let mut room = SHARED_BYTES;
         let all = self.kept.len();
@@ -199,19 +199,19 @@ impl AttributesDraft {
     }
 }
 
-/// About how many bytes the texts of attributes take.
+/// Approximate bytes of the texts of attributes.
 pub(crate) fn attribute_bytes(attributes: &Attributes) -> usize {
     attributes.0.iter().map(|(name, value)| name.len() + size(value)).sum()
 }
 
-/// About how many bytes a copy of attributes takes.
+/// Approximate bytes of a copy of attributes.
 pub(crate) fn copied_bytes(attributes: &Attributes) -> usize {
     let pairs = attributes.0.len() * size_of::<(String, AttributeValue)>();
-    // Lists and maps inside count as eight bytes for each of their values.
+    // Nested lists and maps count as eight bytes for each of their values.
     pairs + attribute_bytes(attributes) * size_of::<AttributeValue>() / 8
 }
 
-/// About how many bytes a value takes. Recursion ends at the depth limit of reading.
+/// Approximate bytes of a value. Recursion ends at the depth limit of decoding.
 fn size(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::Empty
@@ -235,7 +235,7 @@ fn status(code: StatusCode, message: String) -> SpanStatus {
     }
 }
 
-/// Start and end: a missing edge is the other one, and time does not run backwards.
+/// Start and end: a missing one is set to the other, and the end is not before the start.
 fn edges(
     start: Option<Timestamp>,
     end: Option<Timestamp>,
@@ -245,7 +245,7 @@ fn edges(
     (start, end.unwrap_or(start).max(start))
 }
 
-/// Reads a time; zero means nobody said.
+/// Parses a time; zero means missing.
 pub(crate) fn timestamp(field: &'static str, nanos: u64) -> Result<Option<Timestamp>, Fault> {
     let nanos = i64::try_from(nanos).map_err(|_| Fault::Time(field))?;
     Ok((nanos != 0).then(|| Timestamp::from_nanos(nanos)))
@@ -259,7 +259,7 @@ pub(crate) fn span_id(bytes: &[u8]) -> Result<ObservationId, Fault> {
     id("span_id", SPAN_ID_BYTES, bytes)
 }
 
-/// Reads a parent: empty and all-zero both say that the span is a root.
+/// Parses a parent id: empty and all-zero both mean a root span.
 pub(crate) fn parent_id(bytes: &[u8]) -> Result<Option<ObservationId>, Fault> {
     let is_root = bytes.is_empty() || bytes == [0; SPAN_ID_BYTES];
     if is_root { Ok(None) } else { id("parent_span_id", SPAN_ID_BYTES, bytes).map(Some) }
@@ -273,10 +273,10 @@ fn id<Of>(field: &'static str, expected: usize, bytes: &[u8]) -> Result<Id<Of>, 
     Id::from_otel(bytes).map_err(|_| fault)
 }
 
-/// Up to this many names, comparing each with each is faster than hashing.
+/// Up to this many names, pairwise comparison is faster than hashing.
 const FEW: usize = 24;
 
-/// Makes names unique: the last of a repeated name wins, in the place of the first.
+/// Removes duplicate names: the last value wins, at the position of the first.
 fn unique(named: Vec<(String, AttributeValue)>) -> Attributes {
     if !has_repeats(&named) {
         return Attributes(named);

@@ -73,7 +73,7 @@ fn text(key: &str, value: &str) -> KeyValue {
     key_value(key, Value::StringValue(value.to_owned()))
 }
 
-/// A list in a list in a list …
+/// A list nested in lists.
 fn nested(levels: usize) -> Value {
     let innermost = Value::IntValue(1);
     (0..levels)
@@ -89,7 +89,7 @@ fn in_json(spans: &str) -> String {
     )
 }
 
-/// A span in JSON with more fields at its end.
+/// A span in JSON with additional fields.
 fn json_span(more: &str) -> String {
     format!(
         r#"{{"traceId":"abababababababababababababababab","spanId":"cdcdcdcdcdcdcdcd",
@@ -184,7 +184,7 @@ fn json_values_may_be_written_in_several_ways() {
     check_value(r#"{"arrayValue":null}"#, AttributeValue::List(Vec::new()));
 }
 
-/// Checks that the middle one of three spans is rejected alone, and why.
+/// Checks that the middle one of three spans is rejected alone, with this reason.
 #[track_caller]
 fn check_rejected_json(bad: &str, reason: &str) {
     let spans = [&json_span(""), bad, &json_span("")].join(",");

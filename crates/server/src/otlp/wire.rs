@@ -1,6 +1,6 @@
 use std::str::Utf8Error;
 
-/// Why bytes are not protobuf, or not the message expected.
+/// A protobuf decoding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WireError {
     #[error("it breaks off in the middle of a field")]
@@ -17,7 +17,7 @@ pub(crate) enum WireError {
     NotUtf8(u32),
 }
 
-/// The fields of a message, one after the other, without copying.
+/// The fields of a message, in order, without copying.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fields<'a>(&'a [u8]);
 
@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
                 self.take(4)?;
                 Value::Fixed32
             }
-            // Groups (3 and 4) left protobuf long before OTLP was written.
+            // Groups (3 and 4) were removed from protobuf long before OTLP.
             other => return Err(WireError::WireType(other)),
         };
         Ok(Some(Field { number, value }))

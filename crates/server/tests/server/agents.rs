@@ -15,8 +15,8 @@ use ratchet_testkit::claude;
 
 use crate::harness::TestServer;
 
-/// Has a server run agents on the fake program: under a root, with what is theirs in a place. The
-/// workspace `trusted` there may run programs.
+/// Lets a server run agents with the fake program, with workspaces under a root. The workspace
+/// `trusted` there may run programs.
 pub(crate) async fn run_agents(
     server: &TestServer,
     root: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) async fn run_agents(
     run_agents_under(server, Some(root), place, limits).await;
 }
 
-/// The same, perhaps without roots.
+/// Like `run_agents`, with optional roots.
 pub(crate) async fn run_agents_under(
     server: &TestServer,
     root: Option<PathBuf>,

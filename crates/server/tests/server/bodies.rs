@@ -198,7 +198,7 @@ async fn large_bodies_are_recorded_too() {
     server.stop().await;
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 async fn until(holds: impl Fn() -> bool) {
     let wait = async {
         while !holds() {

@@ -1,4 +1,4 @@
-//! Our own client before a real server: what it reads is what the store holds.
+//! Our own client against a real server: it reads what is stored.
 
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::payload::Payload;
@@ -37,7 +37,7 @@ fn payload(text: &str) -> Payload {
     Payload::Json(json(text))
 }
 
-/// A server that has a bit of everything, and more traces than one slice holds.
+/// A server with a bit of everything, and more traces than one page.
 pub(crate) async fn told() -> TestServer {
     let server = TestServer::start().await;
     let first = trace("t1")
@@ -94,7 +94,7 @@ pub(crate) async fn told() -> TestServer {
     server
 }
 
-/// Scores of every type and on everything, and more than one slice holds.
+/// Scores of every type and on every target, and more than one page.
 fn scores() -> BatchBuilder {
     batch(&project())
         .with(score("s1").of_trace("t1").on("quality").number(0.25).given(1_000).comment("so so"))
@@ -110,7 +110,7 @@ fn scores() -> BatchBuilder {
         .with_all((0..110).map(|n| score(&format!("n{n}")).of_trace("t2").on("n").number(1.0)))
 }
 
-/// All rows of a list, slice by slice.
+/// All rows of a list, page by page.
 async fn all<T>(mut slice: impl AsyncFnMut(Position) -> Result<Slice<T>, ClientError>) -> Vec<T> {
     let mut rows = Vec::new();
     let mut next = Some(Position::Start);
@@ -123,7 +123,7 @@ async fn all<T>(mut slice: impl AsyncFnMut(Position) -> Result<Slice<T>, ClientE
     rows
 }
 
-/// All that a client reads.
+/// Everything that a client reads.
 async fn read(client: &LangfuseClient) -> Reading {
     let (traces, steps) = (TracesAsked::default(), ObservationsAsked::default());
     let scores = ScoresAsked::default();
@@ -144,8 +144,8 @@ async fn what_is_read_is_what_is_stored() {
     read(&to(&server)).await.assert_equals(&stored, "read by a client");
 }
 
-/// The same without what the newer era cannot tell: traces of which there is no observation, and
-/// what a trace says of itself beyond its observations. Payloads are texts there.
+/// The same without what the newer API lacks: traces without observations, and trace fields beyond
+/// those of its observations. Payloads are texts there.
 fn as_newer_era_tells(mut reading: Reading) -> Reading {
     reading.traces.retain(|trace| trace.summary.levels.total() > 0);
     for trace in &mut reading.traces {
@@ -196,7 +196,7 @@ async fn times_bound_what_is_rebuilt() {
     let server = told().await;
     let proxy = Proxy::without_v3_era(server.web);
     let client = client(&proxy.web(), &Hurry::default());
-    // The trace began before this time, though some of its observations did not.
+    // The trace started before this time, though some of its observations did not.
     let asked = TracesAsked {
         between: TimeWindow { from: Some(at(200)), to: Some(at(80_002)) },
         session: None,

@@ -67,7 +67,7 @@ async fn a_body_has_a_deadline_even_if_pieces_keep_coming() {
 async fn silent_and_half_open_connections_are_closed() {
     let timeouts = Timeouts { first_request: SHORT, headers: LONG, ..Timeouts::default() };
     let server = TestServer::start_with(Settings { timeouts, ..Settings::default() }).await;
-    // Nothing at all, half of the headers, and half of what opens HTTP/2.
+    // Nothing at all, half of the headers, and half of the HTTP/2 preface.
     for sent in ["", "POST /v1/traces HTTP/1.1\r\nhost:", "PRI * HTT"] {
         let reply = server.raw(sent.as_bytes()).await;
         assert!(!reply.contains("200"), "{sent:?}: {reply}");
@@ -98,7 +98,7 @@ async fn beyond_the_cap_clients_wait_for_their_turn() {
 }
 
 const HEALTH: &[u8] = b"GET /api/public/health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
-/// Loopback is a proxy, or nobody is.
+/// Loopback as a trusted proxy.
 const PROXIES: &str = "127.0.0.0/8";
 const NO_PROXIES: &str = "";
 
@@ -109,7 +109,7 @@ async fn limited(limits: Limits, proxies: &str) -> TestServer {
     TestServer::start_with(settings).await
 }
 
-/// Connects from an address of this machine of one's choice, and sends the beginning of a request.
+/// Connects from a given local address, and sends the start of a request.
 async fn connect_from(server: &TestServer, address: &str, sent: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(format!("{address}:0").parse().unwrap()).unwrap();
@@ -122,7 +122,7 @@ async fn connect_from(server: &TestServer, address: &str, sent: &str) -> TcpStre
 async fn idle_connections_make_room_for_recording() {
     let server = limited(Limits { connections: 4, ..Limits::default() }, PROXIES).await;
     let mut idle = Vec::new();
-    // Nothing at all, half of the headers, and one that was answered and stays.
+    // Nothing at all, half of the headers, and a keep-alive connection after its response.
     for sent in ["", "POST /v1/traces HTTP/1.1\r\nhost:", "GET / HTTP/1.1\r\nhost: x\r\n\r\n"] {
         for _ in 0..10 {
             idle.push(connect_from(&server, "127.0.0.1", sent).await);
@@ -163,7 +163,7 @@ async fn one_address_does_not_take_all_connections() {
         let health = std::str::from_utf8(HEALTH).unwrap();
         let mut reply = String::new();
         let mut again = connect_from(&server, "127.0.0.2", health).await;
-        // A refusal may be cut off by what was sent in vain.
+        // The error response may be cut off by unread bytes.
         drop(again.read_to_string(&mut reply).await);
         if reply.starts_with("HTTP/1.1 200") {
             break;
@@ -240,14 +240,14 @@ async fn a_client_that_never_ends_is_cut_at_the_deadline() {
     assert_eq!(reply, "");
 }
 
-/// Waits until the server has begun to read a body.
+/// Waits until the server has started to read a body.
 async fn reach_handler(server: &TestServer) {
     while server.app.bodies_in_flight() == 0 {
         tokio::task::yield_now().await;
     }
 }
 
-/// Waits until nobody accepts connections any more.
+/// Waits until connections are refused.
 async fn closed_door(server: &TestServer) {
     while TcpStream::connect(server.web).await.is_ok() {
         tokio::task::yield_now().await;

@@ -1,25 +1,25 @@
-//! What the API promises: its description, Langfuse's facts, roles and borders between projects.
+//! The API contract: its description, comparison with Langfuse, roles and project isolation.
 //!
-//! These tests walk every operation of the description, so a new one is covered as soon as it is
-//! there.
+//! These tests iterate over every operation of the description, so that a new one is covered at
+//! once.
 
 use serde_json::{Map, Value};
 
 mod document;
-/// What a description says, as facts that can be compared.
+/// Facts extracted from a description, for comparison.
 mod facts;
 mod comparison;
-/// What both descriptions allow, and only one server does.
+/// Behaviour that differs although both descriptions agree.
 mod behaviour;
 /// One call of each operation.
 mod calls;
 /// Those calls with every kind of key.
 pub(crate) mod walk;
-/// Those calls with a slash at the end of their paths.
+/// Those calls with a trailing slash.
 mod slashes;
-/// Those calls with one id of another project among one's own.
+/// Those calls with one id of another project.
 mod mixed_ids;
-/// Whether every change is noted.
+/// Audit entries of every change.
 mod audit;
 
 /// One operation of the description.

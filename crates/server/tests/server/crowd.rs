@@ -18,9 +18,9 @@ use crate::sessions::Stage;
 
 const SESSIONS: usize = 200;
 const CLIENTS: usize = 5;
-/// Events that a client stays for at most before it loses the line.
+/// Maximum number of events before a client loses its connection.
 const LONGEST: usize = 40;
-/// How long all of it may take before something must be stuck.
+/// Deadline of the whole test.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -46,17 +46,17 @@ async fn a_thousand_clients_of_two_hundred_sessions_end_with_the_same_events() {
     assert!(events > SESSIONS * 30, "{events} events are too few to have tried anything");
 }
 
-/// A server with all its sessions.
+/// A server with all its chats.
 struct Crowd {
     stage: Stage,
     client: Client,
-    /// Passed once every session's agent is up.
+    /// Passed once every chat's agent runs.
     all_are_up: Barrier,
 }
 
 impl Crowd {
-    /// Runs a session before its clients, who must end with what is kept; says how many events
-    /// that is.
+    /// Runs a chat with its clients, who must end with what is stored; returns the number of
+    /// events.
     async fn session(self: Arc<Self>, mut chance: Chance) -> usize {
         let session = self.stage.begun().await;
         let mut clients = JoinSet::new();
@@ -74,14 +74,14 @@ impl Crowd {
         kept.len()
     }
 
-    /// Two turns, the second when all agents are up, and the end.
+    /// Two turns, the second when all agents run, and the end.
     async fn talk(&self, session: &str) {
         let mut states = self.follow(session, "?types=state", 0).await;
         self.turn(session, &mut states).await;
         if self.all_are_up.wait().await.is_leader() {
             self.count_agents().await;
         }
-        // Nobody ends before all were counted.
+        // No chat ends before all were counted.
         self.all_are_up.wait().await;
         self.turn(session, &mut states).await;
         let path = format!("/api/v1/sessions/{session}");
@@ -106,7 +106,7 @@ impl Crowd {
         assert_eq!(up, SESSIONS, "agents that run at once");
     }
 
-    /// Looks on with a line that breaks now and then, until the session is closed.
+    /// Follows over a connection that breaks now and then, until the chat is closed.
     async fn watch(&self, session: &str, mut chance: Chance) -> Vec<String> {
         let mut seen = Vec::new();
         loop {
@@ -125,7 +125,7 @@ impl Crowd {
         }
     }
 
-    /// Goes on after so many events: each has its place, from one on.
+    /// Resumes after so many events: they are numbered from one.
     async fn follow(&self, session: &str, query: &str, after: usize) -> Frames {
         let web = self.stage.server.web;
         let url = format!("http://{web}/api/v1/sessions/{session}/events{query}");
@@ -142,14 +142,14 @@ impl Crowd {
     }
 }
 
-/// What a client is to be told of an event.
+/// The SSE data of an event.
 fn data(event: &ChatEvent) -> String {
     let ChatEvent { seq, at, kind, body } = event;
     let kind = kind.as_str();
     format!("{{\"seq\":{seq},\"at\":\"{at}\",\"type\":\"{kind}\",\"body\":{body}}}")
 }
 
-/// A stream of events, each as its text.
+/// An SSE stream, each event as its text.
 struct Frames {
     response: Response,
     text: String,

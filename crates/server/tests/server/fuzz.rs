@@ -1,6 +1,6 @@
-//! Every decoder is fed with nonsense for some seconds. None may panic, hang or take much memory.
+//! Fuzzes every decoder for some seconds. None may panic, hang or use much memory.
 //!
-//! `RATCHET_FUZZ_SECONDS` sets how long each of them is fed.
+//! `RATCHET_FUZZ_SECONDS` sets the duration of each.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -33,7 +33,7 @@ use ratchet_testkit::{fixtures, otlp};
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
-/// A server without sockets, and what runs it.
+/// A server without sockets, and its runtime.
 struct Kitchen {
     runtime: Runtime,
     folder: DataFolder,
@@ -56,7 +56,7 @@ static KITCHEN: LazyLock<Kitchen> = LazyLock::new(|| {
     Kitchen { runtime, folder, http, grpc }
 });
 
-/// Sends a request and says how it was answered. A failure of the server's own is a find.
+/// Sends a request and returns a summary of the response. An internal error is a finding.
 fn answer(router: &Router, request: Request<Body>) -> String {
     KITCHEN.runtime.block_on(async {
         let response = router.clone().oneshot(request).await.unwrap();
@@ -75,7 +75,7 @@ fn feed(target: Target, seeds: &[Vec<u8>]) {
     run(target, &seeds, Duration::from_secs(seconds.unwrap_or(15)));
 }
 
-/// Reads spans as a server would, up to the point where they would be written.
+/// Decodes spans like a server, without writing them.
 fn read_spans(format: Format, body: &[u8]) -> String {
     let decoded = match decode_traces(format, body, &Limits::default(), START) {
         Ok(decoded) => decoded,
@@ -165,7 +165,7 @@ fn spans_in_json() {
     );
 }
 
-/// Reads log records as a server would, up to the point where they would be written.
+/// Decodes log records like a server, without writing them.
 fn read_logs(format: Format, body: &[u8]) -> String {
     let decoded = match decode_logs(format, body, &Limits::default(), START) {
         Ok(decoded) => decoded,
@@ -364,7 +364,7 @@ fn get(target: &str) -> String {
     }
 }
 
-/// Bytes as they may stand in a target: whatever may not becomes an escape.
+/// Bytes as allowed in a request target: others are escaped.
 fn escaped(bytes: &[u8], is_plain: fn(u8) -> bool) -> String {
     let digit = |half: u8| char::from(b"0123456789ABCDEF"[usize::from(half)]);
     let mut text = String::with_capacity(bytes.len() * 3);
@@ -398,12 +398,12 @@ fn filters() {
 
 #[test]
 fn query_strings() {
-    // Bytes that cannot stand in a target are refused by HTTP itself; they come as escapes here.
+    // Bytes that are invalid in a target are rejected by HTTP itself; they are escaped here.
     fn read(target: &[u8]) -> String {
         let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
         let target = escaped(target, is_plain);
         let said = get(&format!("/{}", target.trim_start_matches('/')));
-        // These repeat what was asked for, and so would all be news.
+        // These repeat the request, and so would all be new.
         if said.starts_with("404") { "not found".to_owned() } else { said }
     }
     feed(
@@ -453,7 +453,7 @@ fn ids_and_times() {
         });
         let time = Timestamp::parse(text).map(|time| {
             let shown = time.to_string();
-            // The very first microsecond of all time is shown rounded down, before all time.
+            // The very first microsecond of the range is rounded down, to before the range.
             let again = Timestamp::parse(&shown).unwrap_or(time);
             assert!(time.since(again).abs() < 1_000_000, "{text} became {shown}");
         });

@@ -60,14 +60,14 @@ impl TestServer {
         Self { app, clock, web, grpc, stopper, running, data }
     }
 
-    /// Tells the server to stop and waits until it has.
+    /// Stops the server and waits for it.
     pub(crate) async fn stop(mut self) -> DataFolder {
         self.stopper.stop();
         self.running.join_next().await.unwrap().unwrap().unwrap();
         self.data
     }
 
-    /// Tells the server to stop, and does not wait.
+    /// Sends the stop signal without waiting.
     pub(crate) fn begin_stop(&self) {
         self.stopper.stop();
     }
@@ -76,7 +76,7 @@ impl TestServer {
         self.data.path().to_owned()
     }
 
-    /// Grants a role's key a permission that it does not have by itself.
+    /// Grants a role's key a permission that it does not have by default.
     pub(crate) async fn grant(&self, role: Role, permission: Permission) {
         let permissions = Permissions::usual(role).with(permission);
         let (catalog, now) = (&self.app.store.catalog, self.app.clock.now());
@@ -93,7 +93,7 @@ impl TestServer {
         Request::new(reqwest::Method::GET, self.web, path).key(Role::Viewer)
     }
 
-    /// A request of any method with a member's key; a full URL goes where it says.
+    /// A request of any method with a member's key, to a path or a full URL.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
         let method = method.parse().unwrap();
         let own = format!("http://{}", self.web);
@@ -105,7 +105,7 @@ impl TestServer {
         Request::new(reqwest::Method::DELETE, self.web, path).key(Role::Member)
     }
 
-    /// Sends bytes as they are and returns all that comes back until the server hangs up.
+    /// Sends raw bytes and returns everything until the server closes the connection.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.web).await.unwrap();
         stream.write_all(bytes).await.unwrap();
@@ -160,7 +160,7 @@ pub(crate) fn basic_of(public_key: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{public_key}:sk")))
 }
 
-/// A request in the making.
+/// A request builder.
 pub(crate) struct Request(reqwest::RequestBuilder);
 
 impl Request {
@@ -173,12 +173,12 @@ impl Request {
         )
     }
 
-    /// The same with another key.
+    /// With another key.
     pub(crate) fn key(self, role: Role) -> Self {
         self.header("authorization", &basic(role))
     }
 
-    /// The same with a header, in place of an earlier one.
+    /// With a header, replacing an earlier one.
     pub(crate) fn header(self, name: &'static str, value: &str) -> Self {
         let headers = HeaderMap::from_iter([(name.parse().unwrap(), value.parse().unwrap())]);
         Self(self.0.headers(headers))
@@ -219,7 +219,7 @@ impl Reply {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Checks status and what the message must contain.
+    /// Checks the status and that the message contains a text.
     #[track_caller]
     pub(crate) fn check(&self, status: u16, words: &str) -> &Self {
         let text = String::from_utf8_lossy(&self.body);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::project;
 use crate::sessions::Stage;
 
-/// What the fake agent counts in single pieces, and what makes it count.
+/// Texts that the fake agent streams in several pieces, and the message that makes it do so.
 const SECRETS: [&str; 2] = ["3 4 5", "deltas 8"];
 
 async fn strict() -> Stage {
@@ -32,7 +32,7 @@ async fn what_a_rule_finds_is_neither_kept_nor_told_though_it_comes_in_pieces() 
     assert_eq!(message["body"]["content"], "[gone]");
     let is_piece = |event: &Value| event["body"]["type"] == "stream_event";
     assert!(!heard.iter().any(is_piece), "{heard:#?}");
-    // Who answered first is told to the second without what the rules find.
+    // The second client learns who answered first, redacted.
     stage.say(&session, "question").await;
     let asked = events.until("question").await;
     let answer = json!({"id": asked.last().unwrap()["body"]["id"], "response": "deltas 8, please"});

@@ -5,46 +5,45 @@ use serde_json::{Value, json};
 use crate::harness::{Reply, TestServer};
 
 mod ingestion;
-/// Scores that come without a batch.
+/// Creation of scores without a batch.
 mod scores;
-/// Scores, listed, shown and deleted.
+/// Scores, listed, read and deleted.
 mod score_reads;
-/// What scores must look like.
 mod score_configs;
 mod reads;
-/// What clients of the first API, and the oldest clients, send and expect.
+/// Requests of the first API version and of the oldest clients.
 mod first_api;
-/// What SDKs write into spans beside names and payloads.
+/// Metadata of SDKs in spans.
 mod span_metadata;
-/// Which records a query finds.
+/// Filters and pagination.
 mod queries;
 mod queues;
 mod comments;
 mod administration;
-/// Evaluators and the rules that apply them.
+/// Evaluators and evaluation rules.
 mod evaluators;
-/// Dashboards and the charts on them.
+/// Dashboards and widgets.
 mod dashboards;
-/// Clients that change the same thing at the same time.
+/// Concurrent changes of the same object.
 mod at_once;
 mod llm_connections;
-/// Models and what they cost.
+/// Models and prices.
 mod models;
 mod media;
-/// What refers to them, and how long they stay.
+/// References to media, and their retention.
 mod media_uses;
-/// Observations, a group of fields at a time.
+/// Observations with selected field groups.
 mod observations_v2;
 mod deletes;
 mod metrics;
-/// The same run in each era's words.
+/// The same trace in each version's wire format.
 mod eras;
-/// One project never sees another's.
+/// Project isolation.
 mod isolation;
 mod prompts;
 mod skills;
 mod datasets;
-/// Runs over datasets, and experiments.
+/// Dataset runs and experiments.
 mod experiments;
 
 /// An event that happened a number of seconds after ten o'clock.
@@ -69,7 +68,7 @@ pub(crate) async fn record(server: &TestServer, events: &[Value]) {
     assert_eq!(result["successes"].as_array().unwrap().len(), events.len());
 }
 
-/// Reads JSON that must be there.
+/// Reads JSON that must exist.
 pub(crate) async fn read(server: &TestServer, path: &str) -> Value {
     server.get(path).send().await.check(200, "").json()
 }

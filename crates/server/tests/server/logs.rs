@@ -1,4 +1,4 @@
-//! Claude Code's events and metrics, and everybody else's.
+//! Log events and metrics of Claude Code and of other programs.
 
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceResponse;
 use opentelemetry_proto::tonic::collector::logs::v1::logs_service_client::LogsServiceClient;
@@ -57,7 +57,7 @@ async fn later_requests_find_the_turn_of_their_prompt() {
     let said = |name: &str| log(name).saying("prompt.id", "p-1").saying("session.id", "s");
     send(said("claude_code.user_prompt").saying("message.uuid", LINE)).await.check(200, "");
     send(said("claude_code.api_request").saying("request_id", "req_1")).await.check(200, "");
-    // The prompt of a command has no line in the transcript: its own id has to do.
+    // The prompt of a command has no line in the transcript: its own id is used instead.
     send(log("claude_code.api_request").saying("prompt.id", "p-2").saying("request_id", "req_2"))
         .await
         .check(200, "");

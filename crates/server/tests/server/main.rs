@@ -1,39 +1,39 @@
-//! A real server on free ports, with the real store in a throw-away folder.
+//! Tests against a real server on free ports, with the real store in a temporary folder.
 #![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
 
 /// The server under test, and clients for it.
 mod harness;
-/// Who may call, and how often.
+/// Authentication, roles and rate limits.
 mod access;
 mod bodies;
-/// Clients that are slow, silent or gone.
+/// Slow, silent and disconnected clients.
 mod connections;
 mod grpc;
 mod logs;
 mod operating;
 mod langfuse;
 mod client;
-/// Where stages read and write.
+/// Sources and sinks of the stages.
 mod sources;
 mod traces;
 mod contract;
-/// What must not be kept.
+/// Redaction rules.
 mod redaction;
 /// A server that runs agents.
 mod agents;
 mod sessions;
-/// Who is told of news.
+/// Webhooks and browser push.
 mod notifications;
-/// Streams of events: who may have them, how they go on and how they end.
+/// SSE streams: limits, resumption and end.
 mod streams;
-/// What must not be kept of what agents say.
+/// Redaction of agents' output.
 mod hushed;
-/// Many sessions with many clients at once.
+/// Many chats with many clients at once.
 mod crowd;
-/// Thumbs from web pages, and what users say of the product.
+/// Feedback from web pages, and on the product.
 mod feedback;
-/// Tokens that nobody said.
+/// Token counting for model calls without usage.
 mod tokens;
-/// What a public key alone can do to scores.
+/// Scores with a public key alone.
 mod public_scores;
 mod fuzz;

@@ -77,7 +77,7 @@ async fn what_makes_no_sense_is_refused_by_name() {
     }
 }
 
-/// Addresses that lead into this machine or its network, in clear and in disguise.
+/// Addresses of this machine or its network, plain and obfuscated.
 const INSIDE: [&str; 6] = [
     "https://127.0.0.1/x",
     "https://localhost:8080/x",

@@ -21,7 +21,7 @@ async fn health_and_readiness() {
     let server = TestServer::start().await;
     let reply = server.get("/api/public/health").send().await;
     assert_eq!(reply.check(200, "").json()["status"], "OK");
-    // Clients choose by it which routes they call.
+    // Clients choose their routes by it.
     assert_eq!(reply.json()["version"], "4.16.0");
     assert_eq!(reply.json()["ratchetVersion"], env!("CARGO_PKG_VERSION"));
     server.get("/api/public/ready").send().await.check(200, "OK");
@@ -60,7 +60,7 @@ async fn figures_tell_what_happened() {
         r#"ratchet_requests_total{method="GET",route="/api/{*rest}",status="404"} 1"#,
         "ratchet_commit_seconds_count 1",
         "ratchet_store_observations 2",
-        // How many wait is not for a test to say: the sweep of what nothing refers to waits, too.
+        // The exact number is unpredictable: the media sweep is queued, too.
         "ratchet_queue_depth ",
     ] {
         figures.check(200, line);
@@ -74,8 +74,8 @@ async fn a_server_may_export_its_traces_to_itself() {
     let access = Access::Open(project());
     let server = TestServer::start_with(Settings { access, ..Settings::default() }).await;
     let traces = OwnTraces::start(&format!("http://{}", server.grpc), None).unwrap();
-    // While it knows one subscriber only, `tracing` asks the thread that comes by a place first
-    // whether anyone cares, and remembers the answer for all threads: other tests would say no.
+    // With a single subscriber, `tracing` caches the interest of the first thread for all threads:
+    // other tests would disable this span.
     let _second_subscriber = tracing::Dispatch::new(tracing_subscriber::registry());
     let listening =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(traces.layer()));
@@ -118,7 +118,7 @@ async fn what_is_too_old_goes_and_the_rest_stays() {
     let new = span(2, 2).lasting(20 * DAY, 20 * DAY + 1);
     let batch = request("shop").with(old).with(new);
     server.post("/v1/traces").protobuf(batch.to_protobuf()).send().await.check(200, "");
-    // The server sweeps, too, when it likes and by its own clock: it stops before the test does.
+    // The server runs its own sweep by its own clock: it stops before the test does.
     let data = server.stop().await;
     let store = data.folder();
     clock::confirm(store, at(40 * DAY)).await.unwrap();
@@ -147,7 +147,7 @@ async fn a_clock_far_ahead_deletes_nothing_until_someone_confirms_it() {
     store.catalog.set_retention(project(), Some(30), now()).await.unwrap();
     assert_eq!(sweep(store, now()).await.unwrap().held, None);
 
-    // Ten years in one step; what is recorded by the same clock confirms nothing at once.
+    // Ten years at once; records by the same clock confirm nothing yet.
     server.clock.advance(YEAR * 10);
     server.post("/v1/traces").protobuf(trace(2, 1)).send().await.check(200, "");
     for _ in 0..3 {
@@ -166,7 +166,7 @@ async fn a_clock_far_ahead_deletes_nothing_until_someone_confirms_it() {
     let confirm = server.post("/api/v1/confirm-clock");
     confirm.send().await.check(403, "");
     server.post("/api/v1/confirm-clock").key(Role::Owner).send().await.check(200, "now");
-    // The server sweeps at once by itself; this one waits for its turn.
+    // The server sweeps automatically at once; this one waits for its turn.
     assert_eq!(sweep(store, now()).await.unwrap().held, None);
     assert_eq!(trace_names(&server).await.len(), 1, "only what is young is left");
     let status = server.get("/api/v1/status").key(Role::Owner).send().await.check(200, "").json();

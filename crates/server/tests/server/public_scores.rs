@@ -1,4 +1,4 @@
-//! What someone with a public key alone can do to scores: give their own, and nothing else.
+//! Scores with a public key alone: a client can create its own, and nothing else.
 
 use std::time::Duration;
 

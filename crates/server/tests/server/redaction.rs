@@ -7,7 +7,7 @@ use crate::grpc::export;
 use crate::harness::{Reply, TestServer};
 
 const RULES: &str = "/api/v1/projects/shop/redaction";
-/// What must not be found anywhere.
+/// Texts that must not be stored anywhere.
 const SECRETS: [&str; 3] = ["ann@mail.example", "hunter2", "4111111111111111"];
 
 async fn add(server: &TestServer, rule: Value) -> Reply {

@@ -1,6 +1,6 @@
-/// Ways out of a workspace.
+/// Attempts to leave a workspace.
 mod escapes;
-/// What a session may spend, and what it trusts.
+/// Budgets and permissions of a chat.
 mod budget;
 
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ impl Events {
         }
     }
 
-    /// Events until the session is at rest after a turn.
+    /// Events until the chat is idle after a turn.
     pub(crate) async fn until_idle(&mut self) -> Vec<Value> {
         let mut heard = self.until("done").await;
         while !heard.last().is_some_and(|event| event["body"]["state"] == "idle") {
@@ -158,7 +158,7 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let id = &asked["body"]["id"];
     let (status, misfit) = stage.post(&path, &json!({"id": id, "response": "hm"})).await;
     assert_eq!(status, 400, "{misfit}");
-    // What is allowed is what was shown.
+    // The input that was shown is the one that runs.
     let replaced = json!({"id": id, "decision": "allow", "input": {"command": "rm -rf /"}});
     let (status, refused) = stage.post(&path, &replaced).await;
     assert_eq!(status, 400, "{refused}");
@@ -223,7 +223,7 @@ async fn a_session_is_called_otherwise_even_once_it_is_closed() {
         assert_eq!(status, 400, "{refused}");
         assert!(refused["message"].as_str().unwrap().contains(why), "{refused}");
     }
-    // The one who runs it keeps what it is called when it keeps something else.
+    // The actor that runs the chat preserves its title when it saves something else.
     let (status, _) = stage.post(&format!("/{session}/mode"), &json!({"mode": "plan"})).await;
     assert_eq!(status, 200);
     stage.server.delete(&path).send().await.check(200, "Plums <b>");

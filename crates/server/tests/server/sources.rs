@@ -1,4 +1,4 @@
-//! A source and a sink behave the same, be they the local store or a client before a server.
+//! A source and a sink behave the same, be they the local store or a client of a server.
 
 use ratchet_core::catalog::prompt::PromptBody;
 use ratchet_core::environment::Environment;
@@ -32,7 +32,7 @@ async fn all<T>(mut slice: impl AsyncFnMut(Position) -> SourceResult<Slice<T>>) 
     rows
 }
 
-/// What every source must answer.
+/// Behaviour of every source.
 async fn check_source(source: &Source, stored: &Reading) {
     let (traces, steps) = (TracesAsked::default(), ObservationsAsked::default());
     let (scores, between) = (ScoresAsked::default(), TimeWindow::default());
@@ -89,7 +89,7 @@ fn score(id: &str, value: ScoreValue) -> Score {
     }
 }
 
-/// What every sink must write.
+/// Behaviour of every sink.
 async fn check_sink(server: &TestServer, sink: &Sink) {
     let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
     let grades = [("bad", 0.0), ("good", 1.0)];

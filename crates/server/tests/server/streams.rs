@@ -25,7 +25,7 @@ async fn stage_with(settings: Settings, agents: ChatLimits) -> Stage {
     Stage::start_with(TestServer::start_with(settings).await, agents).await
 }
 
-/// A client that asks for events and then reads when it likes.
+/// A client that requests events and then reads slowly.
 struct Lazy {
     stream: TcpStream,
 }
@@ -44,14 +44,14 @@ impl Lazy {
         Self { stream }
     }
 
-    /// Reads the head of the answer, and nothing of what follows.
+    /// Reads only the head of the response.
     async fn is_let_in(&mut self) -> bool {
         let mut head = [0; 12];
         self.stream.read_exact(&mut head).await.unwrap();
         head.ends_with(b"200")
     }
 
-    /// Reads all that comes until the server hangs up; gives the data of each frame.
+    /// Reads until the server closes the connection; returns the data of each frame.
     async fn rest(mut self) -> Vec<Value> {
         let mut bytes = Vec::new();
         self.stream.read_to_end(&mut bytes).await.unwrap();
@@ -61,7 +61,7 @@ impl Lazy {
     }
 }
 
-/// The body of an answer that came in chunks.
+/// The body of a chunked response.
 fn unchunked(answer: &[u8]) -> Vec<u8> {
     let find = |within: &[u8], what: &[u8]| {
         within.windows(what.len()).position(|window| window == what).unwrap()
@@ -116,7 +116,7 @@ async fn a_client_that_never_reads_is_given_up() {
         stage.say(&session, LOUD).await;
         while stage.server.get(&path).send().await.json()["turns"] != turn {}
     }
-    // Its place is free again once it is gone.
+    // Its permit is free again after it disconnects.
     while !Lazy::ask(stage.server.web, &session, 0).await.is_let_in().await {}
 }
 
@@ -173,7 +173,7 @@ async fn places_and_kinds_that_are_not_there_are_refused() {
     }
     ask("?types=done,nonsense", "").await.check(400, "types: nonsense is not one of raw, state");
     ask("?follow=perhaps", "").await.check(400, "follow");
-    // What is kept, and then the end.
+    // Stored events, and then the end.
     let kept = ask("?follow=false", "1").await;
     kept.check(200, "\"idle\"");
     let kept = String::from_utf8(kept.body).unwrap();
@@ -195,7 +195,7 @@ async fn whoever_was_away_until_events_were_too_old_is_told_so() {
     let path = format!("/api/v1/sessions/{session}/events");
     let gone = stage.server.get(&path).header("last-event-id", &last.to_string()).send().await;
     gone.check(400, "the last one is 0; what was there may have been too old");
-    // It is closed, so nothing will come, and that is said.
+    // It is closed, so that no events will follow, and the stream ends.
     let mut nothing = stage.follow(&session, "", None).await;
     assert_eq!(nothing.next().await.unwrap()["reason"], "the session is closed");
     assert_eq!(nothing.next().await, None);

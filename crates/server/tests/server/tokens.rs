@@ -1,5 +1,5 @@
-//! Tokens of model calls that came without usage are counted soon after, and give way to what the
-//! client says.
+//! Tokens of model calls without usage are counted soon after, and replaced by usage that the
+//! client sends.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::harness::{TestServer, project};
 use crate::langfuse::{event, read, record};
 
-/// A generation of a model that has a price, in a session, without usage.
+/// A generation of a model with a price, in a session, without usage.
 async fn begin(server: &TestServer) {
     let model = json!({
         "modelName": "house", "matchPattern": "^house$", "unit": "TOKENS",
@@ -36,7 +36,7 @@ async fn begin(server: &TestServer) {
     .await;
 }
 
-/// Waits until the call is as it should be.
+/// Waits until the call meets a condition.
 async fn until(server: &TestServer, is_so: impl Fn(&Value) -> bool) -> Value {
     let looking = async {
         loop {
@@ -49,8 +49,7 @@ async fn until(server: &TestServer, is_so: impl Fn(&Value) -> bool) -> Value {
     tokio::time::timeout(Duration::from_secs(120), looking).await.unwrap()
 }
 
-/// What the hour, the trace, the session and the user say of the cost, and how much of it is
-/// approximate.
+/// The cost of the hour, the trace, the session and the user, and its approximate part.
 async fn sums(server: &TestServer) -> [(Money, Money); 4] {
     let telemetry = &server.app.store.telemetry;
     let query = AggregateQuery {
@@ -79,7 +78,7 @@ async fn sums(server: &TestServer) -> [(Money, Money); 4] {
     ]
 }
 
-/// Checks that every way to read the call says whether its usage and cost are approximate.
+/// Checks that every way to read the call reports whether its usage and cost are approximate.
 async fn check_marked(server: &TestServer, is_approximate: bool) {
     let expected = if is_approximate { json!(true) } else { Value::Null };
     let newer = read(server, "/api/public/v2/observations?fields=core,usage").await;
@@ -104,7 +103,7 @@ fn encoded(query: &Value) -> String {
     query.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// How much of all costs the metrics say is approximate.
+/// The approximate part of all costs in the metrics.
 async fn approximate_cost(server: &TestServer) -> f64 {
     let query = json!({
         "view": "observations", "metrics": [{"measure": "approximateCost", "aggregation": "sum"}],

@@ -1,4 +1,4 @@
-//! What owners do with whole projects and with the people who work in them.
+//! Administration of projects and their members by owners.
 
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
@@ -8,7 +8,7 @@ use super::{Catalog, Noun, Project, Role, User, Verb, identity, project, user};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// Every table that belongs to projects, those that refer to others first.
+/// Every table with project data, in deletion order: those that reference others first.
 pub(crate) const TABLES: &[&str] = &[
     "annotation_assignment",
     "annotation_item",
@@ -55,34 +55,33 @@ pub(crate) const TABLES: &[&str] = &[
     "suggestion",
 ];
 
-/// What an owner notes about a project.
+/// An owner's notes about a project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectNote {
-    /// Keys and values of the owner's own, a JSON object.
+    /// Free-form JSON object.
     pub metadata: Json,
     pub updated_at: Timestamp,
 }
 
-/// What is to change about a project.
+/// A change of a project; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectChange {
     pub name: Option<String>,
-    /// Days to keep telemetry, forever when `None` inside.
+    /// Retention in days; `Some(None)` means forever.
     pub retention_days: Option<Option<u32>>,
-    /// Keys and values of the owner's own.
+    /// Free-form JSON object.
     pub metadata: Option<Json>,
 }
 
-/// Someone who works in a project or on the whole server.
+/// A user's role in a project or on the whole server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     pub user: User,
-    /// What they may do there.
     pub role: Role,
 }
 
 impl Catalog {
-    /// Returns what an owner noted about a project, if anything.
+    /// Returns the owner's notes about a project, if any.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -135,8 +134,8 @@ impl Catalog {
         .await
     }
 
-    /// Deletes a project and all that belongs to it, but for its telemetry, which is to be
-    /// abandoned next.
+    /// Deletes a project and everything in the catalog that belongs to it. The caller must delete
+    /// its telemetry next.
     ///
     /// # Errors
     /// Fails if there is no such project.
@@ -145,7 +144,7 @@ impl Catalog {
         let gone = id.clone();
         self.transact(move |tx| {
             let project = project::find(tx, &id)?;
-            // First, so that its number is greater than those that go.
+            // Before the deletes, so that its number is greater than those of the deleted entries.
             let deed = Verb::Deleted.what(Noun::Project, id.as_str()).named(&project.name);
             tx.note_for_all(now, &deed)?;
             for table in TABLES {
@@ -166,7 +165,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the projects that were deleted lately, and when.
+    /// Returns recently deleted projects with the time of deletion.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -174,7 +173,7 @@ impl Catalog {
         self.transact(deleted).await
     }
 
-    /// Forgets that projects were deleted before a moment.
+    /// Removes the tombstones of projects that were deleted before a moment.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -186,7 +185,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns who works in a project, in the order they came to the server.
+    /// Returns the members of a project, in the order in which they joined the server.
     ///
     /// # Errors
     /// Fails if there is no such project.
@@ -206,7 +205,7 @@ impl Catalog {
         .await
     }
 
-    /// Sets what a person may do in a project.
+    /// Sets a user's role in a project.
     ///
     /// # Errors
     /// Fails if there is no such project or person.
@@ -225,8 +224,8 @@ impl Catalog {
         .await
     }
 
-    /// Returns the projects that a person may look into, oldest first, and what they may do in
-    /// each: an owner of the server everything everywhere, anyone else what their membership says.
+    /// Returns the projects that a user may read, oldest first, with the role in each: owners of
+    /// the server have every role everywhere, others what their membership grants.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -252,10 +251,10 @@ impl Catalog {
         .await
     }
 
-    /// Ends a person's work in a project.
+    /// Removes a user from a project.
     ///
     /// # Errors
-    /// Fails if there is no such project, or if they did not work in it.
+    /// Fails if there is no such project, or if the user is not a member.
     pub async fn end_membership(
         &self,
         id: ProjectId,
@@ -275,10 +274,10 @@ impl Catalog {
         .await
     }
 
-    /// Sets what a person may do on the whole server.
+    /// Sets a user's role on the whole server.
     ///
     /// # Errors
-    /// Fails if there is no such person, or if no owner would be left.
+    /// Fails if there is no such user, or if no owner would be left.
     pub async fn set_role(&self, user: String, role: Role, now: Timestamp) -> StoreResult<User> {
         self.transact(move |tx| {
             let found = user::find(tx, &user)?;
@@ -292,10 +291,10 @@ impl Catalog {
         .await
     }
 
-    /// Removes a person from the server. What they said stays.
+    /// Deletes a user. Their comments and labels stay.
     ///
     /// # Errors
-    /// Fails if there is no such person, or if no owner would be left.
+    /// Fails if there is no such user, or if no owner would be left.
     pub async fn delete_user(&self, user: String, now: Timestamp) -> StoreResult<()> {
         self.transact(move |tx| {
             let found = user::find(tx, &user)?;
@@ -312,7 +311,7 @@ impl Catalog {
     }
 }
 
-/// Sets what a person may do in a project.
+/// Sets a user's role in a project.
 ///
 /// # Errors
 /// Fails if there is no such project.
@@ -338,19 +337,19 @@ pub(super) fn join(
     tx.note(id, now, &deed)
 }
 
-/// What a person may do in a project, if they work in it.
+/// A user's role in a project, if they are a member.
 fn role_in(tx: &Tx<'_>, id: &ProjectId, person: &str) -> StoreResult<Option<Role>> {
     let sql = "SELECT role FROM membership WHERE project = $1 AND person = $2";
     tx.one(sql, &[id.into(), person.into()], |row| row.get(0))
 }
 
-/// The projects that were deleted lately, and when.
+/// Recently deleted projects with the time of deletion.
 pub(crate) fn deleted(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Timestamp)>> {
     let sql = "SELECT id, deleted_at FROM deleted_project ORDER BY id";
     tx.rows(sql, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Refuses to leave a server that has people without an owner among them.
+/// Fails if the server has users but no owner.
 fn must_have_owner(tx: &Tx<'_>) -> StoreResult<()> {
     let has_people = tx.exists("SELECT 1 FROM person", &[])?;
     let owner = "SELECT 1 FROM person WHERE role = $1";

@@ -1,7 +1,7 @@
-//! Who changed what, and when. Every change leaves an entry, in its own transaction.
+//! The audit log: every change adds an entry, in its own transaction.
 
 mod actor;
-/// What was done, and to what.
+/// Verbs and nouns of audit entries.
 mod words;
 
 use ratchet_core::record::limit::elide;
@@ -16,49 +16,46 @@ use crate::{StoreError, StoreResult};
 pub use actor::Actor;
 pub use words::{Noun, Verb};
 
-/// How much is kept of what something was or became.
+/// Maximum stored length of an old or new value.
 const SHOWN_BYTES: usize = 1_000;
-/// How many actors are listed; a menu of more would help nobody.
+/// Maximum number of actors in the filter menu.
 const MOST_ACTORS: u64 = 200;
 
-/// Something that was done.
+/// One entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Later entries have greater numbers.
     pub number: u64,
-    /// In which project; on the whole server when `None`.
+    /// `None` for changes of the whole server.
     pub project: Option<ProjectId>,
     pub at: Timestamp,
     pub actor: Actor,
     pub verb: Verb,
-    /// To what kind of thing.
     pub noun: Noun,
-    /// Which one: its id, or its name if that is what names it.
+    /// Id of the object, or its name if that identifies it.
     pub object: String,
     pub name: String,
-    /// What it was, in short.
+    /// Short old value.
     pub was: Option<String>,
-    /// What it became, in short.
+    /// Short new value.
     pub became: Option<String>,
 }
 
-/// Which entries are wanted.
+/// A filter for audit entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// Of which project; those of the whole server when `None`.
+    /// `None` for changes of the whole server.
     pub project: Option<ProjectId>,
-    /// Of actors with this kind and id.
+    /// Kind and id of the actor.
     pub actor: Option<(String, String)>,
-    /// About this kind of thing.
     pub noun: Option<Noun>,
-    /// About this one of those.
+    /// Id of the object.
     pub object: Option<String>,
-    /// Not before.
+    /// Inclusive.
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
-    /// Behind the entry of this number.
+    /// Only entries older than this number.
     pub behind: Option<u64>,
-    /// Entries at most.
     pub limit: u64,
 }
 
@@ -70,16 +67,16 @@ impl AuditQuery {
         Self { project, actor, noun, object, from, to, behind, limit }
     }
 
-    /// The newest entries about one thing: who changed what.
+    /// The newest entries about one object.
     pub fn about(project: ProjectId, noun: Noun, object: String, limit: u64) -> Self {
         let (noun, object) = (Some(noun), Some(object));
         Self { noun, object, ..Self::newest(Some(project), limit) }
     }
 
-    /// The same behind where the last answer stopped.
+    /// Continues after a cursor.
     ///
     /// # Errors
-    /// Fails if the cursor is not one of ours.
+    /// Fails if the cursor is malformed.
     pub fn behind(self, cursor: &str) -> StoreResult<Self> {
         let number = cursor.parse();
         let number =
@@ -99,31 +96,31 @@ pub(super) struct Deed<'a> {
 }
 
 impl Verb {
-    /// Something that was done to a thing; its name is what names it, until another is given.
+    /// An entry about an object; the object's id is also its name, unless [`Deed::named`] sets one.
     pub(super) const fn what(self, noun: Noun, object: &str) -> Deed<'_> {
         Deed { verb: self, noun, object, name: object, was: None, became: None }
     }
 }
 
 impl<'a> Deed<'a> {
-    /// The same with what people call the thing.
+    /// Sets the object's display name.
     pub(super) fn named(self, name: &'a str) -> Self {
         Self { name, ..self }
     }
 
-    /// The same with what the thing was, in short and without secrets.
+    /// Sets the short old value, without secrets.
     pub(super) fn was(self, was: impl Into<String>) -> Self {
         Self { was: Some(was.into()), ..self }
     }
 
-    /// The same with what the thing became, in short and without secrets.
+    /// Sets the short new value, without secrets.
     pub(super) fn became(self, became: impl Into<String>) -> Self {
         Self { became: Some(became.into()), ..self }
     }
 }
 
 impl Tx<'_> {
-    /// Notes that something was done, by whoever holds the catalog, in a project.
+    /// Adds an audit entry of a project, by the transaction's actor.
     pub(super) fn note(
         &self,
         project: &ProjectId,
@@ -133,7 +130,7 @@ impl Tx<'_> {
         self.note_at(project.as_str(), now, deed)
     }
 
-    /// The same for what concerns the whole server.
+    /// Adds an audit entry of the whole server.
     pub(super) fn note_for_all(&self, now: Timestamp, deed: &Deed<'_>) -> StoreResult<()> {
         self.note_at("", now, deed)
     }
@@ -168,21 +165,20 @@ const COLUMNS: &str =
     "number, project, at, actor_kind, actor, actor_name, verb, noun, object, name, was, became";
 
 impl Catalog {
-    /// Returns the same catalog in the hands of an actor: what is changed with it is noted as
-    /// theirs.
+    /// Returns the catalog on behalf of an actor, who is recorded in the audit log for each change.
     #[must_use]
     pub fn by(&self, actor: Actor) -> Self {
         Self { actor: actor.into(), ..self.clone() }
     }
 
-    /// Returns what was done, newest first, and where to go on.
+    /// Returns audit entries, newest first, and a cursor.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn audit(&self, query: AuditQuery) -> StoreResult<Page<AuditEntry>> {
         self.transact(move |tx| {
             let Conditions { sql, mut values } = conditions(&query);
-            // One more than asked for tells whether it goes on.
+            // One extra row reveals whether there is a next page.
             values.push(query.limit.saturating_add(1).into());
             let last = values.len();
             let sql = format!(
@@ -197,7 +193,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns who did anything in a project, or to the whole server.
+    /// Returns the actors with entries in a project, or on the whole server.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -212,8 +208,8 @@ impl Catalog {
         .await
     }
 
-    /// Notes that telemetry is about to be deleted. It is kept elsewhere, so the note comes first:
-    /// then nothing goes without one.
+    /// Adds an entry for a deletion of telemetry. Telemetry is in another database, so the entry is
+    /// written first: then nothing is deleted without one.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -236,7 +232,7 @@ impl Catalog {
     }
 }
 
-/// The column of a project.
+/// The column value of a project.
 fn of(project: Option<&ProjectId>) -> Value {
     project.map_or("", ProjectId::as_str).into()
 }

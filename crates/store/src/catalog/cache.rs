@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
-/// What was read from the catalog, by key, until it changes: so that the hot paths need no
-/// database.
+/// A cache of catalog reads by key, invalidated on change, so that hot paths need no database.
 #[derive(Debug)]
 pub(super) struct Cache<K, V>(Arc<Mutex<Known<K, V>>>);
 
@@ -15,8 +14,8 @@ struct Known<K, V> {
     changes: u64,
 }
 
-/// How often anything had changed when somebody looked. What is read after that look may be
-/// remembered only if nothing changed meanwhile: a key that was revoked must not come back.
+/// The cache's generation before a read. A value is cached only if nothing was invalidated since: a
+/// revoked key must not come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look(u64);
 
@@ -41,7 +40,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         (known.values.get(key).cloned(), Look(known.changes))
     }
 
-    /// Remembers what was read after a look, unless something changed since.
+    /// Caches a value that was read at a generation, unless something was invalidated since.
     pub(super) fn remember(&self, key: K, value: &Arc<V>, look: Look) {
         if let Ok(mut known) = self.0.lock()
             && Look(known.changes) == look
@@ -50,7 +49,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         }
     }
 
-    /// Forgets a value that has changed.
+    /// Invalidates a key.
     pub(super) fn forget<Q: Eq + Hash + ?Sized>(&self, key: &Q)
     where
         K: Borrow<Q>,
@@ -61,7 +60,7 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         }
     }
 
-    /// Forgets all values that have changed.
+    /// Invalidates every value that matches.
     pub(super) fn forget_those(&self, has_changed: impl Fn(&V) -> bool) {
         if let Ok(mut known) = self.0.lock() {
             known.changes += 1;

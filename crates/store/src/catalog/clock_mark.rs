@@ -3,17 +3,17 @@ use ratchet_core::time::Timestamp;
 use super::Catalog;
 use crate::StoreResult;
 
-/// What a server remembers of its clock.
+/// The last trusted clock reading of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockMark {
-    /// When it last found the clock in order.
+    /// When the clock was last plausible.
     pub seen_at: Timestamp,
-    /// Since when nothing is deleted by it, because it may be wrong.
+    /// Since when scheduled deletion is suspended because the clock may be wrong.
     pub held_since: Option<Timestamp>,
 }
 
 impl Catalog {
-    /// Returns what is remembered of the clock; `None` on a server that never looked.
+    /// Returns the stored clock reading; `None` if the server never checked its clock.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -26,7 +26,7 @@ impl Catalog {
         .await
     }
 
-    /// Remembers how the clock was found.
+    /// Stores a clock reading.
     ///
     /// # Errors
     /// Fails only when the database does.

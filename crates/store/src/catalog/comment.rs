@@ -9,39 +9,36 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
-/// What someone says about something.
+/// A user's comment on an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// Names it within the project.
     pub id: String,
     pub kind: CommentedKind,
-    /// Which one of those.
+    /// Id of the object.
     pub object: String,
     pub content: String,
-    /// Who says it, if a person does.
+    /// User id, if the author is a user.
     pub author: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// A comment to be made. Whoever makes it has seen that its object is there, unless that is a
-/// prompt.
+/// A comment to create. The caller has checked that its object exists, unless that is a prompt.
 #[derive(Clone, Debug)]
 pub struct NewComment {
     pub kind: CommentedKind,
-    /// Which one of those.
+    /// Id of the object.
     pub object: String,
     pub content: String,
-    /// Who says it, if a person does.
+    /// User id, if the author is a user.
     pub author: Option<String>,
 }
 
-/// Which comments.
+/// A filter for comments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommentFilter {
-    /// On this kind of thing.
     pub kind: Option<CommentedKind>,
-    /// On this one of those.
+    /// Id of the object.
     pub object: Option<String>,
     pub author: Option<String>,
 }
@@ -49,7 +46,7 @@ pub struct CommentFilter {
 const COLUMNS: &str = "id, object_kind, object, content, author, created_at, updated_at";
 
 impl Catalog {
-    /// Makes a comment, without what its project must not keep.
+    /// Creates a comment, redacted by the project's rules.
     ///
     /// # Errors
     /// Fails if there is no such author, or no such prompt.

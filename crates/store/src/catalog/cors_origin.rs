@@ -7,7 +7,7 @@ use crate::StoreResult;
 use crate::project::ProjectId;
 
 impl Catalog {
-    /// Returns whose pages may call with a project's keys; anyone's if there are none.
+    /// Returns the CORS origins that may use a project's keys; empty means any.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -15,7 +15,7 @@ impl Catalog {
         self.transact(move |tx| all(tx, &project)).await
     }
 
-    /// Says whose pages may call with a project's keys; none means anyone's.
+    /// Sets the CORS origins that may use a project's keys; empty means any.
     ///
     /// # Errors
     /// Fails if there is no such project.
@@ -57,7 +57,7 @@ fn described(origins: &[PageOrigin]) -> String {
     origins.iter().map(PageOrigin::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Whose pages may call with a project's keys.
+/// The CORS origins of a project.
 pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<PageOrigin>> {
     let sql = "SELECT origin FROM page_origin WHERE project = $1 ORDER BY origin";
     let read = |row: &Row<'_>| Ok(PageOrigin::parse(&row.get::<String>(0)?));

@@ -1,4 +1,4 @@
-//! Secrets on their way into the catalog: only hashes get there.
+//! Random keys and the hashes under which the catalog stores secrets.
 
 use ratchet_core::secret::Secret;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::KeyPair;
 
-/// A new pair of keys, in the form that SDKs expect.
+/// A new random key pair, in the form that SDKs expect.
 pub(super) fn random_pair() -> KeyPair {
     KeyPair {
         public_key: format!("pk-lf-{}", Uuid::new_v4()),
@@ -21,17 +21,18 @@ pub(super) fn hash_secret(salt: &str, secret: &str) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether a secret is the one that was hashed. Takes the same time either way.
+/// Whether a secret matches a hash. Constant time.
 pub(super) fn matches(salt: &str, secret: &str, expected: &str) -> bool {
     hash_secret(salt, secret).as_bytes().ct_eq(expected.as_bytes()).into()
 }
 
-/// The hash of a token. Tokens are never equal, so it needs no salt, and can be looked up.
+/// The hash of a token. Tokens are random and unique, so that it needs no salt and can be looked
+/// up.
 pub(super) fn hash_token(token: &Secret) -> String {
     hash_secret("", token.expose())
 }
 
-/// The last four characters of a secret that has plenty more.
+/// The last four characters of a secret that is long enough to show them.
 pub(super) fn hint(secret: &str) -> String {
     let shown = if secret.chars().count() >= 16 { 4 } else { 0 };
     let skipped = secret.chars().count() - shown;

@@ -11,39 +11,38 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
-/// Cases to try an agent on.
+/// A dataset: items to run experiments on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
     pub id: String,
-    /// What it is called; slashes part folders.
+    /// Slashes separate folders.
     pub name: String,
     pub description: Option<String>,
-    /// Whatever the client keeps with it.
+    /// Free-form client metadata.
     pub metadata: Option<Json>,
-    /// What the inputs of its items look like.
+    /// JSON Schemas of the items.
     pub schemas: Schemas,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// What a dataset asks of its items, as JSON Schema.
+/// JSON Schemas that the items of a dataset must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schemas {
     pub input: Option<Json>,
     pub expected_output: Option<Json>,
 }
 
-/// What becomes of a field.
+/// An update of an optional field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<T> {
-    /// It stays as it is.
     Keep,
     Clear,
     Set(T),
 }
 
 impl<T> Change<T> {
-    /// What it is set to, if it is.
+    /// The new value, if it is set.
     fn set(&self) -> Option<&T> {
         if let Self::Set(value) = self { Some(value) } else { None }
     }
@@ -57,17 +56,15 @@ impl<T> Change<T> {
     }
 }
 
-/// A dataset to be made, or changed if there is one of the name.
+/// A dataset to create, or to update if the name exists.
 #[derive(Clone, Debug)]
 pub struct NewDataset {
     pub name: String,
-    /// What it is for; as it was when `None`.
+    /// Unchanged when `None`.
     pub description: Option<String>,
-    /// Whatever the client keeps with it; as it was when `None`.
+    /// Free-form client metadata; unchanged when `None`.
     pub metadata: Option<Json>,
-    /// What the inputs of its items must look like.
     pub input_schema: Change<Json>,
-    /// What the expected outputs of its items must look like.
     pub expected_output_schema: Change<Json>,
 }
 
@@ -75,11 +72,11 @@ const COLUMNS: &str = "id, name, description, metadata, input_schema, expected_o
                        created_at, updated_at";
 
 impl Catalog {
-    /// Makes a dataset, or changes the one of this name. What its project must not keep is left
-    /// out; a schema that holds such is refused.
+    /// Creates a dataset, or updates the one of this name. Its fields are redacted by the project's
+    /// rules; a schema that would be redacted is rejected.
     ///
     /// # Errors
-    /// Fails if items that are there do not fit a new schema.
+    /// Fails if existing items do not match a new schema.
     pub async fn save_dataset(
         &self,
         project: ProjectId,
@@ -121,7 +118,7 @@ impl Catalog {
         self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
     }
 
-    /// Returns the dataset of a name.
+    /// Returns a dataset by name.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -129,7 +126,7 @@ impl Catalog {
         self.transact(move |tx| by_name(tx, &project, &name)).await
     }
 
-    /// Returns the dataset with an id.
+    /// Returns a dataset by id.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -190,14 +187,14 @@ fn changed(known: Option<Dataset>, new: NewDataset, now: Timestamp) -> Dataset {
     }
 }
 
-/// How far saving a dataset came.
+/// Progress of saving a dataset.
 enum Saving {
     Done(Dataset),
-    /// These of its items must be checked first.
+    /// These items must be validated first.
     Open(Unchecked),
 }
 
-/// Refuses a name or a schema that holds what the project must not keep.
+/// Rejects a name or schema that a redaction rule matches.
 fn check_rules(tx: &Tx<'_>, project: &ProjectId, new: &NewDataset) -> StoreResult<()> {
     let name = redaction::said(&new.name);
     let mut fields = vec![("name", &name)];

@@ -1,9 +1,9 @@
-//! Whether items fit what their dataset asks of them.
+//! JSON Schema validation of dataset items.
 //!
-//! A check takes as long as a client's schema and items make it, and everyone waits while a
-//! transaction of the catalog is open. So items are checked between transactions, never inside
-//! one. The transaction that writes looks whether what it is about to write is what was checked;
-//! if somebody changed it meanwhile, it is checked again.
+//! Validation takes as long as a client's schemas and items require, and an open transaction blocks
+//! every other writer. So items are validated between transactions, never inside one. The
+//! transaction that writes checks that the items are still the ones that were validated; if they
+//! changed meanwhile, they are validated again.
 
 use std::collections::BTreeMap;
 
@@ -16,29 +16,29 @@ use super::sql::Tx;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// How many items that do not fit a new schema an error names.
+/// Maximum number of mismatching items that an error lists.
 const MAX_TOLD: usize = 5;
-/// How many items are read in one transaction to be checked.
+/// Items read per transaction for validation.
 const ITEMS_AT_ONCE: usize = 200;
 
-/// What an item has that schemas speak of.
+/// The fields of an item that have schemas.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sides {
     pub(super) input: Option<Json>,
     pub(super) expected_output: Option<Json>,
 }
 
-/// One version of an item: its id, and since when it is as it is.
+/// A version of an item: its id and its start time.
 type Version = (String, Timestamp);
 
-/// Which items were checked against which schemas, and what keeps each from fitting.
+/// Which items were validated against which schemas, and the errors found.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
     schemas: Schemas,
     of: BTreeMap<Version, Option<String>>,
 }
 
-/// Items that have no verdict yet.
+/// Items without a validation result.
 #[derive(Debug)]
 pub(super) struct Unchecked {
     before: Verdicts,
@@ -46,10 +46,10 @@ pub(super) struct Unchecked {
 }
 
 impl Verdicts {
-    /// Returns items of a dataset that must be checked before its schemas may be written, if any.
+    /// Returns items of a dataset that must be validated before its schemas may be written, if any.
     ///
     /// # Errors
-    /// Fails if all are checked and some do not fit.
+    /// Fails if all are validated and some do not match.
     pub(super) fn missing(
         mut self,
         tx: &Tx<'_>,
@@ -94,10 +94,10 @@ impl Verdicts {
 }
 
 impl Unchecked {
-    /// Checks the items, which may take long.
+    /// Validates the items. Slow.
     ///
     /// # Errors
-    /// Fails if the schemas are none.
+    /// Fails if a schema is invalid.
     pub(super) fn check(self) -> StoreResult<Verdicts> {
         let mut verdicts = self.before;
         let checks = Checks::new(&verdicts.schemas)?;
@@ -117,10 +117,10 @@ fn sides(tx: &Tx<'_>, project: &ProjectId, (id, valid_from): &Version) -> StoreR
     Ok(read.unwrap_or_default())
 }
 
-/// Checks items, which may take long. Returns what keeps each from fitting.
+/// Validates items and returns the errors. Slow.
 ///
 /// # Errors
-/// Fails if schemas are none.
+/// Fails if a schema is invalid.
 pub(super) fn problems<'a>(
     items: impl Iterator<Item = (&'a Schemas, &'a Sides)>,
 ) -> StoreResult<Vec<Option<String>>> {
@@ -137,7 +137,7 @@ pub(super) fn problems<'a>(
     Ok(problems)
 }
 
-/// The schemas of a dataset, ready to check items.
+/// The compiled schemas of a dataset.
 struct Checks {
     input: Option<Schema>,
     expected_output: Option<Schema>,
@@ -155,7 +155,7 @@ impl Checks {
         })
     }
 
-    /// What keeps an item from fitting.
+    /// The first validation error of an item.
     fn problem(&self, Sides { input, expected_output }: &Sides) -> Option<String> {
         let sides = [
             ("input", &self.input, input),

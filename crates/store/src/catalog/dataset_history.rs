@@ -5,18 +5,18 @@ use super::{Actor, Catalog};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
-/// A moment at which a dataset changed.
+/// A point in time at which a dataset changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatasetMoment {
     pub at: Timestamp,
-    /// Items that were made or changed then.
+    /// Items created or changed then.
     pub written: u64,
-    /// Items that were deleted then.
+    /// Items deleted then.
     pub ended: u64,
 }
 
 impl Catalog {
-    /// Returns what an item was and is, newest first, deleted ones included.
+    /// Returns the versions of an item, newest first, including deleted ones.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -42,7 +42,8 @@ impl Catalog {
         .await
     }
 
-    /// Returns the moments at which items of a dataset were made, changed or deleted, newest first.
+    /// Returns the moments at which items of a dataset were created, changed or deleted, newest
+    /// first.
     ///
     /// # Errors
     /// Fails only when the database does.

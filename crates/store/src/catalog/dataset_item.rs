@@ -18,82 +18,77 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
-/// The least time a version lasts: what SDKs can tell apart.
+/// Minimum duration of a version: the resolution of SDK timestamps.
 const TICK: i64 = 1_000_000;
 
-/// A case of a dataset, as it is or was at some time.
+/// One version of a dataset item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatasetItem {
     pub id: String,
-    /// The id of its dataset.
     pub dataset: String,
-    /// The name of its dataset.
     pub dataset_name: String,
-    /// Whether it is tried in new runs.
+    /// Whether new runs include it.
     pub status: DatasetStatus,
     pub input: Option<Json>,
     pub expected_output: Option<Json>,
-    /// Whatever the client keeps with it.
+    /// Free-form client metadata.
     pub metadata: Option<Json>,
-    /// The trace it was made from.
+    /// The trace it was created from.
     pub source_trace: Option<String>,
-    /// The observation it was made from.
+    /// The observation it was created from.
     pub source_observation: Option<String>,
     pub created_at: Timestamp,
-    /// Since when it is as it is.
+    /// Start of this version.
     pub valid_from: Timestamp,
 }
 
-/// An item to be made, or changed if there is one with the id. What is `None` stays as it was.
+/// An item to create, or to update if the id exists. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct NewDatasetItem {
-    /// The name of its dataset.
     pub dataset_name: String,
-    /// Its id; a random one when `None`.
+    /// Random when `None`.
     pub id: Option<String>,
-    /// Whether it is tried in new runs.
+    /// Whether new runs include it.
     pub status: Option<DatasetStatus>,
     pub input: Option<Json>,
     pub expected_output: Option<Json>,
-    /// Whatever the client keeps with it.
+    /// Free-form client metadata.
     pub metadata: Option<Json>,
-    /// The trace it was made from.
+    /// The trace it was created from.
     pub source_trace: Option<String>,
-    /// The observation it was made from.
+    /// The observation it was created from.
     pub source_observation: Option<String>,
 }
 
-/// What became of items that were to be kept together.
+/// Result of saving several items at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Collected {
-    /// All are kept.
+    /// All were saved.
     Kept(Vec<DatasetItem>),
-    /// None is: these, by their place, do not fit their dataset's schemas.
+    /// None was saved: these, by index, do not match the schemas of the dataset.
     Unfit(Vec<(usize, String)>),
 }
 
-/// An item as it was for some time.
+/// A version of an item, with its end and author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemVersion {
-    /// How it was, and since when.
     pub item: DatasetItem,
-    /// Until when; still when `None`.
+    /// `None` while it is current.
     pub valid_to: Option<Timestamp>,
-    /// Who wrote it; `None` if it was written before that was noted.
+    /// `None` for versions older than author tracking.
     pub author: Option<Actor>,
 }
 
-/// Which items are wanted.
+/// A filter for dataset items.
 #[derive(Clone, Debug)]
 pub struct DatasetItemQuery {
     pub project: ProjectId,
-    /// Of the dataset with this name.
+    /// Name of the dataset.
     pub dataset_name: Option<String>,
     pub source_trace: Option<String>,
     pub source_observation: Option<String>,
-    /// Tried in new runs, or kept aside.
     pub status: DatasetStatus,
-    /// As they were then; as they are when `None`.
+    /// State at this time; the current state when `None`.
     pub as_of: Option<Timestamp>,
     pub page: PageNumber,
 }
@@ -116,12 +111,11 @@ pub(super) const FROM: &str = "FROM dataset_item i JOIN dataset d ON d.project =
                     AND d.id = i.dataset";
 
 impl Catalog {
-    /// Makes an item, or a new version of the one with its id, without what its project must not
-    /// keep.
+    /// Creates an item, or a new version of the one with its id, redacted by the project's rules.
     ///
     /// # Errors
-    /// Fails if there is no such dataset, if the id is that of an item of another, or if the item
-    /// does not fit the dataset's schemas.
+    /// Fails if there is no such dataset, if the id belongs to an item of another dataset, or if
+    /// the item does not match the dataset's schemas.
     pub async fn save_dataset_item(
         &self,
         project: ProjectId,
@@ -137,11 +131,11 @@ impl Catalog {
         }
     }
 
-    /// Makes or changes items like [`Catalog::save_dataset_item`], all of them or none. No two may
-    /// have the same id.
+    /// Creates or updates items like [`Catalog::save_dataset_item`], all or none. Ids must be
+    /// unique.
     ///
     /// # Errors
-    /// Fails if there is no such dataset, or if an id is that of an item of another.
+    /// Fails if there is no such dataset, or if an id belongs to an item of another dataset.
     pub async fn save_dataset_items(
         &self,
         project: ProjectId,
@@ -171,7 +165,7 @@ impl Catalog {
         }
     }
 
-    /// Returns an item as it is, or as it was.
+    /// Returns an item, now or at an earlier time.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -187,7 +181,7 @@ impl Catalog {
     /// Returns items, newest first.
     ///
     /// # Errors
-    /// Fails if there is no dataset of the name.
+    /// Fails if there is no such dataset.
     pub async fn dataset_items(&self, query: DatasetItemQuery) -> StoreResult<Page<DatasetItem>> {
         self.transact(move |tx| {
             let mut values = vec![Value::from(&query.project), query.status.into()];
@@ -231,7 +225,7 @@ impl Catalog {
         .await
     }
 
-    /// Ends an item. What it was can still be read as of earlier times.
+    /// Deletes an item. Earlier versions stay readable by time.
     ///
     /// # Errors
     /// Fails if there is no such item.
@@ -253,7 +247,7 @@ impl Catalog {
     }
 }
 
-/// An item without what the rules find. What should come out is as good as an output.
+/// A redacted item. Expected outputs are redacted like outputs.
 fn redacted(new: NewDatasetItem, rules: ProjectRedactor<'_>) -> NewDatasetItem {
     let clean = |json: Option<Json>, root| json.map(|json| rules.json(json, root));
     NewDatasetItem {
@@ -264,13 +258,13 @@ fn redacted(new: NewDatasetItem, rules: ProjectRedactor<'_>) -> NewDatasetItem {
     }
 }
 
-/// An item that asks to be checked, and against what.
+/// Items to validate, with their schemas.
 type Open = Vec<(Schemas, Sides)>;
 
-/// How far saving items came.
+/// Progress of saving items.
 enum Saving {
     Done(Vec<DatasetItem>),
-    /// These must be checked first: all of them, in their order.
+    /// These must be validated first: all of them, in order.
     Open(Open),
 }
 
@@ -307,7 +301,7 @@ fn write_checked(
     Ok(Saving::Done(items))
 }
 
-/// What was checked, and what keeps which of them from fitting.
+/// Validated items, and the errors by index.
 fn checked_all(open: Open) -> StoreResult<(Open, Vec<(usize, String)>)> {
     let problems = problems(open.iter().map(|(schemas, sides)| (schemas, sides)))?;
     let unfit = problems.into_iter().enumerate();
@@ -315,7 +309,7 @@ fn checked_all(open: Open) -> StoreResult<(Open, Vec<(usize, String)>)> {
     Ok((open, unfit))
 }
 
-/// The media that an item mentions.
+/// References to media in an item.
 fn mentions(item: &DatasetItem) -> Vec<MediaRef> {
     let fields = [
         ("input", &item.input),
@@ -332,7 +326,7 @@ fn mentions(item: &DatasetItem) -> Vec<MediaRef> {
     fields.into_iter().flat_map(of_field).collect()
 }
 
-/// The condition that a version holds, now or then.
+/// The SQL condition that a version is valid, now or at a time.
 fn valid(as_of: Option<Timestamp>, values: &mut Vec<Value>) -> String {
     let Some(as_of) = as_of else { return " AND i.valid_to IS NULL".to_owned() };
     values.push(as_of.into());
@@ -352,7 +346,7 @@ fn find(
     tx.one(&sql, &values, read)
 }
 
-/// The item as it will be.
+/// The item after the update.
 fn changed(
     tx: &Tx<'_>,
     project: &ProjectId,
@@ -365,7 +359,7 @@ fn changed(
         let what = format!("an item with id {} in another dataset", known.id);
         return Err(StoreError::Exists(what));
     }
-    // An item that was deleted may come again; its versions must not overlap.
+    // A deleted item may be created again; its versions must not overlap.
     let sql = "SELECT MAX(COALESCE(valid_to, valid_from)) FROM dataset_item \
                WHERE project = $1 AND id = $2";
     let last: Option<Timestamp> =
@@ -400,7 +394,7 @@ fn random_id() -> String {
     Uuid::new_v4().to_string()
 }
 
-/// A moment that SDKs can tell from the last: they know milliseconds.
+/// The next timestamp that SDKs can tell apart from the last: they have millisecond resolution.
 fn next_moment(last: Option<Timestamp>, now: Timestamp) -> Timestamp {
     let now = Timestamp::from_millis(now.millis());
     last.map_or(now, |last| now.max(last.plus_nanos(TICK)))

@@ -8,18 +8,16 @@ use crate::project::ProjectId;
 use crate::query::{Page, Paging};
 use crate::{StoreError, StoreResult};
 
-/// How many documents of one kind a project may have.
+/// Maximum number of documents of one kind in a project.
 const MAX_DOCUMENTS: u64 = 10_000;
 
-/// What a document defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentKind {
     Dashboard,
-    /// One chart.
     Widget,
-    /// How to score, all versions of it.
+    /// An evaluator with all its versions.
     Evaluator,
-    /// What to score, and with which evaluators.
+    /// Which evaluators score which traces.
     EvaluationRule,
 }
 
@@ -28,7 +26,7 @@ impl DocumentKind {
         self.noun().as_str()
     }
 
-    /// What its entries in the audit log are about.
+    /// The noun for the audit log.
     const fn noun(self) -> Noun {
         match self {
             Self::Dashboard => Noun::Dashboard,
@@ -39,10 +37,10 @@ impl DocumentKind {
     }
 }
 
-/// A definition that is kept whole.
+/// A definition stored as a whole JSON document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Names it among those of its kind in the project.
+    /// Unique within project and kind.
     pub id: String,
     pub body: Json,
     pub created_at: Timestamp,
@@ -61,13 +59,14 @@ const FROM: &str = "FROM document WHERE project = $1 AND kind = $2";
 const LAST_CHANGED_FIRST: &str = "updated_at DESC, id";
 
 impl Catalog {
-    /// Works with a project's documents in one transaction, of which nothing stays if it fails.
+    /// Runs work on a project's documents in one transaction, which is rolled back if the work
+    /// fails.
     ///
-    /// Whoever changes a document reads it, checks it and keeps it in the same work: between two
-    /// of them somebody else may have changed it.
+    /// Read, validate and save a document in the same transaction: between two transactions another
+    /// client may have changed it.
     ///
     /// # Errors
-    /// Fails when the database does, or with what the work says.
+    /// Fails when the database does, or with the error of the work.
     pub async fn with_documents<T, E>(
         &self,
         project: ProjectId,
@@ -82,7 +81,7 @@ impl Catalog {
 }
 
 impl Documents<'_> {
-    /// Returns all documents of a kind, the last changed first.
+    /// Returns all documents of a kind, last changed first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -91,10 +90,10 @@ impl Documents<'_> {
         self.tx.rows(&sql, &self.of_kind(kind), read)
     }
 
-    /// Returns some of the documents of a kind, the last changed first.
+    /// Returns a page of documents of a kind, last changed first.
     ///
     /// # Errors
-    /// Fails if the cursor is not one of ours.
+    /// Fails if the cursor is malformed.
     pub fn page(&self, kind: DocumentKind, paging: Paging) -> StoreResult<Page<Document>> {
         let values = self.of_kind(kind);
         match paging {
@@ -118,7 +117,7 @@ impl Documents<'_> {
             values.extend([updated_at.into(), id.into()]);
             from.push_str(" AND (updated_at < $3 OR (updated_at = $3 AND id > $4))");
         }
-        // One more than asked for tells whether it goes on.
+        // One extra row reveals whether there is a next page.
         values.push(limit.saturating_add(1).into());
         let last = values.len();
         let sql = format!("SELECT {COLUMNS} {from} ORDER BY {LAST_CHANGED_FIRST} LIMIT ${last}");
@@ -132,7 +131,7 @@ impl Documents<'_> {
     /// Returns a document.
     ///
     /// # Errors
-    /// Fails if the project has none of that id.
+    /// Fails if the project has no document with that id.
     pub fn find(&self, kind: DocumentKind, id: &str) -> StoreResult<Document> {
         let sql = format!("SELECT {COLUMNS} {FROM} AND id = $3");
         let values = [self.project.into(), kind.as_str().into(), id.into()];
@@ -140,7 +139,7 @@ impl Documents<'_> {
         found.ok_or_else(|| StoreError::NotFound(format!("{} {id}", kind.as_str())))
     }
 
-    /// Keeps a document, new or again.
+    /// Upserts a document.
     ///
     /// # Errors
     /// Fails if the project has too many of that kind.
@@ -172,10 +171,10 @@ impl Documents<'_> {
         self.tx.note(self.project, document.updated_at, &deed)
     }
 
-    /// Removes a document.
+    /// Deletes a document.
     ///
     /// # Errors
-    /// Fails if the project has none of that id.
+    /// Fails if the project has no document with that id.
     pub fn delete(&self, kind: DocumentKind, id: &str, now: Timestamp) -> StoreResult<()> {
         let found = self.find(kind, id)?;
         let sql = "DELETE FROM document WHERE project = $1 AND kind = $2 AND id = $3";
@@ -184,7 +183,7 @@ impl Documents<'_> {
         self.tx.note(self.project, now, &Verb::Deleted.what(kind.noun(), id).named(&name))
     }
 
-    /// Returns the project's connection to a provider of models, which documents may name.
+    /// Returns the project's LLM connection of a provider, which documents may reference.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -197,13 +196,13 @@ impl Documents<'_> {
     }
 }
 
-/// What people call what a document defines, if it says.
+/// The display name in a document, if any.
 fn name(body: &Json) -> Option<String> {
     let body: serde_json::Value = serde_json::from_str(body.as_str()).ok()?;
     body.get("name")?.as_str().map(str::to_owned)
 }
 
-/// Where a list goes on behind a document.
+/// The cursor after a document.
 fn cursor_behind(document: &Document) -> String {
     format!("{}.{}", document.updated_at.nanos(), document.id)
 }

@@ -6,20 +6,19 @@ use super::{Catalog, Noun, Role, User, Verb, administration, user};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
-/// Someone as another server knows them.
+/// A user's identity at an OIDC provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The server that vouches for them.
     pub issuer: String,
-    /// What they are called there, for good.
+    /// Stable id at the issuer.
     pub subject: String,
-    /// Their address, if that server has made sure that it is theirs.
+    /// Only if the issuer has verified it.
     pub email: Option<Email>,
-    /// What they are called by people.
+    /// Display name.
     pub name: Option<String>,
 }
 
-/// What people may do who come for the first time.
+/// Role of users who sign in for the first time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admission {
     pub role: Role,
@@ -27,11 +26,11 @@ pub struct Admission {
 }
 
 impl Catalog {
-    /// Returns the person behind an identity: the one it was linked to before, or the one with
-    /// the same address, or a new one if newcomers are admitted. They are linked from then on.
+    /// Returns the user of an identity: the one linked to it, else the one with the same verified
+    /// email, else a new one if sign-up is allowed. The identity is linked from then on.
     ///
     /// # Errors
-    /// Fails if newcomers are admitted to a project that is not there.
+    /// Fails if new users are admitted to a project that does not exist.
     pub async fn recognise(
         &self,
         identity: Identity,
@@ -45,7 +44,7 @@ impl Catalog {
             let Some(email) = &identity.email else { return Ok(None) };
             let user = match (user::find_by_email(tx, email)?, admission) {
                 (Some(user), _) => user,
-                // Whoever was removed does not come back by themselves.
+                // A user who was removed is not created again on sign-in.
                 (None, Some(admission)) if !is_barred(tx, &identity)? => {
                     admit(tx, &identity, email, &admission, now)?
                 }
@@ -71,7 +70,7 @@ fn is_barred(tx: &Tx<'_>, identity: &Identity) -> StoreResult<bool> {
     Ok(found.is_some())
 }
 
-/// Lets nobody in any more whom the person is to others; their links go.
+/// Bars all identities of a user from signing in again and removes their links.
 pub(super) fn bar(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
     let sql = "INSERT INTO barred_identity (issuer, subject) \
                SELECT issuer, subject FROM identity WHERE person = $1 ON CONFLICT DO NOTHING";

@@ -11,15 +11,15 @@ use super::{Catalog, Noun, Verb, credentials, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// What a key or a person may do in a project.
+/// The role of a key or user in a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Write telemetry and nothing else.
     IngestOnly,
     Viewer,
-    /// Look, record and change what the project holds.
+    /// Read, record and change what is in the project.
     Member,
-    /// All of that, and the project's settings.
+    /// Also change the project's settings.
     Owner,
 }
 
@@ -35,7 +35,7 @@ impl Role {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == word)
     }
@@ -49,46 +49,43 @@ impl From<Role> for Value {
 
 impl FromColumn for Role {
     fn from_column(value: Value) -> Option<Self> {
-        // A role this binary does not know may do the least.
+        // A role unknown to this binary gets the least privilege.
         Some(Self::parse(&String::from_column(value)?).unwrap_or(Self::IngestOnly))
     }
 }
 
-/// An API key. The secret itself is not kept, only a salted hash.
+/// An API key. Only a salted hash of the secret is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Names the key for people and for revoking.
     pub id: String,
     pub project: ProjectId,
-    /// The half that is no secret.
     pub public_key: String,
-    /// The end of the secret, to tell keys apart.
+    /// The last characters of the secret, to tell keys apart.
     pub secret_hint: String,
-    /// What it may do in its project.
+    /// Role in its project.
     pub role: Role,
-    /// What it may do beyond it.
+    /// Permissions beyond its role.
     pub permissions: Permissions,
     pub note: Option<String>,
     pub created_at: Timestamp,
 }
 
-/// A key to be made.
+/// A key to create.
 #[derive(Clone, Debug)]
 pub struct NewKey {
     pub project: ProjectId,
-    /// What it may do in its project.
+    /// Role in its project.
     pub role: Role,
-    /// What it may do beyond it.
+    /// Permissions beyond its role.
     pub permissions: Permissions,
     pub note: Option<String>,
-    /// The pair to use; a random one when `None`.
+    /// Random when `None`.
     pub pair: Option<KeyPair>,
 }
 
-/// The two halves of a key, shown once.
+/// A public key and its secret, shown once.
 #[derive(Clone, Debug)]
 pub struct KeyPair {
-    /// The half that is no secret.
     pub public_key: String,
     pub secret_key: Secret,
 }
@@ -100,7 +97,7 @@ struct StoredKey {
     secret_hash: String,
 }
 
-/// Keys by their public half, so that authenticating a request needs no database.
+/// Keys by public key, so that authentication needs no database.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KeyCache(Cache<String, StoredKey>);
 
@@ -114,7 +111,7 @@ const COLUMNS: &str =
     "id, project, public_key, secret_hint, role, permissions, note, created_at, salt, secret_hash";
 
 impl Catalog {
-    /// Makes a key. The pair in the answer is the only time the secret can be seen.
+    /// Creates a key. The secret is only available in this result.
     ///
     /// # Errors
     /// Fails if the project does not exist, the public key is taken, or a permission does not fit
@@ -178,7 +175,7 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read_key)).await
     }
 
-    /// Sets what a key may do beyond its project. The key is named by its id or its public key.
+    /// Sets the permissions of a key, given by id or public key.
     ///
     /// # Errors
     /// Fails if the project has no such key, or a permission does not fit its role.
@@ -207,7 +204,7 @@ impl Catalog {
         Ok(changed)
     }
 
-    /// Revokes a key, named by its id or its public key.
+    /// Revokes a key, given by id or public key.
     ///
     /// # Errors
     /// Fails if the project has no such key.
@@ -233,13 +230,13 @@ impl Catalog {
         Ok(revoked.key)
     }
 
-    /// Returns the key if both halves are right. Takes the same time either way.
+    /// Returns the key if public key and secret match. Constant time.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn authenticate(&self, public: &str, secret: &str) -> StoreResult<Option<ApiKey>> {
         let stored = self.stored_key(public).await?;
-        // An unknown key is hashed and compared all the same, so that time tells nothing.
+        // An unknown key is hashed and compared too, so that timing reveals nothing.
         let (salt, expected) = stored
             .as_ref()
             .map_or(("", ""), |stored| (stored.salt.as_str(), stored.secret_hash.as_str()));
@@ -247,7 +244,7 @@ impl Catalog {
         Ok(stored.filter(|_| is_right).map(|stored| stored.key.clone()))
     }
 
-    /// Returns the key with this public half: enough to send feedback from a browser.
+    /// Returns a key by its public half alone: enough to send feedback from a browser.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -282,7 +279,7 @@ fn refuse_misfit(permissions: Permissions, role: Role) -> StoreResult<()> {
     )))
 }
 
-/// What a key may do and what it is for, in short.
+/// A short description of role, permissions and note for the audit log.
 fn described(key: &ApiKey) -> String {
     let mut text = key.role.as_str().to_owned();
     if key.permissions != Permissions::NONE {

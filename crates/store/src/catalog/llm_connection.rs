@@ -13,55 +13,54 @@ use crate::query::{Page, PageNumber};
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
-/// How to reach a provider of models, without the secrets.
+/// A connection to an LLM provider, without its secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LlmConnection {
-    /// Names it within the project.
     pub id: String,
-    /// What the project calls the provider; unique.
+    /// The project's name for the provider; unique.
     pub provider: String,
-    /// How to speak to it.
+    /// Protocol of the provider.
     pub adapter: LlmAdapter,
-    /// The end of the secret, to tell it from others.
+    /// The last characters of the secret, to tell it from others.
     pub secret_hint: String,
-    /// Where it is, if not where it usually is.
+    /// The provider's default when `None`.
     pub base_url: Option<String>,
-    /// Models beyond the usual ones.
+    /// Models beyond the default ones.
     pub custom_models: Vec<String>,
-    /// Whether it has the usual ones.
+    /// Whether the default models are available.
     pub has_default_models: bool,
-    /// Names of headers that go with every call; their values are secrets.
+    /// Names of extra request headers; their values are secrets.
     pub header_names: Vec<String>,
-    /// What else the adapter needs, a JSON object.
+    /// Adapter-specific JSON object.
     pub config: Option<Json>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
 impl LlmConnection {
-    /// Whether it may lead to a model. Which ones a provider usually has, only the provider knows.
+    /// Whether it may serve a model. Only the provider knows its default models.
     pub fn may_have(&self, model: &str) -> bool {
         self.has_default_models || self.custom_models.iter().any(|known| known == model)
     }
 }
 
-/// A connection to be kept, secrets included.
+/// A connection to save, including secrets.
 #[derive(Clone, Debug)]
 pub struct NewLlmConnection {
-    /// What the project calls the provider.
+    /// The project's name for the provider.
     pub provider: String,
-    /// How to speak to it.
+    /// Protocol of the provider.
     pub adapter: LlmAdapter,
     pub secret: Secret,
-    /// Where it is, if not where it usually is.
+    /// The provider's default when `None`.
     pub base_url: Option<String>,
-    /// Models beyond the usual ones.
+    /// Models beyond the default ones.
     pub custom_models: Vec<String>,
-    /// Whether it has the usual ones.
+    /// Whether the default models are available.
     pub has_default_models: bool,
-    /// Headers that go with every call.
+    /// Extra request headers.
     pub headers: BTreeMap<String, Secret>,
-    /// What else the adapter needs, a JSON object.
+    /// Adapter-specific JSON object.
     pub config: Option<Json>,
 }
 
@@ -69,7 +68,7 @@ pub struct NewLlmConnection {
 #[derive(Clone, Debug)]
 pub struct LlmCredentials {
     pub secret: Secret,
-    /// Headers that go with every call.
+    /// Extra request headers.
     pub headers: BTreeMap<String, Secret>,
 }
 
@@ -94,10 +93,10 @@ impl Catalog {
         self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
     }
 
-    /// Keeps a connection, in place of the one to the same provider. Secrets are sealed first.
+    /// Upserts the connection of a provider. Secrets are encrypted first.
     ///
     /// # Errors
-    /// Fails if the server's own key cannot be read or made.
+    /// Fails if the server's encryption key cannot be read or created.
     pub async fn keep_llm_connection(
         &self,
         project: ProjectId,
@@ -150,10 +149,10 @@ impl Catalog {
         .await
     }
 
-    /// Opens the secrets of the connection to a provider, for whoever is about to call it.
+    /// Decrypts the secrets of a provider's connection.
     ///
     /// # Errors
-    /// Fails if there is no such connection, or if it was sealed with another key.
+    /// Fails if there is no such connection, or if it was encrypted with another key.
     pub async fn llm_credentials(
         &self,
         project: ProjectId,
@@ -180,7 +179,7 @@ impl Catalog {
         .await
     }
 
-    /// Removes a connection.
+    /// Deletes a connection.
     ///
     /// # Errors
     /// Fails if there is no such connection.
@@ -213,18 +212,18 @@ pub(super) fn by_provider(
     tx.one(&sql, &[project.into(), provider.into()], read)
 }
 
-/// Where a connection leads, in short.
+/// A short description of a connection for the audit log.
 fn described(kept: &LlmConnection) -> String {
     let adapter = kept.adapter.as_str();
     let Some(url) = &kept.base_url else { return adapter.to_owned() };
-    // Some write a password before the host.
+    // The URL may contain a password before the host.
     let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     let host = host.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
     format!("{adapter} at {host}")
 }
 
-/// What a secret is sealed for: moved to another row, it does not open.
+/// The associated data of a secret: moved to another row, it does not decrypt.
 fn owner(project: &ProjectId, provider: &str) -> String {
     format!("llm {project} {provider}")
 }

@@ -10,33 +10,31 @@ use super::{Catalog, Noun, Role, User, Verb, credentials, user};
 use crate::secrets::random_token;
 use crate::{StoreError, StoreResult};
 
-/// How long a session may be left alone.
+/// Idle timeout of a login.
 pub const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// How long a session lasts, however busy.
+/// Maximum lifetime of a login.
 pub const SESSION_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// How many browsers a person can be signed in with; the oldest session makes room.
+/// Maximum number of logins per user; the oldest is ended for a new one.
 const SESSIONS_PER_PERSON: i64 = 50;
-/// How old the last sight of a session may be before it is written down again: most requests
-/// should write nothing.
+/// Minimum time between updates of `seen_at`: most requests should write nothing.
 const SEEN_EVERY: Duration = Duration::from_secs(5 * 60);
-/// How much is kept of what a browser calls itself.
+/// Maximum stored length of the user agent.
 const CLIENT_BYTES: usize = 300;
 
-/// A person's stay in one browser. The token that proves it is not kept, only a hash.
+/// A signed-in browser. Only a hash of its token is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Names the session for people and for revoking.
     pub id: String,
     pub person: String,
-    /// What the browser calls itself.
+    /// The browser's user agent.
     pub client: String,
     pub created_at: Timestamp,
-    /// When it was last used, give or take a few minutes.
+    /// Time of last use, accurate to a few minutes.
     pub seen_at: Timestamp,
 }
 
-/// Someone who is signed in.
+/// A signed-in user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginUser {
     pub session: Login,
@@ -46,10 +44,10 @@ pub struct LoginUser {
 const COLUMNS: &str = "id, person, client, created_at, seen_at";
 
 impl Catalog {
-    /// Begins a session. The token in the answer is the only time it can be seen.
+    /// Starts a login. The token is only available in this result.
     ///
     /// # Errors
-    /// Fails if there is no such person.
+    /// Fails if there is no such user.
     pub async fn begin_session(
         &self,
         person: String,
@@ -86,8 +84,8 @@ impl Catalog {
         .await
     }
 
-    /// Returns who a token signs in: nobody if it is unknown, revoked or too old, or if its
-    /// person may not look at anything.
+    /// Returns the user whom a token signs in; `None` if the token is unknown, revoked or expired,
+    /// or if the user may read nothing.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -116,7 +114,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns a person's sessions, newest first.
+    /// Returns a user's logins, newest first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -133,10 +131,10 @@ impl Catalog {
         .await
     }
 
-    /// Ends one of a person's sessions.
+    /// Ends one of a user's logins.
     ///
     /// # Errors
-    /// Fails if they have no such session.
+    /// Fails if the user has no such login.
     pub async fn end_session(&self, person: String, session: String) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "DELETE FROM web_session WHERE person = $1 AND id = $2";
@@ -148,7 +146,7 @@ impl Catalog {
         .await
     }
 
-    /// Ends all of a person's sessions but one, and returns how many those were.
+    /// Ends all of a user's logins but one, and returns their number.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -157,7 +155,7 @@ impl Catalog {
     }
 }
 
-/// Ends all sessions of a person but the one of this id; there need not be one.
+/// Ends all logins of a user but the one of this id, which need not exist.
 pub(super) fn end_all_but(tx: &Tx<'_>, person: &str, kept: &str) -> StoreResult<u64> {
     let sql = "DELETE FROM web_session WHERE person = $1 AND id <> $2";
     tx.execute(sql, &[person.into(), kept.into()])

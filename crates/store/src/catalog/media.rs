@@ -1,4 +1,4 @@
-/// What nothing refers to any more.
+/// Garbage collection of unreferenced media.
 pub(super) mod sweep;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,65 +13,61 @@ use crate::{StoreError, StoreResult};
 
 pub use sweep::{MediaRef, TraceUse};
 
-/// A piece of media as a project knows it. The bytes are elsewhere, under their hash.
+/// Metadata of a media file in a project. The bytes are stored separately, by hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media {
-    /// Names it within the project; made from its hash.
+    /// Derived from the hash.
     pub id: String,
-    /// What its bytes must hash to.
     pub hash: MediaHash,
-    /// What it is said to be.
+    /// As declared by the client.
     pub content_type: MediaType,
-    /// How many bytes it has.
     pub content_length: u64,
-    /// When its bytes came in; `None` while they have not.
+    /// When the bytes were stored; `None` until then.
     pub stored_at: Option<Timestamp>,
-    /// When the client says it sent them.
+    /// When the client reports to have sent them.
     pub uploaded_at: Option<Timestamp>,
-    /// The status that the client says it was answered with.
+    /// HTTP status of the upload as reported by the client.
     pub upload_status: Option<i64>,
 }
 
-/// A piece of media that is announced.
+/// A media file that a client announced.
 #[derive(Clone, Debug)]
 pub struct NewMedia {
-    /// What its bytes will hash to.
+    /// Expected hash of the bytes.
     pub hash: MediaHash,
     pub content_type: MediaType,
-    /// How many bytes it will have.
     pub content_length: u64,
     pub used_in: MediaUse,
 }
 
-/// Where a piece of media is used.
+/// A reference to media from a trace, observation or dataset item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaUse {
     pub owner: MediaOwner,
-    /// Which field of that: input, output, metadata, `expectedOutput`.
+    /// The field: input, output, metadata or `expectedOutput`.
     pub field: String,
 }
 
-/// What holds a piece of media.
+/// The object that references media.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MediaOwner {
     Trace(String),
-    /// A step of a trace.
     Observation {
         trace: String,
         observation: String,
     },
-    /// An item of a dataset, which may not be there yet.
+    /// A dataset item, which may not exist yet.
     DatasetItem {
         dataset: String,
         item: String,
     },
 }
 
-/// How an upload went, as the client tells it.
+/// The client's report on an upload.
 #[derive(Clone, Debug)]
 pub struct UploadReport {
     pub at: Timestamp,
-    /// The status the client was answered with.
+    /// HTTP status that the client received.
     pub status: i64,
     pub error: Option<String>,
     pub millis: Option<i64>,
@@ -81,8 +77,8 @@ const COLUMNS: &str = "id, sha256, content_type, content_length, stored_at, uplo
                        upload_status";
 
 impl Catalog {
-    /// Notes a piece of media and where it is used. Announcing it again changes its type and
-    /// keeps its bytes.
+    /// Registers a media file and a reference to it. Announcing it again changes its type and
+    /// retains its bytes.
     ///
     /// # Errors
     /// Fails if another piece of media has the same id.
@@ -119,7 +115,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns a piece of media.
+    /// Returns the metadata of a media file.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -127,7 +123,7 @@ impl Catalog {
         self.transact(move |tx| find(tx, &project, &id)).await
     }
 
-    /// Returns those of some pieces of media whose bytes are there, by id.
+    /// Returns those of the given media whose bytes are stored, by id.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -150,7 +146,7 @@ impl Catalog {
         .await
     }
 
-    /// Notes that the bytes of a piece of media are on disk.
+    /// Records that the bytes of a media file are on disk.
     ///
     /// # Errors
     /// Fails if the project has no such media.
@@ -170,7 +166,7 @@ impl Catalog {
         .await
     }
 
-    /// Notes how an upload went, as the client tells it.
+    /// Records the client's report on an upload.
     ///
     /// # Errors
     /// Fails if the project has no such media.
@@ -204,7 +200,7 @@ fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<Media>
     tx.one(&sql, &[project.into(), id.into()], read)
 }
 
-/// Notes a use, or that it was heard of again.
+/// Records a reference, or refreshes its time.
 fn note_use(
     tx: &Tx<'_>,
     project: &ProjectId,
@@ -242,7 +238,7 @@ impl FromColumn for MediaHash {
 
 impl FromColumn for MediaType {
     fn from_column(value: Value) -> Option<Self> {
-        // A type this binary does not know is served like any file.
+        // A type unknown to this binary is served as a generic file.
         Some(Self::parse(&String::from_column(value)?).unwrap_or(Self::OTHER))
     }
 }

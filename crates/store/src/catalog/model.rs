@@ -8,15 +8,14 @@ use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// How many models of its own a project may have: recording looks through all of them.
+/// Maximum number of custom models per project: recording searches all of them.
 const MAX_MODELS: u64 = 500;
 
-/// A model that a project defined.
+/// A custom model of a project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptModel {
-    /// Names it within the project.
     pub id: String,
-    /// What it is and what it costs.
+    /// Match pattern and prices.
     pub definition: ModelDefinition,
     pub created_at: Timestamp,
 }
@@ -25,7 +24,7 @@ const COLUMNS: &str =
     "id, name, pattern, start_at, unit, tiers, tokenizer, tokenizer_config, created_at";
 
 impl Catalog {
-    /// Returns a project's own models, newest first.
+    /// Returns a project's custom models, newest first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -33,12 +32,12 @@ impl Catalog {
         self.transact(move |tx| all(tx, &project)).await
     }
 
-    /// Returns the models that come with the program, or with the server's own price files.
+    /// Returns the built-in models and those of the server's price files.
     pub fn built_in_models(&self) -> Vec<ModelDefinition> {
         self.prices.base().definitions()
     }
 
-    /// Returns one of a project's own models.
+    /// Returns a custom model, or `None`.
     ///
     /// # Errors
     /// Fails only when the database does; a model that is not there is `None`.
@@ -46,10 +45,10 @@ impl Catalog {
         self.transact(move |tx| find(tx, &project, &id)).await
     }
 
-    /// Keeps a model, new or again. What is recorded from now on is priced by it.
+    /// Upserts a custom model. Observations recorded from now on are priced by it.
     ///
     /// # Errors
-    /// Fails if the definition makes no sense, or if the project has too many models.
+    /// Fails if the definition is invalid, or if the project has too many models.
     pub async fn keep_model(
         &self,
         project: ProjectId,
@@ -76,14 +75,14 @@ impl Catalog {
                 None => deed,
             };
             tx.note(&project, now, &deed)?;
-            // Within the transaction, so that of two changes the later one stays.
+            // Within the transaction, so that the later of two changes wins.
             prices.set(&project, ready(&models));
             Ok(kept)
         })
         .await
     }
 
-    /// Removes one of a project's own models. What was recorded keeps its costs.
+    /// Deletes a custom model. Recorded costs stay.
     ///
     /// # Errors
     /// Fails if there is no such model.
@@ -108,7 +107,7 @@ impl Catalog {
     }
 }
 
-/// Every project's own models, ready for use.
+/// The custom models of every project, compiled.
 pub(crate) fn of_all_projects(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Vec<OwnModel>)>> {
     let projects = tx.rows("SELECT DISTINCT project FROM model", &[], |row| row.get(0))?;
     projects
@@ -120,7 +119,7 @@ pub(crate) fn of_all_projects(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Vec<Ow
         .collect()
 }
 
-/// What a model costs, in short.
+/// A short description of prices for the audit log.
 fn described(model: &ModelDefinition) -> String {
     let prices = model.tiers.iter().map(|tier| {
         let kinds = tier.prices.iter().map(|(kind, price)| format!("{kind} {price}"));

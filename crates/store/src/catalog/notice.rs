@@ -1,8 +1,8 @@
-//! Who is told when a turn ends or a person is needed, and what became of it.
+//! Notifications by webhook and browser push: receivers and deliveries.
 
-/// What is told, and how that went.
+/// The delivery queue.
 mod delivery;
-/// Keys of the server itself.
+/// Secrets of the server itself.
 mod server_key;
 
 use ratchet_core::chat::delivery_retry::ReceiverKind;
@@ -23,74 +23,73 @@ use crate::{StoreError, StoreResult};
 
 pub use delivery::{DeliveryOutcome, DeliveryState, DueDelivery, NewNotice, NoticeDelivery};
 
-/// Receivers that a project may have.
+/// Maximum number of receivers per project.
 const MOST_RECEIVERS: usize = 200;
-/// How much is kept of a name.
+/// Maximum stored length of a name.
 const NAME_BYTES: usize = 200;
 
-/// Someone who is told, without the secrets.
+/// A receiver of notifications, without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoticeReceiver {
-    /// Names it within the project.
     pub id: String,
     pub kind: ReceiverKind,
     pub name: String,
-    /// Where it is, as far as that is no secret.
+    /// The public part of its URL.
     pub address: String,
-    /// What it is told of.
+    /// Subscribed events.
     pub events: Vec<NotificationKind>,
-    /// Whether it is left alone.
+    /// Whether deliveries are paused.
     pub is_paused: bool,
     pub person: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// How to reach a receiver. All of it is secret: whoever has it can tell them anything.
+/// The address and keys of a receiver. All of it is secret: with it, anyone could send
+/// notifications.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReceiverKeys {
     Webhook {
         url: Secret,
-        /// What messages are signed with.
+        /// HMAC key for signatures.
         secret: Secret,
     },
     Browser {
-        /// The address that its push service gave it.
+        /// URL of the push service.
         endpoint: Secret,
-        /// Its public key, in base64 for URLs.
+        /// Public key of the browser, base64url.
         p256dh: String,
-        /// What it shares with us, in base64 for URLs.
+        /// Authentication secret of the browser, base64url.
         auth: Secret,
     },
 }
 
-/// A receiver to be kept.
+/// A receiver to create.
 #[derive(Clone, Debug)]
 pub struct NewReceiver {
-    /// What people will call it.
     pub name: String,
     pub keys: ReceiverKeys,
-    /// What it is told of.
+    /// Subscribed events.
     pub events: Vec<NotificationKind>,
     pub person: Option<String>,
 }
 
-/// What is to be different about a receiver; what is `None` stays.
+/// A change of a receiver; `None` leaves a field as it is.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiverChange {
     pub name: Option<String>,
-    /// What it is told of.
+    /// Subscribed events.
     pub events: Option<Vec<NotificationKind>>,
-    /// Whether it is left alone.
+    /// Whether deliveries are paused.
     pub is_paused: Option<bool>,
-    /// What messages to a webhook are signed with.
+    /// New HMAC key of a webhook.
     pub secret: Option<Secret>,
 }
 
 const COLUMNS: &str = "id, kind, name, address, events, is_paused, person, created_at, updated_at";
 
 impl Catalog {
-    /// Returns who is told of a project's news, in the order in which they came.
+    /// Returns a project's receivers, oldest first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -101,7 +100,7 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read)).await
     }
 
-    /// Returns one of them.
+    /// Returns a receiver.
     ///
     /// # Errors
     /// Fails if the project has no such receiver.
@@ -113,10 +112,11 @@ impl Catalog {
         self.transact(move |tx| wanted(tx, &project, &id)).await
     }
 
-    /// Adds someone who is told from now on. A browser that is there already gets its new keys.
+    /// Adds a receiver. A known browser gets its new keys.
     ///
     /// # Errors
-    /// Fails if the project has more than enough of them, or the server's key cannot be had.
+    /// Fails if the project has too many receivers, or if the server's encryption key is
+    /// unavailable.
     pub async fn add_notice_receiver(
         &self,
         project: ProjectId,
@@ -209,7 +209,7 @@ impl Catalog {
         .await
     }
 
-    /// Removes a receiver and what is known of its deliveries.
+    /// Removes a receiver and its delivery history.
     ///
     /// # Errors
     /// Fails if the project has no such receiver.
@@ -223,7 +223,7 @@ impl Catalog {
     }
 }
 
-/// Takes a receiver away; its history goes with it.
+/// Deletes a receiver and its delivery history.
 fn remove(
     tx: &Tx<'_>,
     project: &ProjectId,
@@ -237,7 +237,7 @@ fn remove(
     tx.note(project, now, &deed.was(described(known)))
 }
 
-/// Has messages to a webhook signed with another secret.
+/// Changes the HMAC key of a webhook.
 fn sign_with(
     tx: &Tx<'_>,
     (project, id): (&ProjectId, &str),
@@ -258,7 +258,7 @@ fn sign_with(
 }
 
 impl ReceiverKeys {
-    /// What kind of receiver they lead to.
+    /// The kind of receiver.
     pub const fn kind(&self) -> ReceiverKind {
         match self {
             Self::Webhook { .. } => ReceiverKind::Webhook,
@@ -266,7 +266,7 @@ impl ReceiverKeys {
         }
     }
 
-    /// What tells the same browser from another, without telling where it is.
+    /// A hash that identifies a browser without revealing its URL.
     fn mark(&self) -> Option<String> {
         match self {
             Self::Webhook { .. } => None,
@@ -277,7 +277,7 @@ impl ReceiverKeys {
         }
     }
 
-    /// Scheme and host: what follows is often what opens the door.
+    /// Scheme and host of the URL: the rest is often a secret.
     fn shown(&self) -> String {
         let (Self::Webhook { url, .. } | Self::Browser { endpoint: url, .. }) = self;
         let (scheme, rest) = url.expose().split_once("://").unwrap_or(("", ""));
@@ -326,14 +326,14 @@ const fn noun(kind: ReceiverKind) -> Noun {
     }
 }
 
-/// What a receiver is told, in short.
+/// A short description of a receiver for the audit log.
 fn described(known: &NoticeReceiver) -> String {
     let events: Vec<&str> = known.events.iter().map(|kind| kind.as_str()).collect();
     let paused = if known.is_paused { ", paused" } else { "" };
     format!("{} of {}{paused}", known.address, events.join(", "))
 }
 
-/// What keys are sealed for: moved to another row, they do not open.
+/// The associated data of the keys: moved to another row, they do not decrypt.
 fn owner(project: &ProjectId, id: &str) -> String {
     format!("notices {project} {id}")
 }

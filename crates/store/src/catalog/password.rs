@@ -9,13 +9,13 @@ use tokio::sync::Semaphore;
 use crate::blocking::beside;
 use crate::{StoreError, StoreResult};
 
-/// Hashes passwords and compares them, slowly: people's passwords are short. The work is done
-/// beside the async runtime and outside any transaction, and only so much of it at a time: each
-/// takes 19 MB and a core.
+/// Hashes and verifies passwords with a slow hash, because people's passwords are short. The work
+/// runs on blocking threads outside any transaction, with a concurrency limit: each hash takes 19
+/// MB and a core.
 #[derive(Clone, Debug)]
 pub(super) struct Passwords(Arc<Semaphore>);
 
-/// Stands in for the hash of someone who is not there, so that time does not tell.
+/// A hash to verify against when there is no such user, so that timing reveals nothing.
 static NOBODYS: LazyLock<Option<String>> = LazyLock::new(|| {
     let nobodys = uuid::Uuid::new_v4().to_string();
     hash(&Secret::new(nobodys)).ok()
@@ -29,12 +29,12 @@ impl Default for Passwords {
 }
 
 impl Passwords {
-    /// The hash to keep.
+    /// The hash to store.
     pub(super) async fn hash(&self, password: Secret) -> StoreResult<String> {
         self.slowly(move || hash(&password)).await?
     }
 
-    /// Whether a password is the one that was hashed. Takes the same time if there is no hash.
+    /// Whether a password matches a hash. Takes the same time if there is no hash.
     pub(super) async fn verify(
         &self,
         password: Secret,
@@ -68,7 +68,7 @@ impl Passwords {
 
 fn hash(password: &Secret) -> StoreResult<String> {
     let hash = Argon2::default().hash_password(password.expose().as_bytes());
-    // It fails only if the system has no randomness to give, or on gigabytes of password.
+    // Fails only if the system has no randomness, or on gigabytes of password.
     let hash =
         hash.map_err(|why| StoreError::BadQuery(format!("cannot hash a password: {why}")))?;
     Ok(hash.to_string())

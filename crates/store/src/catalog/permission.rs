@@ -3,14 +3,14 @@ use std::fmt;
 use super::key::Role;
 use super::sql::{FromColumn, Value};
 
-/// What a key may do beyond its project, besides what its role allows in it.
+/// A permission of a key beyond what its role allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
     /// Run agents on the server's machine: start chats, send messages, answer and stop.
     Chat,
     /// Take a backup, which holds every project.
     Backup,
-    /// Manage every project, its keys and its settings, and the people who sign in.
+    /// Manage every project, its keys and settings, and the users.
     Administration,
 }
 
@@ -26,15 +26,15 @@ impl Permission {
         }
     }
 
-    /// Reads its name.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|permission| permission.as_str() == word)
     }
 
     /// Whether a key with this role can hold it.
     ///
-    /// Chat changes what the project holds, and administration makes keys of every role: neither
-    /// fits a role that may do less. A backup job needs no role to speak of.
+    /// Chat changes project data, and administration creates keys of every role: neither fits a
+    /// lesser role. A backup job needs no role in particular.
     pub const fn fits(self, role: Role) -> bool {
         match self {
             Self::Chat => matches!(role, Role::Member | Role::Owner),
@@ -57,11 +57,11 @@ impl Permission {
 pub struct Permissions(u8);
 
 impl Permissions {
-    /// No permission: what a key for SDKs has.
+    /// No permission, the usual for SDK keys.
     pub const NONE: Self = Self(0);
     pub const ALL: Self = Self(7);
 
-    /// What a key has if nobody says otherwise: an owner's key all, any other none.
+    /// The default for a role: all for an owner's key, none for any other.
     pub const fn usual(role: Role) -> Self {
         match role {
             Role::Owner => Self::ALL,
@@ -69,34 +69,33 @@ impl Permissions {
         }
     }
 
-    /// Whether this one is among them.
+    /// Whether the set contains a permission.
     pub const fn has(self, permission: Permission) -> bool {
         self.0 & permission.bit() != 0
     }
 
-    /// The same with one more.
+    /// The set with one more permission.
     #[must_use]
     pub const fn with(self, permission: Permission) -> Self {
         Self(self.0 | permission.bit())
     }
 
-    /// The same without one.
+    /// The set without a permission.
     #[must_use]
     pub const fn without(self, permission: Permission) -> Self {
         Self(self.0 & !permission.bit())
     }
 
-    /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
         Permission::ALL.into_iter().filter(move |permission| self.has(*permission))
     }
 
-    /// The first that is not among others.
+    /// The first permission that another set lacks.
     pub fn beyond(self, others: Self) -> Option<Permission> {
         self.iter().find(|permission| !others.has(*permission))
     }
 
-    /// The first that does not fit a role.
+    /// The first permission that does not fit a role.
     pub fn misfit(self, role: Role) -> Option<Permission> {
         self.iter().find(|permission| !permission.fits(role))
     }
@@ -127,7 +126,7 @@ impl From<Permissions> for Value {
 
 impl FromColumn for Permissions {
     fn from_column(value: Value) -> Option<Self> {
-        // One that this binary does not know allows nothing.
+        // A permission unknown to this binary grants nothing.
         let words = String::from_column(value)?;
         Some(words.split(' ').filter_map(Permission::parse).collect())
     }

@@ -5,23 +5,19 @@ use super::{Catalog, project};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
-/// What a user says about the product itself.
+/// A user's feedback on the product itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductFeedback {
-    /// The kind of thing it is about.
     pub target_type: String,
-    /// Which one.
+    /// Id of the object.
     pub target: String,
     pub feedback: String,
-    /// What they wanted to do.
     pub goal: Option<String>,
-    /// Where more can be read.
     pub reference_url: Option<String>,
 }
 
 impl Catalog {
-    /// Keeps what a user says about the product, without what their project must not keep, and
-    /// returns its id.
+    /// Saves feedback, redacted by the project's rules, and returns its id.
     ///
     /// # Errors
     /// Fails if the project does not exist.

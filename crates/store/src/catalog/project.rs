@@ -5,30 +5,30 @@ use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// A project: the border around traces, keys and everything else.
+/// A project: the boundary of all data and access rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     pub id: ProjectId,
-    /// What people call it; unique.
+    /// Unique.
     pub name: String,
-    /// Days to keep telemetry; forever when `None`.
+    /// Retention in days; forever when `None`.
     pub retention_days: Option<u32>,
     pub created_at: Timestamp,
 }
 
-/// A project to be made.
+/// A project to create.
 #[derive(Clone, Debug)]
 pub struct NewProject {
     pub id: ProjectId,
     pub name: String,
-    /// Days to keep telemetry; forever when `None`.
+    /// Retention in days; forever when `None`.
     pub retention_days: Option<u32>,
 }
 
 const COLUMNS: &str = "id, name, retention_days, created_at";
 
 impl Catalog {
-    /// Makes a project.
+    /// Creates a project.
     ///
     /// # Errors
     /// Fails if its id or its name is taken.
@@ -42,7 +42,8 @@ impl Catalog {
                 &[(&project.id).into(), (&project.name).into(), retention_days.into(), now.into()],
                 || format!("a project with id {} or name {}", project.id, project.name),
             )?;
-            // What another one of this id recorded was abandoned; what comes now is its own.
+            // Telemetry of an earlier project with this id was marked for deletion; new telemetry
+            // is not.
             let sql = "DELETE FROM deleted_project WHERE id = $1";
             tx.execute(sql, &[(&project.id).into()])?;
             let deed = Verb::Made.what(Noun::Project, project.id.as_str()).named(&project.name);
@@ -61,7 +62,7 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[], read)).await
     }
 
-    /// Sets how long a project's telemetry is kept.
+    /// Sets the retention of a project's telemetry.
     ///
     /// # Errors
     /// Fails if there is no such project.
@@ -75,7 +76,7 @@ impl Catalog {
     }
 }
 
-/// Sets how long a project's telemetry is kept.
+/// Sets the retention of a project's telemetry.
 ///
 /// # Errors
 /// Fails if there is no such project.
@@ -94,7 +95,7 @@ pub(super) fn keep_for(
     Ok(Project { retention_days: days, ..project })
 }
 
-/// How long telemetry is kept, in words.
+/// The retention as text for the audit log.
 fn kept_for(days: Option<u32>) -> String {
     match days {
         Some(1) => "telemetry is kept for 1 day".to_owned(),
@@ -103,7 +104,7 @@ fn kept_for(days: Option<u32>) -> String {
     }
 }
 
-/// A project by its id.
+/// Returns a project by id.
 ///
 /// # Errors
 /// Fails if there is no such project.
@@ -112,7 +113,7 @@ pub(super) fn find(tx: &Tx<'_>, id: &ProjectId) -> StoreResult<Project> {
     tx.one(&sql, &[id.into()], read)?.ok_or_else(|| missing(id))
 }
 
-/// What to say of a project that is not there.
+/// The error for an unknown project.
 pub(super) fn missing(id: &ProjectId) -> StoreError {
     StoreError::NotFound(format!("project {id}"))
 }

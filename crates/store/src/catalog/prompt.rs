@@ -25,30 +25,29 @@ pub use list::{PromptQuery, PromptSummary};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
     pub id: String,
-    /// What it is called; slashes part folders.
+    /// Slashes separate folders.
     pub name: String,
-    /// Which version, from 1.
+    /// From 1.
     pub version: u32,
     pub body: PromptBody,
-    /// Whatever the client keeps with it.
+    /// Free-form client configuration.
     pub config: Json,
-    /// The labels that stand at this version, `latest` last.
+    /// The labels of this version, `latest` last.
     pub labels: Vec<String>,
-    /// The tags of the name.
+    /// Shared by all versions of the name.
     pub tags: Vec<String>,
-    /// Why this version was made.
     pub commit_message: Option<String>,
     pub created_by: String,
     pub created_at: Timestamp,
-    /// When its labels or tags last changed.
+    /// When labels or tags last changed.
     pub updated_at: Timestamp,
 }
 
-/// Whether the references of a prompt are wanted filled in.
+/// Whether to resolve the prompt references in a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     Raw,
-    /// With all it refers to in its place.
+    /// With all references resolved.
     Composed,
 }
 
@@ -72,16 +71,16 @@ impl From<PromptKind> for Value {
     }
 }
 
-/// What [`read`] reads, in order.
+/// The columns that [`read`] expects, in order.
 const COLUMNS: &str =
     "id, name, version, body, config, commit_message, created_by, created_at, updated_at";
 
 impl Catalog {
-    /// Returns one version of a prompt, and what it was put together from.
+    /// Returns one version of a prompt, and the prompts that it was composed from.
     ///
     /// # Errors
-    /// Fails if it cannot be put together: a label that it refers to has moved to a version that
-    /// leads back to it.
+    /// Fails if references cannot be resolved: a referenced label may have moved to a version that
+    /// refers back.
     pub async fn prompt(
         &self,
         project: ProjectId,
@@ -102,7 +101,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns the versions of a prompt, newest first, as they were written.
+    /// Returns the versions of a prompt, newest first, with references unresolved.
     ///
     /// # Errors
     /// Fails only when the database does; a name without versions is not known.
@@ -132,7 +131,7 @@ impl Catalog {
         .await
     }
 
-    /// Puts more labels at a version; they leave the versions where they stood.
+    /// Moves labels to a version.
     ///
     /// # Errors
     /// Fails if there is no such version.
@@ -160,7 +159,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns the ids of prompt versions by name and version, of those that are there.
+    /// Returns the ids of existing prompt versions by name and version.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -188,7 +187,7 @@ impl Catalog {
     }
 }
 
-/// Finds the version that a reference means.
+/// Finds the version of a reference.
 fn find(tx: &Tx<'_>, project: &ProjectId, reference: &Reference) -> StoreResult<Option<Prompt>> {
     let (picked, pick) = PROMPTS.picked(&reference.pick);
     let sql = format!("SELECT {COLUMNS} FROM prompt WHERE project = $1 AND name = $2 AND {picked}");
@@ -222,7 +221,7 @@ fn part(prompt: &Prompt) -> Part {
     Part { node: Node { id, name, version: prompt.version }, body: prompt.body.clone() }
 }
 
-/// Fills in the references of a version, stored or about to be.
+/// Resolves the references of a version, stored or new.
 fn put_together(tx: &Tx<'_>, project: &ProjectId, root: &Part) -> StoreResult<Composed> {
     let mut parts = Parts::new();
     let mut wanted = root.body.references();

@@ -13,56 +13,52 @@ use crate::{StoreError, StoreResult};
 
 pub use progress::QueueProgress;
 
-/// A queue of things for people to judge.
+/// An annotation queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// Names it within the project.
     pub id: String,
-    /// What people call it; unique in the project.
+    /// Unique in the project.
     pub name: String,
     pub description: Option<String>,
-    /// The score configs by which its items are judged.
+    /// Ids of the score configs for its items.
     pub score_configs: Vec<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// A queue to be made.
+/// A queue to create.
 #[derive(Clone, Debug)]
 pub struct NewQueue {
-    /// What people will call it.
     pub name: String,
     pub description: Option<String>,
-    /// The score configs by which its items will be judged.
+    /// Ids of the score configs for its items.
     pub score_configs: Vec<String>,
 }
 
-/// Something in a queue.
+/// An item of an annotation queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueItem {
-    /// Names it within the queue.
     pub id: String,
     pub queue: String,
     pub kind: ItemKind,
-    /// Which one of those.
+    /// Id of the object.
     pub object: String,
     pub status: ItemStatus,
-    /// When someone was done with it.
     pub completed_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// Something to be put into a queue.
+/// An item to add to a queue.
 #[derive(Clone, Debug)]
 pub struct NewQueueItem {
     pub kind: ItemKind,
-    /// Which one of those.
+    /// Id of the object.
     pub object: String,
     pub status: ItemStatus,
 }
 
-/// A queue of a project.
+/// Identifies a queue of a project.
 #[derive(Clone, Debug)]
 pub struct QueueId {
     pub project: ProjectId,
@@ -74,11 +70,11 @@ const ITEM_COLUMNS: &str =
     "id, queue, object_kind, object, status, completed_at, created_at, updated_at";
 
 impl Catalog {
-    /// Makes a queue.
+    /// Creates a queue.
     ///
     /// # Errors
-    /// Fails if its name is taken, if a score config is not there, or if it holds what the project
-    /// must not keep.
+    /// Fails if its name is taken, if a score config does not exist, or if a redaction rule matches
+    /// it.
     pub async fn create_queue(
         &self,
         project: ProjectId,
@@ -133,7 +129,7 @@ impl Catalog {
         self.transact(move |tx| find_queue(tx, &of)).await
     }
 
-    /// Puts something into a queue. If it waits there already, that is what is returned.
+    /// Adds an item to a queue. If the object is already pending there, returns that item.
     ///
     /// # Errors
     /// Fails if the project has no such queue.
@@ -150,7 +146,7 @@ impl Catalog {
         .await
     }
 
-    /// Puts things into a queue like [`Catalog::add_queue_item`], all of them or none.
+    /// Adds items to a queue like [`Catalog::add_queue_item`], all or none.
     ///
     /// # Errors
     /// Fails if the project has no such queue.
@@ -167,7 +163,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns the items of a queue, newest first; those of one status if that is asked for.
+    /// Returns the items of a queue, newest first; those of one status if given.
     ///
     /// # Errors
     /// Fails if the project has no such queue.
@@ -204,10 +200,11 @@ impl Catalog {
         self.transact(move |tx| find_item(tx, &of, &id)).await
     }
 
-    /// Sets how far an item is; leaves it as it is when there is nothing to set.
+    /// Sets the status of an item; unchanged when `None`.
     ///
     /// # Errors
-    /// Fails if there is no such item, or if it is to wait again while its like is waiting.
+    /// Fails if there is no such item, or if it would become pending while the same object is
+    /// pending.
     pub async fn set_queue_item(
         &self,
         of: QueueId,
@@ -239,7 +236,7 @@ impl Catalog {
         .await
     }
 
-    /// Takes an item out of a queue.
+    /// Removes an item from a queue.
     ///
     /// # Errors
     /// Fails if there is no such item.
@@ -261,10 +258,10 @@ impl Catalog {
         .await
     }
 
-    /// Lets a person look after a queue. Doing so twice is harmless.
+    /// Assigns a reviewer to a queue. Idempotent.
     ///
     /// # Errors
-    /// Fails if there is no such queue or person.
+    /// Fails if there is no such queue or user.
     pub async fn assign_queue(
         &self,
         of: QueueId,
@@ -285,10 +282,10 @@ impl Catalog {
         .await
     }
 
-    /// Lets a person look after a queue no longer.
+    /// Unassigns a reviewer from a queue.
     ///
     /// # Errors
-    /// Fails if there is no such queue, or the person did not look after it.
+    /// Fails if there is no such queue, or if the user is not assigned.
     pub async fn unassign_queue(
         &self,
         of: QueueId,
@@ -310,7 +307,7 @@ impl Catalog {
     }
 }
 
-/// Refuses score configs that the project does not have.
+/// Fails on score configs that the project does not have.
 fn check_score_configs(tx: &Tx<'_>, project: &ProjectId, ids: &[String]) -> StoreResult<()> {
     for id in ids {
         let sql = "SELECT 1 FROM score_config WHERE project = $1 AND id = $2";
@@ -400,7 +397,7 @@ impl FromColumn for ItemKind {
     }
 }
 
-/// A list of texts is a JSON list.
+/// The strings of a JSON list.
 fn texts(json: &Json) -> Vec<String> {
     serde_json::from_str(json.as_str()).unwrap_or_default()
 }

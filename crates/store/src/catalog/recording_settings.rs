@@ -11,25 +11,24 @@ use super::{Catalog, cors_origin, redaction, score_config};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
-/// What a project has settled about whatever it records.
+/// Project settings that recording needs.
 #[derive(Clone, Debug, Default)]
 pub struct RecordingSettings {
-    /// What scores must look like, by the id they refer to.
+    /// By id.
     pub score_configs: BTreeMap<String, ScoreConfig>,
-    /// What must not be kept.
     pub redactor: Redactor,
-    /// Whose pages may call; anyone's when empty.
+    /// Allowed CORS origins; any when empty.
     pub page_origins: Vec<PageOrigin>,
 }
 
-/// What projects have settled, so that recording needs no database.
+/// Cached settings, so that recording needs no database.
 pub(super) type RecordingSettingsCache = Cache<ProjectId, RecordingSettings>;
 
 impl Catalog {
-    /// Returns what a project has settled about whatever it records. From memory, nearly always.
+    /// Returns the settings that recording needs, nearly always from the cache.
     ///
     /// # Errors
-    /// Fails if a rule that was once taken cannot be used any more.
+    /// Fails if a stored redaction rule is no longer valid.
     pub async fn intake(&self, project: &ProjectId) -> StoreResult<Arc<RecordingSettings>> {
         let (known, look) = self.intakes.get(project);
         if let Some(known) = known {
@@ -80,7 +79,7 @@ mod tests {
         let new = NewProject { id: shop.clone(), name: "shop".to_owned(), retention_days: None };
         catalog.create_project(new, Timestamp::default()).await.unwrap();
         assert!(catalog.intake(&shop).await.unwrap().redactor.is_empty());
-        // As an older binary may have taken it.
+        // As an older binary may have stored it.
         let sql = "INSERT INTO redaction_rule (id, kind, what, replacement, created_at, project) \
                    VALUES ('r', 'preset', 'no longer there', '-', 0, 'shop')";
         catalog.transact(move |tx| tx.execute(sql, &[])).await.unwrap();

@@ -8,10 +8,9 @@ use super::{Catalog, Noun, Verb, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// A redaction rule as it is kept.
+/// A stored redaction rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptRule {
-    /// Names the rule for people and for removing.
     pub id: String,
     pub rule: Rule,
     pub created_at: Timestamp,
@@ -28,11 +27,11 @@ impl Catalog {
         self.transact(move |tx| all(tx, &project)).await
     }
 
-    /// Adds a redaction rule, for whatever is recorded from now on.
+    /// Adds a redaction rule, for telemetry recorded from now on.
     ///
     /// # Errors
-    /// Fails if the project does not exist; otherwise with what is wrong with the rule beside
-    /// those there are.
+    /// Fails if the project does not exist, or if the rule is invalid together with the existing
+    /// ones.
     pub async fn add_redaction_rule(
         &self,
         project: ProjectId,
@@ -75,7 +74,7 @@ impl Catalog {
         Ok(added)
     }
 
-    /// Removes a redaction rule. What was redacted stays so.
+    /// Deletes a redaction rule. Redacted content stays redacted.
     ///
     /// # Errors
     /// Fails if the project has no such rule.
@@ -110,11 +109,11 @@ pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptRule>
     tx.rows(&sql, &[project.into()], read)
 }
 
-/// The rules of a project, ready to be applied.
+/// The compiled rules of a project.
 ///
 /// # Errors
-/// Fails if a rule that was once taken cannot be used any more. Rather than keep what must not be
-/// kept, nothing is recorded then.
+/// Fails if a stored rule is no longer valid. Then nothing is recorded, rather than store content
+/// that must be redacted.
 pub(super) fn redactor(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Redactor> {
     let rules: Vec<Rule> = all(tx, project)?.into_iter().map(|kept| kept.rule).collect();
     Redactor::new(&rules).map_err(|why| {
@@ -125,10 +124,10 @@ pub(super) fn redactor(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Redactor
     })
 }
 
-/// Refuses fields in which a pattern of the project's rules finds something.
+/// Rejects fields that a pattern of the project's rules matches.
 ///
-/// For what people write to be used as it is, such as a prompt: with something else in a place of
-/// it, it would not do what they meant, and nobody would know.
+/// For content that is used verbatim, such as a prompt: redacted, it would silently do something
+/// else.
 pub(super) fn must_pass(
     tx: &Tx<'_>,
     project: &ProjectId,
@@ -144,7 +143,7 @@ pub(super) fn must_pass(
     }
 }
 
-/// A text as a field for [`must_pass`].
+/// Wraps a text as a field for [`must_pass`].
 pub(super) fn said(text: &str) -> Json {
     Json::from_value(&text.into())
 }

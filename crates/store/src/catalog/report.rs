@@ -7,55 +7,53 @@ use super::{Catalog, KeptSuggestion, suggestion};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
-/// Reports that a list shows: twenty years of weeks.
+/// Maximum number of listed reports: twenty years of weeks.
 const MOST_REPORTS: u64 = 1_040;
 
-/// What a week says, as it is kept.
+/// A stored weekly report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptReport {
-    /// Which week, by its first day.
+    /// First day of the week.
     pub week: String,
-    /// The report itself, a JSON object.
+    /// The report, a JSON object.
     pub document: Json,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// A report to be kept.
+/// A weekly report to save.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewReport {
-    /// Which week, by its first day.
+    /// First day of the week.
     pub week: String,
-    /// The report itself, a JSON object.
+    /// The report, a JSON object.
     pub document: Json,
     pub suggestions: Vec<Suggestion>,
 }
 
-/// What became of a report.
+/// Result of saving a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedReport {
-    /// What it did to what was kept.
     pub effect: ReportEffect,
-    /// Its suggestions as they are tracked, in its order.
+    /// The tracked suggestions, in the order of the report.
     pub suggestions: Vec<KeptSuggestion>,
 }
 
-/// What a report did to what was kept.
+/// The effect of saving a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportEffect {
-    /// The week had none.
+    /// The week had no report.
     Made,
     Changed,
-    /// The week had the same.
+    /// The week had the same report.
     Same,
 }
 
 impl Catalog {
-    /// Keeps the report of a week in place of an earlier one, and its suggestions.
+    /// Saves the report of a week, replacing an earlier one, and its suggestions.
     ///
-    /// The same report once more changes nothing. Advice that is open, taken up or dismissed
-    /// already is not given a second time; advice that was followed is given again in a later week
-    /// that still needs it.
+    /// Idempotent. Suggestions that are open, accepted or dismissed are not added again; one that
+    /// was implemented is reopened by a later week that still needs it.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -89,7 +87,7 @@ impl Catalog {
         self.transact(move |tx| find(tx, &project, &week)).await
     }
 
-    /// Returns the reports of a project, the newest week first.
+    /// Returns the reports of a project, newest week first.
     ///
     /// # Errors
     /// Fails only when the database does.

@@ -6,36 +6,34 @@ use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// Views that a project keeps of one page; a menu of more would help nobody.
+/// Maximum number of views per page.
 const MOST_VIEWS: usize = 100;
 
-/// A list as someone likes to see it.
+/// A saved view of a list page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedView {
-    /// Names it within the project.
     pub id: String,
     pub page: ViewedPage,
-    /// What people call it; unique for the page.
+    /// Unique per page.
     pub name: String,
-    /// The query of the page's address.
+    /// The query string of the page's URL.
     pub query: String,
-    /// Who saved it, where people sign in.
+    /// User id, where users sign in.
     pub author: Option<String>,
     pub created_at: Timestamp,
 }
 
-/// A list to be kept as it is.
+/// A view to save.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewView {
     pub page: ViewedPage,
-    /// What people will call it.
     pub name: String,
-    /// The query of the page's address.
+    /// The query string of the page's URL.
     pub query: String,
     pub author: Option<String>,
 }
 
-/// A page that views are kept of.
+/// A page that has saved views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ViewedPage {
     Traces,
@@ -52,7 +50,7 @@ impl ViewedPage {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|page| page.as_str() == word)
     }
@@ -88,10 +86,10 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[(&project).into(), page.into()], read)).await
     }
 
-    /// Keeps a view, in place of the one of its name.
+    /// Upserts a view by name.
     ///
     /// # Errors
-    /// Fails if the page has more than enough of them.
+    /// Fails if the page has too many views.
     pub async fn save_view(
         &self,
         project: ProjectId,

@@ -1,4 +1,4 @@
-/// What ran, and how it went.
+/// Runs of schedules.
 mod run;
 
 use ratchet_core::calendar::Zone;
@@ -15,71 +15,67 @@ use crate::{StoreError, StoreResult};
 
 pub use run::{RunClaim, ScheduleOutcome, ScheduleRun};
 
-/// Schedules that a project may have.
+/// Maximum number of schedules per project.
 const MOST_SCHEDULES: usize = 100;
 
-/// The schedule that every project has.
+/// Name of the schedule that every project has.
 pub const WEEKLY: &str = "weekly";
-/// When it runs: Sundays at two.
+/// Sundays at 02:00.
 const WEEKLY_CRON: &str = "0 2 * * SUN";
 
-/// A run of the week that starts by itself.
+/// A schedule of the weekly pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// What people call it; unique in the project.
+    /// Unique in the project.
     pub name: String,
     pub cron: Cron,
-    /// By whose clocks, which are also those of its weeks.
+    /// Time zone of the cron expression and of its weeks.
     pub zone: Zone,
     pub what: ScheduledWeek,
-    /// Whether it runs at all.
     pub is_on: bool,
-    /// Runs up to here are not its business: it was not there, or off.
+    /// Runs due up to this time are skipped: the schedule did not exist or was off.
     pub due_after: Timestamp,
     pub created_at: Timestamp,
 }
 
-/// What a schedule runs: the week that ended last.
+/// What a schedule runs: the pipeline for the last complete week.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledWeek {
-    /// Who judges, as a judge is named.
+    /// Name of the judge.
     pub judge: String,
     pub rubric: String,
-    /// What a run may cost at most.
+    /// Cost limit of a run.
     pub max_cost: Option<Money>,
-    /// The file that suggestions are added to.
+    /// The file that suggestions are appended to.
     pub learnings: Option<String>,
     pub tells_slack: bool,
-    /// Whether a webhook is told.
+    /// Whether a webhook is notified.
     pub tells_webhook: bool,
 }
 
-/// A schedule to be made.
+/// A schedule to save.
 #[derive(Clone, Debug)]
 pub struct NewSchedule {
-    /// What people will call it.
     pub name: String,
     pub cron: Cron,
     pub zone: Zone,
-    /// Who judges, as a judge is named.
+    /// Name of the judge.
     pub judge: String,
     pub rubric: String,
-    /// What a run may cost at most.
+    /// Cost limit of a run.
     pub max_cost: Option<Money>,
-    /// The file that suggestions are added to.
+    /// The file that suggestions are appended to.
     pub learnings: Option<String>,
-    /// The address of a Slack webhook, which is a secret.
+    /// URL of a Slack webhook, a secret.
     pub slack: Option<Secret>,
-    /// The address of another webhook, which may be one.
+    /// URL of another webhook, possibly a secret.
     pub webhook: Option<Secret>,
 }
 
-/// Whom a schedule tells.
+/// The webhooks that a schedule notifies.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// The address of a Slack webhook.
     pub slack: Option<Secret>,
-    /// The address of another webhook.
     pub webhook: Option<Secret>,
 }
 
@@ -87,7 +83,7 @@ const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on
                        created_at, rubric, max_cost";
 
 impl Catalog {
-    /// Gives a project the weekly run, if it has none. It is on.
+    /// Creates the weekly schedule of a project, turned on, if it has none.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -124,10 +120,11 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read)).await
     }
 
-    /// Makes a schedule, or changes the one of its name. It is on, and runs from now on.
+    /// Upserts a schedule by name. It is on, and runs from now on.
     ///
     /// # Errors
-    /// Fails if the project has more than enough of them, or the server's key cannot be had.
+    /// Fails if the project has too many schedules, or if the server's encryption key is
+    /// unavailable.
     pub async fn save_schedule(
         &self,
         project: ProjectId,
@@ -176,7 +173,7 @@ impl Catalog {
         .await
     }
 
-    /// Turns a schedule on or off. What was missed while it was off is not made up for.
+    /// Turns a schedule on or off. Runs missed while it was off are not made up.
     ///
     /// # Errors
     /// Fails if the project has no such schedule.
@@ -204,10 +201,11 @@ impl Catalog {
         .await
     }
 
-    /// Removes a schedule and what is known of its runs.
+    /// Deletes a schedule and its run history.
     ///
     /// # Errors
-    /// Fails if the project has no such schedule, and on the weekly run, which can be paused.
+    /// Fails if the project has no such schedule, and for the weekly schedule, which can only be
+    /// paused.
     pub async fn remove_schedule(
         &self,
         project: ProjectId,
@@ -228,10 +226,10 @@ impl Catalog {
         .await
     }
 
-    /// Returns whom a schedule tells.
+    /// Returns the webhooks of a schedule.
     ///
     /// # Errors
-    /// Fails if the addresses cannot be opened with this server's key.
+    /// Fails if the URLs cannot be decrypted with this server's key.
     pub async fn told_by_schedule(
         &self,
         project: ProjectId,
@@ -254,11 +252,10 @@ impl Catalog {
     }
 }
 
-/// Whether a schedule is to run.
+/// Whether a schedule is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleToggle {
     On,
-    /// It is not.
     Off,
 }
 

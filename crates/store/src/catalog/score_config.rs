@@ -10,17 +10,16 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
-/// A score config as it is kept.
+/// A stored score config.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeptScoreConfig {
-    /// What scores must look like.
     pub config: ScoreConfig,
     pub description: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// A category in a column.
+/// JSON form of a category.
 #[derive(Serialize, Deserialize)]
 struct CategoryColumn {
     label: String,
@@ -31,7 +30,7 @@ const COLUMNS: &str = "id, name, data_type, min_value, max_value, categories, de
                        is_archived, created_at, updated_at";
 
 impl Catalog {
-    /// Keeps a new score config.
+    /// Creates a score config.
     ///
     /// # Errors
     /// Fails if the project does not exist.
@@ -71,7 +70,7 @@ impl Catalog {
         self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
     }
 
-    /// Returns one score config.
+    /// Returns a score config, or `None`.
     ///
     /// # Errors
     /// Fails only when the database does; a config that is not there is `None`.
@@ -83,10 +82,10 @@ impl Catalog {
         self.transact(move |tx| find(tx, &project, &id)).await
     }
 
-    /// Changes a score config and returns it as it is now.
+    /// Changes a score config and returns the result.
     ///
     /// # Errors
-    /// Fails if there is no such config, or with what the change says.
+    /// Fails if there is no such config, or with the error of the change.
     pub async fn change_score_config<E: From<StoreError> + Send + 'static>(
         &self,
         project: ProjectId,
@@ -127,7 +126,7 @@ fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptSc
     tx.one(&sql, &[project.into(), id.into()], read)
 }
 
-/// Writes a config, new or again, unless it holds what the project must not keep.
+/// Upserts a config, unless a redaction rule matches it.
 fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptScoreConfig) -> StoreResult<()> {
     let KeptScoreConfig { config, description, created_at, updated_at } = kept;
     let (min, max, categories) = match &config.values {

@@ -1,9 +1,9 @@
-//! The journal of scoring: which runs there were, who is at which session, and what judges said
-//! of sessions that are not scored yet. What was paid for is here before anything is made of it.
+//! The scoring journal: runs, session leases, and verdicts of sessions that are not scored yet. A
+//! paid verdict is stored here before it is used.
 
-/// What judges said, and what they are being asked.
+/// Paid verdicts and calls in progress.
 mod verdicts;
-/// Requests that are answered later.
+/// Batch requests to model providers.
 mod batch;
 
 use ratchet_core::money::Money;
@@ -18,30 +18,25 @@ use crate::query::{Page, PageNumber};
 pub use batch::ScoringBatch;
 pub use verdicts::PaidVerdict;
 
-/// A run that scored sessions.
+/// A scoring run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoringRun {
     pub id: String,
     pub rubric: String,
     pub judge: String,
     pub started_at: Timestamp,
-    /// Until when.
     pub ended_at: Option<Timestamp>,
-    /// How it ended, or that it has not.
     pub outcome: RunOutcome,
     pub tally: RunTally,
 }
 
-/// How a run ended.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// It has not.
     Running,
-    /// It did all it had to do.
     Done,
-    /// It stopped before the end, to be taken up by another one.
+    /// Stopped early; another run can resume it.
     Stopped,
-    /// Something stood in its way.
     Failed,
     Lost,
 }
@@ -59,7 +54,7 @@ impl RunOutcome {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
     }
@@ -77,27 +72,26 @@ impl FromColumn for RunOutcome {
     }
 }
 
-/// What came of a run.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunTally {
     pub scored: u64,
     pub skipped: u64,
-    /// Sessions that could not be scored.
     pub failed: u64,
-    /// Calls of a model that were answered.
+    /// Answered model calls.
     pub calls: u64,
     /// Calls that a lost run may have paid for already.
     pub repeated: u64,
     pub cost: Money,
 }
 
-/// Who wants to be at a session, and until when nobody else may.
+/// A lease on a session for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoringClaim {
     pub session: String,
     pub rubric: String,
     pub run: String,
-    /// Until when, unless it is renewed.
+    /// Expiry, unless renewed.
     pub expires_at: Timestamp,
 }
 
@@ -105,7 +99,7 @@ const COLUMNS: &str = "id, rubric, judge, started_at, ended_at, outcome, scored,
                        calls, repeated, cost";
 
 impl Catalog {
-    /// Writes down that a run began, or how it stands. One that has ended is at no session.
+    /// Upserts a run. A finished run releases its sessions.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -134,7 +128,7 @@ impl Catalog {
         self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
     }
 
-    /// Returns the runs that have not ended, as far as anyone wrote down.
+    /// Returns the runs that are not recorded as finished.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -147,7 +141,7 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[(&project).into(), running.into()], read)).await
     }
 
-    /// Writes down that the process of a run is gone, and frees the sessions it was at.
+    /// Marks a run as lost, because its process is dead, and releases its sessions.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -174,7 +168,7 @@ impl Catalog {
         .await
     }
 
-    /// Takes a session for a run, or keeps it; false if another run has it.
+    /// Acquires or renews the lease of a session for a run; false if another run holds it.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -205,7 +199,7 @@ impl Catalog {
         .await
     }
 
-    /// Lets a session go.
+    /// Releases the lease of a session.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -218,7 +212,7 @@ impl Catalog {
     }
 }
 
-/// Frees all sessions that a run was at.
+/// Releases all sessions of a run.
 fn leave(tx: &Tx<'_>, project: &ProjectId, run: &str) -> StoreResult<()> {
     let sql = "DELETE FROM scoring_claim WHERE project = $1 AND run = $2";
     tx.execute(sql, &[project.into(), run.into()]).map(drop)

@@ -1,4 +1,4 @@
-//! Who may try to sign in now, and what was used up on the way.
+//! Throttling of sign-in attempts, and single-use tokens.
 
 use std::time::Duration;
 
@@ -10,44 +10,44 @@ use super::sql::Tx;
 use super::{Catalog, credentials};
 use crate::StoreResult;
 
-/// Someone at one address who guesses at one account.
+/// Limit per account and client address.
 const GUESSER_PACE: ThrottlePolicy =
     ThrottlePolicy { free: 5, longest: Duration::from_secs(5 * 60) };
-/// An account is guessed at from many addresses, and its person must still get in.
+/// Limit per account over all addresses; high, because its owner must still get in.
 const ACCOUNT_PACE: ThrottlePolicy = ThrottlePolicy { free: 50, longest: Duration::from_secs(30) };
-/// Behind one address there may be a whole office.
+/// Limit per address; a whole office may share one.
 const ADDRESS_PACE: ThrottlePolicy =
     ThrottlePolicy { free: 20, longest: Duration::from_secs(15 * 60) };
-/// How many accounts and addresses are watched; beyond that the oldest failures are forgotten.
+/// Maximum number of tracked accounts and addresses; beyond it the oldest failures are dropped.
 const WATCHED: i64 = 20_000;
 
-/// Someone or somewhere that failures are counted for.
+/// A key under which failed attempts are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThrottleKey {
-    /// What was given as the email address, whether there is such an account or not.
+    /// The email as typed, whether there is such an account or not.
     Account(String),
-    /// The same, from one address: a stranger's failures are not held against its person.
+    /// The email from one address, so that other clients' failures do not lock the user out.
     Guesser {
-        /// What was given as the email address.
+        /// The email as typed.
         account: String,
-        /// Where the attempt comes from.
+        /// Client address.
         address: String,
     },
-    /// Where the attempt comes from.
+    /// Client address.
     Address(String),
 }
 
-/// Whether an attempt may be made.
+/// Whether an attempt is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// It may, and counts as failed until it is said to have succeeded.
+    /// Allowed, and counted as failed until it is reported as successful.
     Now,
-    /// Not before so much time has passed.
+    /// Retry after this time.
     Wait(Duration),
 }
 
 impl ThrottleKey {
-    /// Whom an attempt at an account counts against.
+    /// The keys under which an attempt at an account is counted.
     pub fn at_account(email: &str, address: &str) -> Vec<Self> {
         let (account, address) = (email.to_owned(), address.to_owned());
         vec![
@@ -57,7 +57,7 @@ impl ThrottleKey {
         ]
     }
 
-    /// People type passwords into the wrong field, so what they typed is not kept.
+    /// People type passwords into the wrong field, so only a hash of the input is stored.
     fn key(&self) -> String {
         match self {
             Self::Account(typed) => format!("account {}", hashed(typed)),
@@ -76,8 +76,8 @@ impl ThrottleKey {
 }
 
 impl Catalog {
-    /// Asks for leave to try, and counts the attempt as failed for each suspect: many attempts at
-    /// the same moment get no more tries than one after the other.
+    /// Checks the limits and counts the attempt as failed under each key: concurrent attempts get
+    /// no more tries than sequential ones.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -103,8 +103,8 @@ impl Catalog {
         .await
     }
 
-    /// Takes back that an attempt failed: the account is cleared of everything, an address only
-    /// of this one, or whoever has an account could guess at others in between.
+    /// Reverts the failure of an attempt: all failures of the account, but only this one of the
+    /// address; otherwise the owner of one account could guess at others in between.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -129,9 +129,9 @@ impl Catalog {
         .await
     }
 
-    /// Uses something up that may be used once, and returns whether this was the first time.
+    /// Consumes a single-use token; returns whether this was the first use.
     ///
-    /// It is remembered until the given moment, when it would not be taken anyway.
+    /// It is remembered until its expiry.
     ///
     /// # Errors
     /// Fails only when the database does.

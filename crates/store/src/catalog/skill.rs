@@ -20,40 +20,35 @@ pub use list::{SkillQuery, SkillSummary};
 pub struct Skill {
     pub id: String,
     pub name: String,
-    /// Which version, from 1.
+    /// From 1.
     pub version: u32,
-    /// What it does and when it is of use.
     pub description: String,
-    /// All that its main file says about itself.
     pub frontmatter: Json,
-    /// The labels that stand at this version, `latest` last.
+    /// The labels of this version, `latest` last.
     pub labels: Vec<String>,
-    /// The tags of the name.
+    /// Shared by all versions of the name.
     pub tags: Vec<String>,
-    /// Why this version was made.
     pub commit_message: Option<String>,
     pub created_by: String,
     pub created_at: Timestamp,
-    /// When its labels or tags last changed.
+    /// When labels or tags last changed.
     pub updated_at: Timestamp,
-    /// Its files by path, without what they hold.
+    /// Ordered by path, without content.
     pub files: Vec<SkillFile>,
 }
 
 /// A file of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFile {
-    /// Names the file in this version alone.
+    /// Unique to this version.
     pub id: String,
-    /// Where it stands in the folder.
+    /// Path in the skill's folder.
     pub path: String,
-    /// What it holds, by hash.
     pub hash: MediaHash,
-    /// How many bytes that is.
     pub content_length: u64,
 }
 
-/// What [`read`] reads, in order.
+/// The columns that [`read`] expects, in order.
 const COLUMNS: &str = "id, name, version, description, frontmatter, commit_message, created_by, \
                        created_at, updated_at";
 
@@ -71,10 +66,10 @@ impl Catalog {
         self.transact(move |tx| find(tx, (&project, &name), &pick)).await
     }
 
-    /// Returns what files hold, in the order of their hashes in the question.
+    /// Returns the contents of files by hash, in the order given.
     ///
     /// # Errors
-    /// Fails if no skill of the project holds one of them.
+    /// Fails if a hash is not in the project.
     pub async fn skill_contents(
         &self,
         project: ProjectId,
@@ -92,10 +87,10 @@ impl Catalog {
         .await
     }
 
-    /// Gives all versions of a skill these tags and no others, and returns the newest version.
+    /// Sets the tags of a skill and returns its newest version.
     ///
     /// # Errors
-    /// Fails if there is no such skill, or if a tag holds what the project must not keep.
+    /// Fails if there is no such skill, or if a redaction rule matches a tag.
     pub async fn tag_skill(
         &self,
         project: ProjectId,
@@ -117,8 +112,7 @@ impl Catalog {
         .await
     }
 
-    /// Gives a version these labels and no others but `latest`; they leave the versions where
-    /// they stood.
+    /// Sets the labels of a version, besides `latest`; labels move from other versions.
     ///
     /// # Errors
     /// Fails if there is no such version, or if `latest` would leave the newest one.
@@ -157,8 +151,8 @@ impl Catalog {
         .await
     }
 
-    /// Removes a version, and what only its files held. If it is the newest, `latest` moves to
-    /// the newest that stays.
+    /// Deletes a version and the contents that only its files had. If it is the newest, `latest`
+    /// moves to the newest that remains.
     ///
     /// # Errors
     /// Fails if there is no such version.

@@ -1,12 +1,11 @@
-//! The SQL that SQLite and PostgreSQL share, and the little that stands around it: parameters in,
-//! columns out, one transaction at a time.
+//! The SQL that SQLite and PostgreSQL share: parameters, columns, transactions.
 //!
-//! Statements keep to TEXT, BIGINT and DOUBLE PRECISION, to `$1`, `$2` … as parameters, and to
-//! what both databases understand. Truths are 0 and 1, times nanoseconds since 1970.
+//! Statements use only TEXT, BIGINT and DOUBLE PRECISION, `$1`, `$2` … as parameters, and what both
+//! databases understand. Booleans are 0 and 1, times are nanoseconds since 1970.
 
-/// What goes into a column and comes out of one.
+/// Parameter and column values.
 mod value;
-/// What must hold of rows.
+/// `WHERE` conditions.
 mod conditions;
 
 use std::path::Path;
@@ -22,17 +21,17 @@ use crate::{StoreError, StoreResult};
 pub(crate) use conditions::Conditions;
 pub(crate) use value::{FromColumn, Value};
 
-/// What is listed: the parts of a SELECT without its page.
+/// The parts of a paginated SELECT.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'sql> {
     pub(crate) columns: &'sql str,
     /// From `FROM` to the end of `WHERE`.
     pub(crate) from: &'sql str,
-    /// By what, after `ORDER BY`; must leave no ties.
+    /// `ORDER BY` expressions; must leave no ties.
     pub(crate) order: &'sql str,
 }
 
-/// A transaction. It is rolled back unless the work it is for succeeds.
+/// A transaction. Rolled back unless its work succeeds.
 #[derive(Debug)]
 pub(crate) struct Tx<'db> {
     db: &'db rusqlite::Transaction<'db>,
@@ -40,7 +39,7 @@ pub(crate) struct Tx<'db> {
     actor: &'db Actor,
 }
 
-/// A row of an answer.
+/// A row of a result.
 #[derive(Debug)]
 pub(crate) struct Row<'row> {
     row: &'row rusqlite::Row<'row>,
@@ -52,7 +51,7 @@ impl<'db> Tx<'db> {
         Self { db, file, actor: &Actor::Server }
     }
 
-    /// The same transaction in the hands of someone else.
+    /// The same transaction on behalf of another actor.
     pub(crate) fn by<'short>(&'short self, actor: &'short Actor) -> Tx<'short> {
         Tx { db: self.db, file: self.file, actor }
     }
@@ -61,14 +60,14 @@ impl<'db> Tx<'db> {
         self.actor
     }
 
-    /// Runs a statement and returns how many rows it touched.
+    /// Runs a statement and returns the number of affected rows.
     pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> StoreResult<u64> {
         let run = || self.db.prepare_cached(&numbered(sql))?.execute(params_from_iter(values));
         let rows = run().map_err(|error| sqlite_error(self.file, error))?;
         Ok(u64::try_from(rows).unwrap_or(u64::MAX))
     }
 
-    /// Inserts what must not be there yet; the last argument says what is there if it is.
+    /// Inserts a row; a conflict is an error that names the given object.
     pub(crate) fn insert(
         &self,
         sql: &str,
@@ -85,7 +84,7 @@ impl<'db> Tx<'db> {
         }
     }
 
-    /// Returns all rows of an answer.
+    /// Returns all rows of a result.
     pub(crate) fn rows<T>(
         &self,
         sql: &str,
@@ -102,7 +101,7 @@ impl<'db> Tx<'db> {
         Ok(rows)
     }
 
-    /// Returns the first row of an answer, if there is one.
+    /// Returns the first row of a result, if any.
     pub(crate) fn one<T>(
         &self,
         sql: &str,
@@ -116,12 +115,12 @@ impl<'db> Tx<'db> {
         found.map_err(failed)?.transpose()
     }
 
-    /// Returns whether a question has an answer at all.
+    /// Returns whether a query has any row.
     pub(crate) fn exists(&self, sql: &str, values: &[Value]) -> StoreResult<bool> {
         Ok(self.one(sql, values, |_| Ok(()))?.is_some())
     }
 
-    /// Returns one page of a list, and how many rows there are in all.
+    /// Returns one page of a list, and the total number of rows.
     pub(crate) fn page<T>(
         &self,
         listing: Listing<'_>,
@@ -142,7 +141,7 @@ impl<'db> Tx<'db> {
     }
 }
 
-/// SQLite numbers `$2` by where it stands, `?2` by what it says; PostgreSQL knows `$2` only.
+/// SQLite numbers `$2` by position and `?2` by value; PostgreSQL only knows `$2`.
 fn numbered(sql: &str) -> String {
     sql.replace('$', "?")
 }

@@ -7,28 +7,24 @@ use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// Suggestions that a list shows.
+/// Maximum number of listed suggestions.
 const MOST_SUGGESTIONS: u64 = 500;
 
-/// A suggestion, and how far it has come.
+/// A tracked suggestion and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptSuggestion {
-    /// Names it within the project.
     pub id: String,
-    /// What is suggested, and why.
     pub suggestion: Suggestion,
-    /// The week that asked for it first.
+    /// The week that first suggested it.
     pub first_week: String,
     pub last_week: String,
-    /// How far it has come.
     pub progress: Progress,
-    /// How it came there, oldest first.
+    /// Status history, oldest first.
     pub steps: Vec<SuggestionStep>,
-    /// Since when it is tracked.
     pub created_at: Timestamp,
 }
 
-/// Something that someone decided about a suggestion.
+/// A decision about a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SuggestionStep {
     pub progress: Progress,
@@ -40,7 +36,7 @@ const COLUMNS: &str = "id, advice, severity, dimension, title, edit, text, reaso
                        first_week, last_week, progress, created_at";
 
 impl Catalog {
-    /// Returns a project's suggestions, those of the last weeks first.
+    /// Returns a project's suggestions, latest weeks first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -56,7 +52,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns one suggestion, if it is there.
+    /// Returns a suggestion, or `None`.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -68,10 +64,10 @@ impl Catalog {
         self.transact(move |tx| one(tx, &project, &id)).await
     }
 
-    /// Decides about a suggestion, as whoever holds the catalog. What is so already stays.
+    /// Records a decision about a suggestion, by the catalog's actor. Idempotent.
     ///
     /// # Errors
-    /// Fails if the project has no such suggestion, or if it cannot go there from where it is.
+    /// Fails if the project has no such suggestion, or if the transition is not allowed.
     pub async fn decide_suggestion(
         &self,
         project: ProjectId,
@@ -103,7 +99,7 @@ impl Catalog {
     }
 }
 
-/// Tracks the advice of a week, unless it is tracked already.
+/// Tracks a week's suggestion, unless it is already tracked.
 pub(super) fn keep(
     tx: &Tx<'_>,
     project: &ProjectId,
@@ -116,7 +112,7 @@ pub(super) fn keep(
     );
     let known = tx.one(&newest, &[project.into(), (&suggestion.key).into()], read)?;
     let id = match known {
-        // It was followed, and a later week still needs it.
+        // It was implemented, and a later week still needs it.
         Some(known) if known.progress == Progress::Done && known.last_week.as_str() < week => {
             insert(tx, project, (suggestion, week), now)?
         }
@@ -124,7 +120,7 @@ pub(super) fn keep(
             renew(tx, (project, &known.id), (suggestion, week))?;
             known.id
         }
-        // The same week once more may cite more sessions than it did.
+        // The same week, reported again, may cite more sessions.
         Some(known) if known.last_week == week && known.suggestion != *suggestion => {
             renew(tx, (project, &known.id), (suggestion, week))?;
             known.id

@@ -8,40 +8,35 @@ use super::{Catalog, Noun, Role, Verb, administration, login};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// A person who may sign in.
+/// A user who may sign in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// Names the person in the database.
     pub id: String,
-    /// Names the person for people; unique.
+    /// Unique.
     pub email: String,
-    /// What they are called, if they said.
     pub name: Option<String>,
     pub role: Role,
     pub created_at: Timestamp,
 }
 
-/// A person to be made.
+/// A user to create.
 #[derive(Clone, Debug)]
 pub struct NewUser {
-    /// Names the person for people.
     pub email: Email,
-    /// What they are called, if they said.
     pub name: Option<String>,
-    /// What they sign in with.
     pub password: Secret,
     pub role: Role,
-    /// Where, for all but owners, who may everywhere; nowhere yet when `None`.
+    /// The user's project; owners have access to all. `None` for no project yet.
     pub project: Option<ProjectId>,
 }
 
-/// What stands in place of a hash for people who have no password: no password matches it.
+/// In place of a password hash for users without a password: nothing matches it.
 pub(super) const NO_PASSWORD: &str = "";
 
 const COLUMNS: &str = "id, email, name, role, created_at";
 
 impl Catalog {
-    /// Makes a person who may sign in. Only a slow hash of the password is kept.
+    /// Creates a user. Only a slow hash of the password is stored.
     ///
     /// # Errors
     /// Fails if the email is taken.
@@ -58,7 +53,7 @@ impl Catalog {
         .await
     }
 
-    /// Makes the first person, as owner, unless there is anyone yet.
+    /// Creates the first user, as owner, unless there is a user.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -76,7 +71,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns everyone who may sign in.
+    /// Returns all users.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -85,10 +80,10 @@ impl Catalog {
         self.transact(move |tx| tx.rows(&sql, &[], read)).await
     }
 
-    /// Returns a person, named by their id or their email.
+    /// Returns a user by id or email.
     ///
     /// # Errors
-    /// Fails if there is no such person.
+    /// Fails if there is no such user.
     pub async fn user(&self, named: String) -> StoreResult<User> {
         self.transact(move |tx| {
             let by_email = Email::parse(&named).map(|email| find_by_email(tx, &email));
@@ -97,7 +92,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns whether anyone may sign in at all.
+    /// Returns whether there are any users.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -105,8 +100,8 @@ impl Catalog {
         self.transact(|tx| tx.exists("SELECT 1 FROM person", &[])).await
     }
 
-    /// Returns the person if the password is theirs. Takes the same time either way, and does not
-    /// hold the database up meanwhile.
+    /// Returns the user if the password matches. Takes the same time either way, outside any
+    /// transaction.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -125,10 +120,10 @@ impl Catalog {
         Ok(user.filter(|_| is_right))
     }
 
-    /// Sets what a person signs in with, and ends all of their sessions but the one of this id.
+    /// Sets a user's password, and ends all of their logins but the given one.
     ///
     /// # Errors
-    /// Fails if there is no such person.
+    /// Fails if there is no such user.
     pub async fn set_password(
         &self,
         user: String,
@@ -157,12 +152,12 @@ impl User {
     }
 }
 
-/// Keeps a new person.
+/// Inserts a new user.
 ///
 /// # Errors
 /// Fails if the email is taken.
 pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResult<User> {
-    // Addresses used to be kept as they were typed, so the column alone does not tell.
+    // Emails used to be stored as typed, so the unique column alone is not enough.
     let is_taken = "SELECT 1 FROM person WHERE LOWER(email) = $1";
     if tx.exists(is_taken, &[(&user.email).into()])? {
         return Err(StoreError::Exists(format!("a person with email {}", user.email)));
@@ -184,16 +179,16 @@ pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResul
     Ok(user)
 }
 
-/// A person by their id.
+/// Returns a user by id.
 ///
 /// # Errors
-/// Fails if there is no such person.
+/// Fails if there is no such user.
 pub(super) fn find(tx: &Tx<'_>, id: &str) -> StoreResult<User> {
     let sql = format!("SELECT {COLUMNS} FROM person WHERE id = $1");
     tx.one(&sql, &[id.into()], read)?.ok_or_else(|| StoreError::NotFound(format!("user {id}")))
 }
 
-/// A person by their address, however it was typed.
+/// A user by email, case-insensitive.
 pub(super) fn find_by_email(tx: &Tx<'_>, email: &Email) -> StoreResult<Option<User>> {
     let sql = format!("SELECT {COLUMNS} FROM person WHERE LOWER(email) = $1 ORDER BY created_at");
     tx.one(&sql, &[email.as_str().into()], read)

@@ -8,10 +8,10 @@ use super::sql::{Tx, Value};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
-/// A name and the project it belongs to.
+/// A project and a name in it.
 pub(super) type Which<'a> = (&'a ProjectId, &'a str);
 
-/// What has numbered versions under a name. Labels stand at one version each, `latest` at the
+/// An entity with numbered versions under a name. Each label points at one version, `latest` at the
 /// newest; tags belong to the name. Tables: `x`, `x_label` and `x_tag`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Versioned {
@@ -23,8 +23,8 @@ pub(super) const PROMPTS: Versioned = Versioned { table: "prompt" };
 pub(super) const SKILLS: Versioned = Versioned { table: "skill" };
 
 impl Versioned {
-    /// The condition that finds the version that is meant, with the project as `$1`, the name as
-    /// `$2` and the value as `$3`.
+    /// The SQL condition for a picked version, with the project as `$1`, the name as `$2` and the
+    /// value as `$3`.
     pub(super) fn picked(self, pick: &Pick) -> (String, Value) {
         match pick {
             Pick::Version(version) => ("version = $3".to_owned(), Value::from(*version)),
@@ -48,7 +48,7 @@ impl Versioned {
         Ok(tx.rows(&sql, &[project.into(), name.into()], |row| row.get(0))?.into_iter().collect())
     }
 
-    /// The labels that stand at a version, `latest` last.
+    /// The labels of a version, `latest` last.
     pub(super) fn labels(
         self,
         tx: &Tx<'_>,
@@ -65,7 +65,7 @@ impl Versioned {
         Ok(labels)
     }
 
-    /// The labels of a name by the version each stands at, `latest` last.
+    /// The labels of a name by version, `latest` last.
     pub(super) fn all_labels(
         self,
         tx: &Tx<'_>,
@@ -93,7 +93,7 @@ impl Versioned {
         tx.rows(&sql, &[project.into(), name.into()], |row| row.get(0))
     }
 
-    /// The version where a label stands, if it does.
+    /// The version with a label, if any.
     pub(super) fn labelled(
         self,
         tx: &Tx<'_>,
@@ -107,7 +107,7 @@ impl Versioned {
         tx.one(&sql, &[project.into(), name.into(), label.into()], |row| row.get(0))
     }
 
-    /// Puts a label at a version, and notes the change at both versions it concerns.
+    /// Moves a label to a version and updates the time of both versions.
     pub(super) fn put_label(
         self,
         tx: &Tx<'_>,
@@ -131,7 +131,7 @@ impl Versioned {
         Ok(())
     }
 
-    /// Gives all versions of the name these tags and no others.
+    /// Sets the tags of a name.
     pub(super) fn set_tags(
         self,
         tx: &Tx<'_>,
@@ -155,8 +155,8 @@ impl Versioned {
         Ok(())
     }
 
-    /// Puts things right after versions have gone: `latest` moves to the newest that stays, and
-    /// tags go with the last.
+    /// Restores the invariants after a deletion: `latest` moves to the newest remaining version,
+    /// and tags are deleted with the last.
     pub(super) fn settle(self, tx: &Tx<'_>, which: Which<'_>, now: Timestamp) -> StoreResult<()> {
         match self.versions(tx, which)?.last() {
             Some(newest) => self.put_label(tx, which, (LATEST, *newest), now),
@@ -171,7 +171,7 @@ impl Versioned {
     }
 }
 
-/// A new version with its labels, in short.
+/// A short description of a version and its labels for the audit log.
 pub(super) fn described(version: u32, labels: &[String]) -> String {
     let labels: Vec<&str> =
         labels.iter().map(String::as_str).filter(|one| *one != LATEST).collect();
@@ -182,7 +182,7 @@ pub(super) fn described(version: u32, labels: &[String]) -> String {
     }
 }
 
-/// The deed with where a label stood and where it stands.
+/// Adds the old and new version of a label to an audit entry.
 pub(super) fn moved<'a>(deed: Deed<'a>, label: &str, from: Option<u32>, to: u32) -> Deed<'a> {
     let deed = deed.became(format!("{label} at v{to}"));
     match from {
@@ -191,7 +191,7 @@ pub(super) fn moved<'a>(deed: Deed<'a>, label: &str, from: Option<u32>, to: u32)
     }
 }
 
-/// By name, with `latest` last: it says the least.
+/// By name, with `latest` last: it is the least informative.
 pub(super) fn sort_labels(labels: &mut [String]) {
     labels.sort_by(|one, other| (one == LATEST, one).cmp(&(other == LATEST, other)));
 }

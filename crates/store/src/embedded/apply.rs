@@ -31,56 +31,56 @@ use super::uncounted_tokens::without_stale_count;
 use super::user_row::UserChange;
 use crate::project::ProjectId;
 
-/// What the writer remembers between transactions. All of it can be read again.
+/// The writer's cache between transactions. All of it can be read again.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     projects: FxHashMap<ProjectId, i64>,
     terms: Terms,
     next_trace: Option<i64>,
-    /// Whether any observation waits for its trace; `None` when nobody looked yet.
+    /// Whether any observation waits for its trace; `None` if unknown.
     pub(super) has_strays: Option<bool>,
-    /// Whether any score waits for what it judges; `None` when nobody looked yet.
+    /// Whether any score waits for its target; `None` if unknown.
     pub(super) has_waiting: Option<bool>,
 }
 
-/// One transaction at work.
+/// Applies batches within one transaction.
 pub(super) struct Applier<'a> {
     pub(super) db: &'a Connection,
     pub(super) memory: &'a mut Memory,
     pub(super) prices: Arc<PriceTable>,
     rollup: RollupDelta,
-    /// How many traces and observations each project gains or loses.
+    /// Change in traces and observations per project.
     tally: FxHashMap<i64, (i64, i64)>,
-    /// How many words were not believed, because what is kept has a later time.
+    /// Fields ignored because the stored value has a later time.
     outdated: usize,
 }
 
-/// A trace being written: as it will be, and as it was if it is not new.
+/// A trace being written: its new state, and the old one if it exists.
 pub(super) struct OpenTrace {
     pub(super) project: i64,
     pub(super) row: TraceRow,
     pub(super) before: Option<TraceRow>,
     pub(super) now: Timestamp,
-    /// Whether first start and last end still hold after something was taken out.
+    /// Whether start and end are still exact after a removal.
     bounds_are_sure: bool,
 }
 
 impl OpenTrace {
-    /// A trace that is there, about to change.
+    /// Opens an existing trace for change.
     pub(super) fn of(project: i64, row: TraceRow, now: Timestamp) -> Self {
         Self { project, before: Some(row.clone()), row, now, bounds_are_sure: true }
     }
 }
 
 impl<'a> Applier<'a> {
-    /// Starts inside an open transaction.
+    /// Starts within an open transaction.
     pub(super) fn new(db: &'a Connection, memory: &'a mut Memory, prices: Arc<PriceTable>) -> Self {
         let (rollup, tally) = (RollupDelta::default(), FxHashMap::default());
         Self { db, memory, prices, rollup, tally, outdated: 0 }
     }
 
-    /// Writes what was only counted so far. The transaction can then be committed. Says how many
-    /// words were not believed for their time.
+    /// Writes the accumulated counts, after which the transaction can be committed. Returns the
+    /// number of fields ignored as outdated.
     pub(super) fn finish(self) -> rusqlite::Result<usize> {
         let sql = "UPDATE project SET traces = traces + ?, observations = observations + ? \
                    WHERE no = ?";
@@ -149,7 +149,7 @@ impl<'a> Applier<'a> {
         self.close_trace(open)
     }
 
-    /// The trace as the patch leaves it.
+    /// The trace with the patch applied.
     fn open_trace(
         &mut self,
         project: i64,
@@ -184,8 +184,8 @@ impl<'a> Applier<'a> {
         Ok(next)
     }
 
-    /// Writes an observation. Says whether it was written as it came, with the payload it came
-    /// with, rather than merged into something known.
+    /// Writes an observation. Returns whether it was inserted with its own payload, rather than
+    /// merged into an existing one.
     fn apply_observation(
         &mut self,
         open: &mut OpenTrace,
@@ -209,7 +209,7 @@ impl<'a> Applier<'a> {
         Ok(true)
     }
 
-    /// Merges what is said of an observation into what is known of it.
+    /// Merges a patch into a stored observation.
     pub(super) fn merge_observation(
         &mut self,
         open: &mut OpenTrace,
@@ -226,7 +226,7 @@ impl<'a> Applier<'a> {
         let merged = known.iter().chain(&stray).cloned().fold(patch.clone(), Merge::merge);
         let merged = without_stale_count(merged, known.as_ref());
         if let Some(facts) = known_facts.filter(|_| known.as_ref() == Some(&merged)) {
-            // Sent again, as exporters do when an answer got lost: the row stays as it is.
+            // A repeated export, after a lost response: the row stays as it is.
             return self.count(open, (&facts, &merged));
         }
         let facts = Facts::of(&merged, &self.prices, created_at);
@@ -238,7 +238,7 @@ impl<'a> Applier<'a> {
         };
         let place = Place {
             created_at,
-            // Clocks are set back at times; nothing changes before it was made.
+            // Clocks can be set back; a record must not change before its creation.
             updated_at: Some(open.now.max(created_at)),
             ..Place::new(open.row.no, open.project, payload, open.now)
         };
@@ -247,7 +247,7 @@ impl<'a> Applier<'a> {
         self.count(open, (&facts, &merged))
     }
 
-    /// Counts an observation into its trace, its hour and its project.
+    /// Adds an observation to the sums of its trace, hour and project.
     fn count(
         &mut self,
         open: &mut OpenTrace,
@@ -259,7 +259,7 @@ impl<'a> Applier<'a> {
         self.rollup.add(terms, open.project, (facts, words_of(patch)), 1)
     }
 
-    /// Counts a stored observation out again and gives what it says.
+    /// Subtracts a stored observation from all sums and returns it as a patch.
     pub(super) fn take(
         &mut self,
         open: &mut OpenTrace,
@@ -273,7 +273,7 @@ impl<'a> Applier<'a> {
         Ok(patch)
     }
 
-    /// Counts a stored observation out of its trace, its hour and its project.
+    /// Subtracts a stored observation from the sums of its trace, hour and project.
     fn discount(&mut self, open: &mut OpenTrace, known: &ObservationRow) -> rusqlite::Result<()> {
         let facts = known.facts();
         open.row.sums.take(&facts);
@@ -307,7 +307,7 @@ impl<'a> Applier<'a> {
         Ok(Some((payload::number(row.no, block), 0)))
     }
 
-    /// Writes the trace's row and lets its session and its user follow.
+    /// Writes the trace's row and updates its session and user.
     pub(super) fn close_trace(&mut self, open: OpenTrace) -> rusqlite::Result<()> {
         let OpenTrace { project, mut row, before, now, bounds_are_sure } = open;
         if !bounds_are_sure {
@@ -339,7 +339,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Merges a score into what is known of it.
+    /// Merges a patch into a stored score.
     pub(super) fn merge_score(
         &mut self,
         (project, is_in_order): (i64, bool),
@@ -362,7 +362,7 @@ impl<'a> Applier<'a> {
         row.write(self.db, project, table)
     }
 
-    /// Deletes a score; says whether it was there.
+    /// Deletes a score; returns whether it existed.
     pub(super) fn delete_score(
         &mut self,
         project: &ProjectId,
@@ -374,7 +374,7 @@ impl<'a> Applier<'a> {
         Ok(deleted > 0)
     }
 
-    /// Deletes a trace and everything that hangs on it.
+    /// Deletes a trace with its observations and scores.
     pub(super) fn delete_trace(&mut self, project: i64, row: TraceRow) -> rusqlite::Result<()> {
         let db = self.db;
         let now = row.updated_at;

@@ -1,11 +1,11 @@
-//! Copies of a data folder: online, each database as of one moment, media as they are, and all
-//! else that a conversation needs to go on, with a manifest of checksums.
+//! Online backups of a data folder: a snapshot of each database, media, and the other files that
+//! chats need, with a manifest of checksums.
 
-/// What a backup holds, file by file.
+/// The manifest.
 mod manifest;
-/// A backup becomes a data folder.
+/// Restore of a backup.
 mod restore;
-/// Which files go into a backup beside databases and media.
+/// Files in a backup besides databases and media.
 mod tree;
 
 use std::fs;
@@ -28,41 +28,39 @@ use crate::{StoreError, StoreResult, private_files};
 use manifest::{CopyMode, copy, digest};
 use tree::SECRET_FILES;
 
-/// What a backup or a restore copied.
+/// Result of a backup or restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupReport {
-    /// Bytes written.
     pub bytes: u64,
     pub files: Vec<PathBuf>,
-    /// Files of the data folder that are not in the backup, on purpose.
+    /// Files of the data folder that are deliberately not in the backup.
     pub left_out: Vec<String>,
 }
 
-/// Whether what opens sealed texts goes into a backup.
+/// Whether a backup contains the server's secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BackupSecrets {
-    /// The server's key and settings with secrets in clear are copied, too.
+    /// The server's encryption key and settings with plain-text secrets are copied, too.
     Included,
-    /// They stay where they are.
     LeftOut,
 }
 
-/// What a backup that is sent elsewhere is made of. The databases are copies; all else is taken
-/// from where it is, and the manifest is filled while that is done.
+/// The parts of a streamed backup. The databases are copies; other files are read in place, and the
+/// manifest is filled during streaming.
 #[derive(Debug)]
 pub struct BackupOutline {
     pub databases: Vec<PathBuf>,
-    /// The media, which do not change.
+    /// Immutable media files.
     pub media: Vec<PathBuf>,
-    /// All other files. Some may be gone or longer when their turn comes.
+    /// Other files. Some may have been deleted or grown when they are read.
     pub kept: Vec<KeptFile>,
-    /// The manifest, without files yet.
+    /// The manifest, still without files.
     pub manifest: Manifest,
 }
 
 impl Store {
-    /// Copies everything into a new folder while it is in use: each database as of one moment, all
-    /// media that the catalog's copy speaks of, what chats need to go on, the user's own texts.
+    /// Copies everything into a new folder while it is in use: a snapshot of each database, all
+    /// media of the catalog's copy, files that chats need, and the user's texts.
     ///
     /// # Errors
     /// Fails if the target is not empty or cannot be written.
@@ -77,8 +75,8 @@ impl Store {
         beside(move || here.copy_all(&to, secrets, now)).await?
     }
 
-    /// Copies the databases into a new folder and says what else belongs to a backup, for whoever
-    /// sends it on. Media are to be held where they are meanwhile.
+    /// Copies the databases into a new folder and lists the other files of a backup, for streaming.
+    /// The caller must prevent media deletion meanwhile.
     ///
     /// # Errors
     /// Fails if the target is not empty or cannot be written.
@@ -102,7 +100,7 @@ impl Store {
         self.catalog_db.file().parent().unwrap_or(Path::new("."))
     }
 
-    /// Copies everything. The manifest comes last: a folder without one is not whole.
+    /// Copies everything. The manifest is written last: a folder without one is incomplete.
     fn copy_all(
         &self,
         to: &Path,
@@ -122,7 +120,7 @@ impl Store {
         for file in tree.files.iter().chain(&wanted) {
             match copy(&file.path, &to.join(&file.name), &file.name, file.mode()) {
                 Ok(line) => lines.push(line),
-                // An agent at work has removed it since it was listed.
+                // A running agent has removed it since it was listed.
                 Err(StoreError::File { source, .. })
                     if source.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -133,8 +131,8 @@ impl Store {
     }
 }
 
-/// What a data folder keeps beside databases and media: what goes into a backup in any case with
-/// what does not, and the secrets that go along if they are wanted.
+/// Files of a data folder besides databases and media: those that are always backed up, those that
+/// are not, and the secrets, if they are included.
 fn beside_databases(data: &Path, secrets: BackupSecrets) -> StoreResult<(KeptTree, Vec<KeptFile>)> {
     let mut tree = tree::list(data)?;
     let there = SECRET_FILES.into_iter().filter(|name| data.join(name).is_file());
@@ -147,7 +145,7 @@ fn beside_databases(data: &Path, secrets: BackupSecrets) -> StoreResult<(KeptTre
     Ok((tree, there.map(file).collect()))
 }
 
-/// Writes the manifest and says what was copied.
+/// Writes the manifest and returns the report.
 fn finish(manifest: Manifest, to: &Path) -> StoreResult<BackupReport> {
     let path = to.join(MANIFEST_FILE);
     let text = manifest.to_text()?;
@@ -165,8 +163,8 @@ fn finish(manifest: Manifest, to: &Path) -> StoreResult<BackupReport> {
     Ok(BackupReport { bytes, files, left_out })
 }
 
-/// Copies databases into a new folder. Telemetry goes first: the catalog copied after it knows
-/// every project that the telemetry mentions.
+/// Copies databases into a new folder. Telemetry first: the catalog copied after it knows every
+/// project in the telemetry.
 fn copy_databases(databases: &[PathBuf], to: &Path) -> StoreResult<Vec<PathBuf>> {
     make_empty(to)?;
     let mut copies = Vec::new();
@@ -174,7 +172,7 @@ fn copy_databases(databases: &[PathBuf], to: &Path) -> StoreResult<Vec<PathBuf>>
         let target = to.join(database.file_name().unwrap_or_default());
         let db = connection::open(database, Purpose::Read)?;
         private_files::ensure_file(&target).map_err(failed("make", &target))?;
-        // One step from the first page to the last, on one snapshot.
+        // All pages in one call, on one snapshot.
         db.backup(rusqlite::MAIN_DB, &target, None::<fn(rusqlite::backup::Progress)>)
             .map_err(|error| sqlite_error(&target, error))?;
         sync(&target)?;

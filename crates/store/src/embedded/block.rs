@@ -1,6 +1,6 @@
 //! Payload blocks: the inputs, outputs and metadata of one trace's observations in one commit,
-//! compressed together. Steps of a run repeat each other, so together they shrink far more than
-//! alone; a block is kept small enough that reading one entry stays cheap.
+//! compressed together. Observations of a trace repeat each other, so together they compress far
+//! better than alone; a block is small enough that reading one entry stays cheap.
 
 use std::cell::RefCell;
 
@@ -27,7 +27,7 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// Adds an entry; says in which block and at which place in it.
+    /// Adds an entry; returns the index of its block and its index in the block.
     pub(super) fn add(&mut self, entry: &Entry) -> (usize, u32) {
         let place = (self.blocks.len(), self.entries);
         self.part(payload_form(entry.input.as_ref()));
@@ -41,7 +41,7 @@ impl Packer {
         place
     }
 
-    /// Compresses what is left and gives all blocks away.
+    /// Compresses the rest and returns all blocks.
     pub(super) fn finish(mut self) -> Vec<Vec<u8>> {
         if self.entries > 0 {
             self.close();
@@ -51,7 +51,7 @@ impl Packer {
 
     fn part(&mut self, (form, text): (u8, &str)) {
         self.head.push(form);
-        // A part is a part of a request, and those are bounded far below four gigabytes.
+        // Requests are limited to far below four gigabytes.
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
         self.head.extend_from_slice(&length.to_le_bytes());
         self.body.extend_from_slice(text.as_bytes());
@@ -76,12 +76,12 @@ fn payload_form(payload: Option<&Payload>) -> (u8, &str) {
 }
 
 thread_local! {
-    // Setting up a compressor costs more than compressing a block.
+    // Creating a compressor costs more than compressing a block.
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Compresses into a frame that ends with a checksum over what was compressed. Whoever unpacks it
-/// checks that; frames of earlier versions have none and are read all the same.
+/// Compresses into a frame that ends with a checksum of the content, which is verified on reading;
+/// frames of earlier versions have none and are read without.
 pub(super) fn compress_checked(raw: &[u8]) -> Option<Vec<u8>> {
     COMPRESSOR.with_borrow_mut(|slot| {
         if slot.is_none() {
@@ -95,11 +95,11 @@ pub(super) fn compress_checked(raw: &[u8]) -> Option<Vec<u8>> {
 
 /// Whether a compressed frame ends with a checksum.
 pub(super) fn has_checksum(frame: &[u8]) -> bool {
-    // After four bytes of magic, one says what the frame has.
+    // The byte after the four magic bytes has the flags of the frame.
     frame.get(4).is_some_and(|descriptor| descriptor & 0b100 != 0)
 }
 
-/// The raw length, then the compressed bytes; a block that cannot be compressed is kept as it is.
+/// The raw length, then the compressed bytes; an incompressible block is stored raw.
 fn compress(raw: &[u8]) -> Vec<u8> {
     let Some(mut compressed) = compress_checked(raw) else {
         return [&0u32.to_le_bytes(), raw].concat();
@@ -111,13 +111,13 @@ fn compress(raw: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A block that was read, ready to hand out entries.
+/// A decompressed block.
 #[derive(Debug)]
 pub(super) struct Block {
     raw: Vec<u8>,
     entries: usize,
-    /// Where the texts of each entry begin in `raw`: found once, so that reading all entries takes
-    /// time in proportion to their number. Empty when the heads are damaged.
+    /// Offset of each entry's texts in `raw`: computed once, so that reading all entries is linear.
+    /// Empty when the heads are damaged.
     starts: Vec<usize>,
 }
 
@@ -125,7 +125,7 @@ const PARTS: usize = 3;
 const PART_HEAD: usize = 5;
 
 impl Block {
-    /// Decompresses a block and checks its checksum; `None` when it is damaged.
+    /// Decompresses a block and verifies its checksum; `None` when it is damaged.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
@@ -143,12 +143,12 @@ impl Block {
         Some(Self { entries, raw, starts })
     }
 
-    /// How many bytes it takes in memory.
+    /// Size in memory.
     pub(super) fn bytes(&self) -> usize {
         self.raw.len() + self.starts.len() * size_of::<usize>()
     }
 
-    /// Whether the bytes of a block carry a checksum.
+    /// Whether a block has a checksum.
     pub(super) fn is_checked(bytes: &[u8]) -> bool {
         bytes.split_first_chunk::<4>().is_some_and(|(_, frame)| has_checksum(frame))
     }
@@ -162,7 +162,7 @@ impl Block {
         lengths.sum::<usize>() == body.len() && std::str::from_utf8(body).is_ok()
     }
 
-    /// The entry at a place; `None` when there is none or it is damaged.
+    /// The entry at an index; `None` when there is none or it is damaged.
     pub(super) fn entry(&self, place: usize) -> Option<Entry> {
         let mut at = *self.starts.get(place)?;
         let first = 4 + place * PARTS * PART_HEAD;
@@ -182,8 +182,8 @@ impl Block {
     }
 }
 
-/// Where the texts of each entry begin; `None` when there are fewer heads than entries, or lengths
-/// that nothing can have.
+/// Offset of each entry's texts; `None` when there are fewer heads than entries, or impossible
+/// lengths.
 fn starts(raw: &[u8], entries: usize) -> Option<Vec<usize>> {
     let body = entries.checked_mul(PARTS * PART_HEAD)?.checked_add(4)?;
     let (heads, _) = raw.get(4..body)?.as_chunks::<PART_HEAD>();
@@ -202,7 +202,7 @@ fn part_length(head: &[u8; PART_HEAD]) -> usize {
     u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize
 }
 
-/// A JSON text that was recorded as one, however deep it nests.
+/// Parses stored JSON, however deep it nests.
 pub(super) fn kept_json(text: &str) -> Option<Json> {
     serde_json::from_str::<&RawValue>(text).ok().map(Json::from_raw)
 }
@@ -263,8 +263,8 @@ mod tests {
         for bit in 0..block.len() * 8 {
             let mut wrong = block.clone();
             wrong[bit / 8] ^= 1 << (bit % 8);
-            // A few bits of a frame mean nothing; what is read is right, or not read at all. The
-            // one that says that there is a checksum leaves four bytes too many.
+            // A few bits of a frame have no meaning; the content is either right or not returned at
+            // all. Without the checksum flag, four bytes are left over.
             let read = Block::read(&wrong);
             assert!(read.is_none_or(|read| read.raw == raw || !read.is_whole()), "bit {bit}");
         }

@@ -12,7 +12,7 @@ use crate::blocking::{Outcome, beside, unboxed};
 use crate::catalog::Tx;
 use crate::{StoreError, StoreResult};
 
-/// The catalog database. Small: one connection serves everyone.
+/// The catalog database. Small: one connection is enough.
 #[derive(Clone, Debug)]
 pub struct CatalogDb {
     shared: Arc<Shared>,
@@ -22,16 +22,16 @@ pub struct CatalogDb {
 struct Shared {
     file: PathBuf,
     db: Mutex<Connection>,
-    /// What keeps other processes out; none where they are let in.
+    /// The lock against other processes; `None` if the file is shared.
     lock: Option<Arc<Lock>>,
 }
 
-/// Work in a transaction, boxed: what is around it is compiled once for all of it.
+/// Boxed work in a transaction: the code around it is compiled once.
 type Work = Box<dyn FnOnce(&Tx<'_>) -> Result<Outcome, Undone> + Send>;
 
-/// Why work left nothing behind.
+/// Why a transaction was rolled back.
 enum Undone {
-    /// It refused, in words of its own.
+    /// The work returned an error of its own type.
     Refused(Outcome),
     Failed(StoreError),
 }
@@ -87,7 +87,7 @@ impl CatalogDb {
         beside(move || here.transact_here(work)).await?
     }
 
-    /// The same on this thread, which may block.
+    /// Like `transact`, blocking the current thread.
     pub(super) fn transact_here<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E>,
@@ -96,12 +96,12 @@ impl CatalogDb {
         let mut db = self.shared.db.lock().map_err(|_| StoreError::Closing)?;
         let behavior = match self.shared.lock {
             Some(_) => TransactionBehavior::Deferred,
-            // A transaction that has read could not write any more once another process has
-            // written in between.
+            // A deferred transaction that has read could not write any more once another process
+            // has written in between.
             None => TransactionBehavior::Immediate,
         };
         let transaction = db.transaction_with_behavior(behavior).map_err(failed)?;
-        // Dropped without a commit, it is rolled back: a refusal undoes what was done before it.
+        // Dropped without a commit, it is rolled back.
         let done = work(&Tx::new(&transaction, &self.shared.file))?;
         transaction.commit().map_err(failed)?;
         Ok(done)
@@ -166,7 +166,7 @@ mod tests {
         let step = CATALOG_MIGRATIONS.iter().position(|sql| sql.contains("spent_before")).unwrap();
         connection::migrate(&mut db, &file, &CATALOG_MIGRATIONS[..step]).unwrap();
         let setting = r#"{"model": "m", "mcp": {"lake": "sk-hush"}, "trusts_workspace": true}"#;
-        // A fork's agent counts on from what its parent had spent; one of them has been reset.
+        // A fork's agent continues its parent's cost counter; one of them has been reset.
         let chats =
             [("first", None, 7, 7), ("fork", Some("first"), 2, 9), ("odd", Some("first"), 5, 3)];
         for (id, parent, cost, agent_cost) in chats {

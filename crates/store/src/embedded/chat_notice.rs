@@ -1,4 +1,4 @@
-//! Events that someone may want to be told of, until it is settled who is.
+//! Chat events that may cause notifications, until they are processed.
 
 use rusqlite::Connection;
 
@@ -9,12 +9,12 @@ use crate::chat::PendingNotification;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// Notes an event, in the commit that writes it.
+/// Adds an event, in the commit that writes it.
 pub(super) fn add(db: &Connection, no: i64) -> rusqlite::Result<()> {
     db.prepare_cached("INSERT INTO chat_notice (no) VALUES (?)")?.execute([no]).map(drop)
 }
 
-/// Forgets events that are gone.
+/// Removes deleted events.
 pub(super) fn forget(db: &Connection, first: i64, last: i64) -> rusqlite::Result<()> {
     let sql = "DELETE FROM chat_notice WHERE no BETWEEN ? AND ?";
     db.prepare_cached(sql)?.execute([first, last]).map(drop)
@@ -30,7 +30,7 @@ impl Engine {
             let mut statement = db.prepare_cached(sql)?;
             let rows = statement.query_map([limit], |row| {
                 let session = row.get::<_, Column<_>>(4)?;
-                // A project that was given up has a name that is none, and nobody to be told.
+                // A deleted project has an id that does not parse, and no receivers.
                 let project = ProjectId::parse(row.get_ref(5)?.as_str()?).ok();
                 let (number, event) = (row.get(0)?, chat_row::read(row)?);
                 Ok(PendingNotification { number, project, session: session.0, event })

@@ -1,4 +1,4 @@
-//! What chat agents said, as it lies in the database.
+//! Rows of chat events.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ use super::{Engine, Prepared, chat_notice};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// Bits of an event's number that are its place in the chat.
+/// Low bits of an event's number, for its position in the chat.
 const PLACE_BITS: u32 = 32;
-/// Bodies of so many bytes are compressed; of shorter ones little would be gained.
+/// Minimum size for compression; shorter bodies gain little.
 const COMPRESSED_FROM: usize = 600;
-/// No line is longer: the agent's are bounded well below. Guards against damaged files.
+/// Maximum body size, well above the limit of an agent's line. Guards against damaged files.
 const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
-/// Bytes of events after which one answer has enough; lines can be very long.
+/// Size after which a page of events is full; lines can be very long.
 const ENOUGH_BYTES: usize = 1024 * 1024;
-/// Events that one slice deletes at most.
+/// Maximum number of events deleted per slice.
 const SLICE: u32 = 2_000;
 
-/// Events of one chat on their way to the disk.
+/// Encoded events of one chat.
 #[derive(Debug)]
 pub(super) struct PreparedEvents {
     session: SessionId,
@@ -43,7 +43,7 @@ struct PreparedEvent {
     at: Timestamp,
     kind: EventKind,
     body: Body,
-    /// Whether someone may want to be told of it.
+    /// Whether it may cause notifications.
     is_news: bool,
 }
 
@@ -73,7 +73,7 @@ impl Body {
 }
 
 impl Prepared {
-    /// The same with what a chat agent said: all of it is on disk together, or none.
+    /// Adds chat events to the batch: both are committed together or not at all.
     #[must_use]
     pub fn with_events(mut self, session: SessionId, events: Redacted<Vec<ChatEvent>>) -> Self {
         let prepare = |event: ChatEvent| PreparedEvent {
@@ -92,7 +92,7 @@ impl Prepared {
 }
 
 impl Applier<'_> {
-    /// Writes events; fails if one is there already, or one before it is missing.
+    /// Inserts events; fails on a duplicate or a gap.
     pub(super) fn apply_events(
         &mut self,
         project: i64,
@@ -132,7 +132,7 @@ impl Applier<'_> {
     }
 }
 
-/// The failure of an event that is not the next one: someone else speaks for the chat.
+/// The error for an event out of sequence: another process writes to the chat.
 fn out_of_order(found: u64, expected: u64) -> rusqlite::Error {
     let why = format!("event {found} is not the next one, which is {expected}");
     let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CONSTRAINT);
@@ -140,7 +140,7 @@ fn out_of_order(found: u64, expected: u64) -> rusqlite::Error {
 }
 
 fn number(chat: i64, place: u64) -> i64 {
-    // Nobody says four thousand million things in one chat, nor holds two thousand million chats.
+    // No chat has four billion events, and no folder two billion chats.
     let place = i64::from(u32::try_from(place).unwrap_or(u32::MAX));
     (chat << PLACE_BITS) | place
 }
@@ -228,7 +228,7 @@ impl Engine {
     }
 }
 
-/// Reads an event: its number, time, kind and body.
+/// Reads an event from number, time, kind and body.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ChatEvent> {
     let odd = |column, kind| rusqlite::Error::InvalidColumnType(column, String::new(), kind);
     let kind = EventKind::parse(row.get_ref(2)?.as_str()?).ok_or(odd(2, Type::Text))?;
@@ -240,13 +240,13 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ChatEvent> {
     Ok(ChatEvent { seq: place(row.get(0)?), at, kind, body })
 }
 
-/// A compressed body; `None` when it is damaged.
+/// Decompresses a body; `None` when it is damaged.
 pub(super) fn unpacked(bytes: &[u8]) -> Option<String> {
     let text = zstd::bulk::decompress(bytes, capacity(bytes)).ok()?;
     String::from_utf8(text).ok()
 }
 
-/// What is shown in place of a damaged body: the rest of the chat can be read.
+/// Placeholder for a damaged body, so that the rest of the chat can be read.
 fn damaged(no: rusqlite::Result<i64>) -> String {
     let place = no.map_or(0, place);
     tracing::error!(event.seq = place, "an event of a chat is damaged");
@@ -257,14 +257,14 @@ fn damaged(no: rusqlite::Result<i64>) -> String {
     serde_json::json!({ "damaged": notice, "message": notice }).to_string()
 }
 
-/// How large a body is: what the compressed bytes say, within reason.
+/// Size of a body according to its frame, within limits.
 fn capacity(bytes: &[u8]) -> usize {
     let said = zstd::bulk::Decompressor::upper_bound(bytes);
     said.unwrap_or(MAX_BODY_BYTES).min(MAX_BODY_BYTES)
 }
 
-/// Deletes one slice of the events of chats that were last heard of before a moment, or of all;
-/// says how many went.
+/// Deletes one slice of the events of chats whose last event is older than a moment, or of all
+/// chats; returns the number deleted.
 pub(super) fn delete_slice(
     db: &Connection,
     project: i64,

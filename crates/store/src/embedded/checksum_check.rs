@@ -1,4 +1,4 @@
-//! Reads everything there is in a data folder and says what is damaged: `ratchet doctor --deep`.
+//! Reads everything in a data folder and reports damage: `ratchet doctor --deep`.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use super::{CATALOG_FILE, DiskReserve, MEDIA_FOLDER, TELEMETRY_FILE, payload};
 use crate::media::{MediaFiles, hash_named, hash_of};
 use crate::{StoreError, StoreResult};
 
-/// How many damaged things are told by name.
+/// Maximum number of damaged records listed by name.
 const TOLD: usize = 10;
-/// Where the agents of chats keep their memory.
+/// Folder with the agents' transcripts.
 const CHATS_FOLDER: &str = "chats";
 
 /// Reads all payloads, events, media and transcripts of a data folder, which may be in use, and
-/// checks what has a checksum.
+/// verifies checksums.
 ///
 /// # Errors
 /// Fails if there is no such folder, or its databases cannot be opened.
@@ -42,7 +42,7 @@ pub fn examine_deep(folder: &Path) -> StoreResult<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What was looked at and how much of it is damaged.
+/// Number of records checked and damaged.
 #[derive(Default)]
 struct Tally {
     seen: u64,
@@ -98,7 +98,7 @@ fn payloads(db: &Connection) -> rusqlite::Result<Finding> {
             tally.damage(|| trace_name(db, no));
         }
     }
-    // Observations whose block is gone altogether.
+    // Observations whose block is missing.
     let sql = "SELECT payload FROM observation o WHERE payload IS NOT NULL \
                AND NOT EXISTS (SELECT 1 FROM payload p WHERE p.no = o.payload)";
     let mut statement = db.prepare(sql)?;
@@ -111,7 +111,7 @@ fn payloads(db: &Connection) -> rusqlite::Result<Finding> {
     Ok(tally.finding("payloads", "payload blocks", ("damaged", advice)))
 }
 
-/// The trace that a block belongs to, in words.
+/// The trace of a block, as text.
 fn trace_name(db: &Connection, block: i64) -> String {
     let sql = "SELECT p.id, t.id FROM trace t JOIN project p ON p.no = t.project WHERE t.no = ?";
     let found = db.query_row(sql, [payload::trace_of(block)], |row| {
@@ -135,7 +135,7 @@ fn events(db: &Connection) -> rusqlite::Result<Finding> {
                 tally.unchecked += u64::from(!has_checksum(bytes));
                 unpacked(bytes).is_some()
             }
-            // Short ones are kept as they are, on pages that SQLite has looked at.
+            // Short ones are stored as plain text, on pages that SQLite has checked.
             text => text.as_str().is_ok(),
         };
         if !is_whole {
@@ -151,7 +151,7 @@ fn media(folder: &Path) -> StoreResult<Finding> {
     for file in MediaFiles::new(folder.join(MEDIA_FOLDER), DiskReserve::Bytes(0)).list()? {
         tally.seen += 1;
         let name = hash_named(&file);
-        // One that a sweep has just removed is not damaged.
+        // A file that a sweep has just removed is not damaged.
         let is_whole = hash_of(&file).map_or(!file.exists(), |hash| name.as_ref() == Some(&hash));
         if !is_whole {
             tally.damage(|| name.unwrap_or_default());
@@ -173,7 +173,7 @@ fn kin(strangers: &[String]) -> Finding {
     }
 }
 
-/// Whether the agents of chats can remember what was said.
+/// Checks that chat agents can resume from their transcripts.
 fn transcripts(db: &Connection, folder: &Path) -> rusqlite::Result<Finding> {
     let mut tally = Tally::default();
     let mut statement = db.prepare("SELECT id, family FROM chat WHERE turns > 0")?;

@@ -1,4 +1,4 @@
-//! How the product's words look in a column.
+//! Conversion of enums and ids to and from columns.
 
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{Id, StoredId};
@@ -6,7 +6,7 @@ use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-/// A column of one of the product's words.
+/// Wraps a domain type for reading and writing as a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Column<T>(pub(super) T);
 
@@ -69,7 +69,7 @@ impl FromSql for Column<Level> {
     }
 }
 
-/// An environment that nobody named is NULL, and reads as the default one.
+/// The default environment is stored as NULL.
 impl ToSql for Column<&Environment> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(self.0.as_str().into())
@@ -82,17 +82,17 @@ impl FromSql for Column<Environment> {
     }
 }
 
-/// Takes the words out of optional columns.
+/// Unwraps an optional column.
 pub(super) fn uncolumn<T>(column: Option<Column<T>>) -> Option<T> {
     column.map(|column| column.0)
 }
 
-/// A count as SQLite keeps it.
+/// A count as an SQLite integer.
 pub(super) fn to_i64(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A count as it was; damage reads as zero.
+/// A count from an SQLite integer; damage reads as zero.
 pub(super) fn to_u64(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Gives freed pages back to the file system.
+//! Returns free pages to the file system.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,23 +8,21 @@ use super::writer::{Writer, WriterHandle};
 use super::{connection, sqlite_error};
 use crate::StoreResult;
 
-/// Pages moved by one slice.
+/// Pages per slice.
 const SLICE_PAGES: u64 = 2_000;
-/// Pages moved by one slice on a disk that has hardly any room left.
+/// Pages per slice on a nearly full disk.
 const LEAST_PAGES: u64 = 16;
-/// How long readers are waited for when the log is folded to make room; recording waits meanwhile.
+/// How long to wait for readers when a checkpoint must make room; recording waits meanwhile.
 const SOON: Duration = Duration::from_millis(200);
 
-/// What compaction gave back.
+/// Result of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactReport {
-    /// Bytes on disk before.
     pub bytes_before: u64,
-    /// Bytes on disk after.
     pub bytes_after: u64,
 }
 
-/// Moves free pages to the end of the file and cuts them off, between transactions.
+/// Moves free pages to the end of the file and truncates it, between transactions.
 pub(super) async fn compact(writer: &WriterHandle, file: &Path) -> StoreResult<CompactReport> {
     let bytes_before = bytes_on_disk(file);
     while writer.run(free_slice).await? > 0 {}
@@ -32,17 +30,17 @@ pub(super) async fn compact(writer: &WriterHandle, file: &Path) -> StoreResult<C
     Ok(CompactReport { bytes_before, bytes_after: bytes_on_disk(file) })
 }
 
-/// Frees one slice; says how many free pages are left.
+/// Frees one slice; returns the number of free pages left.
 ///
-/// What is moved is written to the log first, so a slice is no larger than what fits there; before
-/// the next one, the writer folds the log if the disk is low.
+/// Moved pages are written to the WAL first, so a slice is limited to what fits there; before the
+/// next one, the writer checkpoints the WAL if the disk is low.
 fn free_slice(writer: &mut Writer) -> StoreResult<i64> {
     let room = writer.free_bytes().map_or(u64::MAX, |space| space.free);
     let free = |db: &rusqlite::Connection| {
         let page: i64 = db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         let fitting = room / 4 / to_u64(page).max(1);
         let pages = fitting.clamp(LEAST_PAGES, SLICE_PAGES);
-        // The pragma works by being stepped through.
+        // The pragma only works when its rows are stepped through.
         let mut statement = db.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
         let mut rows = statement.query([])?;
         while rows.next()?.is_some() {}
@@ -51,7 +49,7 @@ fn free_slice(writer: &mut Writer) -> StoreResult<i64> {
     free(&writer.db).map_err(|error| sqlite_error(&writer.file, error))
 }
 
-/// Folds the log as [`checkpoint`] does, waiting only a moment for readers.
+/// Like [`checkpoint`], with a short wait for readers.
 pub(super) fn fold_log_soon(writer: &mut Writer) -> StoreResult<()> {
     let patience =
         |time| writer.db.busy_timeout(time).map_err(|error| sqlite_error(&writer.file, error));
@@ -61,18 +59,18 @@ pub(super) fn fold_log_soon(writer: &mut Writer) -> StoreResult<()> {
     folded.map_err(|error| sqlite_error(&writer.file, error))
 }
 
-/// Folds the log into the database and empties it, as far as readers allow.
+/// Checkpoints and truncates the WAL, as far as readers allow.
 pub(super) fn checkpoint(writer: &mut Writer) -> StoreResult<()> {
     let fold = writer.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     fold.map_err(|error| sqlite_error(&writer.file, error))
 }
 
-/// The bytes of a database and its log.
+/// Bytes of a database and its WAL.
 pub(super) fn bytes_on_disk(file: &Path) -> u64 {
     size(file) + log_bytes(file)
 }
 
-/// The bytes of a database's log.
+/// Bytes of a database's WAL.
 pub(super) fn log_bytes(file: &Path) -> u64 {
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");

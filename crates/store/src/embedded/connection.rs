@@ -1,4 +1,4 @@
-//! The one place that opens a database.
+//! Opens database connections; nothing else does.
 
 use std::io;
 use std::path::Path;
@@ -9,21 +9,19 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::sqlite_error;
 use crate::{StoreError, StoreResult, private_files};
 
-/// What a connection is for.
+/// Whether a connection reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// The one that writes.
     Write,
-    /// One of many that read.
     Read,
 }
 
-/// How long a connection waits for a lock that another one holds for a moment.
+/// Busy timeout for locks held by other connections.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
-/// Statements kept prepared by each connection.
+/// Prepared statements cached per connection.
 const STATEMENTS: usize = 128;
 
-/// Opens a database with the settings that durability and speed depend on.
+/// Opens a database with the pragmas that durability and speed depend on.
 pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
     let failed = |error| sqlite_error(file, error);
     if purpose == Purpose::Write {
@@ -38,8 +36,8 @@ pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
     connection.busy_timeout(BUSY).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     let settings = match purpose {
-        // Vacuum mode only takes effect on a new file. FULL: a commit is on disk
-        // when it returns. A larger log before each checkpoint means fewer pages written twice.
+        // Vacuum mode only takes effect on a new file. FULL: a commit is on disk when it returns. A
+        // larger WAL before each checkpoint means fewer pages written twice.
         Purpose::Write => {
             "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
@@ -55,7 +53,7 @@ pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
     Ok(connection)
 }
 
-/// SQLite would make a new file readable for others; its log and index get the rights of the file.
+/// SQLite would create files readable for others; WAL and index inherit the file's permissions.
 fn make_private(file: &Path) -> StoreResult<()> {
     private_files::ensure_file(file).map_err(|source| match source.kind() {
         io::ErrorKind::StorageFull => StoreError::DiskFull,
@@ -66,10 +64,10 @@ fn make_private(file: &Path) -> StoreResult<()> {
     })
 }
 
-/// A numbered, forward-only step of a schema.
+/// SQL of a forward-only migration.
 pub(super) type Migration = &'static str;
 
-/// Brings a database up to date, each step in a transaction of its own.
+/// Runs pending migrations, each in its own transaction.
 pub(super) fn migrate(db: &mut Connection, file: &Path, steps: &[Migration]) -> StoreResult<()> {
     let failed = |error| sqlite_error(file, error);
     let found = version(db).map_err(failed)?;
@@ -80,7 +78,7 @@ pub(super) fn migrate(db: &mut Connection, file: &Path, steps: &[Migration]) -> 
     for (step, to) in steps.iter().zip(1u32..).skip(found as usize) {
         let immediate = TransactionBehavior::Immediate;
         let transaction = db.transaction_with_behavior(immediate).map_err(failed)?;
-        // Another process may have done the step while this one waited for its turn.
+        // Another process may have run the migration while this one waited for the lock.
         if version(&transaction).map_err(failed)? >= to {
             continue;
         }
@@ -92,7 +90,7 @@ pub(super) fn migrate(db: &mut Connection, file: &Path, steps: &[Migration]) -> 
     Ok(())
 }
 
-/// The schema version a database is at.
+/// Schema version of a database.
 pub(super) fn version(db: &Connection) -> rusqlite::Result<u32> {
     db.query_row("PRAGMA user_version", [], |row| row.get(0))
 }

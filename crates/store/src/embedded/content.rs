@@ -1,4 +1,4 @@
-//! Tests on payloads: what SQL cannot see is looked at row by row.
+//! Conditions on payloads, which SQL cannot evaluate because they are compressed.
 
 use ratchet_core::payload::Json;
 use ratchet_core::record::trace::Content;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::filter::ContentPart;
 use crate::query::{Compare, Test, TextTest};
 
-/// Whether what a record carries passes all tests.
+/// Whether the content of a record passes all conditions.
 pub(super) fn passes(content: &Content, tests: &[(ContentPart, Test)]) -> bool {
     tests.iter().all(|(part, test)| match (part, test) {
         (ContentPart::Metadata, Test::Key(key, test)) => {
@@ -30,7 +30,7 @@ pub(super) fn passes(content: &Content, tests: &[(ContentPart, Test)]) -> bool {
     })
 }
 
-/// Whether a text passes a test; `None` where the test is not for texts.
+/// Whether a text passes a condition; `None` if the condition is not for texts.
 pub(super) fn text_passes(text: Option<&str>, test: &Test) -> Option<bool> {
     let fits = matches!(
         test,

@@ -1,10 +1,10 @@
-//! Where an answer stopped, as an opaque text that only its maker reads.
+//! Opaque pagination cursors.
 
 use rusqlite::types::Value;
 
 use crate::{StoreError, StoreResult};
 
-/// Writes the keys of the last row down.
+/// Encodes the keys of the last row.
 pub(super) fn encode(keys: &[Value]) -> String {
     let mut cursor = String::from("c1");
     for key in keys {
@@ -25,7 +25,7 @@ fn hex_digit(nibble: u8) -> char {
     char::from_digit(u32::from(nibble), 16).unwrap_or('0')
 }
 
-/// Reads so many keys back.
+/// Decodes the keys.
 pub(super) fn decode<const N: usize>(cursor: &str) -> StoreResult<[Value; N]> {
     let keys = cursor.strip_prefix("c1.").map(|keys| keys.split('.').map(decode_key));
     let keys: Option<Vec<Value>> = keys.and_then(Iterator::collect);

@@ -21,7 +21,7 @@ impl Engine {
         if query.order.0 == TraceOrder::Timestamp {
             return readers.read(move |db| read::traces::seek(db, &query, time)).await;
         }
-        // Nothing is known of an order before all of it is.
+        // A sort order is only known once all rows are read.
         let page = readers.read_within(time, move |db| read::traces::list(db, &query)).await?;
         Ok(DeadlinePage { page, reached: None })
     }
@@ -31,7 +31,7 @@ impl Engine {
         query: ObservationQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Observation>> {
-        let cache = self.shared.key_cache.clone();
+        let cache = self.shared.trace_page_cache.clone();
         let seek = move |db: &_| read::observations::seek(db, &query, (time, &cache));
         self.shared.readers.read(seek).await
     }

@@ -1,7 +1,7 @@
-//! How much room the disk has, and how much of it recording leaves alone.
+//! Free disk space, and the reserve that recording leaves.
 //!
-//! To delete, to compact and to start again all take room before they give any. A disk that
-//! recording has filled to the last byte would allow none of them, so recording stops earlier.
+//! Deleting, compacting and starting need space before they free any. On a disk that recording has
+//! filled completely none of them would work, so recording stops earlier.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,23 +11,22 @@ use std::sync::atomic::Ordering;
 use super::Store;
 use crate::{StoreError, StoreResult, private_files};
 
-/// What is kept free at most, if nobody says otherwise.
+/// Default reserve.
 const USUAL_BYTES: u64 = 256 * 1024 * 1024;
-/// On a small disk, this part of it.
+/// Default reserve on a small disk, as a fraction of its size.
 const USUAL_SHARE: u64 = 8;
 
-/// How much of the disk is kept free.
+/// Disk space that recording leaves free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiskReserve {
-    /// 256 MB, or an eighth of a disk that is smaller than 2 GB.
+    /// 256 MB, or an eighth of a disk smaller than 2 GB.
     #[default]
     Usual,
-    /// So many bytes.
     Bytes(u64),
 }
 
 impl DiskReserve {
-    /// What the disk of a folder has left; `None` where the file system does not say.
+    /// Free space on a folder's disk; `None` if the file system does not report it.
     pub fn look(self, folder: &Path) -> Option<DiskSpace> {
         let disk = rustix::fs::statvfs(folder).ok()?;
         let free = disk.f_bavail.saturating_mul(disk.f_frsize);
@@ -43,12 +42,11 @@ impl DiskReserve {
     }
 }
 
-/// What the disk of a data folder has left.
+/// Free space on the disk of a data folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskSpace {
-    /// Bytes that are free.
     pub free: u64,
-    /// Bytes of them that recording leaves alone.
+    /// Bytes of `free` that recording leaves.
     pub reserve: u64,
 }
 
@@ -58,10 +56,10 @@ impl DiskSpace {
         self.free < self.reserve
     }
 
-    /// Refuses what would go into the reserve.
+    /// Rejects a write that would use the reserve.
     ///
     /// # Errors
-    /// Says how much is free and what to do.
+    /// The error reports the free space and what to do.
     pub fn check(self, wanted: u64) -> StoreResult<()> {
         let Self { free, reserve } = self;
         if free.saturating_sub(wanted) < reserve {
@@ -71,7 +69,7 @@ impl DiskSpace {
     }
 }
 
-/// Looks after the room on the disk of a folder.
+/// Monitors free disk space.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskMonitor {
     folder: Arc<Path>,
@@ -79,47 +77,46 @@ pub(crate) struct DiskMonitor {
 }
 
 impl DiskMonitor {
-    /// The room on the disk of a folder.
     pub(crate) fn new(folder: PathBuf, reserve: DiskReserve) -> Self {
         Self { folder: folder.into(), reserve }
     }
 
-    /// What is left now; `None` where the file system does not say. Takes about a microsecond.
+    /// Current free space; `None` if the file system does not report it. Takes about a microsecond.
     pub(crate) fn look(&self) -> Option<DiskSpace> {
         self.reserve.look(&self.folder)
     }
 
-    /// Refuses to write so many bytes if that would go into the reserve.
+    /// Rejects a write that would use the reserve.
     pub(crate) fn check(&self, wanted: u64) -> StoreResult<()> {
         self.look().map_or(Ok(()), |space| space.check(wanted))
     }
 }
 
 impl Store {
-    /// What the disk has left; `None` where the file system does not say.
+    /// Returns the free disk space; `None` if the file system does not report it.
     pub fn space(&self) -> Option<DiskSpace> {
         self.room.look()
     }
 
-    /// Says whether there is room to record.
+    /// Checks that there is space to record.
     ///
     /// # Errors
-    /// Fails if the disk is full up to its reserve, or what came last did not fit.
+    /// Fails if the disk is full up to its reserve, or if the last write did not fit.
     pub fn check_room(&self) -> StoreResult<()> {
         let wanted = self.engine.shared.writer.counters.refused_bytes.load(Ordering::Relaxed);
         self.room.check(wanted)
     }
 }
 
-/// The file that stands for room to open a folder in.
+/// A file that reserves the space for opening a folder.
 const BALLAST_FILE: &str = "ballast";
-/// How large it is at most: to open a folder takes much less.
+/// Its maximum size: opening a folder takes much less.
 const BALLAST_BYTES: u64 = 4 * 1024 * 1024;
-/// On a small disk, this part of it.
+/// Its maximum size on a small disk, as a fraction of the disk.
 const BALLAST_SHARE: u64 = 32;
 
-/// Room that nobody else can take: others may fill the disk to its last byte, and opening a folder
-/// takes a few pages. The file is thrown out then, and made again when there is room.
+/// A file that reserves disk space: other programs may fill the disk completely, and opening a
+/// folder needs a few pages. It is deleted then, and created again when there is space.
 #[derive(Debug)]
 pub(super) struct ReserveFile<'a> {
     folder: &'a Path,
@@ -127,12 +124,11 @@ pub(super) struct ReserveFile<'a> {
 }
 
 impl<'a> ReserveFile<'a> {
-    /// The ballast of a folder.
     pub(super) fn new(folder: &'a Path, reserve: DiskReserve) -> Self {
         Self { folder, reserve }
     }
 
-    /// Makes room to open the folder, if there is none.
+    /// Deletes the file if the disk is full, so that the folder can be opened.
     pub(super) fn throw_out_if_full(&self) {
         let file = self.folder.join(BALLAST_FILE);
         let is_full = self
@@ -146,7 +142,7 @@ impl<'a> ReserveFile<'a> {
         }
     }
 
-    /// Takes ballast in, where there is room for it and none yet.
+    /// Creates the file if it is missing and there is space.
     pub(super) fn take_in(&self) {
         let file = self.folder.join(BALLAST_FILE);
         let Ok(disk) = rustix::fs::statvfs(self.folder) else { return };

@@ -1,4 +1,4 @@
-//! One record's payloads as they lie in a block, and the two forms of its metadata.
+//! One record's payloads as encoded in a block, and the two encodings of its metadata.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::stamps::{authority_number, authority_of};
 
-/// One record's payloads, on their way into a block or out of it.
+/// One record's payloads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Entry {
     pub(super) input: Option<Payload>,
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) metadata: EntryMetadata,
 }
 
-/// Metadata as it is kept: plain when all keys share a stamp, which is then with the row's.
+/// Encoded metadata: plain when all keys share a stamp, which is then stored with the row's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum EntryMetadata {
     #[default]
@@ -40,7 +40,8 @@ impl EntryMetadata {
         Self::Plain(keys.collect())
     }
 
-    /// The stamp of all keys, if they share one and none was cleared. It goes with the row.
+    /// The common stamp of all keys, if there is one and no key was cleared. It is stored with the
+    /// row.
     pub(super) fn shared_stamp(metadata: &Metadata) -> Option<Stamp> {
         let (_, first) = metadata.words().next()?;
         let mut words = metadata.words();
@@ -48,7 +49,7 @@ impl EntryMetadata {
         is_shared.then_some(first.stamp)
     }
 
-    /// Puts the metadata together again.
+    /// Decodes the metadata.
     pub(super) fn into_metadata(self, row_stamp: Option<Stamp>) -> Metadata {
         match (self, row_stamp) {
             (Self::None, _) | (Self::Plain(_), None) => Metadata::default(),
@@ -88,12 +89,12 @@ impl EntryMetadata {
 }
 
 impl Entry {
-    /// Whether there is nothing to keep.
+    /// Whether there is nothing to store.
     pub(super) fn is_empty(&self) -> bool {
         self.input.is_none() && self.output.is_none() && self.metadata == EntryMetadata::None
     }
 
-    /// What people see of it.
+    /// Converts to the public type.
     pub(super) fn into_content(self) -> Content {
         Content { input: self.input, output: self.output, metadata: self.metadata.values() }
     }
@@ -121,7 +122,7 @@ fn read_object(text: &str) -> Vec<(String, Json)> {
     keys.map(|(key, raw)| (key, Json::from_raw(raw))).collect()
 }
 
-/// One key with its stamp: key, authority, time, act, whether it was cleared, and its value.
+/// A key with its stamp: key, authority, time, act, whether it was cleared, and its value.
 type StampedKey<Raw> = (String, u8, i64, u8, bool, Option<Raw>);
 
 fn write_stamped(metadata: &Metadata) -> String {

@@ -1,4 +1,4 @@
-//! Experiments and their items, as they lie in the database.
+//! Rows of experiments and their items.
 
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::id::{ObservationId, TraceId};
@@ -11,19 +11,19 @@ use super::load::project_number;
 use crate::experiment::{Experiment, KeptExperimentItem};
 use crate::project::ProjectId;
 
-/// What [`read_experiment`] reads, in order.
+/// The columns that [`read_experiment`] expects, in order.
 pub(super) const EXPERIMENT_COLUMNS: &str = "e.no, e.id, e.name, e.description, e.metadata, \
                                              e.dataset, e.created_at, e.updated_at";
 
-/// What [`read_item`] reads, in order, behind the columns of the experiment.
+/// The columns that [`read_item`] expects, in order, after those of the experiment.
 pub(super) const ITEM_COLUMNS: &str = "i.no, i.id, i.item, i.version, i.expected_output, \
                                        i.metadata, i.trace, i.observation, i.start, i.end, \
                                        i.created_at, i.updated_at";
 
-/// When an item was tried, or else when it was heard of.
+/// When an item ran, or else when it was first recorded.
 pub(super) const ITEM_TIME: &str = "coalesce(i.start, i.created_at)";
 
-/// Writes what is said of a try, into what is known of it.
+/// Merges an experiment item into its stored row.
 pub(super) fn write(
     db: &Connection,
     project: i64,
@@ -94,7 +94,7 @@ fn write_experiment(
     db.prepare_cached(sql)?.query_row(values, |row| row.get(0))
 }
 
-/// The row that speaks of the same try.
+/// The stored row of the same item run.
 fn find(
     db: &Connection,
     (project, experiment): (i64, i64),
@@ -114,7 +114,7 @@ fn find(
     Ok(None)
 }
 
-/// Forgets an experiment, its items and its scores; says whether it was there.
+/// Deletes an experiment, its items and its scores; returns whether it existed.
 pub(super) fn delete(db: &Connection, project: &ProjectId, id: &str) -> rusqlite::Result<bool> {
     let Some(project) = project_number(db, project)? else { return Ok(false) };
     let sql = "DELETE FROM experiment WHERE project = ? AND id = ? RETURNING no";
@@ -127,7 +127,7 @@ pub(super) fn delete(db: &Connection, project: &ProjectId, id: &str) -> rusqlite
     Ok(true)
 }
 
-/// Forgets that an item was ever tried.
+/// Deletes an experiment item.
 pub(super) fn forget_item(
     db: &Connection,
     project: &ProjectId,
@@ -139,7 +139,7 @@ pub(super) fn forget_item(
     Ok(())
 }
 
-/// Forgets what was tried in a trace.
+/// Deletes the experiment items of a trace.
 pub(super) fn delete_of_trace(
     db: &Connection,
     project: i64,

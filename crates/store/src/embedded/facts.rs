@@ -1,4 +1,4 @@
-//! What follows from an observation's fields: the numbers that sums are made of.
+//! Numbers derived from an observation, from which sums are computed.
 
 use ratchet_core::money::Money;
 use ratchet_core::record::field::Field;
@@ -7,7 +7,7 @@ use ratchet_core::record::price::{ModelCall, PriceTable};
 use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_core::time::Timestamp;
 
-/// The numbers of one observation that trace, session and hourly sums are made of.
+/// The numbers of one observation that are added to trace, session and hourly sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
     pub(super) start: Timestamp,
@@ -18,14 +18,14 @@ pub(super) struct Facts {
     pub(super) output_tokens: u64,
     pub(super) total_tokens: u64,
     pub(super) cost: Option<Cost>,
-    /// Whether the units were counted here because nobody said them.
+    /// Whether usage was counted here because the client sent none.
     pub(super) counted: bool,
-    /// The tier of prices that the cost was worked out with.
+    /// The pricing tier that the cost was computed with.
     pub(super) pricing_tier: Option<String>,
 }
 
 impl Facts {
-    /// Works the numbers out. What the client says it cost wins over the price table.
+    /// Computes the numbers. A cost sent by the client takes precedence over the price table.
     pub(super) fn of(patch: &ObservationPatch, prices: &PriceTable, received: Timestamp) -> Self {
         let start = patch.start.0.or(patch.end.0).unwrap_or(received);
         let usage = patch.usage.value();
@@ -56,7 +56,7 @@ impl Facts {
         }
     }
 
-    /// How much of the cost is approximate: all that follows from units counted here.
+    /// The approximate part of the cost: all that is based on usage counted here.
     pub(super) fn approximate_cost(&self) -> Money {
         let is_priced = self.counted && self.pricing_tier.is_some();
         self.cost.as_ref().filter(|_| is_priced).map(Cost::total).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Typed conditions as SQL. Texts and numbers always travel as parameters.
+//! Compiles typed conditions to SQL. Texts and numbers are always bound as parameters.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use crate::query::{
 use crate::{StoreError, StoreResult};
 use score_columns::Judged;
 
-/// The columns of a score.
+/// Columns of a score.
 pub(super) mod score;
-/// Scores on a record, as columns of it.
+/// Score columns of traces and observations.
 mod score_columns;
-/// The models that a trace called, as a column of it.
+/// The model column of traces.
 mod model_columns;
 
 /// A growing WHERE clause and its parameters.
@@ -26,11 +26,11 @@ mod model_columns;
 pub(super) struct Where {
     pub(super) clauses: Vec<String>,
     pub(super) params: Vec<Value>,
-    /// Tests on payloads, which SQL cannot see.
+    /// Conditions on payloads, which SQL cannot evaluate.
     pub(super) content: Vec<(ContentPart, Test)>,
 }
 
-/// A part of what a record carries.
+/// A payload field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ContentPart {
     Input,
@@ -38,7 +38,7 @@ pub(super) enum ContentPart {
     Metadata,
 }
 
-/// What kind of column a test meets.
+/// The type of a filter column.
 pub(super) enum Kind {
     Text(String),
     Id(&'static str),
@@ -48,11 +48,11 @@ pub(super) enum Kind {
     Tags(&'static str),
     Content(ContentPart),
     Judged(Judged),
-    /// The models that a trace, known as `t`, called.
+    /// The models called in a trace `t`.
     Called,
 }
 
-/// In what form a column is shown.
+/// How to read a selected column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Text,
@@ -61,7 +61,7 @@ pub(super) enum Form {
 }
 
 impl Kind {
-    /// How to select the column for people to see; `None` where that makes no sense.
+    /// SQL to select the column; `None` if it cannot be selected.
     pub(super) fn shown(self) -> Option<(String, Form)> {
         match self {
             Self::Text(sql) => Some((sql, Form::Text)),
@@ -95,7 +95,7 @@ impl Where {
         }
     }
 
-    /// Adds tests on traces, known as `t`.
+    /// Adds conditions on traces `t`.
     pub(super) fn traces(&mut self, conditions: &[Condition<TraceColumn>]) -> StoreResult<()> {
         check_size(conditions)?;
         conditions.iter().try_for_each(|condition| {
@@ -103,7 +103,7 @@ impl Where {
         })
     }
 
-    /// Adds tests on observations, known as `o`, and their traces, known as `t`.
+    /// Adds conditions on observations `o` and their traces `t`.
     pub(super) fn observations(
         &mut self,
         conditions: &[Condition<ObservationColumn>],
@@ -114,7 +114,7 @@ impl Where {
         })
     }
 
-    /// Adds tests on scores, known as `s`, and their traces, known as `t`.
+    /// Adds conditions on scores `s` and their traces `t`.
     pub(super) fn scores(&mut self, conditions: &[Condition<ScoreColumn>]) -> StoreResult<()> {
         check_size(conditions)?;
         conditions.iter().try_for_each(|condition| {
@@ -122,12 +122,12 @@ impl Where {
         })
     }
 
-    /// Adds "in one of these environments".
+    /// Adds an "in any of these environments" condition.
     pub(super) fn any_environment(&mut self, column: &str, environments: &[String]) {
         self.any_of(&format!("coalesce({column}, 'default')"), environments, text_value);
     }
 
-    /// The clause, with the word WHERE.
+    /// The clause, including `WHERE`.
     pub(super) fn sql(&self) -> String {
         format!("WHERE {}", self.clauses.join(" AND "))
     }
@@ -178,7 +178,7 @@ impl Where {
             (Kind::Tags(sql), Test::AnyOf(words)) => self.tags(sql, words, "> 0"),
             (Kind::Tags(sql), Test::NoneOf(words)) => self.tags(sql, words, "= 0"),
             (Kind::Tags(sql), Test::AllOf(words)) => {
-                // One clause, however many words: SQLite bounds how deep clauses nest.
+                // One clause for all values: SQLite limits expression depth.
                 let distinct: BTreeSet<_> = words.iter().cloned().collect();
                 let distinct: Vec<_> = distinct.into_iter().collect();
                 self.tags(sql, &distinct, &format!("= {}", distinct.len()));
@@ -211,7 +211,7 @@ impl Where {
     }
 }
 
-/// A test on a text, with one parameter.
+/// A condition on a text, with one parameter.
 fn text_clause(sql: &str, how: TextTest, text: &str) -> String {
     match how {
         TextTest::Equals => format!("{sql} = ?"),
@@ -228,9 +228,9 @@ fn text_clause(sql: &str, how: TextTest, text: &str) -> String {
     }
 }
 
-/// How many conditions a query may have; SQLite takes about a thousand clauses.
+/// Maximum number of conditions; SQLite takes about a thousand clauses.
 const MAX_CONDITIONS: usize = 500;
-/// How many words they may name together; SQLite takes about thirty-two thousand parameters.
+/// Maximum number of values; SQLite takes about thirty-two thousand parameters.
 const MAX_WORDS: usize = 30_000;
 
 fn check_size<C>(conditions: &[Condition<C>]) -> StoreResult<()> {
@@ -268,7 +268,7 @@ fn text_value(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// An id in the form it is kept in; a text that is no id matches none.
+/// An id in its stored form; a malformed id matches none.
 pub(super) fn id_value(text: &str) -> Value {
     match Id::<()>::parse(text).as_ref().map(Id::stored) {
         Ok(StoredId::Bytes(bytes)) => Value::Blob(bytes.to_vec()),
@@ -284,7 +284,7 @@ fn id_text(sql: &str) -> String {
 fn comparison(sql: &str, how: Compare) -> String {
     match how {
         Compare::Equal => format!("{sql} = ?"),
-        // What is missing is not equal to anything.
+        // NULL is not equal to anything.
         Compare::Unequal => format!("coalesce({sql} <> ?, 1)"),
         Compare::Greater => format!("{sql} > ?"),
         Compare::AtLeast => format!("{sql} >= ?"),
@@ -307,7 +307,7 @@ fn words(sql: &str, words: impl Iterator<Item = &'static str>) -> Kind {
     Kind::Text(format!("CASE {sql}{cases} END"))
 }
 
-/// What a column of a trace, known as `t`, is in SQL.
+/// SQL of a trace column; the trace is `t`.
 pub(super) fn trace_kind(column: TraceColumn) -> Kind {
     match column {
         TraceColumn::Id => Kind::Id("t.id"),
@@ -358,7 +358,7 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
     }
 }
 
-/// Whether a column of an observation is its trace's.
+/// Whether an observation column belongs to its trace.
 pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
     matches!(
         column,
@@ -384,7 +384,7 @@ const FROM_FIRST_TOKEN: &str = "((max(o.end, o.start) - o.completion_start) / 1e
 const SCORES_OF_OBSERVATION: &str = "(SELECT count(*) FROM score s \
      WHERE s.project = o.project AND s.trace = t.id AND s.observation = o.id)";
 
-/// What a column of an observation, known as `o`, is in SQL; its trace is known as `t`.
+/// SQL of an observation column; the observation is `o`, its trace `t`.
 pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
     match column {
         ObservationColumn::Id => Kind::Id("o.id"),

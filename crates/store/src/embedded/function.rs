@@ -1,4 +1,4 @@
-//! What SQL cannot see by itself: parts of columns that only we can read.
+//! SQL functions for columns with a custom encoding.
 
 use ratchet_core::money::Money;
 use ratchet_core::record::usage::Cost;
@@ -8,9 +8,9 @@ use rusqlite::functions::{Context, FunctionFlags};
 use super::observation_row::{decode_cost, has_counted_usage};
 use super::stamps::Stamps;
 
-/// Teaches a connection our functions: `input_cost(costs)` and `output_cost(costs)`, in
-/// picodollars, NULL where the side is unknown; `is_counted(stamps)`, whether the units of an
-/// observation were counted here; and `fold(text)`, in lower case in any script.
+/// Registers the functions `input_cost(costs)` and `output_cost(costs)`, in picodollars, NULL if
+/// unknown; `is_counted(stamps)`, whether the usage of an observation was counted here; and
+/// `fold(text)`, lower case in any script.
 pub(super) fn teach(db: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     db.create_scalar_function("input_cost", 1, flags, |context| side(context, Cost::input))?;

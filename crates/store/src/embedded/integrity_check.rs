@@ -1,4 +1,4 @@
-//! Looks at a data folder without taking its lock: what `ratchet doctor` tells.
+//! Checks a data folder without taking its lock, for `ratchet doctor`.
 
 use std::path::Path;
 
@@ -11,7 +11,6 @@ use super::connection::{self, Purpose};
 use super::{CATALOG_FILE, CATALOG_MIGRATIONS, TELEMETRY_FILE, TELEMETRY_MIGRATIONS};
 use crate::{StoreError, StoreResult};
 
-/// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
     Well,
@@ -19,12 +18,12 @@ pub enum Health {
     Ill,
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub about: String,
     pub health: Health,
-    /// In words, with what to do.
+    /// Text for people, with what to do.
     pub detail: String,
 }
 
@@ -34,7 +33,7 @@ impl Finding {
     }
 }
 
-/// Looks at a data folder; may be in use.
+/// Checks a data folder, which may be in use.
 ///
 /// # Errors
 /// Fails only if there is no such folder.
@@ -78,9 +77,9 @@ fn examine_database(db: &Connection, file: &Path, name: &str, known: usize) -> [
     ]
 }
 
-/// That nothing is deleted by its age, because the clock may be wrong.
+/// Reports that retention is paused because the clock may be wrong.
 fn paused(db: &Connection) -> Option<Finding> {
-    // Only the catalog has this table, and not that of an earlier version.
+    // Only the catalog has this table, since a later version.
     let sql = "SELECT seen_at, held_since FROM clock_mark WHERE held_since IS NOT NULL";
     let mark = db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
     let (known, since): (Column<Timestamp>, Column<Timestamp>) = mark.ok()?;

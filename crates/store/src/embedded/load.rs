@@ -1,4 +1,4 @@
-//! Finds stored rows by their ids.
+//! Loads rows by id.
 
 use std::sync::LazyLock;
 
@@ -12,14 +12,14 @@ use super::score_row::{self, ScoreRow, ScoreTable};
 use super::trace_row::{self, TraceRow};
 use crate::project::ProjectId;
 
-/// A project's number; `None` if nothing was ever recorded for it.
+/// A project's number; `None` if it has no telemetry.
 pub(super) fn project_number(db: &Connection, id: &ProjectId) -> rusqlite::Result<Option<i64>> {
     db.prepare_cached("SELECT no FROM project WHERE id = ?")?
         .query_row([id.as_str()], |row| row.get(0))
         .optional()
 }
 
-/// A trace by its id, with what it carries.
+/// A trace by id, with its payloads.
 pub(super) fn load_trace(
     db: &Connection,
     project: i64,
@@ -35,7 +35,7 @@ pub(super) fn load_trace(
     trace_row::read(row, entry).map(Some)
 }
 
-/// An observation of a trace by its id.
+/// An observation of a trace by id.
 pub(super) fn load_observation(
     db: &Connection,
     trace: &TraceRow,
@@ -65,8 +65,8 @@ pub(super) fn load_observations(
     rows.collect()
 }
 
-/// Finds an observation by its id alone: the number and the id of its trace. Segments are tried
-/// from the newest, see the index.
+/// Finds an observation by its id alone: the number and id of its trace. Segments are tried from
+/// the newest, see the index.
 pub(super) fn find_observation(
     db: &Connection,
     project: i64,
@@ -88,7 +88,7 @@ pub(super) fn find_observation(
     Ok(None)
 }
 
-/// A score by its id.
+/// A score by id.
 pub(super) fn load_score(
     db: &Connection,
     project: i64,

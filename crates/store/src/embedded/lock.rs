@@ -1,4 +1,5 @@
-//! One process owns a data folder. The lock is the operating system's, so it dies with its holder.
+//! The lock of a data folder. It is held by the operating system, so it is released with the
+//! process.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -6,14 +7,14 @@ use std::path::Path;
 
 use crate::{StoreError, StoreResult, private_files};
 
-/// Holds a data folder for as long as it lives.
+/// Holds the lock until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock, or fails with the name of its holder.
     pub(super) fn take(folder: &Path, holder: &str) -> StoreResult<Self> {
         let path = folder.join("lock");
         let failed = |source: std::io::Error| match source.kind() {
@@ -38,7 +39,8 @@ impl Lock {
         file.set_len(0).map_err(failed)?;
         file.rewind().map_err(failed)?;
         match file.write_all(holder.as_bytes()) {
-            // Whoever comes next is told less; the folder is held all the same.
+            // Without a name, the error of the next process is less specific; the lock is held all
+            // the same.
             Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {}
             written => written.map_err(failed)?,
         }

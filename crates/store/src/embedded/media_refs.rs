@@ -1,4 +1,4 @@
-//! Which media a batch mentions.
+//! References to media in a batch.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ impl Catalog {
 }
 
 impl Store {
-    /// Removes the bytes of media that no project speaks of, and says how many files went.
+    /// Deletes the bytes of media that no project knows, and returns the number of files.
     ///
     /// # Errors
     /// Fails if a file cannot be removed.
@@ -40,7 +40,7 @@ impl Store {
     }
 }
 
-/// The media that patches mention in what they carry.
+/// The media references in some patches.
 pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Vec<MediaRef> {
     let mut found = Vec::new();
     for patch in traces {
@@ -52,7 +52,7 @@ pub(super) fn of(traces: &[TracePatch], observations: &[ObservationPatch]) -> Ve
     for patch in observations {
         look([&patch.input, &patch.output], &patch.metadata, |field, media| {
             let observation = patch.id.to_string();
-            // One that names no trace waits in a trace of its own, under its own id.
+            // An observation without a trace waits in a trace with its own id.
             let trace =
                 patch.trace.as_ref().map_or_else(|| observation.clone(), ToString::to_string);
             let owner = MediaOwner::Observation { trace, observation };

@@ -1,6 +1,6 @@
 use super::connection::Migration;
 
-/// How telemetry databases became what they are, oldest first.
+/// Migrations of the telemetry database, oldest first.
 pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0001_ground.sql"),
     include_str!("migrations/telemetry/0002_scores.sql"),
@@ -15,7 +15,7 @@ pub(super) const TELEMETRY_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/telemetry/0011_approximate_users.sql"),
 ];
 
-/// How catalogs became what they are, oldest first.
+/// Migrations of the catalog, oldest first.
 pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0001_ground.sql"),
     include_str!("migrations/catalog/0002_score_configs.sql"),

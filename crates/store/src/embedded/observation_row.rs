@@ -1,4 +1,4 @@
-//! An observation's narrow row: from a patch, back to a patch, and to what people see.
+//! An observation's row: conversion from and to patches, and to the public type.
 
 use std::sync::LazyLock;
 
@@ -37,14 +37,14 @@ const INPUT: Bit = 1 << 14;
 const OUTPUT: Bit = 1 << 15;
 const METADATA: Bit = 1 << 16;
 
-/// The columns of an observation in the order that the functions here read and write them.
+/// The columns of an observation, in the order that the functions here read and write them.
 pub(super) const COLUMNS: &str = "o.trace, o.id, o.project, o.start, o.end, o.kind, o.level, \
     o.name, o.parent, o.completion_start, o.status_message, o.version, o.environment, o.agent, \
     o.model, o.model_parameters, o.usage, o.costs, o.input_tokens, o.output_tokens, \
     o.total_tokens, o.cost, o.prompt_name, o.prompt_version, o.stamps, o.payload, o.entry, \
     o.created_at, o.updated_at, o.app_root, o.pricing_tier";
 
-/// How many those are: what a query selects besides comes behind them.
+/// Number of these columns: further selected columns follow.
 pub(super) const WIDTH: usize = 31;
 
 const INSERT_COLUMNS: &str = "trace, id, project, start, end, kind, level, name, parent, \
@@ -52,11 +52,11 @@ const INSERT_COLUMNS: &str = "trace, id, project, start, end, kind, level, name,
     usage, costs, input_tokens, output_tokens, total_tokens, cost, prompt_name, prompt_version, \
     stamps, payload, entry, created_at, updated_at, app_root, pricing_tier";
 
-/// Whether a row may be there already.
+/// Whether the row may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnConflict {
     Fail,
-    /// It is replaced by what it was merged into.
+    /// Replaced by the merged row.
     Replace,
 }
 
@@ -68,7 +68,7 @@ fn write_sql(verb: &str) -> String {
     format!("{verb} INTO observation ({INSERT_COLUMNS}) VALUES ({marks})")
 }
 
-/// Where a row belongs and where its payloads lie.
+/// Position of a row and its payloads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) trace: i64,
@@ -80,7 +80,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place of a row that is new.
+    /// The position of a new row.
     pub(super) fn new(
         trace: i64,
         project: i64,
@@ -142,7 +142,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What goes into the payload block.
+/// The payloads of a patch, for a block.
 pub(super) fn entry_of(patch: &ObservationPatch) -> Entry {
     Entry {
         input: patch.input.value().cloned(),
@@ -175,18 +175,18 @@ fn stamps_of(patch: &ObservationPatch) -> Stamps {
     stamps
 }
 
-/// A row as it lies in the database.
+/// A stored row.
 #[derive(Debug)]
 pub(super) struct ObservationRow {
     pub(super) observation: Observation,
     pub(super) payload: Option<i64>,
     pub(super) entry: u32,
-    /// As it was said; people never see an end before the start.
+    /// As recorded; the public type never has an end before the start.
     end: Option<Timestamp>,
     stamps: Stamps,
 }
 
-/// Reads a row selected by [`COLUMNS`]. The trace's id is not in it: the caller knows it.
+/// Reads a row selected by [`COLUMNS`]. The trace's id is not among them: the caller knows it.
 pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<ObservationRow> {
     let start: Column<Timestamp> = row.get(3)?;
     let end = uncolumn(row.get(4)?);
@@ -224,7 +224,7 @@ pub(super) fn read(row: &Row<'_>, trace: TraceId) -> rusqlite::Result<Observatio
     Ok(ObservationRow { observation, end, payload: row.get(25)?, entry: row.get(26)?, stamps })
 }
 
-/// Whether the units of a row were counted here because nobody said them.
+/// Whether usage was counted here because the client sent none.
 pub(super) fn has_counted_usage(stamps: &Stamps) -> bool {
     let is_counted =
         |(stamp, is_cleared): (Stamp, bool)| stamp.authority == Authority::Counted && !is_cleared;
@@ -232,7 +232,7 @@ pub(super) fn has_counted_usage(stamps: &Stamps) -> bool {
 }
 
 impl ObservationRow {
-    /// The numbers the row was summed up with.
+    /// The numbers with which the row was added to sums.
     pub(super) fn facts(&self) -> Facts {
         let seen = &self.observation;
         Facts {
@@ -249,12 +249,12 @@ impl ObservationRow {
         }
     }
 
-    /// Whether anything is known of its units, said or counted.
+    /// Whether usage is known, sent or counted.
     pub(super) fn has_usage(&self) -> bool {
         self.stamps.of(USAGE).is_some()
     }
 
-    /// The patch that the row is the sum of.
+    /// The patch that is equivalent to the row.
     pub(super) fn into_patch(self, entry: Entry) -> ObservationPatch {
         let Self { observation: seen, end, stamps, .. } = self;
         let said_cost = if stamps.of(COST).is_some() { seen.cost } else { None };
@@ -301,13 +301,13 @@ fn decode_usage(bytes: Option<&[u8]>) -> Usage {
     Usage::new(bytes.map(units::decode).unwrap_or_default())
 }
 
-/// The kinds only: the total has a column of its own.
+/// Encodes the kinds only: the total has its own column.
 fn encode_costs(cost: &Cost) -> Vec<u8> {
     let pico = |money: &Money| to_u64(money.pico());
     units::encode(cost.kinds().iter().map(|(kind, money)| (kind.as_str(), pico(money))))
 }
 
-/// What an observation cost, from the column of its kinds and its total.
+/// Decodes a cost from the column of its kinds and its total.
 pub(super) fn decode_cost(bytes: Option<&[u8]>, total: Money) -> Cost {
     let kinds = bytes.map(units::decode).unwrap_or_default().into_iter();
     let kinds = kinds.map(|(kind, pico)| (kind, Money::from_pico(to_i64(pico))));

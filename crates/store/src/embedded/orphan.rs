@@ -1,6 +1,6 @@
-//! Observations that came without a trace id. Update events may leave it out: the observation
-//! belongs to the trace it is known in. An unknown one waits in a trace of its own, named like
-//! itself, until someone says where it belongs; then it moves. So the order does not matter.
+//! Observations without a trace id. Update events may omit it: the observation belongs to the trace
+//! that contains its id. An unknown one waits in a placeholder trace with its own id, until a later
+//! event names its trace; then it moves. So the order of events does not matter.
 
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::record::observation::ObservationPatch;
@@ -17,7 +17,7 @@ use super::observation_row;
 use super::prepare::{PreparedObservation, PreparedTrace};
 
 impl Applier<'_> {
-    /// Applies an observation that does not say where it belongs.
+    /// Applies an observation without a trace id.
     pub(super) fn apply_stray(
         &mut self,
         project: i64,
@@ -46,8 +46,8 @@ impl Applier<'_> {
         self.apply_trace(project, &trace, now)
     }
 
-    /// Takes an observation out of the trace of its own it waited in, now that it has a home.
-    /// Says since when it waited.
+    /// Takes an observation out of its placeholder trace, now that its trace is known. Returns
+    /// since when it waited.
     pub(super) fn take_stray(
         &mut self,
         home: &OpenTrace,

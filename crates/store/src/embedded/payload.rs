@@ -1,5 +1,5 @@
 //! The table of payload blocks. A block's number starts with its trace's, so that all blocks of a
-//! trace lie together and go together.
+//! trace are adjacent and deleted together.
 
 use ratchet_core::id::TraceId;
 use ratchet_core::payload::{Json, Payload};
@@ -10,7 +10,7 @@ use super::block::Block;
 use super::column::Column;
 use super::entry::{Entry, EntryMetadata};
 
-/// Bits of a block's number that count within its trace.
+/// Low bits of a block's number, for its index in the trace.
 const BLOCK_BITS: u32 = 24;
 
 /// The number of a trace's nth block.
@@ -18,7 +18,7 @@ pub(super) fn number(trace: i64, block: i64) -> i64 {
     (trace << BLOCK_BITS) | block
 }
 
-/// The number of the trace that a block belongs to.
+/// The trace number of a block.
 pub(super) fn trace_of(block: i64) -> i64 {
     block >> BLOCK_BITS
 }
@@ -63,22 +63,21 @@ pub(super) struct Blocks<'a> {
     bytes: usize,
 }
 
-/// The key of metadata that says that a record is damaged.
+/// Metadata key that reports a damaged record.
 const DAMAGED_KEY: &str = "ratchet.damaged";
 
-/// Blocks kept at a time; neighbours in a list mostly share one.
+/// Maximum number of cached blocks; neighbours in a list mostly share one.
 const KEPT: usize = 64;
-/// Bytes of the blocks kept at a time. Most have a few thousand, one may have millions.
+/// Maximum bytes of cached blocks. Most have a few thousand, one may have millions.
 const KEPT_BYTES: usize = 8_000_000;
 
 impl<'a> Blocks<'a> {
-    /// A reader with nothing read yet.
     pub(super) fn new(db: &'a Connection) -> Self {
         Self { db, read: FxHashMap::default(), bytes: 0 }
     }
 
-    /// The entry at a place; `None` where there is none. What is damaged gives an entry that says
-    /// so, in place of what was recorded: a list goes on, and nobody takes it for an empty record.
+    /// The entry at an index; `None` where there is none. A damaged entry is replaced by one that
+    /// reports the damage, so that lists work and it is not taken for an empty record.
     pub(super) fn entry(
         &mut self,
         block: Option<i64>,
@@ -109,7 +108,7 @@ impl<'a> Blocks<'a> {
             .map(Option::flatten)
     }
 
-    /// What is shown in place of a damaged entry.
+    /// Placeholder for a damaged entry.
     fn stand_in(&self, number: i64) -> rusqlite::Result<Entry> {
         let sql = "SELECT id FROM trace WHERE no = ?";
         let mut trace = self.db.prepare_cached(sql)?;

@@ -1,4 +1,4 @@
-//! Connections for reading, used from threads that may block.
+//! A pool of read connections, used from blocking threads.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,32 +13,32 @@ use super::sqlite_error;
 use crate::blocking::{Outcome, beside, unboxed};
 use crate::{StoreError, StoreResult};
 
-/// How long any question may take: longer than whoever asked is likely to wait.
+/// Query timeout: longer than a client is likely to wait.
 const LONGEST: Duration = Duration::from_secs(120);
-/// Steps of SQLite's machine between two looks at the clock: well under a millisecond.
+/// SQLite VM instructions between two checks of the deadline: well under a millisecond.
 const STEPS: i32 = 10_000;
 
-/// A question to a database, boxed: how it is asked is compiled once for all of them.
+/// A boxed query: the code around it is compiled once.
 type Query = Box<dyn FnOnce(&Connection) -> StoreResult<Outcome> + Send>;
 
-/// A pool of reading connections to one database.
+/// A pool of read connections to one database.
 #[derive(Debug)]
 pub(super) struct Pool {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    /// As many permits as connections may be open.
+    /// One permit per connection.
     permits: Arc<Semaphore>,
 }
 
 impl Pool {
-    /// A pool of at most so many connections, opened as they are needed.
+    /// A pool of at most `size` connections, opened on demand.
     pub(super) fn new(file: PathBuf, size: usize) -> Self {
         let permits = Arc::new(Semaphore::new(size.max(1)));
         Self { file, idle: Mutex::new(Vec::new()), permits }
     }
 
-    /// Runs a query on a thread that may block, all of it on one snapshot. It ends early when
-    /// nobody waits for the answer any more.
+    /// Runs a query on a blocking thread, on one snapshot. It is interrupted when the caller drops
+    /// the future.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         query: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
@@ -46,7 +46,7 @@ impl Pool {
         self.read_within(LONGEST, query).await
     }
 
-    /// The same, refused as too slow after a time.
+    /// Like `read`, with a time limit.
     pub(super) async fn read_within<T: Send + 'static>(
         self: &Arc<Self>,
         time: Duration,
@@ -71,7 +71,7 @@ impl Pool {
             let transaction = db.transaction().map_err(|error| sqlite_error(&pool.file, error))?;
             let answer = query(&transaction).map_err(interrupted);
             drop(transaction);
-            // One that was interrupted may still be inside its transaction.
+            // An interrupted query may still be inside its transaction.
             if db.is_autocommit()
                 && let Ok(mut idle) = pool.idle.lock()
             {
@@ -88,7 +88,7 @@ impl Pool {
     }
 }
 
-/// Whoever waits for an answer. A request whose client has gone is dropped while it waits.
+/// Interrupts the query when dropped, because its client has disconnected.
 #[derive(Debug, Default)]
 struct Waiting {
     is_left: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! A batch worked out as far as it can be without the database, on the caller's thread.
+//! Prepares a batch on the caller's thread, as far as possible without the database.
 
 use std::sync::Arc;
 
@@ -22,40 +22,40 @@ use crate::live_tail::Arrival;
 use crate::project::ProjectId;
 use crate::telemetry::Batch;
 
-/// A batch worked out as far as it can be without the database.
+/// A batch prepared as far as possible without the database.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) project: ProjectId,
-    /// What models cost there now: what is merged later is priced alike.
+    /// Current model prices, also used for merges later.
     pub(super) prices: Arc<PriceTable>,
     pub(super) received_at: Timestamp,
     pub(super) traces: Vec<PreparedTrace>,
-    /// Observations that do not say which trace they belong to.
+    /// Observations without a trace id.
     pub(super) strays: Vec<ObservationPatch>,
     pub(super) scores: Vec<ScorePatch>,
     pub(super) experiment_items: Vec<ExperimentItem>,
     pub(super) events: Vec<PreparedEvents>,
-    /// Which media it mentions, and where.
+    /// Media references.
     pub(super) mentions: Vec<MediaRef>,
-    /// Whether its scores were said later than what is kept of them, whatever their times are.
+    /// Whether its scores are newer than stored ones, whatever their timestamps.
     pub(super) is_in_order: bool,
-    /// Roughly how many bytes it holds while it waits.
+    /// Approximate bytes in memory while queued.
     pub(super) weight: usize,
 }
 
 impl Prepared {
-    /// How many observations it holds.
+    /// Number of observations.
     pub fn len(&self) -> usize {
         self.traces.iter().map(|trace| trace.observations.len()).sum::<usize>() + self.strays.len()
     }
 
-    /// Whether it holds no observation.
+    /// Whether it has no observations.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The same, for scores that this server dates itself: what comes later wins, even if the clock
-    /// was set back in between.
+    /// For scores dated by this server: the later write wins, even if the clock was set back in
+    /// between.
     #[must_use]
     pub fn in_order(mut self) -> Self {
         self.is_in_order = true;
@@ -68,7 +68,7 @@ impl Prepared {
         self.mentions.is_empty().then_some(WritableBatch(self))
     }
 
-    /// The records it tells of.
+    /// Ids of its records, for the live tail.
     pub(super) fn arrivals(&self) -> Vec<Arrival> {
         let mut arrivals = Vec::with_capacity(self.traces.len() + self.len());
         for PreparedTrace { patch, observations, .. } in &self.traces {
@@ -76,7 +76,7 @@ impl Prepared {
             arrivals.extend(seen.map(|id| Arrival::Observation(patch.id.clone(), id)));
             arrivals.push(Arrival::Trace(patch.id.clone()));
         }
-        // Unless it is known where it belongs, it waits in a trace named like itself.
+        // Unless its trace is known, it waits in a trace with its own id.
         for stray in &self.strays {
             arrivals.push(Arrival::Observation(stray.id.cast(), stray.id.clone()));
             arrivals.push(Arrival::Trace(stray.id.cast()));
@@ -101,7 +101,7 @@ impl WritableBatch {
     }
 }
 
-/// What a batch says about one trace.
+/// The part of a batch that belongs to one trace.
 #[derive(Debug)]
 pub(super) struct PreparedTrace {
     pub(super) patch: TracePatch,
@@ -109,16 +109,16 @@ pub(super) struct PreparedTrace {
     pub(super) blocks: Vec<Vec<u8>>,
 }
 
-/// An observation ready to be written, unless the database knows it already.
+/// An observation ready for insertion, unless it is stored already.
 #[derive(Debug)]
 pub(super) struct PreparedObservation {
     pub(super) patch: ObservationPatch,
     pub(super) facts: Facts,
-    /// Which of the trace's new blocks holds its payloads, and where in it.
+    /// Index of the new block with its payloads, and the index in it.
     pub(super) payload: Option<(usize, u32)>,
 }
 
-/// Merges what repeats, prices model calls and compresses payloads.
+/// Merges duplicates, prices model calls and compresses payloads.
 pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
     let Batch { project, traces, observations, scores, experiment_items, received_at } = batch;
     let mentions = media_refs::of(&traces, &observations);
@@ -212,7 +212,7 @@ fn pack(
         }
     });
     let mut observations: Vec<_> = prepared.collect();
-    // In the order of the table's key, neighbours are written one after the other.
+    // Sorted by primary key, neighbours are written one after the other.
     observations.sort_unstable_by(|a, b| a.patch.id.cmp(&b.patch.id));
     PreparedTrace { patch, observations, blocks: packer.finish() }
 }

@@ -1,7 +1,7 @@
-//! Projects that are given up: out of reach at once, gone a slice at a time.
+//! Deleted projects: unreachable at once, deleted in slices.
 //!
-//! An abandoned project keeps its number and gets a name that no project can have, so nothing
-//! finds it any more, and whoever takes its old name gets a number of their own.
+//! A deleted project retains its number and gets an id that no project can have, so that no query
+//! finds it, and a new project of the old id gets a number of its own.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -11,9 +11,9 @@ use super::{Engine, chat_row, retention};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
-/// Rows of one table that one slice deletes at most.
+/// Rows deleted per table and slice.
 const SLICE: u32 = 2_000;
-/// What an abandoned project's name has and no other's.
+/// Part of a deleted project's id that no other id has.
 const MARK: &str = "#";
 
 impl Engine {
@@ -38,7 +38,7 @@ impl Engine {
     }
 }
 
-/// Gives a project a name that none can have.
+/// Gives a project an id that no project can have.
 pub(super) fn rename(db: &Connection, project: &ProjectId) -> rusqlite::Result<()> {
     let sql = "UPDATE project SET id = id || ? || no WHERE id = ?";
     db.prepare_cached(sql)?.execute(params![MARK, project.as_str()]).map(drop)
@@ -69,7 +69,7 @@ fn delete_slice(applier: &mut Applier<'_>) -> rusqlite::Result<u64> {
             return Ok(gone as u64);
         }
     }
-    // What is left is small, and empty but for words once there are no traces.
+    // The rest is small once there are no traces.
     for table in ["stray", "session", "rollup", "term"] {
         let sql = format!("DELETE FROM {table} WHERE project = ?");
         applier.db.prepare_cached(&sql)?.execute([project])?;

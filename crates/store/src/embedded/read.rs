@@ -25,32 +25,33 @@ use super::filter::Where;
 use crate::query::{Direction, Page, Paging};
 use crate::{StoreError, StoreResult};
 
-/// The most rows one answer holds.
+/// Maximum number of rows in a result.
 const MAX_LIMIT: u64 = 10_000;
 
-/// A question as SQL: what to select, which rows, in what order, and which slice of them.
+/// A paginated SQL query.
 struct List<'a> {
     /// `SELECT … FROM …`
     select: String,
     /// `SELECT count(*) FROM …`, for numbered pages.
     count: String,
     filter: Where,
-    /// The columns that order the rows, the last ones unique.
+    /// `ORDER BY` columns, the last ones unique.
     order: &'a [&'a str],
     direction: Direction,
     paging: &'a Paging,
-    /// The number of rows in all, where it is known without counting.
+    /// Total number of rows, if known without counting.
     known_total: Option<u64>,
 }
 
-/// A row that was read, and its keys in the list's order for the cursor.
+/// A row and its sort keys for the cursor.
 struct Listed<T> {
     row: T,
     keys: Vec<Value>,
 }
 
 impl List<'_> {
-    /// Reads the slice. `read` gives `None` for rows that fail a test SQL cannot make.
+    /// Reads the page. `read` returns `None` for rows that fail a condition which SQL cannot
+    /// evaluate.
     fn read<T, const KEYS: usize>(
         mut self,
         db: &Connection,
@@ -76,7 +77,7 @@ impl List<'_> {
         Ok(slice.into_page(self.paging, total))
     }
 
-    /// Reads rows into a slice until there are no more or it is over.
+    /// Reads rows until the page is full or there are no more.
     fn fill<T>(
         &self,
         db: &Connection,
@@ -99,7 +100,7 @@ impl List<'_> {
         Ok(())
     }
 
-    /// The keys after which the slice begins.
+    /// The keys after which the page starts.
     fn cursor<const KEYS: usize>(&self) -> StoreResult<Option<[Value; KEYS]>> {
         match self.paging {
             Paging::After { cursor: Some(cursor), .. } => cursor::decode(cursor).map(Some),
@@ -148,7 +149,7 @@ impl List<'_> {
 }
 
 impl Where {
-    /// Adds that a row comes later in an order than these keys.
+    /// Adds the condition that a row sorts after these keys.
     fn beyond<const KEYS: usize>(
         &mut self,
         order: &[&str],
@@ -164,7 +165,7 @@ impl Where {
     }
 }
 
-/// The rows of a slice as they come by.
+/// Rows of a page while it is read.
 struct Slice<T> {
     skip: u64,
     take: u64,
@@ -185,7 +186,7 @@ impl<T> Slice<T> {
         self.seen += 1;
     }
 
-    /// Whether a row beyond the slice was seen: there is more.
+    /// Whether a row beyond the page was seen: there is a next page.
     fn is_over(&self) -> bool {
         self.rows.len() as u64 > self.take
     }
@@ -200,7 +201,7 @@ impl<T> Slice<T> {
     }
 }
 
-/// An answer with nothing in it: nothing was ever recorded for the project.
+/// An empty page, for a project without telemetry.
 fn nothing<T>(paging: &Paging) -> Page<T> {
     let total = matches!(paging, Paging::Numbered(_)).then_some(0);
     Page { rows: Vec::new(), total, cursor: None }

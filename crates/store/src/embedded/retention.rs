@@ -1,4 +1,4 @@
-//! Traces go, a slice at a time, so that recording never waits for long.
+//! Deletes traces in slices, so that recording never waits for long.
 
 use ratchet_core::id::TraceId;
 use ratchet_core::time::Timestamp;
@@ -13,13 +13,13 @@ use super::writer::Writer;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// Observations that one slice deletes at most, unless a single trace has more.
+/// Maximum number of observations deleted per slice, unless a single trace has more.
 const SLICE: i64 = 2_000;
-/// Traces that one slice looks at, at most.
+/// Maximum number of traces per slice.
 const SLICE_TRACES: u32 = 500;
 
-/// Deletes one slice of the traces that began before a moment, or then of the chats that nothing
-/// was said in since; says how many went.
+/// Deletes one slice of the traces that started before a moment, or then of chats without events
+/// since; returns the number deleted.
 pub(super) fn delete_slice(
     writer: &mut Writer,
     project: &ProjectId,
@@ -36,7 +36,7 @@ pub(super) fn delete_slice(
     })
 }
 
-/// Deletes one slice of the traces of a project, whenever they began.
+/// Deletes one slice of the traces of a project, of any age.
 pub(super) fn delete_any(applier: &mut Applier<'_>, project: i64) -> rusqlite::Result<u64> {
     let sql = "SELECT id FROM trace WHERE project = ? LIMIT ?";
     let mut statement = applier.db.prepare_cached(sql)?;
@@ -48,7 +48,7 @@ pub(super) fn delete_any(applier: &mut Applier<'_>, project: i64) -> rusqlite::R
     delete(applier, project, slice).map(|(gone, _)| gone)
 }
 
-/// Deletes one slice of some traces; says how many went and which are left to do.
+/// Deletes one slice of some traces; returns the number deleted and the rest.
 pub(super) fn delete_some(
     writer: &mut Writer,
     project: &ProjectId,
@@ -62,7 +62,7 @@ pub(super) fn delete_some(
     })
 }
 
-/// Deletes traces until the slice is full; returns how many went and which were not looked at.
+/// Deletes traces until the slice is full; returns the number deleted and the rest.
 fn delete(
     applier: &mut Applier<'_>,
     project: i64,
@@ -85,7 +85,7 @@ fn delete(
 impl Engine {
     /// See `Telemetry::newest_time`.
     pub(crate) async fn newest_time(&self, not_after: Timestamp) -> StoreResult<Option<Timestamp>> {
-        // One look into the index for each project, however many traces there are.
+        // One index seek per project, however many traces there are.
         let sql = "SELECT max((SELECT max(timestamp) FROM trace \
                    WHERE project = p.no AND timestamp <= ?)) FROM project p";
         let query = move |db: &Connection| {

@@ -1,4 +1,4 @@
-//! Hourly sums over observations, which dashboards read instead of the observations themselves.
+//! The hourly rollup: sums over observations, which dashboards read instead of the observations.
 
 use std::collections::hash_map::Entry;
 
@@ -11,14 +11,13 @@ use super::facts::Facts;
 use crate::aggregate::Sums;
 use crate::histogram::Histogram;
 
-/// Nanoseconds in an hour.
 pub(super) const HOUR: i64 = 3_600_000_000_000;
-/// Stands for "no value".
+/// Term number for NULL.
 pub(super) const NONE: i64 = 0;
-/// Stands for all words beyond the cap, which people see as "(other)".
+/// Term number for all values beyond the cap, shown as "(other)".
 pub(super) const OTHER: i64 = -1;
 
-/// A dimension whose words clients choose, and how many of them are counted apart.
+/// A dimension whose values clients choose, with a cap on its cardinality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Vocabulary {
     Environment,
@@ -36,13 +35,13 @@ impl Vocabulary {
     }
 }
 
-/// Numbers for words. A word that has a number keeps it, and one that came too late never gets
-/// one, so that what is subtracted comes off where it was added.
+/// Numbers of dimension values. They never change: a value keeps its number, and one beyond the cap
+/// never gets one, so that subtraction affects the row that was added to.
 #[derive(Debug, Default)]
 pub(super) struct Terms(FxHashMap<(i64, Vocabulary), FxHashMap<Box<str>, i64>>);
 
 impl Terms {
-    /// The number of a word, given out now if it is new and there is room.
+    /// The number of a value, assigned now if it is new and below the cap.
     pub(super) fn number(
         &mut self,
         db: &Connection,
@@ -81,7 +80,7 @@ fn load(
     rows.collect()
 }
 
-/// The words an observation is counted under.
+/// The dimension values of an observation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Words<'a> {
     pub(super) environment: Option<&'a str>,
@@ -100,12 +99,12 @@ pub(super) struct RollupKey {
     model: i64,
 }
 
-/// What one transaction changes in the hourly sums.
+/// Changes to the rollup in one transaction.
 #[derive(Debug, Default)]
 pub(super) struct RollupDelta(FxHashMap<RollupKey, Sums>);
 
 impl RollupDelta {
-    /// Counts an observation `times` times; a negative number takes it away.
+    /// Adds an observation `times` times; a negative number subtracts it.
     pub(super) fn add(
         &mut self,
         (db, terms): (&Connection, &mut Terms),
@@ -163,7 +162,7 @@ pub(super) fn add_facts(sums: &mut Sums, facts: &Facts, times: i64) {
     }
 }
 
-/// The sums of a row selected from `count` on; `first` is the column of `count`.
+/// Reads sums from a row; `first` is the index of the column `count`.
 pub(super) fn read_sums(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Sums> {
     Ok(Sums {
         count: row.get(first)?,
@@ -180,7 +179,7 @@ pub(super) fn read_sums(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Resu
     })
 }
 
-/// The columns [`read_sums`] takes.
+/// The columns that [`read_sums`] expects.
 pub(super) const SUMS: &str = "count, errors, input_tokens, output_tokens, total_tokens, cost, \
     cost_unknown, latency, costs_known, latency_nanos, approximate_cost";
 
@@ -238,7 +237,7 @@ mod tests {
     use super::super::TELEMETRY_MIGRATIONS;
     use super::super::connection::{Purpose, migrate, open};
 
-    /// The place of the step that adds what averages need.
+    /// Index of the migration that adds what averages need.
     const FOR_AVERAGES: usize = 2;
 
     #[test]

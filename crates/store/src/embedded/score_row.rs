@@ -24,12 +24,12 @@ const CONFIG: Bit = 1 << 7;
 const QUEUE: Bit = 1 << 8;
 const METADATA: Bit = 1 << 9;
 
-/// The columns of a score in the order that [`read`] takes them.
+/// The columns of a score in the order that [`read`] expects.
 pub(super) const COLUMNS: &str = "s.no, s.id, s.trace, s.observation, s.session, s.dataset_run, \
     s.name, s.data_type, s.number, s.text, s.source, s.timestamp, s.environment, s.comment, \
     s.author, s.config, s.queue, s.metadata, s.stamps, s.created_at, s.updated_at";
 
-/// The columns and values of a row, behind the name of its table.
+/// The columns and values of an `INSERT`, after the table name.
 const VALUES: &str = "(no, id, trace, observation, session, dataset_run, name, \
     data_type, number, text, source, timestamp, environment, comment, author, config, queue, \
     metadata, stamps, created_at, updated_at, project) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, \
@@ -37,14 +37,14 @@ const VALUES: &str = "(no, id, trace, observation, session, dataset_run, name, \
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScoreTable {
-    /// The scores that everyone sees.
+    /// Visible scores.
     Given,
-    /// Those that wait for what they judge.
+    /// Scores that wait for their target.
     Waiting,
 }
 
 impl ScoreTable {
-    /// The name of the table.
+    /// Table name.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Given => "score",
@@ -64,7 +64,6 @@ impl ScoreTable {
     }
 }
 
-/// A score's row, in memory.
 #[derive(Clone, Debug)]
 pub(super) struct ScoreRow {
     pub(super) no: Option<i64>,
@@ -74,8 +73,8 @@ pub(super) struct ScoreRow {
 }
 
 impl ScoreRow {
-    /// Writes the row, new or again. A score without target, name or value says nothing yet, and
-    /// the stage that makes patches never sends one.
+    /// Upserts the row. A score without target, name or value is incomplete, and recording never
+    /// sends one.
     pub(super) fn write(
         &self,
         db: &Connection,
@@ -116,7 +115,7 @@ impl ScoreRow {
         Ok(())
     }
 
-    /// The score as people see it; `None` if it says nothing yet.
+    /// Converts to the public type; `None` if it is incomplete.
     pub(super) fn into_score(self) -> Option<Score> {
         let Self { patch, created_at, updated_at, .. } = self;
         let metadata = patch.metadata.values().map(|(k, v)| (k.to_owned(), v.clone())).collect();

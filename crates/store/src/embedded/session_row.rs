@@ -1,4 +1,4 @@
-//! A session's row: sums over its traces, kept up to date as traces change.
+//! A session's row: sums over its traces, maintained on every change of a trace.
 
 use ratchet_core::environment::Environment;
 use ratchet_core::id::SessionId;
@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use super::column::{Column, to_i64, to_u64};
 use super::trace_row::TraceRow;
 
-/// The columns of a session in the order that [`read`] takes them.
+/// The columns of a session in the order that [`read`] expects.
 pub(super) const COLUMNS: &str = "s.id, s.created_at, s.last_at, s.environment, s.traces, \
     s.total_tokens, s.cost, s.costs_known, s.errors, s.approximate_cost";
 
@@ -31,13 +31,13 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
     })
 }
 
-/// A trace before and after a write; whatever sessions it was or is in must follow.
+/// A trace before and after a write, whose old and new session must be updated.
 pub(super) struct SessionChange<'a> {
     pub(super) before: Option<&'a TraceRow>,
     pub(super) after: Option<&'a TraceRow>,
 }
 
-/// A trace's part in its session.
+/// A trace's contribution to its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part<'a> {
     session: &'a SessionId,
@@ -46,10 +46,10 @@ struct Part<'a> {
 }
 
 impl SessionChange<'_> {
-    /// Brings the sessions up to date. The trace's row must have been written or deleted.
+    /// Updates the sessions. The trace's row must have been written or deleted.
     ///
-    /// A new trace adds to its session and a grown one adds the difference, whatever the size of
-    /// the session. Only a trace that moves, or moves in time, has its sessions summed up anew.
+    /// A new trace is added to its session and a changed one adds the difference, whatever the size
+    /// of the session. Only a trace that changes its session or its time requires a recomputation.
     pub(super) fn apply(&self, db: &Connection, project: i64) -> rusqlite::Result<()> {
         match (self.before.and_then(part_of), self.after.and_then(part_of)) {
             (None, None) => Ok(()),
@@ -112,7 +112,7 @@ fn part_of(row: &TraceRow) -> Option<Part<'_>> {
     Some(Part { session, timestamp: row.timestamp(), environment })
 }
 
-/// Sums a session up from its traces and says whether it still has any.
+/// Recomputes a session from its traces; returns whether it still has any.
 fn sum_up(db: &Connection, project: i64, session: &SessionId) -> rusqlite::Result<bool> {
     let key = params![project, Column(session)];
     db.prepare_cached("DELETE FROM session WHERE project = ? AND id = ?")?.execute(key)?;

@@ -1,7 +1,7 @@
-//! The stamps of a row's fields, in few bytes.
+//! Compact encoding of the stamps of a row's fields.
 //!
-//! Most rows are written once, by one span, so all their fields share one stamp. Stamps are kept
-//! as groups: a stamp, and a bit for each field it covers.
+//! Most rows are written once, by one span, so that all their fields share one stamp. Stamps are
+//! stored as groups: a stamp, and a bit for each field it covers.
 
 use ratchet_core::record::field::{Authority, Field, Stamp, StampedValue, WriteKind};
 use ratchet_core::time::Timestamp;
@@ -20,14 +20,13 @@ struct Group {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamps {
     groups: Vec<Group>,
-    /// Whether someone said when the record began; if not, the row's time is a stand-in.
+    /// Whether the client sent the start time; if not, the row has a substitute.
     pub(super) has_time: bool,
 }
 
 const GROUP_BYTES: usize = 17;
 
 impl Stamps {
-    /// No stamps yet.
     pub(super) fn new(has_time: bool) -> Self {
         Self { groups: Vec::new(), has_time }
     }
@@ -38,7 +37,7 @@ impl Stamps {
         }
     }
 
-    /// Notes a stamp for a bit.
+    /// Sets the stamp of a field.
     pub(super) fn note_stamp(&mut self, bit: Bit, stamp: Stamp, is_cleared: bool) {
         let at = self.groups.iter().position(|group| group.stamp == stamp);
         let at = at.unwrap_or_else(|| {
@@ -51,13 +50,13 @@ impl Stamps {
         }
     }
 
-    /// The stamp of a bit, if anything was said, and whether that was "null".
+    /// The stamp of a field, if it was set, and whether it was cleared.
     pub(super) fn of(&self, bit: Bit) -> Option<(Stamp, bool)> {
         let group = self.groups.iter().find(|group| group.said & bit != 0)?;
         Some((group.stamp, group.cleared & bit != 0))
     }
 
-    /// Puts a field together again from its column.
+    /// Restores a field from its column and stamp.
     pub(super) fn field<T>(&self, bit: Bit, column: Option<T>) -> Field<T> {
         let word = self.of(bit).map(|(stamp, is_cleared)| StampedValue {
             stamp,
@@ -66,7 +65,7 @@ impl Stamps {
         Field::from_word(word)
     }
 
-    /// Bytes for keeping.
+    /// Encodes the stamps.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(1 + self.groups.len() * GROUP_BYTES);
         bytes.push(u8::from(self.has_time));
@@ -81,7 +80,7 @@ impl Stamps {
         bytes
     }
 
-    /// Reads what [`Stamps::encode`] wrote; stops at the first byte that makes no sense.
+    /// Decodes what [`Stamps::encode`] wrote; stops at the first invalid byte.
     pub(super) fn decode(bytes: &[u8]) -> Self {
         let Some((head, mut rest)) = bytes.split_first() else { return Self::default() };
         let mut stamps = Self { groups: Vec::new(), has_time: *head != 0 };
@@ -93,7 +92,7 @@ impl Stamps {
     }
 }
 
-/// The number of an authority on disk, in two bits.
+/// The stored number of an authority, in two bits.
 pub(super) const fn authority_number(authority: Authority) -> u8 {
     match authority {
         Authority::Child => 0,

@@ -1,4 +1,4 @@
-//! A trace's row: what was said of it, and the sums over its observations.
+//! A trace's row: its own fields, and sums over its observations.
 
 use std::collections::BTreeSet;
 
@@ -28,13 +28,13 @@ const OUTPUT: Bit = 1 << 10;
 const ROOT: Bit = 1 << 11;
 const METADATA: Bit = 1 << 12;
 
-/// The columns of a trace in the order that [`read`] takes them.
+/// The columns of a trace in the order that [`read`] expects.
 pub(super) const COLUMNS: &str = "t.no, t.id, t.timestamp, t.name, t.user, t.session, t.release, \
     t.version, t.environment, t.agent, t.tags, t.public, t.bookmarked, t.root, t.debugs, \
     t.defaults, t.warnings, t.errors, t.start, t.end, t.input_tokens, t.output_tokens, \
     t.total_tokens, t.cost, t.costs_known, t.stamps, t.payload, t.blocks, t.created_at, \
     t.updated_at, t.approximate_cost";
-/// How many they are: where a further column stands.
+/// Number of these columns: the index of the next one.
 pub(super) const COLUMN_COUNT: usize = 31;
 
 const INSERT: &str = "INSERT INTO trace (no, id, timestamp, name, user, session, release, \
@@ -43,7 +43,7 @@ const INSERT: &str = "INSERT INTO trace (no, id, timestamp, name, user, session,
     payload, blocks, created_at, updated_at, project, approximate_cost) VALUES (?, ?, ?, ?, ?, \
     ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-// Takes the same parameters. What identifies a trace never changes.
+// Takes the same parameters. The identity of a trace never changes.
 const UPDATE: &str = "UPDATE trace SET timestamp = ?3, name = ?4, user = ?5, session = ?6, \
     release = ?7, version = ?8, environment = ?9, agent = ?10, tags = ?11, public = ?12, \
     bookmarked = ?13, root = ?14, debugs = ?15, defaults = ?16, warnings = ?17, errors = ?18, \
@@ -52,7 +52,7 @@ const UPDATE: &str = "UPDATE trace SET timestamp = ?3, name = ?4, user = ?5, ses
     approximate_cost = ?32 \
     WHERE no = ?1 AND id = ?2 AND created_at = ?29 AND project = ?31";
 
-/// Sums over a trace's observations, in a form that can be subtracted.
+/// Sums over a trace's observations, which can be subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TraceSums {
     pub(super) levels: LevelCounts,
@@ -82,7 +82,7 @@ impl TraceSums {
         }
     }
 
-    /// Counts an observation out. First start and last end may now be wrong: the caller checks.
+    /// Subtracts an observation. Start and end may be wrong now: the caller checks.
     pub(super) fn take(&mut self, facts: &Facts) {
         let level = self.levels.at_mut(facts.level);
         *level = level.saturating_sub(1);
@@ -101,43 +101,42 @@ impl TraceSums {
     }
 }
 
-/// A trace's row, in memory.
 #[derive(Clone, Debug)]
 pub(super) struct TraceRow {
     pub(super) no: i64,
     pub(super) patch: TracePatch,
     pub(super) sums: TraceSums,
-    /// The block with what the trace itself carries.
+    /// The block with the trace's own content.
     pub(super) payload: Option<i64>,
-    /// How many payload blocks the trace ever had; the next one gets this number.
+    /// Number of payload blocks the trace ever had; the index of the next one.
     pub(super) blocks: i64,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
 }
 
 impl TraceRow {
-    /// A trace nobody has heard of yet.
+    /// A new trace.
     pub(super) fn new(no: i64, patch: TracePatch, now: Timestamp) -> Self {
         let sums = TraceSums::default();
         Self { no, patch, sums, payload: None, blocks: 0, created_at: now, updated_at: now }
     }
 
-    /// When it began: as stated, else with its first observation, else when it came in.
+    /// Start: as recorded, else that of the first observation, else the time of arrival.
     pub(super) fn timestamp(&self) -> Timestamp {
         self.patch.timestamp.0.or(self.sums.start).unwrap_or(self.created_at)
     }
 
-    /// How many observations it has.
+    /// Number of observations.
     pub(super) fn observations(&self) -> i64 {
         to_i64(self.sums.levels.total())
     }
 
-    /// The agent that ran; without one the trace's name stands in.
+    /// Name of the agent; the trace's name if there is none.
     fn agent(&self) -> Option<&str> {
         text(&self.patch.agent).or_else(|| text(&self.patch.name))
     }
 
-    /// What the trace itself carries.
+    /// The trace's own content.
     pub(super) fn entry(&self) -> Entry {
         Entry {
             input: self.patch.input.value().cloned(),
@@ -193,7 +192,7 @@ impl TraceRow {
         Ok(())
     }
 
-    /// The trace as people see it, without its content.
+    /// Converts to the public type, without content.
     pub(super) fn into_trace(self) -> Trace {
         let timestamp = self.timestamp();
         let agent = self.agent().map(ToOwned::to_owned);
@@ -248,7 +247,7 @@ fn stamps_of(patch: &TracePatch) -> Stamps {
     stamps
 }
 
-/// Reads a row selected by [`COLUMNS`]; `entry` is what its own block holds, if it was fetched.
+/// Reads a row selected by [`COLUMNS`]; `entry` is the content of its own block, if it was fetched.
 pub(super) fn read(row: &Row<'_>, entry: Entry) -> rusqlite::Result<TraceRow> {
     let stamps = Stamps::decode(row.get_ref(25)?.as_blob()?);
     let timestamp: Column<Timestamp> = row.get(2)?;

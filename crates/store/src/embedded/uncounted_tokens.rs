@@ -1,5 +1,5 @@
-//! Model calls without usage. Writing one notes it here; its tokens are counted later, off the
-//! write path, and the count gives way to whatever anyone says of the usage.
+//! Model calls without usage. They are queued here on writing; their tokens are counted later, off
+//! the write path, and usage sent by a client replaces the count.
 
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::record::field::{Field, Stamp};
@@ -52,7 +52,7 @@ impl Engine {
             let sql = "SELECT EXISTS (SELECT 1 FROM uncounted WHERE since < ?)";
             db.prepare_cached(sql)?.query_row([Column(before)], |row| row.get(0))
         };
-        // The writer is busy with what matters more: it is asked only if there is something to do.
+        // The writer is a bottleneck: it is used only if there is something to do.
         if !self.shared.readers.read(move |db| any(db).map_err(StoreError::Database)).await? {
             return Ok(0);
         }
@@ -89,7 +89,7 @@ impl Engine {
 }
 
 impl Applier<'_> {
-    /// Notes a model call without usage, so that its tokens are counted.
+    /// Queues a model call without usage for token counting.
     pub(super) fn note_uncounted(
         &self,
         open: &OpenTrace,
@@ -105,7 +105,7 @@ impl Applier<'_> {
         self.db.prepare_cached(sql)?.execute(values).map(drop)
     }
 
-    /// Keeps a count, unless the call has changed since it was made or has gone.
+    /// Saves a count, unless the call was changed or deleted since.
     fn keep_count(&mut self, count: &TokenCount, now: Timestamp) -> rusqlite::Result<()> {
         let TokenCount { of, usage } = count;
         let sql = "DELETE FROM uncounted WHERE trace = ? AND id = ? AND since = ?";
@@ -129,8 +129,8 @@ impl Applier<'_> {
     }
 }
 
-/// What is left of a merged observation when what was counted has changed: the count goes, and is
-/// made anew.
+/// Removes a count from a merged observation whose content has changed, so that it is counted
+/// again.
 pub(super) fn without_stale_count(
     merged: ObservationPatch,
     known: Option<&ObservationPatch>,
@@ -145,7 +145,7 @@ pub(super) fn without_stale_count(
     ObservationPatch { usage: Field::unsaid(), ..merged }
 }
 
-/// A noted call, not read yet.
+/// A queued call.
 struct Noted {
     trace_no: i64,
     id: ObservationId,
@@ -166,7 +166,7 @@ fn noted(db: &Connection, before: Timestamp, limit: u32) -> rusqlite::Result<Vec
             id: row.get::<_, Column<ObservationId>>(1)?.0,
             since: row.get::<_, Column<Timestamp>>(2)?.0,
             trace: uncolumn(row.get(3)?),
-            // One that was given up has a name that is none.
+            // A deleted project has an id that does not parse.
             project: project.and_then(|id| ProjectId::parse(&id).ok()),
         })
     };
@@ -174,7 +174,7 @@ fn noted(db: &Connection, before: Timestamp, limit: u32) -> rusqlite::Result<Vec
 }
 
 impl Noted {
-    /// The call with what is to be counted: nothing, if it has gone or its model has no price.
+    /// The call with the content to count; none if it was deleted or its model has no price.
     fn read(
         self,
         db: &Connection,

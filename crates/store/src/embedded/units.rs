@@ -1,12 +1,12 @@
-//! Usage and cost by kind, in few bytes. Nearly every model call has the same handful of kinds, so
-//! each of those is one byte; a kind of the client's own is spelt out.
+//! Compact encoding of usage and cost by kind. Nearly every model call has the same handful of
+//! kinds, so each of those is one byte; a custom kind is stored as text.
 
 use std::collections::BTreeMap;
 
 use crate::varint;
 
-/// The kinds with a number: their place here, from 1. Rows on disk hold these numbers, so kinds
-/// are only ever added at the end.
+/// Kinds with a number: their index here, from 1. Rows on disk contain these numbers, so kinds are
+/// only ever appended.
 const KINDS: [&str; 18] = [
     "input",
     "output",
@@ -27,7 +27,7 @@ const KINDS: [&str; 18] = [
     "output_tokens",
     "total_tokens",
 ];
-/// Stands before a kind that is spelt out.
+/// Precedes a kind stored as text.
 const SPELT_OUT: u8 = 0;
 
 pub(super) fn encode<'a>(amounts: impl Iterator<Item = (&'a str, u64)>) -> Vec<u8> {
@@ -46,7 +46,7 @@ pub(super) fn encode<'a>(amounts: impl Iterator<Item = (&'a str, u64)>) -> Vec<u
     bytes
 }
 
-/// Reads what [`encode`] wrote; stops at the first byte that makes no sense.
+/// Decodes what [`encode`] wrote; stops at the first invalid byte.
 pub(super) fn decode(mut bytes: &[u8]) -> BTreeMap<String, u64> {
     let mut amounts = BTreeMap::new();
     while let Some((kind, amount, rest)) = decode_one(bytes) {

@@ -1,4 +1,4 @@
-//! A user's day: sums over the traces that began then, kept up to date as traces change.
+//! A user's day: sums over the traces that started then, maintained on every change of a trace.
 
 use ratchet_core::environment::{DEFAULT_ENVIRONMENT, Environment};
 use ratchet_core::time::Timestamp;
@@ -8,16 +8,15 @@ use super::column::{Column, to_i64};
 use super::facts::text;
 use super::trace_row::TraceRow;
 
-/// Nanoseconds in a day.
 pub(super) const DAY: i64 = 86_400_000_000_000;
 
-/// A trace before and after a write; the days of whatever users it was or is for must follow.
+/// A trace before and after a write, whose old and new user must be updated.
 pub(super) struct UserChange<'a> {
     pub(super) before: Option<&'a TraceRow>,
     pub(super) after: Option<&'a TraceRow>,
 }
 
-/// Which row a trace counts in.
+/// The row that a trace is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part<'a> {
     user: &'a str,
@@ -25,7 +24,7 @@ struct Part<'a> {
     environment: &'a str,
 }
 
-/// What a trace adds to its row.
+/// A trace's contribution to its row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sums {
     traces: i64,
@@ -61,7 +60,7 @@ impl Sums {
 }
 
 impl UserChange<'_> {
-    /// Brings the days up to date. The trace's row must have been written or deleted.
+    /// Updates the days. The trace's row must have been written or deleted.
     pub(super) fn apply(&self, db: &Connection, project: i64) -> rusqlite::Result<()> {
         let was = self.before.and_then(|row| Some((part_of(row)?, row)));
         let is = self.after.and_then(|row| Some((part_of(row)?, row)));
@@ -118,8 +117,8 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Finds out anew when the user was last seen that day, for the trace that said so has gone or
-    /// begins earlier now. A day without traces goes.
+    /// Recomputes when the user was last seen that day, after the latest trace was deleted or
+    /// moved. A day without traces is deleted.
     fn look_again(self, db: &Connection, project: i64) -> rusqlite::Result<()> {
         let (from, to) = (self.day.saturating_mul(DAY), (self.day + 1).saturating_mul(DAY));
         let row = params![project, self.day, self.user, self.environment];
@@ -162,7 +161,7 @@ mod tests {
     use super::super::TELEMETRY_MIGRATIONS;
     use super::super::connection::{Purpose, migrate, open};
 
-    /// The place of the step that adds users' days and sessions' errors.
+    /// Index of the migration that adds users' days and sessions' errors.
     const FOR_PEOPLE: usize = 5;
 
     #[test]
@@ -203,7 +202,7 @@ mod tests {
         assert_eq!(errors, 3);
     }
 
-    /// The place of the step that adds the approximate part to users' days.
+    /// Index of the migration that adds approximate costs to users' days.
     const APPROXIMATE: usize = 10;
 
     #[test]

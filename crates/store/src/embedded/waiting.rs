@@ -1,6 +1,6 @@
-//! Public scores that came before what they judge. They wait where nobody reads them: with their
-//! trace or session they become scores like others, without it they go. So a stranger can fill
-//! neither lists nor the disk with judgements on nothing.
+//! Scores sent with a public key before their target exists. They wait in a separate table: once
+//! their trace or session arrives they become ordinary scores, without it they expire. So an
+//! anonymous client can fill neither lists nor the disk with scores on nothing.
 
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::record::merge::Merge;
@@ -18,11 +18,11 @@ use super::trace_row::TraceRow;
 use super::writer::Writer;
 use crate::StoreResult;
 
-/// How long a score waits for what it judges.
+/// How long a score waits for its target.
 const WAIT_NANOS: i64 = 3_600 * 1_000_000_000;
-/// Scores of one project that may wait; beyond, the oldest go.
+/// Maximum number of waiting scores per project; beyond it, the oldest are deleted.
 const MAX_WAITING: i64 = 10_000;
-/// Rows that one slice deletes at most.
+/// Maximum number of rows deleted per slice.
 const SLICE: u32 = 2_000;
 
 impl Engine {
@@ -41,7 +41,7 @@ impl Engine {
 }
 
 impl Applier<'_> {
-    /// Applies what is said about a score.
+    /// Applies a score patch.
     pub(super) fn apply_score(
         &mut self,
         (project, is_in_order): (i64, bool),
@@ -69,11 +69,11 @@ impl Applier<'_> {
         }
     }
 
-    /// Keeps a score until what it judges is there.
+    /// Stores a score until its target exists.
     fn hold(&mut self, project: i64, patch: ScorePatch, now: Timestamp) -> rusqlite::Result<()> {
         let table = ScoreTable::Waiting;
         let known = load_score(self.db, project, &patch.id, table)?;
-        // One that has waited too long counts as gone.
+        // A score that has waited too long counts as deleted.
         let row = match known.filter(|known| known.created_at >= oldest(now)) {
             Some(known) => ScoreRow { patch: known.patch.merge(patch), updated_at: now, ..known },
             None => ScoreRow { no: None, patch, created_at: now, updated_at: now },
@@ -94,7 +94,7 @@ impl Applier<'_> {
         self.db.prepare_cached(sql)?.execute(params![project, waiting - MAX_WAITING]).map(drop)
     }
 
-    /// Lets in the scores that waited for a trace, or for its session.
+    /// Admits the scores that waited for a trace, or for its session.
     pub(super) fn admit_waiting(
         &mut self,
         project: i64,
@@ -137,7 +137,7 @@ impl Applier<'_> {
         if row.created_at < oldest(now) {
             return Ok(());
         }
-        // Nobody says of a public score that it is later than what is known.
+        // Public scores are never ordered by arrival.
         let is_in_order = false;
         self.merge_score((project, is_in_order), row.patch, now)
     }
@@ -153,7 +153,7 @@ impl Applier<'_> {
     }
 }
 
-/// When the oldest score came in that may still wait.
+/// Arrival time of the oldest score that may still wait.
 fn oldest(now: Timestamp) -> Timestamp {
     now.plus_nanos(-WAIT_NANOS)
 }

@@ -1,6 +1,6 @@
-//! The one thread that writes. Everything that waits goes into one transaction, and all of it is
-//! answered after the commit: quick under light load, many rows a commit under heavy load, and
-//! always on disk before the answer.
+//! The writer thread. All queued batches go into one transaction and are acknowledged after the
+//! commit (group commit): fast under light load, many rows per commit under heavy load, and always
+//! on disk before the acknowledgement.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -19,9 +19,9 @@ use super::{compact, sqlite_error};
 use crate::live_tail::Log;
 use crate::{StoreError, StoreResult};
 
-/// Bytes that may wait in the queue; beyond, requests are turned away.
+/// Maximum bytes in the queue; beyond it, writes are rejected.
 const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
-/// A transaction is closed once it holds this many bytes of compressed payloads and rows.
+/// A transaction is committed once it has this many bytes of compressed payloads and rows.
 const MAX_GROUP_BYTES: usize = 16 * 1024 * 1024;
 
 type Task = Box<dyn FnOnce(&mut Writer) + Send>;
@@ -31,7 +31,7 @@ enum Job {
     Task(Task),
 }
 
-/// Figures about the writer at work.
+/// Metrics of the writer.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) waiting: AtomicU64,
@@ -39,11 +39,12 @@ pub(super) struct Counters {
     pub(super) commits: AtomicU64,
     pub(super) observations: AtomicU64,
     pub(super) outdated: AtomicU64,
-    /// Bytes that there was no room for when something was to be recorded last.
+    /// Size of the last write that did not fit on the disk.
     pub(super) refused_bytes: AtomicU64,
 }
 
-/// The handle to the writer thread. It ends when the last handle is gone and the queue is empty.
+/// The handle to the writer thread, which ends when the last handle is dropped and the queue is
+/// empty.
 #[derive(Debug)]
 pub(super) struct WriterHandle {
     queue: Mutex<Option<SyncSender<Job>>>,
@@ -110,14 +111,14 @@ impl WriterHandle {
         answer.await.unwrap_or(Err(StoreError::Closing))
     }
 
-    /// Has the writer do something between transactions, and waits for it.
+    /// Runs a task on the writer thread between transactions, and waits for it.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Writer) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
         let (reply, answer) = oneshot::channel();
         self.send(Job::Task(Box::new(move |writer| {
-            // Nobody to answer is fine: the work is done either way.
+            // The caller may have stopped waiting: the work is done either way.
             drop(reply.send(task(writer)));
         })))?;
         answer.await.unwrap_or(Err(StoreError::Closing))
@@ -136,7 +137,7 @@ impl WriterHandle {
         })
     }
 
-    /// Takes no more work, finishes what is queued and ends the thread.
+    /// Rejects new work, finishes what is queued and joins the thread.
     pub(super) fn close(&self) {
         let queue = self.queue.lock().ok().and_then(|mut queue| queue.take());
         drop(queue);
@@ -172,14 +173,15 @@ impl Writer {
             self.counters.waiting_bytes.fetch_sub(group.weight, Ordering::Relaxed);
             self.commit(group);
             if let Some(task) = task {
-                // Whoever deletes or compacts has the whole reserve to do it in.
+                // Deletion and compaction may use the whole reserve.
                 self.fold_log_if_low(0);
                 task(self);
             }
         }
     }
 
-    /// Commits a group. If it fails for a reason that may be one batch's, each gets its own try.
+    /// Commits a group. If it fails for a reason that may be one batch's, each batch is tried
+    /// alone.
     fn commit(&mut self, group: Group) {
         if group.batches.is_empty() {
             return;
@@ -204,9 +206,9 @@ impl Writer {
         }
     }
 
-    /// Refuses to record so many bytes if they would go into the disk's reserve.
+    /// Rejects a write that would use the disk reserve.
     fn check_room(&mut self, weight: usize) -> StoreResult<()> {
-        // Written twice for a while: into the log, then from the log into the database.
+        // Data is written twice: to the WAL, then from the WAL to the database.
         let wanted = (weight as u64).saturating_mul(2);
         let checked = self.fold_log_if_low(wanted).map_or(Ok(()), |space| space.check(wanted));
         let refused = if checked.is_err() { wanted } else { 0 };
@@ -214,8 +216,8 @@ impl Writer {
         checked
     }
 
-    /// Folds the log into the database and empties it, if the disk would have less than its
-    /// reserve once it grows by so many bytes and by what the log holds. Says what is left then.
+    /// Checkpoints and truncates the WAL if the disk would have less than its reserve after growing
+    /// by so many bytes and by the WAL's size. Returns the free space.
     fn fold_log_if_low(&mut self, wanted: u64) -> Option<DiskSpace> {
         let space = self.room.look()?;
         let log = compact::log_bytes(&self.file);
@@ -230,7 +232,7 @@ impl Writer {
         self.room.look()
     }
 
-    /// Room to work with: the pages that one slice of compaction may move.
+    /// Free space, which limits the pages that one compaction slice may move.
     pub(super) fn free_bytes(&self) -> Option<DiskSpace> {
         self.room.look()
     }
@@ -248,7 +250,7 @@ impl Writer {
             Ok(())
         })?;
         self.counters.observations.fetch_add(observations as u64, Ordering::Relaxed);
-        // A log that another thread broke off in is still in order: it is added to at its end.
+        // The log stays consistent after a panic in another thread: it is append-only.
         let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         for batch in batches {
             arrivals.add(batch.project.clone(), batch.arrivals());
@@ -256,12 +258,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Forgets which numbers projects and words have, because some are others' now.
+    /// Clears cached numbers of projects and terms, because they may have been reassigned.
     pub(super) fn forget_numbers(&mut self) {
         self.memory = Memory::default();
     }
 
-    /// Runs changes in one transaction; nothing is kept if they fail.
+    /// Runs changes in one transaction, which is rolled back if they fail.
     pub(super) fn transact<T>(
         &mut self,
         changes: impl FnOnce(&mut Applier<'_>) -> rusqlite::Result<T>,
@@ -272,7 +274,7 @@ impl Writer {
                 self.counters.commits.fetch_add(1, Ordering::Relaxed);
             }
             Err(error) => {
-                // What was remembered may have been undone.
+                // Cached state may have been rolled back.
                 self.memory = Memory::default();
                 tracing::error!(%error, "cannot write to the store");
             }
@@ -295,7 +297,7 @@ impl Writer {
 }
 
 impl Group {
-    /// Takes a batch in, or hands a task back: tasks wait until the group is committed.
+    /// Adds a batch to the group, or returns a task: tasks wait until the group is committed.
     fn take(&mut self, job: Job) -> Option<Task> {
         match job {
             Job::Task(task) => Some(task),

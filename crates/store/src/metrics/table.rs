@@ -5,15 +5,15 @@ use super::MetricsRow;
 use super::tally::Tally;
 use crate::{StoreError, StoreResult};
 
-/// Groups that one answer keeps apart. What belongs to others is counted under [`OTHER_WORD`], so
-/// that no client can make a question unanswerable by inventing names.
+/// Maximum number of groups in an answer. Further ones are counted under [`OTHER_WORD`], so that no
+/// client can make a query fail by inventing names.
 pub(crate) const MAX_GROUPS: usize = 50_000;
-/// What the groups beyond the last are called together.
+/// Name of the group for values beyond the limit.
 pub(crate) const OTHER_WORD: &str = "(other)";
-/// Single values that one answer may keep, for percentiles and the like.
+/// Maximum number of single values in memory, for percentiles and the like.
 const MAX_VALUES: usize = 20_000_000;
 
-/// The groups of an answer in the making.
+/// The groups of an answer while it is computed.
 #[derive(Debug)]
 pub(crate) struct Table {
     fresh: Vec<Tally>,
@@ -23,17 +23,17 @@ pub(crate) struct Table {
     values: usize,
 }
 
-/// What a record is grouped under. Made anew for every record, so it allocates only at first.
+/// The group key of a record. Reused for every record, so that it rarely allocates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Key {
     at: Option<Timestamp>,
     words: Vec<u8>,
-    /// The same where there is no room for one more group: times stay, all else is others.
+    /// The same key for the "other" group of its time bucket.
     rest: Vec<u8>,
 }
 
 impl Key {
-    /// Starts again with a step of time.
+    /// Starts a new key with a time bucket.
     pub(crate) fn begin(&mut self, at: Option<Timestamp>) {
         self.at = at;
         for words in [&mut self.words, &mut self.rest] {
@@ -42,19 +42,19 @@ impl Key {
         }
     }
 
-    /// Adds the value of the next dimension; an empty text counts as none.
+    /// Appends the value of the next dimension; an empty text counts as none.
     pub(crate) fn push(&mut self, word: Option<&str>) {
         extend(&mut self.words, word.unwrap_or_default());
         extend(&mut self.rest, OTHER_WORD);
     }
 
-    /// Adds a day or a month.
+    /// Appends a day or a month.
     pub(crate) fn push_time(&mut self, word: &str) {
         extend(&mut self.words, word);
         extend(&mut self.rest, word);
     }
 
-    /// The key of all groups of its time that there is no room for.
+    /// The key of the "other" group of its time bucket.
     fn of_the_rest(&self) -> Self {
         Self { at: self.at, words: self.rest.clone(), rest: Vec::new() }
     }
@@ -80,7 +80,7 @@ fn extend(words: &mut Vec<u8>, word: &str) {
 }
 
 impl Table {
-    /// An empty table, each group of which begins like this.
+    /// An empty table with the initial tallies of a group.
     pub(crate) fn new(fresh: Vec<Tally>) -> Self {
         let keeping = fresh.iter().filter(|tally| tally.keeps_values()).count();
         Self { fresh, places: FxHashMap::default(), groups: Vec::new(), keeping, values: 0 }
@@ -102,7 +102,7 @@ impl Table {
         }
     }
 
-    /// Makes room for a group that is not there yet, on its own or among the others of its time.
+    /// Adds a new group, or returns the "other" group of its time bucket.
     fn begin(&mut self, key: &Key) -> StoreResult<usize> {
         if self.groups.len() < MAX_GROUPS {
             return Ok(self.insert(Key { rest: Vec::new(), ..key.clone() }));
@@ -111,7 +111,7 @@ impl Table {
         if let Some(place) = self.places.get(rest.words.as_slice()) {
             return Ok(*place);
         }
-        // Only whoever asks can want so many steps of time.
+        // Only the query itself can require so many time buckets.
         if self.groups.len() >= 2 * MAX_GROUPS {
             return Err(too_many_steps());
         }
@@ -125,7 +125,7 @@ impl Table {
         place
     }
 
-    /// The rows, by time and key.
+    /// The rows, ordered by time and key.
     pub(crate) fn into_rows(self) -> Vec<MetricsRow> {
         let row = |(key, tallies): (Key, Vec<Tally>)| MetricsRow {
             at: key.at,
@@ -138,7 +138,7 @@ impl Table {
     }
 }
 
-/// The answer would have more steps of time than one may have.
+/// The error for a query with too many time buckets.
 pub(crate) fn too_many_steps() -> StoreError {
     too_much(&format!("more than {MAX_GROUPS} steps of time"))
 }

@@ -3,7 +3,7 @@ use rustc_hash::FxHashSet;
 use super::{Aggregation, Bin, Figure};
 use crate::histogram::Histogram;
 
-/// A figure in the making.
+/// A metric while it is computed.
 #[derive(Clone, Debug)]
 pub(crate) enum Tally {
     Count(u64),
@@ -14,12 +14,12 @@ pub(crate) enum Tally {
     Max(Option<f64>),
     /// Every value, for the exact percentile.
     Percentile(u8, Vec<f64>),
-    /// Buckets of values in seconds, for the percentile of hourly sums.
+    /// Buckets of values in seconds, for percentiles from the rollup.
     Bucketed(u8, Histogram),
     Histogram(u8, Vec<f64>),
 }
 
-/// Values together, without the error that piles up when floats are added one by one.
+/// A sum with compensation for floating-point error.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sum {
     total: f64,
@@ -27,19 +27,19 @@ pub(crate) struct Sum {
     values: u64,
 }
 
-/// A value that is counted in.
+/// A single value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Number(f64),
     Text(&'a str),
 }
 
-/// Many values that were summed up before.
+/// Values that were aggregated before.
 #[derive(Clone, Debug)]
 pub(crate) struct Summed<'a> {
     pub(crate) values: u64,
     pub(crate) total: f64,
-    /// In buckets, where they were kept so.
+    /// A histogram of the values, if there is one.
     pub(crate) buckets: Option<&'a Histogram>,
 }
 
@@ -66,7 +66,7 @@ impl Sum {
 }
 
 impl Tally {
-    /// Nothing counted yet; values come one by one.
+    /// An empty tally for single values.
     pub(crate) fn exact(aggregation: Aggregation) -> Self {
         match aggregation {
             Aggregation::Count => Self::Count(0),
@@ -80,7 +80,7 @@ impl Tally {
         }
     }
 
-    /// Nothing counted yet; most values come summed up.
+    /// An empty tally for values that are mostly pre-aggregated.
     pub(crate) fn summed(aggregation: Aggregation) -> Self {
         match aggregation {
             Aggregation::Percentile(percent) => Self::Bucketed(percent, Histogram::default()),
@@ -88,12 +88,12 @@ impl Tally {
         }
     }
 
-    /// Whether every single value is kept.
+    /// Whether every single value is stored.
     pub(crate) fn keeps_values(&self) -> bool {
         matches!(self, Self::Percentile(..) | Self::Histogram(..) | Self::Distinct(_))
     }
 
-    /// Counts one value in. A text is a value to count, and nothing else.
+    /// Adds a value. Texts can only be counted.
     pub(crate) fn add(&mut self, value: Value<'_>) {
         let number = match value {
             Value::Number(number) => number,
@@ -116,7 +116,7 @@ impl Tally {
         }
     }
 
-    /// Counts values in that were summed up before.
+    /// Adds pre-aggregated values.
     pub(crate) fn add_summed(&mut self, summed: &Summed<'_>) {
         if summed.values == 0 {
             return;
@@ -162,7 +162,7 @@ fn seconds(nanos: i64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// The least value that so many percent of all do not exceed.
+/// The lowest value that so many percent of all do not exceed.
 fn percentile(percent: u8, mut values: Vec<f64>) -> Option<f64> {
     let wanted = values.len() * usize::from(percent.min(100));
     let rank = wanted.div_ceil(100).max(1) - 1;
@@ -187,7 +187,7 @@ fn histogram(bins: u8, values: &[f64]) -> Figure {
     let bin = |bin: u8| Bin { lower: edge(bin), upper: edge(bin + 1), count: 0 };
     let mut counted: Vec<Bin> = (0..bins).map(bin).collect();
     for value in values {
-        // The bin whose edges hold it: the width is rounded, the edges are what people see.
+        // The bin whose edges contain it: the width is rounded, the edges are what people see.
         let after = counted.partition_point(|bin| bin.lower <= *value).max(1);
         if let Some(bin) = counted.get_mut(after - 1) {
             bin.count += 1;

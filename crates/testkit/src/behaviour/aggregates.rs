@@ -24,7 +24,7 @@ pub const ALL: &[Behaviour] = &[
     ("nothing sums to nothing", |s| Box::pin(nothing(s))),
 ];
 
-/// What observations can be grouped by.
+/// All dimensions.
 pub(super) const DIMENSIONS: [Dimension; 13] = [
     Dimension::Environment,
     Dimension::Kind,
@@ -44,7 +44,8 @@ pub(super) const DIMENSIONS: [Dimension; 13] = [
 const STEPS: [Step; 3] = [Step::Whole, Step::Hour, Step::Day];
 const HOUR: i64 = 3_600_000;
 
-/// Asks the same question three ways: as it is, in a way that forces a scan, and to the model.
+/// Runs the same query three ways: as it is, in a way that forces a scan, and on the reference
+/// store.
 pub(super) async fn check(store: &Telemetry, model: &Model, query: AggregateQuery) {
     let expected = model.aggregate(&query);
     let asked = ask::sums(store, query.clone()).await;

@@ -26,7 +26,7 @@ fn chat(id: &str) -> SessionId {
     SessionId::parse(id).unwrap()
 }
 
-/// An event at a place, at as many milliseconds.
+/// An event with a sequence number, at as many milliseconds.
 fn event(seq: u64, body: &str) -> ChatEvent {
     let millis = i64::try_from(seq).unwrap();
     ChatEvent { seq, at: at(millis), kind: EventKind::TextDelta, body: body.into() }

@@ -21,7 +21,7 @@ pub const ALL: &[Behaviour] = &[
     ("experiments keep to their project", |s| Box::pin(keeps_to_its_project(s))),
 ];
 
-/// A try as a client tells of it.
+/// An item run as a client reports it.
 fn told(experiment: &str, item: &str, run: &str) -> ExperimentItem {
     ExperimentItem {
         experiment: ExperimentMetadata {
@@ -41,7 +41,7 @@ fn told(experiment: &str, item: &str, run: &str) -> ExperimentItem {
     }
 }
 
-/// The same as its span tells of it.
+/// The same as its span reports it.
 fn seen(tried: ExperimentItem, step: &str, start: i64) -> ExperimentItem {
     ExperimentItem {
         expected_output: Some(json("\"Rome\"")),
@@ -71,7 +71,7 @@ async fn items(store: &Telemetry, of: ExperimentQuery) -> Vec<KeptExperimentItem
     store.experiment_items(query).await.unwrap().rows
 }
 
-/// Names and counts, in the order they come.
+/// Names and counts, in order.
 async fn counts(store: &Telemetry, of: ExperimentQuery) -> Vec<(String, u64)> {
     let found = store.experiments(of).await.unwrap().rows;
     found.into_iter().map(|found| (found.experiment.id, found.items)).collect()

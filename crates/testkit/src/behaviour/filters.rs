@@ -110,7 +110,7 @@ const OBSERVATION_COLUMNS: [ObservationColumn; 45] = [
     ObservationColumn::TraceBookmarked,
 ];
 
-/// Five traces that differ in everything a filter can ask about, and one that says nothing.
+/// Five traces that differ in every filter column, and one without fields.
 fn story(shop: &ProjectId) -> Batch {
     let hex = "00000000000000000000000000000abc";
     let label = |label: &str| ScoreValue::Categorical { label: label.to_owned(), number: None };
@@ -152,7 +152,7 @@ const WORDS: [&str; 10] =
     ["", "Ann", "ann", "nn", "x%_'", "%", "2", "ERROR", "GENERATION", "default"];
 const HEX: [&str; 3] = ["00000000000000000000000000000abc", "0000000000000abc", "abc"];
 
-/// Tests of every kind, with values that some records have and others lack.
+/// Conditions of every kind, with values that some records have and others lack.
 pub(super) fn tests() -> Vec<Test> {
     let how = [
         TextTest::Equals,
@@ -209,7 +209,8 @@ pub(super) fn tests() -> Vec<Test> {
     plain.into_iter().chain(times).chain(keyed).chain(truths).collect()
 }
 
-/// What a payload column is asked beyond texts is up to the engine; it must only not fail oddly.
+/// Conditions on payload columns other than text are engine-specific; they must only not fail
+/// unexpectedly.
 fn is_open(is_payload: bool, test: &Test) -> bool {
     let is_settled = matches!(
         test,
@@ -268,7 +269,7 @@ async fn observation_columns(store: Telemetry) {
     }
 }
 
-/// The same ids in any order, or a refusal where the test does not fit the column.
+/// The same ids in any order, or an error where the condition does not fit the column.
 #[track_caller]
 pub(super) fn compare(
     read: Result<Vec<String>, StoreError>,

@@ -46,8 +46,8 @@ async fn read_your_write(store: Telemetry) {
     }
 }
 
-/// Tells the same words in every order, each of them twice, in batches of one and in one batch:
-/// every way must read the same, and as the model says.
+/// Records the same patches in every order, each of them twice, in batches of one and in one batch:
+/// every way must read the same, and like the reference store.
 async fn check_every_order(store: &Telemetry, words: &[Patch]) {
     let mut model = Model::default();
     model.record(batch(&project("p")).with_all(words.to_vec()).build());
@@ -68,7 +68,7 @@ async fn check_every_order(store: &Telemetry, words: &[Patch]) {
     }
 }
 
-/// Every order of `n` things.
+/// Every permutation of `n` items.
 fn orders(n: usize) -> Vec<Vec<usize>> {
     if n == 0 {
         return vec![Vec::new()];
@@ -123,7 +123,7 @@ async fn score_in_any_order(store: Telemetry) {
             .in_environment("prod")
             .metadata("judge", r#""b""#),
     ];
-    // A score is always said whole: what is judged, and how.
+    // A score is always sent whole: target and value.
     let words = words.map(|word| word.of_trace("t"));
     check_every_order(&store, &words.map(Patch::from)).await;
 }

@@ -116,7 +116,7 @@ const AGGREGATIONS: [Aggregation; 11] = [
     Aggregation::Histogram { bins: 7 },
 ];
 
-/// Every kind of figure over each of these.
+/// Every aggregation over each of these.
 fn all_figures<C: Copy>(measures: &[C]) -> Vec<AskedFigure<C>> {
     let over = |measure| {
         AGGREGATIONS.into_iter().map(move |aggregation| AskedFigure { measure, aggregation })
@@ -146,7 +146,8 @@ fn kept_figures() -> Vec<AskedFigure<O>> {
     figures.chain(percentiles).collect()
 }
 
-/// Asks twice, the second time in a way that forces a scan, and compares both with the model.
+/// Queries twice, the second time in a way that forces a scan, and compares both with the reference
+/// store.
 pub(super) async fn check(store: &Telemetry, model: &Model, query: MetricsQuery<O>) {
     let expected = model.observation_metrics(&query);
     let answer = store.observation_metrics(query.clone()).await.unwrap();
@@ -159,7 +160,7 @@ pub(super) async fn check(store: &Telemetry, model: &Model, query: MetricsQuery<
     same(&answer, &expected, &scanned);
 }
 
-/// A few questions that are quick to ask.
+/// A few fast queries.
 pub(super) async fn check_some(store: &Telemetry, model: &Model, shop: &ProjectId) {
     let range = TimeRange { from: Some(at(-HOUR / 2)), to: Some(at(2 * HOUR + 1)) };
     for (by, every) in [

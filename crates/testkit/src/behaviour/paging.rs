@@ -49,7 +49,7 @@ const ORDERS: [TraceOrder; 12] = [
 
 const DIRECTIONS: [Direction; 2] = [Direction::Ascending, Direction::Descending];
 
-/// Twenty-three traces: some share a moment, a name or a user, and some have none.
+/// Twenty-three traces: some share a timestamp, a name or a user, and some have none.
 fn story(project: &ProjectId) -> BatchBuilder {
     let mut told = batch(project);
     for n in 0..23 {
@@ -111,7 +111,7 @@ async fn beyond_the_end(store: Telemetry) {
     assert_eq!((empty.rows.len(), empty.total), (0, Some(0)));
 }
 
-/// Follows cursors to the end and returns what came.
+/// Follows cursors to the end and returns all rows.
 async fn all_pages(store: &Telemetry, query: &TraceQuery, limit: u64) -> Vec<Trace> {
     let mut rows = Vec::new();
     let mut cursor = None;
@@ -166,7 +166,7 @@ async fn trace_cursors(store: Telemetry) {
     }
 }
 
-/// Something to compare traces by: texts and numbers become texts that sort alike.
+/// A sort key: texts and numbers become texts that sort alike.
 fn sort_key(trace: &Trace, order: TraceOrder) -> Option<String> {
     let number = |value: i64| format!("{value:020}");
     match order {
@@ -185,7 +185,7 @@ fn sort_key(trace: &Trace, order: TraceOrder) -> Option<String> {
     }
 }
 
-/// Rows without a value stand together, at whichever end; the others are in order.
+/// Rows without a value are together, at either end; the others are in order.
 #[track_caller]
 fn check_sorted(rows: &[Trace], order: TraceOrder, direction: Direction) {
     let keys: Vec<_> = rows.iter().map(|trace| sort_key(trace, order)).collect();

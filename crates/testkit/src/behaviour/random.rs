@@ -1,5 +1,5 @@
-//! Random stories: words about few records with many collisions, told in batches, with deletions
-//! in between. Whatever happens, the engine must answer like the model.
+//! Property tests: random patches of few records with many collisions, in batches, with deletions
+//! in between. The engine must always answer like the reference store.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::reading::Reading;
 use crate::recording::RecordBatch;
 use crate::reference_store::Model;
 
-/// One thing that happens to the store.
+/// One operation on the store.
 #[derive(Clone)]
 enum Happening {
     Recorded(Vec<Patch>),
@@ -31,7 +31,7 @@ enum Happening {
     Deleted(Vec<usize>),
 }
 
-/// Tells only what was said: a patch has many fields, and most say nothing.
+/// Prints only fields that are set: a patch has many, and most are not.
 impl fmt::Debug for Happening {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let patches = match self {
@@ -54,8 +54,8 @@ impl fmt::Debug for Happening {
 const TRACES: usize = 4;
 const HOUR: i64 = 3_600_000;
 
-/// Tells random stories and fails on the first that reads differently from the model, after
-/// making it as short as it can be.
+/// Runs random sequences of operations and fails on the first that reads differently from the
+/// reference store, after shrinking it.
 #[track_caller]
 pub fn check(open: fn() -> Fresh, stories: u32) {
     let runtime = runtime();
@@ -138,7 +138,7 @@ fn time() -> impl Strategy<Value = i64> {
     prop_oneof![-2 * HOUR..3 * HOUR, Just(0), Just(HOUR), Just(HOUR - 1)]
 }
 
-/// One change to a trace.
+/// One change of a trace.
 type TraceWord = fn(TraceBuilder, &'static str, i64) -> TraceBuilder;
 
 const TRACE_WORDS: [TraceWord; 14] = [
@@ -158,7 +158,7 @@ const TRACE_WORDS: [TraceWord; 14] = [
     |t, _, time| t.beginning(time),
 ];
 
-/// One change to an observation.
+/// One change of an observation.
 type ObservationWord = fn(ObservationBuilder, &'static str, i64) -> ObservationBuilder;
 
 const OBSERVATION_WORDS: [ObservationWord; 18] = [

@@ -23,7 +23,7 @@ pub const ALL: &[Behaviour] = &[
 
 const DAY: i64 = 24 * 3_600_000;
 
-/// A trace a day for ten days, two to a session, with steps and scores.
+/// A trace per day for ten days, two per session, with observations and scores.
 fn ten_days(shop: &ProjectId) -> Batch {
     let mut told = batch(shop);
     for day in 0..10 {
@@ -44,7 +44,7 @@ fn ten_days(shop: &ProjectId) -> Batch {
     told.with(score("s").on("quality").of_session("s1").number(1.0).given(0)).build()
 }
 
-/// Deletes slice by slice until nothing is left to delete; returns how many went.
+/// Deletes slice by slice until nothing is left to delete; returns the number deleted.
 async fn delete_all_before(store: &Telemetry, shop: &ProjectId, millis: i64) -> u64 {
     let mut gone = 0;
     loop {
@@ -90,7 +90,7 @@ async fn others_keep(store: Telemetry) {
     Reading::of_store(&store, &other).await.assert_equals(&before, "deleting in another project");
 }
 
-/// Deletes traces by their ids; returns how many went.
+/// Deletes traces by id; returns the number deleted.
 async fn delete(store: &Telemetry, shop: &ProjectId, ids: &[&str]) -> u64 {
     let ids = ids.iter().map(|id| TraceId::parse(id).unwrap()).collect();
     store.delete_traces(shop.clone(), ids).await.unwrap()
@@ -131,7 +131,7 @@ async fn abandoned_goes(store: Telemetry) {
     let empty = Reading::of_model(&Model::default());
     Reading::of_store(&store, &shop).await.assert_equals(&empty, "just abandoned");
 
-    // Whoever takes the name afterwards begins anew, and keeps what they record.
+    // A new project of the same id starts empty, and retains what it records.
     let mut model = Model::default();
     model.record(ten_days(&shop));
     store.record(ten_days(&shop)).await.unwrap();

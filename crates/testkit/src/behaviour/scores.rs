@@ -52,7 +52,7 @@ const COLUMNS: [ScoreColumn; 28] = [
     ScoreColumn::Truth,
 ];
 
-/// Scores of every kind on everything, one of them on a trace that never came.
+/// Scores of every kind on every target, one of them on a trace that never arrived.
 fn story(shop: &ProjectId) -> Batch {
     let hex = "00000000000000000000000000000abc";
     let label = |label: &str, number| ScoreValue::Categorical { label: label.to_owned(), number };

@@ -24,7 +24,7 @@ pub const ALL: &[Behaviour] = &[
 
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// Looks for a text with time to spare.
+/// Searches for a text with time to spare.
 pub(super) fn look_for(text: &str, project: &ProjectId) -> TextQuery {
     TextQuery {
         project: project.clone(),
@@ -69,7 +69,7 @@ async fn found_literally(store: Telemetry) {
     }
 }
 
-/// Forty steps, every fourth with the word.
+/// Forty observations, every fourth with the text.
 async fn tell_forty(store: &Telemetry, shop: &ProjectId) {
     for n in 0..40 {
         let said = if n % 4 == 0 { "needle" } else { "hay" };

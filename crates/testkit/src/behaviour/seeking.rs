@@ -24,7 +24,7 @@ pub const ALL: &[Behaviour] = &[
 
 const RECORDS: i64 = 2_300;
 
-/// Many traces of one step each; one in a thousand is rare, and some share a moment.
+/// Many traces of one observation each; one in a thousand is rare, and some share a timestamp.
 fn story() -> BatchBuilder {
     let mut told = batch(&project("shop"));
     for n in 0..RECORDS {

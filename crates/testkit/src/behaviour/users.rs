@@ -36,7 +36,7 @@ fn all(project: &ProjectId) -> UserQuery {
     UserQuery { scope: scope(project), containing, order, limit: 100 }
 }
 
-/// Fails unless the engine's users and their days are those of the model.
+/// Fails unless the engine's users and their days are those of the reference store.
 pub(super) async fn check(store: &Telemetry, model: &Model, shop: &ProjectId) {
     let mut traces: BTreeMap<String, BTreeMap<Timestamp, Vec<Trace>>> = BTreeMap::new();
     for trace in model.traces() {

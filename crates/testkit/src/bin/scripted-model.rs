@@ -1,7 +1,7 @@
-//! Serves a scripted model for checks that are not written in Rust, until its stdin is closed.
+//! Serves a scripted model for tests that are not written in Rust, until its stdin is closed.
 //!
-//! It prints its address first. `POST /script` with `{"replies": […]}` gives it something to say,
-//! `GET /requests` tells what it was asked.
+//! It prints its address first. `POST /script` with `{"replies": […]}` sets its replies, `GET
+//! /requests` returns the requests it received.
 
 use std::io::{self, Read, Write};
 

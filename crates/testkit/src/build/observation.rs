@@ -9,13 +9,13 @@ use ratchet_core::record::usage::{Cost, TOTAL, Usage};
 
 use super::{FIRST_WORD, Patch, at, json, restamped, updating, word};
 
-/// A patch of an observation that says nothing yet, not even its trace.
+/// An empty patch of an observation, even without a trace.
 pub fn observation(id: &str) -> ObservationBuilder {
     let patch = ObservationPatch::new(ObservationId::parse(id).unwrap(), None);
     ObservationBuilder { patch, stamp: FIRST_WORD }
 }
 
-/// A step of no particular kind.
+/// An observation of type span.
 pub fn span(id: &str) -> ObservationBuilder {
     observation(id).kind(ObservationKind::Span)
 }
@@ -32,7 +32,7 @@ pub fn event(id: &str) -> ObservationBuilder {
     observation(id).kind(ObservationKind::Event)
 }
 
-/// A patch of an observation in the making.
+/// A builder for a patch of an observation.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ObservationBuilder {
@@ -41,31 +41,31 @@ pub struct ObservationBuilder {
 }
 
 impl ObservationBuilder {
-    /// Says the rest at this time.
+    /// Stamps the following fields with this time.
     pub fn said_at(mut self, millis: i64) -> Self {
         self.stamp = restamped(self.stamp, millis);
         self
     }
 
-    /// Says the rest as an update.
+    /// Stamps the following fields as an update.
     pub fn as_update(mut self) -> Self {
         self.stamp = updating(self.stamp);
         self
     }
 
-    /// Says which trace it is part of.
+    /// Sets the trace.
     pub fn of(mut self, trace: &str) -> Self {
         self.patch.trace = Some(TraceId::parse(trace).unwrap());
         self
     }
 
-    /// Says which observation it is part of.
+    /// Sets the parent.
     pub fn under(mut self, parent: &str) -> Self {
         self.patch.parent = Field::said(ObservationId::parse(parent).unwrap(), self.stamp);
         self
     }
 
-    /// Says that the application begins here.
+    /// Marks it as the application's root.
     pub fn as_app_root(mut self) -> Self {
         self.patch.app_root = true;
         self
@@ -96,12 +96,12 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says when it began and ended.
+    /// Sets start and end.
     pub fn lasting(self, from: i64, to: i64) -> Self {
         self.beginning(from).ending(to)
     }
 
-    /// Says when the first token came.
+    /// Sets the time of the first token.
     pub fn first_token(mut self, millis: i64) -> Self {
         self.patch.completion_start = Field::said(at(millis), self.stamp);
         self
@@ -112,13 +112,13 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says why it has its level.
+    /// Sets the status message.
     pub fn because(mut self, message: &str) -> Self {
         self.patch.status_message = Field::said(message.to_owned(), self.stamp);
         self
     }
 
-    /// Says the version of the code that ran.
+    /// Sets the version of the code.
     pub fn version(mut self, version: &str) -> Self {
         self.patch.version = Field::said(version.to_owned(), self.stamp);
         self
@@ -129,37 +129,37 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says which agent was at work.
+    /// Sets the agent.
     pub fn agent(mut self, agent: &str) -> Self {
         self.patch.agent = Field::said(agent.to_owned(), self.stamp);
         self
     }
 
-    /// Says which model it called.
+    /// Sets the model.
     pub fn calling(mut self, model: &str) -> Self {
         self.patch.model = Field::said(model.to_owned(), self.stamp);
         self
     }
 
-    /// Says the model's parameters, a JSON object.
+    /// Sets the model's parameters, a JSON object.
     pub fn parameters(mut self, parameters: &str) -> Self {
         self.patch.model_parameters = Field::said(json(parameters), self.stamp);
         self
     }
 
-    /// Says how many tokens went in and came out.
+    /// Sets input and output tokens.
     pub fn tokens(self, input: u64, output: u64) -> Self {
         self.using(&[("input", input), ("output", output)])
     }
 
-    /// Says the units used, by kind.
+    /// Sets the usage by kind.
     pub fn using(mut self, kinds: &[(&str, u64)]) -> Self {
         let kinds = kinds.iter().map(|(kind, units)| ((*kind).to_owned(), *units)).collect();
         self.patch.usage = Field::said(Usage::new(kinds), self.stamp);
         self
     }
 
-    /// Says what it cost in all, in dollars.
+    /// Sets the total cost in dollars.
     pub fn costing(mut self, dollars: f64) -> Self {
         let total = Money::from_dollars(dollars).unwrap();
         let cost = Cost::new([(TOTAL.to_owned(), total)].into());
@@ -167,13 +167,13 @@ impl ObservationBuilder {
         self
     }
 
-    /// Clears what the client said it cost.
+    /// Clears the client's cost.
     pub fn without_cost(mut self) -> Self {
         self.patch.cost = Field::cleared(self.stamp);
         self
     }
 
-    /// Says which prompt version it used.
+    /// Sets the prompt version.
     pub fn prompted_by(mut self, name: &str, version: u32) -> Self {
         self.patch.prompt = Field::said(PromptLink { name: name.to_owned(), version }, self.stamp);
         self
@@ -194,7 +194,7 @@ impl ObservationBuilder {
         self
     }
 
-    /// Says a key of its metadata, a JSON text; `null` removes it.
+    /// Sets a metadata key to a JSON text; `null` removes it.
     pub fn metadata(mut self, key: &str, value: &str) -> Self {
         let said = Metadata::new([(key.to_owned(), word(value, self.stamp))]);
         self.patch.metadata = self.patch.metadata.merge(said);

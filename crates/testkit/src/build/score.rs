@@ -6,12 +6,12 @@ use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreVal
 
 use super::{FIRST_WORD, Patch, at, restamped, updating, word};
 
-/// A patch of a score that says nothing yet.
+/// An empty patch of a score.
 pub fn score(id: &str) -> ScoreBuilder {
     ScoreBuilder { patch: ScorePatch::new(ScoreId::parse(id).unwrap()), stamp: FIRST_WORD }
 }
 
-/// A patch of a score in the making.
+/// A builder for a patch of a score.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ScoreBuilder {
@@ -20,38 +20,38 @@ pub struct ScoreBuilder {
 }
 
 impl ScoreBuilder {
-    /// Says the rest at this time.
+    /// Stamps the following fields with this time.
     pub fn said_at(mut self, millis: i64) -> Self {
         self.stamp = restamped(self.stamp, millis);
         self
     }
 
-    /// Says the rest as an update.
+    /// Stamps the following fields as an update.
     pub fn as_update(mut self) -> Self {
         self.stamp = updating(self.stamp);
         self
     }
 
-    /// Says when it was given.
+    /// Sets the timestamp.
     pub fn given(mut self, millis: i64) -> Self {
         self.patch.timestamp = Earliest(Some(at(millis)));
         self
     }
 
-    /// Says what is judged: `quality` …
+    /// Sets the name: `quality` …
     pub fn on(mut self, name: &str) -> Self {
         self.patch.name = Field::said(name.to_owned(), self.stamp);
         self
     }
 
-    /// Says which trace it judges.
+    /// Sets the target to a trace.
     pub fn of_trace(mut self, trace: &str) -> Self {
         let target = ScoreTarget::Trace(TraceId::parse(trace).unwrap());
         self.patch.target = Field::said(target, self.stamp);
         self
     }
 
-    /// Says which observation it judges.
+    /// Sets the target to an observation.
     pub fn of_observation(mut self, trace: &str, observation: &str) -> Self {
         let trace = TraceId::parse(trace).unwrap();
         let observation = ObservationId::parse(observation).unwrap();
@@ -59,20 +59,20 @@ impl ScoreBuilder {
         self
     }
 
-    /// Says which session it judges.
+    /// Sets the target to a session.
     pub fn of_session(mut self, session: &str) -> Self {
         let target = ScoreTarget::Session(SessionId::parse(session).unwrap());
         self.patch.target = Field::said(target, self.stamp);
         self
     }
 
-    /// Says which run of a dataset it judges.
+    /// Sets the target to a dataset run.
     pub fn of_run(mut self, run: &str) -> Self {
         self.patch.target = Field::said(ScoreTarget::DatasetRun(run.to_owned()), self.stamp);
         self
     }
 
-    /// Says the verdict as a number.
+    /// Sets a numeric value.
     pub fn number(self, number: f64) -> Self {
         self.value(ScoreValue::Numeric(number))
     }
@@ -87,13 +87,13 @@ impl ScoreBuilder {
         self
     }
 
-    /// Says where the judged run ran.
+    /// Sets the environment.
     pub fn in_environment(mut self, name: &str) -> Self {
         self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
         self
     }
 
-    /// Says who gave it, by which config and in which queue.
+    /// Sets author, score config and queue.
     pub fn by(mut self, author: &str, config: &str, queue: &str) -> Self {
         self.patch.author = Field::said(author.to_owned(), self.stamp);
         self.patch.config = Field::said(config.to_owned(), self.stamp);
@@ -111,7 +111,7 @@ impl ScoreBuilder {
         self
     }
 
-    /// Says a key of its metadata, a JSON text; `null` removes it.
+    /// Sets a metadata key to a JSON text; `null` removes it.
     pub fn metadata(mut self, key: &str, value: &str) -> Self {
         let said = Metadata::new([(key.to_owned(), word(value, self.stamp))]);
         self.patch.metadata = self.patch.metadata.merge(said);

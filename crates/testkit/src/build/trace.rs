@@ -7,12 +7,12 @@ use ratchet_core::record::trace::TracePatch;
 
 use super::{FIRST_WORD, Patch, at, restamped, spoken_by, updating, word};
 
-/// A patch of a trace that says nothing yet.
+/// An empty patch of a trace.
 pub fn trace(id: &str) -> TraceBuilder {
     TraceBuilder { patch: TracePatch::new(TraceId::parse(id).unwrap()), stamp: FIRST_WORD }
 }
 
-/// A patch of a trace in the making.
+/// A builder for a patch of a trace.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TraceBuilder {
@@ -21,19 +21,19 @@ pub struct TraceBuilder {
 }
 
 impl TraceBuilder {
-    /// Says the rest at this time.
+    /// Stamps the following fields with this time.
     pub fn said_at(mut self, millis: i64) -> Self {
         self.stamp = restamped(self.stamp, millis);
         self
     }
 
-    /// Says the rest as an update.
+    /// Stamps the following fields as an update.
     pub fn as_update(mut self) -> Self {
         self.stamp = updating(self.stamp);
         self
     }
 
-    /// Says the rest with this authority.
+    /// Stamps the following fields with this authority.
     pub fn by(mut self, authority: Authority) -> Self {
         self.stamp = spoken_by(self.stamp, authority);
         self
@@ -99,19 +99,19 @@ impl TraceBuilder {
         self
     }
 
-    /// Says that anyone may look, or not.
+    /// Sets whether it is public.
     pub fn public(mut self, is_public: bool) -> Self {
         self.patch.public = Field::said(is_public, self.stamp);
         self
     }
 
-    /// Says that someone marked it, or not.
+    /// Sets whether it is bookmarked.
     pub fn bookmarked(mut self, is_bookmarked: bool) -> Self {
         self.patch.bookmarked = Field::said(is_bookmarked, self.stamp);
         self
     }
 
-    /// Says a key of its metadata, a JSON text; `null` removes it.
+    /// Sets a metadata key to a JSON text; `null` removes it.
     pub fn metadata(mut self, key: &str, value: &str) -> Self {
         let said = Metadata::new([(key.to_owned(), word(value, self.stamp))]);
         self.patch.metadata = self.patch.metadata.merge(said);
@@ -133,7 +133,7 @@ impl TraceBuilder {
         self
     }
 
-    /// Says which observation it began with.
+    /// Sets the root observation.
     pub fn rooted_in(mut self, observation: &str) -> Self {
         self.patch.root = Field::said(ObservationId::parse(observation).unwrap(), self.stamp);
         self

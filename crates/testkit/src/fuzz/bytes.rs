@@ -1,4 +1,4 @@
-//! Mutations that know nothing of what the bytes mean.
+//! Mutations of arbitrary bytes.
 
 use crate::seeded_random::Chance;
 
@@ -17,7 +17,7 @@ const NUMBERS: [&[u8]; 12] = [
     &[0xed, 0xa0, 0x80],
 ];
 
-/// A changed copy of the input; `other` is another input to take a piece from.
+/// A mutated copy of the input; `other` is another input to splice from.
 pub(super) fn mutate(input: &[u8], other: &[u8], words: &[&str], chance: &mut Chance) -> Vec<u8> {
     let mut bytes = input.to_vec();
     let at = chance.below(bytes.len() + 1);

@@ -1,10 +1,10 @@
-//! Mutations of JSON documents that leave them documents.
+//! Mutations of JSON documents that stay valid JSON.
 
 use serde_json::{Value, json};
 
 use crate::seeded_random::Chance;
 
-/// A changed copy of the document; `None` when the input is no document.
+/// A mutated copy of the document; `None` when the input is not JSON.
 pub(super) fn mutate(input: &[u8], words: &[&str], chance: &mut Chance) -> Option<Vec<u8>> {
     let mut document: Value = serde_json::from_slice(input).ok()?;
     let places = count(&document);
@@ -23,7 +23,7 @@ fn count(value: &Value) -> usize {
     inside + 1
 }
 
-/// Applies a change to the value with a number, counting in reading order.
+/// Applies a change to the nth value in document order.
 fn visit(value: &mut Value, number: &mut usize, change: &mut dyn FnMut(&mut Value)) -> bool {
     if *number == 0 {
         change(value);
@@ -67,7 +67,7 @@ fn changed(value: &Value, words: &[&str], chance: &mut Chance) -> Value {
     }
 }
 
-/// The value inside many lists or maps.
+/// The value nested in many lists or maps.
 fn nested(value: Value, chance: &mut Chance) -> Value {
     let depth = [3, 70, 120][chance.below(3)];
     let is_list = chance.once_in(2);

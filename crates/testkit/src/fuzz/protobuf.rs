@@ -1,4 +1,4 @@
-//! Mutations of protobuf messages that keep their lengths right, so that the damage is deep inside
+//! Mutations of protobuf messages that preserve valid lengths, so that the damage is deep inside
 //! and not at the first length.
 
 use crate::seeded_random::Chance;
@@ -22,7 +22,7 @@ enum Value {
 /// Deeper messages are left as bytes.
 const MAX_DEPTH: usize = 12;
 
-/// A changed copy of the message; `None` when the input is no message.
+/// A mutated copy of the message; `None` when the input is not a message.
 pub(super) fn mutate(input: &[u8], chance: &mut Chance) -> Option<Vec<u8>> {
     let mut message = parse(input, 0)?;
     let places = count(&message);
@@ -79,7 +79,7 @@ fn count(message: &[Field]) -> usize {
     1 + message.iter().map(|field| 1 + inside(field)).sum::<usize>()
 }
 
-/// Changes the message or field with a number, counting in reading order.
+/// Mutates the nth message or field in order.
 fn change(message: &mut Vec<Field>, number: &mut usize, chance: &mut Chance) -> bool {
     if *number == 0 {
         rearrange(message, chance);

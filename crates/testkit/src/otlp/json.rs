@@ -1,4 +1,4 @@
-//! The protocol's JSON: ids in hexadecimal, 64-bit numbers as strings, bytes in base64.
+//! OTLP's JSON: ids in hexadecimal, 64-bit numbers as strings, bytes in base64.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -8,12 +8,12 @@ use prost::Message as _;
 use super::{Plain, attribute};
 use crate::build::at;
 
-/// A request from one service without log records yet.
+/// A request from one service, without log records at first.
 pub fn logs(service: &str) -> LogsBuilder {
     LogsBuilder { resource: vec![attribute("service.name", service.into())], records: Vec::new() }
 }
 
-/// A log record that says this, at the start of the story.
+/// A log record with this body, at the start of the test data.
 pub fn log(body: &str) -> LogBuilder {
     LogBuilder(LogRecord {
         time_unix_nano: at(0).nanos().unsigned_abs(),
@@ -22,7 +22,7 @@ pub fn log(body: &str) -> LogBuilder {
     })
 }
 
-/// A request in the making.
+/// A request builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct LogsBuilder {
@@ -53,7 +53,7 @@ impl LogsBuilder {
     }
 }
 
-/// A log record in the making.
+/// A log record builder.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct LogBuilder(LogRecord);
@@ -64,7 +64,7 @@ impl LogBuilder {
         self
     }
 
-    /// Says during which span it happened.
+    /// Sets the span.
     pub fn during(mut self, trace: u128, span: u64) -> Self {
         self.0.trace_id = trace.to_be_bytes().into();
         self.0.span_id = span.to_be_bytes().into();

@@ -3,7 +3,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What a process tells on stderr, as it comes.
+/// The stderr of a process, while it runs.
 #[derive(Debug)]
 pub(super) struct Log {
     told: Arc<Told>,
@@ -17,7 +17,7 @@ struct Told {
 }
 
 impl Log {
-    /// Reads in a thread of its own, until the process closes the pipe.
+    /// Reads in a separate thread, until the process closes the pipe.
     pub(super) fn follow(stderr: impl Read + Send + 'static) -> Self {
         let told = Arc::<Told>::default();
         let heard = Arc::clone(&told);
@@ -36,7 +36,7 @@ impl Log {
         self.told.text.lock().unwrap().clone()
     }
 
-    /// Waits for a text; `false` if it did not come in time.
+    /// Waits for a text; `false` on timeout.
     pub(super) fn wait_for(&self, wanted: &str, patience: Duration) -> bool {
         let told = self.told.text.lock().unwrap();
         let is_missing = |text: &mut String| !text.contains(wanted);
@@ -45,7 +45,7 @@ impl Log {
         !waited.timed_out()
     }
 
-    /// All of it, once the process has ended.
+    /// The whole log, once the process has ended.
     pub(super) fn whole(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();

@@ -1,5 +1,5 @@
-/// What a terminal shows that understands as much as our programs say, and panics at the rest: it
-/// would be a mistake of ours, or a hostile text that got through.
+/// A terminal emulator for the escape sequences that our programs use, which panics at others: they
+/// would be a bug, or hostile text that got through.
 #[derive(Clone, Debug)]
 pub struct Display {
     rows: Vec<Vec<char>>,
@@ -7,14 +7,14 @@ pub struct Display {
     size: (usize, usize),
 }
 
-/// What stands behind a wide character.
+/// The cell after a wide character.
 const WIDE: char = '\0';
 
 impl Display {
-    /// What a terminal of that width and height shows after such bytes.
+    /// The screen of this size after these bytes.
     ///
     /// # Panics
-    /// If they say something that none of our programs should.
+    /// On escape sequences that none of our programs should send.
     pub fn of(bytes: &[u8], size: (u16, u16)) -> Self {
         let size = (size.0.into(), size.1.into());
         let mut display = Self { rows: vec![Vec::new()], cursor: (0, 0), size };
@@ -25,7 +25,7 @@ impl Display {
                 '\r' => display.cursor.1 = 0,
                 '\n' => display.down(),
                 '\u{1b}' => {
-                    // What is cut off at the end goes on with the next bytes.
+                    // A truncated sequence continues with the next bytes.
                     if chars.next().is_some_and(|next| next != '[') {
                         panic!("an escape that is none of ours in {text:?}");
                     }
@@ -37,7 +37,7 @@ impl Display {
         display
     }
 
-    /// What it shows, with what went off its top.
+    /// The screen, with its scrollback.
     pub fn text(&self) -> String {
         let row = |row: &Vec<char>| {
             let text: String = row.iter().filter(|c| **c != WIDE).collect();
@@ -47,7 +47,7 @@ impl Display {
         rows.join("\n").trim_end().to_owned()
     }
 
-    /// The row that the cursor is in.
+    /// The row of the cursor.
     pub fn cursor_row(&self) -> String {
         let row = self.rows.get(self.cursor.0).map_or(&[][..], Vec::as_slice);
         row.iter().filter(|c| **c != WIDE).collect::<String>().trim_end().to_owned()
@@ -100,13 +100,13 @@ impl Display {
             }
             'm' | 'h' | 'l' => {}
             last if last.is_ascii_alphabetic() => panic!("{said:?} reached the terminal"),
-            // Cut off.
+            // Truncated.
             _ => {}
         }
     }
 }
 
-/// What follows up to a letter, with the letter.
+/// The characters up to and including a letter.
 fn up_to_letter(chars: &mut impl Iterator<Item = char>) -> String {
     let mut taken = String::new();
     for c in chars {

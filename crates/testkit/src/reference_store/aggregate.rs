@@ -26,7 +26,7 @@ pub(super) fn groups(model: &Model, query: &AggregateQuery) -> Vec<Group> {
             Step::Day => Some(step_start(seen.start, 24 * HOUR)),
         };
         let of = &traces[&seen.trace];
-        // An empty word groups with none.
+        // An empty text groups with none.
         let word = |dimension| value(&seen, of, dimension).filter(|word| !word.is_empty());
         let key = query.by.iter().map(|dimension| word(*dimension)).collect();
         add(groups.entry((at, key)).or_default(), &seen);

@@ -1,4 +1,4 @@
-//! Columns and the tests on them, as plainly as they can be said.
+//! Columns and conditions, as simple as possible.
 
 use ratchet_core::money::Money;
 use ratchet_core::payload::{Json, Payload};
@@ -22,7 +22,7 @@ pub(super) enum Cell {
     Models(Vec<String>),
 }
 
-/// Whether a value passes a test; `None` when the test does not fit the column.
+/// Whether a value passes a condition; `None` when the condition does not fit the column.
 pub(super) fn passes(cell: &Cell, test: &Test) -> Option<bool> {
     match (cell, test) {
         (Cell::Numbers(_) | Cell::Labels(_), test) => judged_passes(cell, test),
@@ -66,7 +66,7 @@ fn is_missing(cell: &Cell) -> bool {
     }
 }
 
-/// One of them passes, or all of them where something must not be.
+/// One model passes, or none fails a negated condition.
 fn models_pass(models: &[String], test: &Test) -> Option<bool> {
     let passes = |model: &String| text_passes(Some(model), test);
     match test {
@@ -108,8 +108,8 @@ fn text_passes(text: Option<&str>, test: &Test) -> Option<bool> {
     }
 }
 
-/// A key's value is a text when it is a JSON string, and otherwise the JSON as it is written. A
-/// text that reads as a number compares as one.
+/// A metadata value is a text when it is a JSON string, and otherwise raw JSON. A text that parses
+/// as a number compares as one.
 fn key_passes(json: Option<&Json>, test: &Test) -> Option<bool> {
     let value = json.map(|json| serde_json::from_str(json.as_str()).unwrap());
     let text = value.as_ref().map(|value: &serde_json::Value| match value {
@@ -137,7 +137,7 @@ fn compares<T: PartialOrd>(how: Compare, value: &T, than: &T) -> bool {
     }
 }
 
-/// Numbers are averaged, all of them or those of one name; labels are some of a list.
+/// Numbers are averaged, all of them or those of one name; categories are matched against a list.
 fn judged_passes(cell: &Cell, test: &Test) -> Option<bool> {
     match (cell, test) {
         (Cell::Numbers(numbers), Test::Number(..)) => {
@@ -182,7 +182,7 @@ fn judged<'a>(scores: impl Iterator<Item = &'a Score>, data_type: DataType) -> C
     Cell::Labels(scores.map(label).collect())
 }
 
-/// What stands around a record.
+/// The context of a record.
 pub(super) struct Around {
     pub(super) steps: Vec<Observation>,
     pub(super) scores: Vec<Score>,
@@ -376,7 +376,7 @@ fn streaming(seen: &Observation) -> Option<i64> {
     Some(seen.end?.since(seen.completion_start?))
 }
 
-/// The known costs of one side of a trace's model calls together.
+/// The sum of the known input or output costs of a trace's model calls.
 fn sides(trace: &Trace, steps: &[Observation], of: fn(&Cost) -> Option<Money>) -> Cell {
     let steps = steps.iter().filter(|step| step.trace == trace.id);
     let known = steps.filter_map(|step| of(step.cost.as_ref()?));
@@ -387,7 +387,7 @@ fn side(seen: &Observation, of: fn(&Cost) -> Option<Money>) -> Cell {
     Cell::Number(seen.cost.as_ref().and_then(of).map(Money::dollars))
 }
 
-/// The loudest level of a trace's observations.
+/// The most severe level of a trace's observations.
 fn worst_level(levels: &LevelCounts) -> Level {
     match levels {
         LevelCounts { error: 1.., .. } => Level::Error,

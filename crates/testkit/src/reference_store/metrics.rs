@@ -1,4 +1,4 @@
-//! Figures, worked out as plainly as they can be said.
+//! Metrics, computed as simply as possible.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +10,12 @@ use ratchet_store::metrics::{
 
 use super::column::Cell;
 
-/// A step of time and a value for each dimension.
+/// A time bucket and a value for each dimension.
 type Head = (Option<Timestamp>, Vec<Option<String>>);
 
-/// The rows of an answer, by time and key.
+/// The rows of an answer, ordered by time and key.
 ///
-/// `records` are those that pass the query's conditions; `cell` shows a column of one of them.
+/// `records` are those that match the query's conditions; `cell` returns a column of one of them.
 pub(super) fn rows<T, C: Copy>(
     query: &MetricsQuery<C>,
     records: &[T],

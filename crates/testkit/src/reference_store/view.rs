@@ -1,4 +1,4 @@
-//! From what was said to what people see.
+//! Converts merged patches to public types.
 
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::money::Money;
@@ -36,7 +36,7 @@ pub(super) fn observation(told: &Told<ObservationPatch>) -> Observation {
         usage: patch.usage.into_value().unwrap_or_default(),
         counted,
         cost: patch.cost.into_value(),
-        // The model knows no prices.
+        // The reference store has no prices.
         pricing_tier: None,
         prompt: patch.prompt.into_value(),
         created_at: told.first_at,
@@ -94,7 +94,7 @@ fn content(patch: &TracePatch, steps: &[Observation]) -> Content {
 
 pub(super) fn session(id: SessionId, traces: &[Trace]) -> Session {
     let times = || traces.iter().map(|trace| trace.timestamp);
-    // Of traces that begin together, the one with the least environment: any order gives it.
+    // Of traces that start together, the one with the lowest environment: independent of order.
     let first = traces.iter().min_by_key(|trace| (trace.timestamp, trace.environment.clone()));
     let costs: Vec<Money> = traces.iter().filter_map(|trace| trace.summary.cost).collect();
     Session {

@@ -8,7 +8,7 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
     asked["tool_choice"]["name"].as_str()
 }
 
-/// The answer to `POST /v1/messages`, whole or streamed as the request asks.
+/// The response to `POST /v1/messages`, whole or streamed as requested.
 pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
     let asked = &asked.body;
     let message = message(asked, reply, id);
@@ -71,12 +71,12 @@ fn usage(reply: &Reply) -> Value {
     })
 }
 
-/// The same message in the pieces it is streamed in.
+/// The same message as stream events.
 fn events(message: &Value, reply: &Reply) -> Vec<Value> {
     let mut start = message.clone();
     start["content"] = json!([]);
     start["stop_reason"] = Value::Null;
-    // The count of what comes out is not known yet when the message begins.
+    // The output tokens are not known yet when the message starts.
     start["usage"]["output_tokens"] = json!(1);
     let mut events = vec![json!({"type": "message_start", "message": start})];
     for (index, block) in message["content"].as_array().into_iter().flatten().enumerate() {

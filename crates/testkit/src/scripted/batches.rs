@@ -3,19 +3,19 @@ use serde_json::{Value, json};
 use super::http::{Asked, Said};
 use super::{MESSAGES, State};
 
-/// The batches that were handed in.
+/// The submitted batches.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
-    /// How often each is looked at before it is done.
+    /// How often each is polled before it is done.
     pub(super) looks: u32,
-    /// How many requests more fail.
+    /// Number of requests that still fail.
     pub(super) failures: u32,
     /// Oldest first.
     all: Vec<Batch>,
 }
 
 impl Batches {
-    /// Has all of them be done.
+    /// Marks all of them as done.
     pub(super) fn finish(&mut self) {
         self.all.iter_mut().for_each(|batch| batch.looks = 0);
     }
@@ -25,11 +25,11 @@ impl Batches {
 struct Batch {
     id: String,
     looks: u32,
-    /// What came of each request, a line each.
+    /// Results of the requests, a line each.
     results: Vec<Value>,
 }
 
-/// The answer to a request at some path below `/v1/messages/batches`.
+/// The response to a request below `/v1/messages/batches`.
 pub(super) fn answer(state: &mut State, asked: &Asked, rest: &str, url: &str) -> Said {
     if let Some(left) = state.batches.failures.checked_sub(1) {
         state.batches.failures = left;
@@ -75,7 +75,7 @@ fn hand_in(state: &mut State, asked: &Asked, url: &str) -> Said {
         };
         results.push(json!({"custom_id": request["custom_id"], "result": result}));
     }
-    // Results may come in any order, so they do.
+    // Results may arrive in any order, so they do.
     results.reverse();
     let id = format!("msgbatch_{}x{}", std::process::id(), state.batches.all.len());
     let batch = Batch { id, looks: state.batches.looks.saturating_add(1), results };

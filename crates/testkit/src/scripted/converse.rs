@@ -9,7 +9,7 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
     asked["toolConfig"]["toolChoice"]["tool"]["name"].as_str()
 }
 
-/// The answer to `POST /model/{id}/converse`, or streamed to `…/converse-stream`.
+/// The response to `POST /model/{id}/converse`, or streamed to `…/converse-stream`.
 pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
     let said = if asked.path.ends_with("-stream") {
         let events = events(reply);
@@ -55,7 +55,7 @@ fn usage(reply: &Reply) -> Value {
     })
 }
 
-/// The same message in the pieces it is streamed in.
+/// The same message as stream events.
 fn events(reply: &Reply) -> Vec<(&'static str, Value)> {
     let mut events = vec![("messageStart", json!({"role": "assistant"}))];
     for (index, block) in content(reply).into_iter().enumerate() {

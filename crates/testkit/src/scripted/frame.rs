@@ -1,4 +1,4 @@
-//! The frames in which Amazon streams events: lengths, headers, a payload, and sums over them.
+//! The frames of AWS event streams: lengths, headers, a payload, and checksums.
 
 /// One event of a stream.
 pub(super) fn frame(event: &str, payload: &str) -> Vec<u8> {
@@ -8,7 +8,7 @@ pub(super) fn frame(event: &str, payload: &str) -> Vec<u8> {
     for (name, value) in texts {
         headers.push(u8::try_from(name.len()).unwrap());
         headers.extend(name.as_bytes());
-        // Seven stands for a text.
+        // Seven is the type of a text.
         headers.push(7);
         headers.extend(u16::try_from(value.len()).unwrap().to_be_bytes());
         headers.extend(value.as_bytes());
@@ -24,7 +24,7 @@ pub(super) fn frame(event: &str, payload: &str) -> Vec<u8> {
     frame
 }
 
-/// The sum that Ethernet uses, too.
+/// CRC-32.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut sum = u32::MAX;
     for byte in bytes {

@@ -1,4 +1,4 @@
-//! As much of HTTP/1.1 as clients of models need: one request a connection.
+//! A minimal HTTP/1.1 server for clients of models: one request per connection.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// No client of ours pauses this long in the middle of a request.
+/// Read timeout within a request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
@@ -15,13 +15,13 @@ pub struct Asked {
     pub method: String,
     /// Without the query.
     pub path: String,
-    /// The query, as it came.
+    /// The raw query string.
     pub query: String,
     /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body as JSON; null when it is none.
+    /// Null when it is not JSON.
     pub body: Value,
-    /// Whether it is a question to the model.
+    /// Whether it is a model request.
     pub is_question: bool,
 }
 
@@ -37,9 +37,9 @@ pub(super) struct Said {
 enum End {
     Whole,
     Cut,
-    /// In the middle, while the line stays open.
+    /// In the middle, with the connection left open.
     Stalled,
-    /// It does not even begin.
+    /// Before the start of the response.
     Silence,
 }
 
@@ -63,7 +63,7 @@ impl Said {
         Self { status, ..Self::bytes("application/json", body.to_string().into_bytes()) }
     }
 
-    /// A failure, in the form that most providers use.
+    /// An error, in the form that most providers use.
     pub(super) fn failure(status: u16, words: &str) -> Self {
         let (kind, code) = match status {
             401 => ("authentication_error", "AccessDeniedException"),
@@ -80,7 +80,7 @@ impl Said {
         Self::json(status, &body).with("x-amzn-errortype", code.to_owned())
     }
 
-    /// A JSON document a line.
+    /// JSON lines.
     pub(super) fn lines(lines: &[Value]) -> Self {
         let lines: Vec<u8> =
             lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
@@ -93,7 +93,7 @@ impl Said {
         Self { status: 200, headers, body, end: End::Whole }
     }
 
-    /// A stream of events, each with or without a name.
+    /// An SSE stream, each event with or without a name.
     pub(super) fn events<'a>(events: impl IntoIterator<Item = (&'a str, String)>) -> Self {
         let mut body = String::new();
         for (name, data) in events {
@@ -105,7 +105,7 @@ impl Said {
         Self::bytes("text/event-stream", body.into_bytes())
     }
 
-    /// No answer at all; the connection stays until the client leaves.
+    /// No response; the connection stays open until the client disconnects.
     pub(super) fn silence() -> Self {
         Self { end: End::Silence, ..Self::bytes("text/plain", Vec::new()) }
     }
@@ -115,12 +115,12 @@ impl Said {
         Self { end: End::Cut, ..self }
     }
 
-    /// The first half of it, then nothing more comes.
+    /// The first half of it, then nothing more.
     pub(super) fn stalled(self) -> Self {
         Self { end: End::Stalled, ..self }
     }
 
-    /// With the second half turned to nonsense.
+    /// With the second half corrupted.
     pub(super) fn malformed(mut self) -> Self {
         let half = self.body.len() / 2;
         self.body.truncate(half);
@@ -139,7 +139,7 @@ impl Said {
     }
 }
 
-/// Answers the one request of a connection; whatever breaks ends it.
+/// Answers the one request of a connection; any error ends it.
 pub(super) fn serve(stream: &TcpStream, answer: impl FnOnce(&Asked) -> Said) {
     if let Ok(asked) = read(stream) {
         drop(write(stream, &answer(&asked)));
@@ -200,7 +200,7 @@ fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
 
 fn write(mut stream: &TcpStream, said: &Said) -> io::Result<()> {
     if matches!(said.end, End::Silence) {
-        // Ends when the client does, or at the end of its patience.
+        // Ends when the client disconnects, or on timeout.
         let left = stream.read(&mut [0]);
         return left.map(drop);
     }
@@ -217,7 +217,7 @@ fn write(mut stream: &TcpStream, said: &Said) -> io::Result<()> {
     stream.write_all(sent)?;
     stream.flush()?;
     if matches!(said.end, End::Stalled) {
-        // Ends when the client does, or at the end of its patience.
+        // Ends when the client disconnects, or on timeout.
         let left = stream.read(&mut [0]);
         return left.map(drop);
     }

@@ -8,7 +8,7 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
     asked["tool_choice"]["function"]["name"].as_str()
 }
 
-/// The answer to `POST /v1/chat/completions`, whole or streamed as the request asks.
+/// The response to `POST /v1/chat/completions`, whole or streamed as requested.
 pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
     let asked = &asked.body;
     let head = json!({
@@ -41,7 +41,7 @@ pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
     said.with("x-request-id", format!("req_{id}"))
 }
 
-/// The answer to `POST /v1/embeddings`: one vector, for eight tokens.
+/// The response to `POST /v1/embeddings`: one vector, for eight tokens.
 pub(super) fn embedding(asked: &Asked) -> Said {
     let vector = json!({"object": "embedding", "index": 0, "embedding": [0.25, 0.5, 0.75]});
     let usage = json!({"prompt_tokens": 8, "total_tokens": 8});

@@ -5,36 +5,36 @@ use serde_json::Value;
 /// One reply of a script.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
-    /// What must have been said since the model last spoke; anything when empty.
+    /// Text that the messages since the model's last answer must contain; any when empty.
     pub on: String,
-    /// What the model thinks aloud before it answers; nothing when empty.
+    /// Thinking before the answer.
     pub thinking: String,
-    /// What it answers; nothing when empty.
+    /// The answer's text.
     pub text: String,
-    /// A document that it hands in, in whatever way the request asks for one.
+    /// A structured output, in the way the request asks for one.
     pub document: Option<Value>,
     pub calls: Vec<Call>,
-    /// What it says it used.
+    /// Reported token usage.
     pub tokens: Tokens,
-    /// How it fails instead, if it does.
+    /// The failure instead, if any.
     pub failure: Option<Failure>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// With a status of HTTP.
+    /// An HTTP status.
     Status(u16),
-    /// With a status, and the seconds that it wants to be left alone.
+    /// An HTTP status with `Retry-After` in seconds.
     Later(u16, u32),
-    /// It breaks off in the middle of the answer.
+    /// Breaks off in the middle of the answer.
     Cut,
-    /// It breaks off in the middle of the answer, and leaves the line open.
+    /// Stops in the middle of the answer, and leaves the connection open.
     Stall,
-    /// It takes the question and never answers.
+    /// Accepts the request and never answers.
     Silence,
-    /// What it says is not what its format allows.
+    /// Sends an invalid format.
     Malformed,
-    /// It answers, but that it will not.
+    /// A refusal as answer.
     Refusal,
 }
 
@@ -45,30 +45,30 @@ pub struct Call {
     pub input: Value,
 }
 
-/// Tokens, each kind apart.
+/// Token usage by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
     pub input: u64,
     pub cache_read: u64,
     pub cache_write: u64,
     pub output: u64,
-    /// Of the ones out, spent on reasoning. Only OpenAI's formats say so.
+    /// The part of the output spent on reasoning. Only in OpenAI's formats.
     pub reasoning: u64,
 }
 
 impl Reply {
-    /// Words, for a hundred tokens in and ten out.
+    /// A text, for a hundred input and ten output tokens.
     pub fn text(text: &str) -> Self {
         let tokens = Tokens { input: 100, output: 10, ..Tokens::default() };
         Self { text: text.to_owned(), tokens, ..Self::default() }
     }
 
-    /// A document, handed in as the request asks, for the same.
+    /// A structured output, for the same usage.
     pub fn document(document: Value) -> Self {
         Self { document: Some(document), ..Self::text("") }
     }
 
-    /// A call of a tool, for the same.
+    /// A tool call, for the same usage.
     pub fn call(name: &str, input: Value) -> Self {
         static CALLS: AtomicU64 = AtomicU64::new(1);
         let id = format!("toolu_{}", CALLS.fetch_add(1, Ordering::Relaxed));
@@ -79,18 +79,18 @@ impl Reply {
         Self { failure: Some(failure), ..Self::default() }
     }
 
-    /// A rejection in these words.
+    /// A rejection with this message.
     pub fn rejecting(words: &str) -> Self {
         Self { text: words.to_owned(), ..Self::failing(Failure::Status(400)) }
     }
 
-    /// The same, only to a question that says this.
+    /// Restricts the reply to requests that contain this text.
     #[must_use]
     pub fn on(self, words: &str) -> Self {
         Self { on: words.to_owned(), ..self }
     }
 
-    /// Reads a reply as scripts write it down; what is left out is empty.
+    /// Parses a reply of a script; missing fields are empty.
     pub fn from_json(value: &Value) -> Self {
         let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let calls = value["calls"].as_array().into_iter().flatten();
@@ -112,15 +112,14 @@ impl Reply {
         }
     }
 
-    /// What it answers, in the pieces in which it is streamed.
+    /// The answer in chunks for streaming.
     pub(super) fn pieces(&self) -> Vec<String> {
         let chars: Vec<char> = self.text.chars().collect();
         let piece = chars.len().div_ceil(8).max(1);
         chars.chunks(piece).map(String::from_iter).collect()
     }
 
-    /// The document in the form that a request asks for: as a call of the tool of that name, or as
-    /// words.
+    /// The structured output as requested: as a call of the tool of that name, or as text.
     pub(super) fn handed_in(mut self, tool: Option<&str>) -> Self {
         let Some(document) = self.document.take() else { return self };
         match tool {

@@ -8,7 +8,7 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
     asked["tool_choice"]["name"].as_str()
 }
 
-/// The answer to `POST /v1/responses`, whole or streamed as the request asks.
+/// The response to `POST /v1/responses`, whole or streamed as requested.
 pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
     let asked = &asked.body;
     let response = response(asked, reply, id);

@@ -154,7 +154,7 @@ fn no_test_sleeps() {
     report(offences, "wait for the event itself, or pause the clock, instead of sleeping");
 }
 
-/// The name of the struct a line declares for others to see, and whether all crates see it.
+/// The name of the public struct that a line declares, and whether it is public beyond its crate.
 fn declared_struct(line: &str) -> Option<(&str, bool)> {
     let shown = line.trim_start().strip_prefix("pub")?;
     let (_, rest) = shown.split_once("struct ")?;
@@ -164,7 +164,7 @@ fn declared_struct(line: &str) -> Option<(&str, bool)> {
     (is_declaration && !name.is_empty()).then_some((name, is_public))
 }
 
-/// Structs of the same name: in one crate, or seen by all crates.
+/// Structs of the same name: in one crate, or public in several.
 fn declared_twice(files: &[SourceFile]) -> Vec<Offence> {
     let mut places: BTreeMap<(&str, Option<&str>), Vec<Offence>> = BTreeMap::new();
     for file in files.iter().filter(|file| is_product(&file.path)) {

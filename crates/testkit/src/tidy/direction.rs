@@ -5,7 +5,7 @@ use super::{Offence, TEST_CRATES, report, repository};
 
 const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 
-/// The crates of ours that a crate may depend on; `None` for those at the outer rim.
+/// The crates of ours that a crate may depend on; `None` for the outermost ones.
 fn below(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "core" => Some(&[]),
@@ -24,7 +24,7 @@ fn may_depend(name: &str, on: &str) -> bool {
     measures_pages || !is_test_code && below(name).is_none_or(|allowed| allowed.contains(&on))
 }
 
-/// Crates that speak HTTP to clients may know a web framework; those inside may not.
+/// Crates that serve HTTP may depend on a web framework; inner ones may not.
 fn may_serve(name: &str) -> bool {
     ["server", "web", "cli", "bench", "testkit"].contains(&name)
 }
@@ -100,7 +100,7 @@ fn every_crate_takes_the_workspace_lints() {
     report(bare.iter().filter(lacks).map(offence).collect(), "every crate keeps the same lints");
 }
 
-/// Whether a line of the dependency table fails to say what the dependency buys.
+/// Whether a line of the dependency table lacks the reason for the dependency.
 fn is_unexplained(line: &str) -> bool {
     let is_dependency = line.contains('=') && !line.starts_with("ratchet-");
     let reason = line.rsplit_once("} #").map_or("", |(_, reason)| reason);

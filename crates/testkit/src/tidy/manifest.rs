@@ -1,4 +1,4 @@
-//! What the rules need to know of the manifests.
+//! Manifests, as far as the rules need them.
 
 use super::{LineRule, Offence, SourceFile, crate_of, is_rust, report, repository};
 
@@ -48,7 +48,7 @@ fn make_names_the_binary_it_runs() {
     );
 }
 
-/// Whether code speaks of a crate: `name::…`, `use name;`, `name!` or `#[name]`.
+/// Whether code uses a crate: `name::…`, `use name;`, `name!` or `#[name]`.
 fn speaks_of(code: &str, name: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     code.split(|character| !is_word(character)).any(|word| word == name)

@@ -1,8 +1,8 @@
-//! What files must not say.
+//! Texts that files must not contain.
 
 use super::{LineRule, Offence, SourceFile, is_product, report, repository};
 
-/// Folders where people and machines keep what is theirs: nobody else has the same.
+/// Folders of users and machines, which no one else has.
 const PRIVATE_FOLDERS: [&str; 3] = ["/root/", "/home/", "/Users/"];
 
 #[test]
@@ -19,7 +19,7 @@ fn no_file_knows_one_machine() {
     );
 }
 
-/// Whether a path in the line begins with the folder, and does not only go through one so named.
+/// Whether a path in the line starts with the folder, and does not only contain it.
 fn begins_a_path(line: &str, folder: &str) -> bool {
     let mut before = line.match_indices(folder).map(|(at, _)| line.get(..at).unwrap_or_default());
     before.any(|before| !before.ends_with(char::is_alphanumeric))
@@ -41,8 +41,8 @@ fn no_lock_file_knows_a_registry() {
 
 const LOG_MACROS: [&str; 5] = ["trace!(", "debug!(", "info!(", "warn!(", "error!("];
 
-/// The message of a log call, given what follows the opening parenthesis: the first literal that
-/// is an argument of its own and not the value of a field.
+/// The message of a log call, given what follows the opening parenthesis: the first literal that is
+/// an argument of its own and not the value of a field.
 fn message(arguments: &str) -> Option<&str> {
     let (lead, rest) = arguments.split_once('"')?;
     let (literal, after) = rest.split_at(closing_quote(rest)?);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::HeardLetter;
 
-/// A browser with a key of its own, which reads what it is pushed and nobody else can.
+/// A browser with its own key, which decrypts its push messages.
 #[derive(Clone, Debug)]
 pub struct FakeBrowser {
     private: [u8; 32],
@@ -29,20 +29,20 @@ impl FakeBrowser {
         Self { private: [number.wrapping_add(1); 32], auth: [number; 16] }
     }
 
-    /// What it gives when it subscribes: its public key, and what it shares.
+    /// The keys of its subscription: public key and authentication secret.
     pub fn keys(&self) -> (String, String) {
         let point = self.key().compute_public_key().unwrap();
         (URL_SAFE_NO_PAD.encode(point), URL_SAFE_NO_PAD.encode(self.auth))
     }
 
-    /// The same key again: a key of this library serves once.
+    /// The same key again: the library's keys can be used once.
     #[expect(deprecated, reason = "the only way to a key that is known beforehand")]
     fn key(&self) -> EphemeralPrivateKey {
         let chance = ring::test::rand::FixedSliceRandom { bytes: &self.private };
         EphemeralPrivateKey::generate(&ECDH_P256, &chance).unwrap()
     }
 
-    /// Reads a message as RFC 8291 says.
+    /// Decrypts a message by RFC 8291.
     ///
     /// # Panics
     /// If it is not for this browser.
@@ -70,10 +70,10 @@ impl FakeBrowser {
         serde_json::from_slice(told).unwrap()
     }
 
-    /// Checks who sent a message, as its push service does: returns what the sender claims.
+    /// Verifies the sender of a message like a push service, and returns the claims.
     ///
     /// # Panics
-    /// If it is not the owner of this public key.
+    /// If the signature is not by this public key.
     pub fn vouched(letter: &HeardLetter, public: &str) -> Value {
         let said = letter.header("authorization").strip_prefix("vapid t=").unwrap();
         let (token, key) = said.split_once(", k=").unwrap();

@@ -3,29 +3,29 @@ use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A program to be told, as clients ask for it.
+/// A webhook to create.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WebhookRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// Its address, http or https. It is sealed, and not shown again.
+    /// The URL, http or https. It is stored encrypted and not shown again.
     pub url: String,
-    /// What it is told of: `turn.ended`, `person.needed`, `session.failed`; all when left out.
+    /// Subscribed events: `turn.ended`, `person.needed`, `session.failed`; all by default.
     pub events: Option<Vec<String>>,
 }
 
-/// A browser to be told, as its `PushSubscription` has it.
+/// A browser to subscribe, from its `PushSubscription`.
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BrowserRequest {
-    /// What people will call it.
+    /// Display name.
     pub name: String,
-    /// The address that its push service gave it, https.
+    /// The URL of the push service, https.
     pub endpoint: String,
-    /// Its keys.
+    /// The keys of the subscription.
     pub keys: BrowserKeysRequest,
-    /// What it is told of; all news when left out.
+    /// Subscribed events; all by default.
     pub events: Option<Vec<String>>,
 }
 
@@ -33,57 +33,57 @@ pub struct BrowserRequest {
 #[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BrowserKeysRequest {
-    /// Its public key, base64url.
+    /// Public key, base64url.
     pub p256dh: String,
-    /// What it shares with the server, base64url.
+    /// Authentication secret, base64url.
     pub auth: String,
 }
 
-/// What is to be different about a receiver; what is left out stays.
+/// A change of a receiver; omitted fields stay as they are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ReceiverUpdate {
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
-    /// What it is told of.
+    /// Subscribed events.
     pub events: Option<Vec<String>>,
-    /// Whether it is told anything.
+    /// Whether it gets notifications.
     pub state: Option<ReceiverState>,
-    /// Whether messages are signed with another secret from now on.
+    /// Whether to rotate the secret that signs messages.
     pub new_secret: bool,
 }
 
-/// Whether a receiver is told anything.
+/// Whether a receiver gets notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceiverState {
-    /// It is.
+    /// It gets notifications.
     On,
-    /// It is left alone.
+    /// Deliveries are paused.
     Paused,
 }
 
-/// Someone who is told, as clients see it.
+/// A receiver of notifications.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReceiverView {
-    /// Its id.
+    /// The receiver's id.
     pub id: String,
     /// `webhook` or `browser`.
     pub kind: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Where it is: scheme and host. The rest is a secret.
+    /// Scheme and host of the URL. The rest is secret.
     pub address: String,
-    /// What it is told of.
+    /// Subscribed events.
     pub events: Vec<String>,
-    /// Whether it is told anything.
+    /// Whether it gets notifications.
     pub state: ReceiverState,
-    /// Whose browser it is.
+    /// The user whose browser it is.
     pub person: Option<String>,
-    /// Since when, RFC 3339.
+    /// Time of creation, RFC 3339.
     pub created_at: String,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: String,
 }
 
@@ -103,70 +103,69 @@ impl From<NoticeReceiver> for ReceiverView {
     }
 }
 
-/// A receiver with its secret, if there is a new one, as clients see it this once.
+/// A receiver with its new secret, which is shown only once.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewReceiverView {
     /// The receiver.
     #[serde(flatten)]
     pub receiver: ReceiverView,
-    /// What messages are signed with: `whsec_` and a key in base64. A plain text because this is
-    /// the one answer that must show it.
+    /// The secret that signs messages: `whsec_` and a key in base64. Shown only in this response.
     pub secret: Option<String>,
 }
 
 impl NewReceiverView {
-    /// A receiver with the secret that is new.
+    /// A receiver with its new secret, if any.
     pub fn new(known: NoticeReceiver, secret: Option<&Secret>) -> Self {
         let secret = secret.map(|secret| secret.expose().to_owned());
         Self { receiver: known.into(), secret }
     }
 }
 
-/// A receiver that was removed.
+/// A removed receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RemovedReceiver {
-    /// Its id.
+    /// The receiver's id.
     pub removed: String,
 }
 
-/// A test that is on its way.
+/// A test notification that was enqueued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SentNoticeView {
-    /// The id that the receiver gets, as `webhook-id`.
+    /// The message id, sent as `webhook-id`.
     pub notice: String,
 }
 
-/// The server's key.
+/// The server's key for browser subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PushKeyView {
-    /// Its public half, base64url: `applicationServerKey`.
+    /// Public key, base64url: `applicationServerKey`.
     pub public_key: String,
 }
 
-/// What became of one notice for one receiver, as clients see it.
+/// A delivery of one notification to one receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeliveryView {
-    /// The notice: the same id whenever it is delivered again.
+    /// The message id, the same for every retry.
     pub notice: String,
-    /// What kind of news.
+    /// The kind of event.
     pub event: String,
-    /// In which session.
+    /// The chat it is about.
     pub session: Option<String>,
     /// `waiting`, `delivered`, `failed`, or `refused`: the receiver's address is not public, and
-    /// `outbound.allow` does not name it.
+    /// `outbound.allow` does not list it.
     pub outcome: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub tries: u32,
-    /// What the receiver answered last, as HTTP has it; null if it did not.
+    /// HTTP status of the last attempt; null without a response.
     pub status: Option<u32>,
-    /// When it happened, RFC 3339.
+    /// Time of the event, RFC 3339.
     pub made_at: String,
-    /// When it was tried last.
+    /// Time of the last attempt.
     pub tried_at: Option<String>,
-    /// When it is tried next; null when it is not.
+    /// Time of the next attempt; null if there is none.
     pub next_at: Option<String>,
 }
 

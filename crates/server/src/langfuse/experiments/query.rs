@@ -12,10 +12,10 @@ use utoipa::IntoParams;
 use crate::error::ApiResult;
 use crate::langfuse::params::Params;
 
-/// Scores shown of one record, at most and if nobody says.
+/// Maximum and default number of scores per row.
 const MAX_SCORES: u64 = 50;
 
-/// A group of an experiment's fields.
+/// A field group of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     Core,
@@ -39,7 +39,7 @@ impl Spelled for Group {
     }
 }
 
-/// A group of an experiment item's fields.
+/// A field group of an experiment item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemGroup {
     Core,
@@ -79,34 +79,34 @@ impl Spelled for ItemGroup {
     }
 }
 
-/// What both lists read from the query string.
+/// Query parameters of both lists.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only describes what `Params` reads")]
 pub(super) struct SliceParams {
-    /// Rows at most: 1 to 100, 50 if not said.
+    /// Page size: 1 to 100, 50 by default.
     limit: Option<u64>,
-    /// Scores of each row at most: 1 to 50, 50 if not said.
+    /// Scores per row: 1 to 50, 50 by default.
     score_limit: Option<u64>,
-    /// Where the last answer stopped.
+    /// Cursor from the previous page.
     cursor: Option<String>,
-    /// Ran then or later.
+    /// Start of the time range, inclusive.
     from_start_time: Time,
-    /// Ran before.
+    /// End of the time range, exclusive.
     to_start_time: Option<Time>,
 }
 
-/// What a request for experiments asks for.
+/// A parsed request for experiments.
 pub(super) struct AskedSlice<Query, Groups> {
     pub(super) query: Query,
     pub(super) groups: Vec<Groups>,
     pub(super) score_limit: u64,
 }
 
-/// Reads a request for experiments.
+/// Parses a request for experiments.
 ///
 /// # Errors
-/// 400 with everything that was wrong.
+/// 400 with all invalid parameters.
 pub(super) fn experiments(
     project: ProjectId,
     mut params: Params,
@@ -120,10 +120,10 @@ pub(super) fn experiments(
     Ok(AskedSlice { query, groups, score_limit })
 }
 
-/// Reads a request for items of experiments.
+/// Parses a request for experiment items.
 ///
 /// # Errors
-/// 400 with everything that was wrong.
+/// 400 with all invalid parameters.
 pub(super) fn items(
     project: ProjectId,
     mut params: Params,
@@ -138,7 +138,7 @@ pub(super) fn items(
     let [ids, names, datasets, items] = lists(&mut params, columns);
     let of = ExperimentQuery { ids, names, datasets, ..of };
     params.finish()?;
-    // Level and environment are with the step, so it is always fetched.
+    // Level and environment are fields of the observation, so it is always fetched.
     let query = ExperimentItemQuery { of, items, detail: Detail::Content };
     Ok(AskedSlice { query, groups, score_limit })
 }
@@ -168,7 +168,7 @@ struct Wanted {
     value: Value,
 }
 
-/// The words wanted in each column, by parameters of their names and by `filter`.
+/// The requested values of each column, from its own parameter and from `filter`.
 fn lists<const N: usize>(params: &mut Params, columns: [&str; N]) -> [Vec<String>; N] {
     let mut lists = columns.map(|column| params.commas(column));
     let filter = params
@@ -200,7 +200,7 @@ fn words(wanted: &Wanted) -> Result<Vec<String>, String> {
     }
 }
 
-/// Keeps the words that both lists hold; an empty list holds all.
+/// Intersects two lists; an empty list means any.
 fn narrow(list: &mut Vec<String>, words: Vec<String>) -> Result<(), String> {
     if list.is_empty() {
         *list = words;

@@ -18,7 +18,7 @@ use crate::auth::Reader;
 use crate::error::ApiResult;
 use crate::langfuse::params::{self, PageParams, Params};
 
-/// What a request asks for.
+/// A parsed request.
 struct Asked {
     project: ProjectId,
     range: TimeRange,
@@ -28,7 +28,7 @@ struct Asked {
     environments: Vec<String>,
 }
 
-/// `GET /api/public/metrics/daily`: traces, observations, units and costs by day, newest first.
+/// `GET /api/public/metrics/daily`: traces, observations, usage and costs by day, newest first.
 #[utoipa::path(
     get,
     path = "/api/public/metrics/daily",
@@ -111,7 +111,7 @@ impl Asked {
         }
     }
 
-    /// The same conditions on the columns that each kind of record has for them.
+    /// The same conditions on the corresponding columns of each kind of record.
     fn conditions<C>(&self, [name, user, tags, environment]: [C; 4]) -> Vec<Condition<C>> {
         let is = |column, text: &Option<String>| Some(Condition::equals(column, text.as_deref()?));
         let several = |column, words: &[String], test: fn(Vec<String>) -> Test| {

@@ -40,7 +40,7 @@ pub(super) async fn first(
     asked.query.conditions.extend(v1::conditions(&headers));
     let mut page = answer(&app, asked).await?;
     for row in &mut page.data {
-        // Its clients cannot read a score whose trace is missing.
+        // Its clients cannot parse a score without a trace.
         if row.beside.trace == Maybe::Null {
             row.beside.trace = Maybe::Value(ScoreTrace::default());
         }
@@ -80,7 +80,7 @@ async fn answer(app: &App, asked: Asked) -> ApiResult<Paged<ListedScore>> {
     Ok(Paged { data: found.rows.iter().map(show).collect(), meta: meta(page, found.total) })
 }
 
-/// The traces that scores judge, by id.
+/// The traces of scores, by id.
 async fn traces_of(
     app: &App,
     project: ProjectId,

@@ -12,7 +12,7 @@ use crate::error::ApiResult;
 use crate::langfuse::path::PathId;
 use crate::langfuse::response::not_found;
 
-/// What is not there, where none is.
+/// Name of the resource in errors.
 const SCORE: &str = "Score";
 
 /// `GET /api/public/scores/{id}`: one score on a trace or an observation.

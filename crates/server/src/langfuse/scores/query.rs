@@ -12,66 +12,65 @@ use utoipa::IntoParams;
 use crate::error::ApiResult;
 use crate::langfuse::params::Params;
 
-/// What a request for a list asks for.
+/// A parsed request for a list.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) query: ScoreQuery,
-    /// Which of them are on the page.
     pub(super) page: PageNumber,
     pub(super) groups: Vec<Group>,
 }
 
-/// The parameters of a list beside its page, for descriptions.
+/// The parameters of a list besides its page, for the API description.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 #[expect(dead_code, reason = "only describes what `Params` reads")]
 pub(super) struct ScoreParams {
-    /// Whom its trace served.
+    /// User of its trace.
     user_id: Option<String>,
-    /// What is judged.
+    /// Name of the score.
     name: Option<String>,
-    /// Given then or later.
+    /// Recorded at this time or later.
     from_timestamp: Option<Time>,
-    /// Given before.
+    /// Recorded before this time.
     to_timestamp: Option<Time>,
-    /// Given in one of these.
+    /// Any of these environments.
     environment: Option<Vec<String>>,
-    /// Who says so.
+    /// Source of the score.
     source: Option<SourceWord>,
-    /// How to compare the value: =, !=, >, >=, <, <=.
+    /// Comparison operator for the value: =, !=, >, >=, <, <=.
     operator: Option<String>,
-    /// What to compare the value with.
+    /// Number to compare the value with.
     value: Option<f64>,
-    /// One of these ids, with commas between them.
+    /// Comma-separated score ids.
     score_ids: Option<String>,
-    /// The score config it follows.
+    /// Id of its score config.
     config_id: Option<String>,
-    /// The session it judges.
+    /// Id of the session it is on.
     session_id: Option<String>,
-    /// The dataset run it judges.
+    /// Id of the dataset run it is on.
     dataset_run_id: Option<String>,
-    /// The trace it judges.
+    /// Id of the trace it is on.
     trace_id: Option<String>,
-    /// It judges one of these observations, with commas between them.
+    /// Comma-separated ids of the observations it is on.
     observation_id: Option<String>,
-    /// The annotation queue it was given in.
+    /// Id of the annotation queue it was recorded in.
     queue_id: Option<String>,
-    /// How its value is to be read.
+    /// Data type of the value.
     data_type: Option<DataTypeWord>,
     /// Its trace has all of these tags.
     trace_tags: Option<Vec<String>>,
-    /// Which groups of fields: score, trace.
+    /// Field groups: score, trace.
     fields: Option<String>,
     /// Conditions, as a JSON array.
     filter: Option<String>,
 }
 
-/// A group of a listed score's fields.
+/// A field group of a listed score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
-    /// The score itself; always there.
+    /// The score itself; always included.
     Score,
-    /// What is shown of its trace.
+    /// Fields of its trace.
     Trace,
 }
 
@@ -90,10 +89,10 @@ impl Spelled for Group {
     }
 }
 
-/// Reads the parameters of a list.
+/// Parses the parameters of a list.
 ///
 /// # Errors
-/// 400 with everything that is wrong.
+/// 400 with all invalid parameters.
 pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
     let page = params.page();
     let groups = groups(&mut params);
@@ -111,7 +110,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
     Ok(Asked { query, page, groups })
 }
 
-/// The groups that are asked for; all, if the request does not say.
+/// The requested field groups; all by default.
 fn groups(params: &mut Params) -> Vec<Group> {
     let asked = params.words("fields");
     if asked.is_empty() {
@@ -159,7 +158,7 @@ fn any_of(params: &Params) -> impl Iterator<Item = Condition<ScoreColumn>> {
     lists.map(|(column, test)| Condition { column, test })
 }
 
-/// `operator` and `value`, which make sense together only.
+/// `operator` and `value`, which are only valid together.
 fn compared(params: &mut Params) -> Option<Condition<ScoreColumn>> {
     let compare = params.parsed("operator", operator);
     let number = params.number("value");

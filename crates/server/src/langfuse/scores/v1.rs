@@ -4,8 +4,8 @@ use ratchet_store::query::{Condition, ScoreColumn, Test};
 
 use crate::langfuse::client::is_python_2;
 
-/// Whether a score can be shown: corrections cannot, nor scores on sessions and dataset runs, nor
-/// texts to an SDK that does not know them.
+/// Whether a score can be returned: corrections cannot, nor scores on sessions and dataset runs,
+/// nor texts to an SDK that does not know them.
 pub(in crate::langfuse) fn fits(score: &Score, headers: &HeaderMap) -> bool {
     let is_on_trace = match score.target {
         ScoreTarget::Trace(_) | ScoreTarget::Observation(..) => true,

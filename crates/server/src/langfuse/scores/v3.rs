@@ -14,7 +14,7 @@ use crate::auth::Reader;
 use crate::error::ApiResult;
 use crate::langfuse::params::{CursorParams, Params, number};
 
-/// A group of a typed score's fields, beside the core that is always there.
+/// A field group of a typed score, besides the core that is always included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     Details,
@@ -123,7 +123,7 @@ fn any_of(params: &mut Params) -> Vec<Condition<ScoreColumn>> {
     asked.map(|(column, words)| Condition { column, test: Test::AnyOf(words) }).collect()
 }
 
-/// A score judges one thing, and an observation is known by its trace.
+/// A score has one target, and an observation is identified with its trace.
 fn check_targets(params: &mut Params) {
     let is_given = |name: &str| params.text(name).is_some();
     let targets = ["traceId", "sessionId", "experimentId"];
@@ -139,7 +139,7 @@ fn check_targets(params: &mut Params) {
     }
 }
 
-/// `value`, `valueMin` and `valueMax`, which depend on the one data type that is asked for.
+/// `value`, `valueMin` and `valueMax`, which depend on the requested data type.
 fn values(params: &mut Params) -> Vec<Condition<ScoreColumn>> {
     let data_type = match params.commas("dataType").as_slice() {
         [one] => DataType::from_word(one),
@@ -186,7 +186,7 @@ fn exactly(
     }
 }
 
-/// How a truth is kept.
+/// The stored form of a boolean.
 fn truth(text: &str) -> Result<String, String> {
     match text {
         "true" => Ok("True".to_owned()),

@@ -15,13 +15,13 @@ use crate::app::App;
 use crate::error::{ApiError, ApiResult};
 use crate::langfuse::prompts::refuse;
 
-/// How many files may be asked for at once.
+/// Maximum number of files in a request.
 const MAX_HASHES: usize = 50;
 
-/// Reads the hashes of files that are asked for, each once.
+/// Parses the requested hashes, without duplicates.
 pub(super) fn read_hashes(asked: &str) -> Result<Vec<MediaHash>, String> {
     let mut hashes = Vec::new();
-    // A plus that nobody encoded comes in as a space.
+    // An unencoded plus arrives as a space.
     for text in asked.split(',').map(|text| text.replace(' ', "+")) {
         let hash = MediaHash::parse(&text).map_err(|why| why.to_string())?;
         if !hashes.contains(&hash) {
@@ -34,20 +34,20 @@ pub(super) fn read_hashes(asked: &str) -> Result<Vec<MediaHash>, String> {
     Ok(hashes)
 }
 
-/// What is wrong with a list that is too long.
+/// The error for a list that is too long.
 pub(super) fn too_many(field: &str, len: usize, most: usize) -> Option<Issue> {
     (len > most).then(|| Issue::at(field, format!("must have at most {most} entries")))
 }
 
-/// Reads the files of a skill.
+/// Parses the files of a skill.
 ///
 /// # Errors
-/// 400 with everything that is wrong.
+/// 400 with all errors.
 pub(super) fn read_files(
     sent: Vec<SkillFileInput>,
     message: Option<&str>,
 ) -> ApiResult<Vec<NewSkillFile>> {
-    // Before each is looked at: a million wrong ones must not become a million messages.
+    // Checked first: a million invalid files must not become a million messages.
     refuse(Vec::from_iter(too_many("files", sent.len(), MAX_FILES)))?;
     let message = message.map(check_message).and_then(Result::err);
     let mut issues = Vec::from_iter(message.map(|why| Issue::at("commitMessage", why.to_string())));
@@ -85,7 +85,7 @@ fn read_content(
     }
 }
 
-/// What the head of the main file says, be it sent or known already.
+/// The front matter of the main file, be it sent or stored already.
 pub(super) async fn read_front(
     app: &App,
     project: &ProjectId,
@@ -113,7 +113,7 @@ pub(super) async fn read_front(
     FrontMatter::read(&text).map_err(|why| at(("content", format!("{MAIN_FILE} {why}"))))
 }
 
-/// What is wrong with a field of a file.
+/// The error for a field of a file.
 fn issue(index: usize, field: &str, message: String) -> Issue {
     let named = |name: &str| Step::Field(name.to_owned());
     Issue { path: vec![named("files"), Step::Index(index), named(field)], message }

@@ -13,9 +13,9 @@ use crate::body::{Received, Weight};
 use crate::error::{ApiError, ApiResult};
 use crate::langfuse::path::PathId;
 
-/// `DELETE /api/public/traces/{id}`: deletes a trace and whatever hangs on it.
+/// `DELETE /api/public/traces/{id}`: deletes a trace with its observations and scores.
 ///
-/// Deleting what is not there is no mistake: a client that lost the answer may ask again.
+/// Idempotent: deleting an unknown trace is no error, so that a client can retry.
 #[utoipa::path(
     delete,
     path = "/api/public/traces/{*id}",
@@ -36,7 +36,7 @@ pub(in crate::langfuse) async fn one(
     Ok(Json(Deleted { message: message.to_owned() }))
 }
 
-/// `DELETE /api/public/traces`: deletes the traces that the body names.
+/// `DELETE /api/public/traces`: deletes the traces listed in the body.
 #[utoipa::path(
     delete,
     path = "/api/public/traces",
@@ -57,7 +57,7 @@ pub(in crate::langfuse) async fn many(
     Ok(Json(Deleted { message }))
 }
 
-/// Deletes traces, and returns how many there were to delete.
+/// Deletes traces with an audit entry, and returns the number deleted.
 async fn noted(app: &App, caller: Caller, ids: Vec<TraceId>) -> ApiResult<u64> {
     let telemetry = &app.store.telemetry;
     let known = telemetry.find_traces(caller.project.clone(), ids.clone()).await?;

@@ -1,5 +1,5 @@
-//! One trace with all that hangs on it. A long one is written while it is read, so that it takes
-//! the memory of a slice, not of the whole.
+//! One trace with its observations and scores. A long one is streamed, so that it takes the memory
+//! of a slice, not of the whole.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::langfuse::prompt_ids::PromptIds;
 use crate::langfuse::scores::v1;
 use crate::langfuse::{observations, response};
 
-/// A trace to be shown, and to whom.
+/// A trace to return, and the client's restrictions.
 pub(super) struct Whole {
     pub(super) app: App,
     pub(super) project: ProjectId,
@@ -41,10 +41,10 @@ type Observations = StreamedRows<Observation, ObservationWalk>;
 type Scores = StreamedRows<Score, ScoreWalk>;
 
 impl Whole {
-    /// Writes the answer: at once, or while it is read if it takes more than a slice.
+    /// Responds: at once, or streamed if there is more than a slice.
     ///
     /// # Errors
-    /// Fails when the database does. Once the answer has begun, a failure breaks it off.
+    /// Fails when the database does. An error after the start of the response aborts it.
     pub(super) async fn answer(self) -> ApiResult<Response> {
         let observations = self.first_observations().await?;
         let scores = self.first_scores().await?;
@@ -100,19 +100,18 @@ impl Whole {
         let part = Part::Observations { frame, observations, scores, is_begun: false };
         let pieces = try_unfold((writer, part), |(mut writer, part)| async move {
             let piece = writer.piece(part).await;
-            // The status is sent already; all that can be done is to break off, and to say why in
-            // the log.
+            // The status is sent already; all that is left is to abort, and to log the reason.
             let piece = piece.inspect_err(|error| drop(error.client_message()))?;
             Ok::<_, ApiError>(piece.map(|(bytes, part)| (bytes, (writer, part))))
         });
         Ok(([(CONTENT_TYPE, "application/json")], Body::from_stream(pieces)).into_response())
     }
 
-    /// The answer around its two lists.
+    /// The response without its two lists.
     fn frame(&self) -> ApiResult<Frame> {
         let mut details = TraceDetails::new(&self.trace, self.project.as_str());
         self.groups.hide_numbers(&mut details, Unknown::for_client(&self.headers));
-        // No text of the trace can hold what was made up just now.
+        // No text of the trace can contain a random id.
         let mark = uuid::Uuid::new_v4();
         let (here, there) = (format!("observations {mark}"), format!("scores {mark}"));
         details.observations.push(here.clone());
@@ -128,21 +127,21 @@ impl Whole {
     }
 }
 
-/// What stands before, between and behind the two lists of a trace.
+/// The text before, between and after the two lists of a trace.
 struct Frame {
     head: String,
     middle: String,
     tail: String,
 }
 
-/// What is to be written next.
+/// The part to write next.
 enum Part {
     Observations { frame: Frame, observations: Box<Observations>, scores: Scores, is_begun: bool },
     Scores { tail: String, scores: Scores },
     Nothing,
 }
 
-/// Writes a trace piece by piece.
+/// Streams a trace.
 struct Writer {
     app: App,
     project: ProjectId,
@@ -153,7 +152,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// The next piece, and what is to be written after it.
+    /// The next chunk, and the part after it.
     async fn piece(&mut self, part: Part) -> ApiResult<Option<(Bytes, Part)>> {
         match part {
             Part::Observations { frame, observations, scores, is_begun } => {
@@ -215,7 +214,7 @@ impl Writer {
     }
 }
 
-/// Items of a list, with commas between them and after those that were written before.
+/// Items of a list, separated from the previous ones by commas.
 fn list<T: Serialize>(is_first: bool, items: impl Iterator<Item = T>) -> ApiResult<Vec<u8>> {
     let mut bytes = Vec::new();
     for item in items {

@@ -11,19 +11,18 @@ use crate::error::ApiResult;
 use crate::langfuse::client::needs_numbers;
 use crate::langfuse::params::Params;
 
-/// What a request for a list asks for.
+/// A parsed request for a list.
 #[derive(Debug)]
 pub(super) struct AskedList {
     pub(super) query: TraceQuery,
-    /// Which of them are on the page.
     pub(super) page: PageNumber,
     pub(super) groups: Groups,
 }
 
-/// Reads the parameters of a list.
+/// Parses the parameters of a list.
 ///
 /// # Errors
-/// 400 with everything that is wrong.
+/// 400 with all invalid parameters.
 pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<AskedList> {
     let page = params.page();
     let groups = Groups::read(&mut params);
@@ -99,10 +98,10 @@ fn order(text: &str) -> Result<(TraceOrder, Direction), String> {
     })
 }
 
-/// A group of a trace's fields.
+/// A field group of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
-    /// The narrow row; always there.
+    /// The row without content; always included.
     Core,
     Io,
     Scores,
@@ -128,18 +127,18 @@ impl Spelled for Group {
     }
 }
 
-/// The groups that a request asks for; all, if it does not say.
+/// The requested field groups; all by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Groups(Vec<Group>);
 
 impl Groups {
-    /// Reads the `fields` parameter.
+    /// Parses the `fields` parameter.
     pub(super) fn read(params: &mut Params) -> Self {
         let asked = params.words("fields");
         Self(if asked.is_empty() { Group::all() } else { asked })
     }
 
-    /// Whether a group is asked for.
+    /// Whether a group is requested.
     pub(super) fn has(&self, group: Group) -> bool {
         self.0.contains(&group)
     }
@@ -149,7 +148,7 @@ impl Groups {
         if self.has(Group::Io) { Detail::Content } else { Detail::Row }
     }
 
-    /// Takes out the numbers that nobody asked for, and shows those that nobody knows as told.
+    /// Removes numbers that were not requested, and sets unknown ones to the client's form.
     pub(super) fn hide_numbers<O, S>(&self, details: &mut TraceDetails<O, S>, unknown: Unknown) {
         if !self.has(Group::Metrics) {
             details.latency = Some(NOT_ASKED);
@@ -162,17 +161,17 @@ impl Groups {
     }
 }
 
-/// How a number that nobody knows is shown.
+/// How an unknown number is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
     /// As null: unknown is not free.
     Null,
-    /// As 0, for SDKs that cannot read a trace otherwise.
+    /// As 0, for SDKs that cannot parse a trace otherwise.
     Zero,
 }
 
 impl Unknown {
-    /// What the client that sends these headers can read.
+    /// The form that the client of these headers can parse.
     pub(super) fn for_client(headers: &HeaderMap) -> Self {
         if needs_numbers(headers) { Self::Zero } else { Self::Null }
     }

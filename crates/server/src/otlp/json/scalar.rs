@@ -7,10 +7,10 @@ use super::shape::{Fields, Object};
 use crate::otlp::limits::Bounds;
 use crate::otlp::span_builder::{Fault, StatusCode};
 
-/// A text, elided if it is too long; null is an empty one.
+/// A text, elided if it is too long; null is empty.
 ///
-/// Read as bytes: JavaScript cuts texts in the middle of a character and sends half of it as an
-/// escape, which is no reason to lose the span.
+/// Read as bytes: JavaScript can cut texts in the middle of a surrogate pair, which must not reject
+/// the span.
 pub(crate) struct Text<'a, 'l>(pub(crate) &'a Bounds<'l>);
 
 impl<'de> DeserializeSeed<'de> for Text<'_, '_> {
@@ -37,10 +37,10 @@ impl Visitor<'_> for Text<'_, '_> {
     }
 }
 
-/// An id in hexadecimal, made by a function of its bytes; null has none.
+/// A hexadecimal id, with its constructor; null is none.
 pub(crate) struct Hex<Id>(pub(crate) &'static str, pub(crate) fn(&[u8]) -> Result<Id, Fault>);
 
-/// The longest id that is worth decoding.
+/// Maximum length of an id.
 const MAX_ID_BYTES: usize = 32;
 
 impl<'de, Id> DeserializeSeed<'de> for Hex<Id> {
@@ -84,7 +84,7 @@ fn digit(hex: u8) -> Option<u8> {
     char::from(hex).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
 }
 
-/// A 64-bit number, however it is written.
+/// A 64-bit number in any notation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Number {
     Int(i64),
@@ -92,7 +92,7 @@ pub(crate) enum Number {
     Double(f64),
 }
 
-/// Reads a number: a JSON number, a decimal string, or JavaScript's `{low, high}`; null is zero.
+/// Parses a number: a JSON number, a decimal string, or JavaScript's `{low, high}`; null is zero.
 pub(crate) struct NumberSeed(pub(crate) &'static str);
 
 impl<'de> DeserializeSeed<'de> for NumberSeed {
@@ -165,17 +165,17 @@ impl From<Number> for AttributeValue {
     fn from(number: Number) -> Self {
         match number {
             Number::Int(number) => Self::Int(number),
-            // No whole number of ours holds it; its digits say more than a rounded value.
+            // It fits into no integer type; its digits are better than a rounded value.
             Number::Large(number) => Self::Text(number.to_string()),
             Number::Double(number) => Self::Double(number),
         }
     }
 }
 
-/// Nanoseconds since 1970.
+/// Unix time in nanoseconds.
 pub(crate) struct Nanos(pub(crate) &'static str);
 
-/// The first whole number that a signed 64-bit number does not hold.
+/// The first integer beyond a signed 64-bit number.
 const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 impl<'de> DeserializeSeed<'de> for Nanos {

@@ -4,28 +4,28 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Something that takes the fields of an object as they come.
+/// A visitor of the fields of an object.
 pub(crate) trait Fields<'de> {
     /// Takes one field. Must read the value or [`skip`] it.
     fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error>;
 }
 
-/// Something that takes the items of a list as they come.
+/// A visitor of the items of a list.
 pub(crate) trait Items<'de> {
     /// Takes one item. Must read it or [`skip`] it.
     fn item<D: Deserializer<'de>>(&mut self, item: D) -> Result<(), D::Error>;
 }
 
-/// Reads an object into what takes its fields; null is an object without any.
+/// Deserializes an object into a visitor; null has no fields.
 pub(crate) struct Object<'a, T>(pub(crate) &'a mut T);
 
-/// Reads a list into what takes its items; null is a list without any.
+/// Deserializes a list into a visitor; null has no items.
 pub(crate) struct List<'a, T>(pub(crate) &'a mut T);
 
-/// Reads a whole text that holds one object.
+/// Deserializes a text with one object.
 ///
-/// The parser's own bound on nesting is off: objects nest only as the types here do, attribute
-/// values are counted by `Bounds`, and what is skipped is skipped without recursion.
+/// The parser's own recursion limit is off: objects nest only as the types here do, attribute
+/// values are limited by `Bounds`, and skipping is not recursive.
 pub(crate) fn read<'de, T: Fields<'de>>(
     text: &'de [u8],
     into: &mut T,
@@ -36,7 +36,7 @@ pub(crate) fn read<'de, T: Fields<'de>>(
     parser.end()
 }
 
-/// Passes over a value, whatever it is.
+/// Skips a value of any type.
 pub(crate) fn skip<'de, D: Deserializer<'de>>(value: D) -> Result<(), D::Error> {
     IgnoredAny::deserialize(value).map(drop)
 }
@@ -81,7 +81,7 @@ impl<'de, T: Fields<'de>> DeserializeSeed<'de> for Value<'_, T> {
     }
 }
 
-/// The name of a field, borrowed from the text unless it holds escapes.
+/// The name of a field, borrowed from the text unless it has escapes.
 struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {

@@ -144,7 +144,7 @@ impl<'de> Items<'de> for LinkList<'_, '_, '_> {
     }
 }
 
-/// An id that makes no sense costs the link, not the span.
+/// An invalid id discards the link, not the span.
 struct LinkReader<'b, 'l> {
     trace: Option<TraceId>,
     span: Option<ObservationId>,

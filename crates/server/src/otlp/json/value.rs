@@ -152,7 +152,7 @@ impl<'de> Items<'de> for PairList<'_, '_> {
     }
 }
 
-/// A double; JSON writes what is not a number as a string.
+/// A double; JSON writes NaN and infinity as strings.
 fn double<'de, D: Deserializer<'de>>(value: D) -> Result<AttributeValue, D::Error> {
     use super::scalar::Number;
     Ok(match NumberSeed("doubleValue").deserialize(value)? {

@@ -1,4 +1,4 @@
-//! Every operation that changes something, and the entry it leaves in the audit log.
+//! Every operation that changes something, and its audit entry.
 
 use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Role};
 
@@ -6,8 +6,8 @@ use super::calls::{self, Call, Chosen, Ids, Kept};
 use super::walk::{OURS, make_media, make_people, make_strangers, start_agents, text};
 use crate::harness::{TestServer, basic, project, public_key};
 
-/// What changes nothing that was settled. What is recorded, collected or said has its own time and
-/// often its own author, and there is too much of it.
+/// Operations without an audit entry. Telemetry, comments and the like have their own time and
+/// often their own author, and there is too much of them.
 const NOT_AUDITED: &[&str] = &[
     "PATCH /api/public/annotation-queues/{queue}/items/{item}",
     "PATCH /api/public/generations",
@@ -38,15 +38,15 @@ const NOT_AUDITED: &[&str] = &[
     "POST /v1/traces",
     "PUT /api/v1/media/{project}/{media}",
     "PUT /api/v1/reports/{week}",
-    // What is said in a session is an event of it, with whoever said it.
+    // A message in a chat is an event of it, with its author.
     "POST /api/v1/sessions/{session}/messages",
 ];
 
-/// What is gone when its turn comes: memberships go with their project.
+/// Memberships are deleted with their project.
 const NOT_TO_DELETE: [&str; 1] = ["DELETE /api/public/projects/{project}/memberships"];
 
-/// Whether a call makes what another one deletes: it may be gone, for two delete the same trace,
-/// and a person's id is that of the last one made.
+/// Whether a call creates what another one deletes: it may be deleted already, because two delete
+/// the same trace, and a user's id is that of the last one created.
 fn makes_again(call: &Call, deletes: &Call) -> bool {
     let records = ["POST /api/public/ingestion", "POST /api/public/scores"];
     let path = |call: &Call| call.operation.split(' ').nth(1).map(str::to_owned);

@@ -1,8 +1,8 @@
-//! Where the same call gives another answer than with Langfuse, though both descriptions agree.
+//! Calls that respond differently from Langfuse, though both descriptions agree.
 //!
-//! Each line of `behaviour.tsv` has a probe here, which sends what the line speaks of and returns
-//! what came back. A line whose answer is no longer as written, or no longer different, must go or
-//! change; so must a probe without a line.
+//! Each line of `behaviour.tsv` has a probe here, which makes the call and returns the response. A
+//! line whose response is no longer as documented, or no longer different, must be removed or
+//! changed; so must a probe without a line.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -118,7 +118,7 @@ async fn send_spans(server: &TestServer, spans: &[Value]) -> Reply {
     post.header("x-langfuse-sdk-version", "5.11.1").send().await
 }
 
-/// Records one span of the SDK for JavaScript, and reads its trace back.
+/// Records one span of the JavaScript SDK, and reads its trace back.
 async fn trace(server: &TestServer, id: &str, parent: &str, told: &Value) -> Value {
     send_spans(server, &[span(id, parent, told)]).await.check(200, "");
     get(server, &format!("traces/{}", id.repeat(32))).await.check(200, "").json()
@@ -136,7 +136,7 @@ async fn out_of_range(server: &TestServer) -> Reply {
     server.post("/api/public/scores").json(score.to_string()).send().await
 }
 
-/// Records a trace of so many spans, and says how many ids of them a list shows.
+/// Records a trace of so many spans, and returns how many of their ids a list has.
 async fn listed_ids(server: &TestServer, spans: usize) -> usize {
     let numbered = |n: usize| {
         let mut span = span("7", "", &json!({}));

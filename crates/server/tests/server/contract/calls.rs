@@ -11,19 +11,19 @@ use serde_json::Value;
 use super::operations;
 use crate::harness::{Reply, TestServer};
 
-/// What stands in bodies for a word that must not leak.
+/// Placeholder in bodies for a word that must not leak.
 const MARK: &str = "MARK";
 
-/// What ids begin with that we choose ourselves.
+/// Prefix of ids that the client chooses.
 const CHOSEN: &str = "walk-";
 
-/// What they begin with where another project chooses its own.
+/// Prefix of such ids in another project.
 const CHOSEN_ELSEWHERE: &str = "tour-";
 
-/// Stands for one id while the others are filled in.
+/// Placeholder for one id while the others are filled in.
 const HELD: &str = "\u{1}";
 
-/// The least that a key must be able to do.
+/// The least privilege of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Needs {
@@ -64,11 +64,11 @@ impl Needs {
     }
 }
 
-/// One call as it is written down.
+/// One call as documented in a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Call {
-    /// Method and path as the description has them.
+    /// Method and path as in the description.
     pub(super) operation: String,
     /// The path with its ids and query, where they differ.
     at: Option<String>,
@@ -76,14 +76,14 @@ pub(super) struct Call {
     #[serde(rename = "type")]
     content_type: Option<String>,
     pub(super) needs: Needs,
-    /// What the session named `$chat` must do before the call makes sense.
+    /// What the chat `$chat` must have done before the call makes sense.
     once: Option<String>,
     #[serde(default)]
     keep: BTreeMap<String, String>,
-    /// Whether an owner's key reaches beyond its project here.
+    /// Whether an owner's key has access beyond its project here.
     #[serde(default)]
     pub(super) whole_server: bool,
-    /// Whether the path gets a slash at its end, as some clients write it.
+    /// Whether the path gets a trailing slash.
     #[serde(skip)]
     pub(super) has_trailing_slash: bool,
 }
@@ -94,7 +94,7 @@ struct File {
     call: Vec<Call>,
 }
 
-/// Every call, in the order in which they can be made. Each operation must have one.
+/// Every call, in an order in which they can be made. Each operation must have one.
 pub(super) fn all() -> Vec<Call> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/contract/operations");
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -112,7 +112,7 @@ pub(super) fn all() -> Vec<Call> {
     calls
 }
 
-/// A name that two calls keep would be the second one's id where the first one's was meant.
+/// A name used by two calls would resolve to the second one's id.
 fn check_names(calls: &[Call]) {
     let mut names = BTreeSet::new();
     for name in calls.iter().flat_map(|call| call.keep.keys()) {
@@ -136,18 +136,19 @@ fn check_against_description(calls: &[Call]) {
     assert!(unknown.is_empty(), "calls of operations that are not there: {unknown:#?}");
 }
 
-/// Ids that answers gave, by name.
+/// Ids from responses, by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept(BTreeMap<String, String>);
 
 impl Kept {
-    /// The text with ids in place of their names. Longer names first: one may begin another.
+    /// The text with ids in place of their names. Longer names first: one may be a prefix of
+    /// another.
     fn fill(&self, text: &str) -> String {
         let names = self.0.iter().rev();
         names.fold(text.to_owned(), |text, (name, id)| text.replace(&format!("${name}"), id))
     }
 
-    /// Starts with the project that is called `$home`.
+    /// Starts with the project as `$home`.
     pub(super) fn at_home(project: &str) -> Self {
         Self::default().moved(project)
     }
@@ -158,19 +159,19 @@ impl Kept {
         self
     }
 
-    /// The same names for ids that nobody has.
+    /// The same names with ids that do not exist.
     pub(super) fn strangers(&self) -> Self {
         Self(self.0.iter().map(|(name, id)| (name.clone(), stranger(id))).collect())
     }
 
-    /// An answer about these ids as it would be about ids that nobody has.
+    /// A response about these ids with ids that do not exist in their place.
     pub(super) fn renamed(&self, answer: &str) -> String {
         let ids = self.0.values().map(String::as_str).chain([CHOSEN]);
         ids.fold(answer.to_owned(), |answer, id| answer.replace(id, &stranger(id)))
     }
 }
 
-/// An id of the same form that nobody has.
+/// An id of the same form that does not exist.
 fn stranger(id: &str) -> String {
     let turn = |letter: char| match letter {
         '0'..='8' | 'a'..='e' => char::from_u32(u32::from(letter) + 1).unwrap(),
@@ -190,12 +191,12 @@ impl Call {
         self.operation.split(' ').nth(1).unwrap()
     }
 
-    /// Whether the path names something.
+    /// Whether the path has an id.
     pub(super) fn has_id(&self) -> bool {
         self.path().contains('{')
     }
 
-    /// Every id that the call names, in its path and its body: `$chat`, `walk-trace`.
+    /// Every id in the path and the body of the call: `$chat`, `walk-trace`.
     pub(super) fn ids(&self) -> BTreeSet<String> {
         let texts = [self.at.as_deref(), self.body.as_deref()].into_iter().flatten();
         let words = texts.flat_map(|text| text.split(|letter| letter != '$' && ends_id(letter)));
@@ -204,12 +205,12 @@ impl Call {
         words.filter(is_id).map(str::to_owned).collect()
     }
 
-    /// Whether an id is one that its answer gives.
+    /// Whether the response contains an id.
     pub(super) fn keeps(&self, id: &str) -> bool {
         id.strip_prefix('$').is_some_and(|name| self.keep.contains_key(name))
     }
 
-    /// Waits until the call makes sense: a session does what it was told when it gets to it.
+    /// Waits until the call makes sense: a chat processes messages asynchronously.
     pub(super) async fn wait(&self, server: &TestServer, key: &str, ids: &Ids<'_>) {
         let Some(state) = &self.once else { return };
         let path = ids.fill("/api/v1/sessions/$chat");
@@ -250,7 +251,7 @@ impl Call {
         request.send().await
     }
 
-    /// Notes the ids that an answer gives.
+    /// Stores the ids of a response.
     pub(super) fn keep(&self, reply: &Reply, kept: &mut Kept) {
         for (name, place) in &self.keep {
             let pointer = format!("/{}", place.replace('.', "/"));
@@ -274,19 +275,19 @@ fn ends_id(letter: char) -> bool {
     !letter.is_ascii_lowercase() && !matches!(letter, '_' | '-')
 }
 
-/// What is filled into a call.
+/// Values to fill into a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ids<'a> {
     pub(super) kept: &'a Kept,
     /// The word that shows whose data it is.
     pub(super) mark: &'a str,
-    /// Whose the ids are that we chose.
+    /// Whose the client-chosen ids are.
     pub(super) chosen: Chosen,
-    /// One id as the call names it, and what takes its place alone.
+    /// One id of the call, and its replacement.
     pub(super) but: Option<(&'a str, &'a str)>,
 }
 
-/// Whose ids a call names.
+/// Whose ids a call has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chosen {
     Seeded,
@@ -296,7 +297,7 @@ pub(super) enum Chosen {
 }
 
 impl<'a> Ids<'a> {
-    /// All ids of one project, or of nobody.
+    /// All ids of one project, or unknown ones.
     pub(super) fn new(kept: &'a Kept, mark: &'a str, chosen: Chosen) -> Self {
         Self { kept, mark, chosen, but: None }
     }
@@ -313,7 +314,7 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// The text with a mark in place of one id, and of none that only begins with it.
+/// The text with a placeholder for one id, and for none that only starts with it.
 fn held(text: &str, id: &str) -> String {
     let mut pieces = text.split(id);
     let mut held = pieces.next().unwrap_or_default().to_owned();

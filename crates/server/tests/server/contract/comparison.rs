@@ -1,7 +1,7 @@
-//! Our description beside a table of Langfuse's facts.
+//! Our description compared with a table of Langfuse's facts.
 //!
-//! A difference is a mistake unless `differences.tsv` gives a reason for it, and a reason for a
-//! difference that is gone must go too.
+//! A difference is an error unless `differences.tsv` gives a reason for it, and a reason for a
+//! difference that no longer exists must be removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::facts::{self, Facts, Fields, Need};
 use super::{operations, rows};
 
-/// An operation by its method and its path, in which all ids look alike.
+/// An operation by its method and its path with anonymous parameters.
 type Call = (String, String);
 
 /// A difference, as a line of `differences.tsv` without its reason.
@@ -71,7 +71,7 @@ fn theirs() -> BTreeMap<Call, Facts> {
     calls
 }
 
-/// A path whose ids have no names.
+/// A path with anonymous parameters.
 fn plain(path: &str) -> String {
     let parts = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
     parts.collect::<Vec<_>>().join("/")
@@ -107,20 +107,20 @@ fn of_call(our: &Facts, their: &Facts) -> Vec<(&'static str, String)> {
     found
 }
 
-/// What they take and we do not know; of nested fields only the outermost.
+/// Fields that they accept and we do not; of nested fields only the outermost.
 fn missing<'a>(our: &Fields, their: &'a Fields) -> Vec<&'a String> {
     let unknown = their.keys().filter(|name| !our.contains_key(*name));
     unknown.filter(|name| outer(name).is_none_or(|outer| has_fields(our, outer))).collect()
 }
 
-/// What we require and they do not.
+/// Fields that we require and they do not.
 fn demanded<'a>(our: &'a Fields, their: &Fields) -> Vec<&'a String> {
     let required = our.iter().filter(|(_, need)| **need == Need::Required);
     let more = required.filter(|(name, _)| their.get(*name) != Some(&Need::Required));
     more.map(|(name, _)| name).collect()
 }
 
-/// What their clients rely on and we do not promise; of nested fields only the outermost.
+/// Fields that their clients rely on and we do not guarantee; of nested fields only the outermost.
 fn not_promised<'a>(our: &Fields, their: &'a Fields) -> Vec<&'a String> {
     let promised = |name: &str| our.get(name) == Some(&Need::Required);
     let relied_on = their.iter().filter(|(_, need)| **need == Need::Required);
@@ -128,13 +128,13 @@ fn not_promised<'a>(our: &Fields, their: &'a Fields) -> Vec<&'a String> {
     lacking.map(|(name, _)| name).filter(|name| outer(name).is_none_or(promised)).collect()
 }
 
-/// The field around a nested one: `data` for `data[].id`.
+/// The parent of a nested field: `data` for `data[].id`.
 fn outer(name: &str) -> Option<&str> {
     let (outer, _) = name.rsplit_once('.')?;
     Some(outer.trim_end_matches("[]")).filter(|outer| !outer.is_empty())
 }
 
-/// Whether we list what is inside a field, or take any JSON there.
+/// Whether we describe the content of a field, or accept any JSON there.
 fn has_fields(our: &Fields, outer: &str) -> bool {
     let begins = |name: &String| {
         name.strip_prefix(outer).is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// How deep fields are looked at.
+/// Maximum depth of fields.
 const DEPTH: usize = 4;
 
-/// Whether a field must be there.
+/// Whether a field is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Required,
@@ -15,7 +15,7 @@ pub(super) enum Need {
 /// Fields by their dotted name; `[]` is any item of a list.
 pub(super) type Fields = BTreeMap<String, Need>;
 
-/// What an operation asks for and answers.
+/// Parameters and responses of an operation.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) query: Fields,
@@ -91,7 +91,7 @@ fn fields(document: &Value, schema: &Value, depth: usize) -> Fields {
     found
 }
 
-/// What several shapes have between them; required only if every one of them requires it.
+/// The fields that several shapes share; required only if all of them require it.
 fn in_common(shapes: &[Fields]) -> Fields {
     let names = shapes.iter().flat_map(|shape| shape.keys());
     let together = |name: &String| {

@@ -1,5 +1,5 @@
-//! Calls in one's own project that name one thing of another: an item of somebody else's in one's
-//! own queue. All else about such a call is valid, so that nothing but the border stops it.
+//! Calls in one's own project with one id of another: another project's item in one's own queue.
+//! All else about such a call is valid, so that only project isolation can reject it.
 
 use ratchet_store::catalog::{Permissions, Role};
 
@@ -19,12 +19,12 @@ async fn one_id_of_another_project_is_an_id_that_is_not_there() {
     make_media(&walk.server, theirs.clone()).await;
     let key = owner.header();
     let makes = walk.calls.iter().filter(|call| call.method() != "DELETE" && !call.whole_server);
-    // What belongs to the whole server has the same ids for both.
+    // Server-wide ids are the same for both.
     let kept = walk.kept.clone().moved(theirs.as_str());
     let kept = walk.seed(makes, &key, kept, (THEIRS, Chosen::Elsewhere)).await;
     let before = walk.everything().await;
     let strangers = walk.kept.strangers();
-    // People are nobody's but the server's.
+    // Users belong to the server.
     let of_server = |id: &str| {
         let mut calls = walk.calls.iter().filter(|call| call.whole_server);
         calls.any(|call| call.keeps(id))

@@ -1,4 +1,4 @@
-//! Every operation with a slash at the end of its path: proxies and some clients write it so.
+//! Every operation with a trailing slash: proxies and some clients add one.
 
 use ratchet_store::catalog::Role;
 
@@ -6,14 +6,14 @@ use super::calls;
 use super::walk::{Walk, text};
 use crate::harness::basic;
 
-/// Answers that are never the same twice: calls are counted, and room on the disk changes.
+/// Responses that are never the same twice: counters and free disk space change.
 const CHANGING: [&str; 2] = ["GET /metrics", "GET /api/v1/status"];
 
 #[tokio::test]
 async fn a_slash_at_the_end_of_a_path_changes_nothing() {
     let mut slashed = calls::all();
     slashed.iter_mut().for_each(|call| call.has_trailing_slash = true);
-    // What makes and changes something is called so here, and must succeed.
+    // Calls that create and change are made with a slash here, and must succeed.
     let walk = Walk::start_with(slashed).await;
     for call in walk.calls.iter().filter(|call| call.method() == "GET") {
         let mut bare = call.clone();

@@ -1,4 +1,4 @@
-//! Every operation with every kind of key: none, a revoked one, a public half alone, each role with
+//! Every operation with every kind of key: none, a revoked one, a public key alone, each role with
 //! and without each permission, and keys of other projects.
 
 use std::collections::BTreeSet;
@@ -19,18 +19,18 @@ use super::calls::{self, Call, Chosen, Ids, Kept, Needs};
 use crate::agents::run_agents;
 use crate::harness::{Reply, TestServer, basic, basic_of, project, public_key};
 
-/// The word in everything that the seeded project holds.
+/// The word in all data of the seeded project.
 pub(super) const OURS: &str = "ourword";
-/// The word in what others send.
+/// The word in requests of other projects.
 pub(super) const THEIRS: &str = "theirword";
-/// Messages that the calls send in one session.
+/// Messages that the calls send in one chat.
 const TURNS: usize = 2;
 /// `Basic` of `pk-neighbour:sk`, an owner of another project.
 pub(crate) const NEIGHBOUR: &str = "Basic cGstbmVpZ2hib3VyOnNr";
-/// `Basic` of `pk-revoked:sk`, once an owner of this one.
+/// `Basic` of `pk-revoked:sk`, a former owner's key of this one.
 const REVOKED: &str = "Basic cGstcmV2b2tlZDpzaw==";
 
-/// A key, and what it may do.
+/// A key, with its role and permissions.
 #[derive(Clone, Debug)]
 pub(super) struct Holder {
     pub(super) name: String,
@@ -54,7 +54,7 @@ impl Holder {
         Role::ALL.into_iter().flat_map(of_role).collect()
     }
 
-    /// Keys of other projects that can do as much as their role can.
+    /// Keys of other projects with all permissions of their role.
     fn strangers() -> Vec<Self> {
         let all = [
             (Role::Owner, Permissions::ALL),
@@ -86,7 +86,7 @@ impl Holder {
     }
 }
 
-/// A server whose first project holds one of everything.
+/// A server whose first project has one of everything.
 pub(super) struct Walk {
     pub(super) server: TestServer,
     _agents: TempDir,
@@ -117,7 +117,7 @@ impl Walk {
         walk
     }
 
-    /// Makes calls, each of which must succeed, and keeps the ids that they give.
+    /// Makes calls, each of which must succeed, and stores the ids of their responses.
     pub(super) async fn seed(
         &self,
         calls: impl Iterator<Item = &Call>,
@@ -135,7 +135,7 @@ impl Walk {
         kept
     }
 
-    /// Waits until what the agent did is recorded: a session is at rest a little before that.
+    /// Waits until the agent's turn is recorded: a chat is idle a little before that.
     async fn settle(&self) {
         let ids = Ids::new(&self.kept, OURS, Chosen::Seeded);
         let told = ids.fill("/api/v1/sessions/$chat/events?follow=false&types=done");
@@ -160,8 +160,8 @@ impl Walk {
         call.make(&self.server, key, &ids).await
     }
 
-    /// Checks that an answer about what is another project's says no more than one about what
-    /// nobody has.
+    /// Checks that the response about another project's object reveals no more than that about one
+    /// that does not exist.
     #[track_caller]
     pub(super) fn check_border(&self, call: &Call, not_theirs: &Reply, not_there: &Reply) {
         let (operation, answer) = (&call.operation, text(not_theirs));
@@ -174,7 +174,7 @@ impl Walk {
         }
     }
 
-    /// All that the project shows to its owner.
+    /// All data that the owner of the project can read.
     pub(super) async fn everything(&self) -> Vec<(String, String)> {
         let mut shown = Vec::new();
         for call in self.calls.iter().filter(|call| call.method() == "GET" && !call.whole_server) {
@@ -207,7 +207,7 @@ pub(crate) async fn make_strangers(server: &TestServer) {
     catalog.revoke_key(ours, "pk-revoked".to_owned(), now).await.unwrap();
 }
 
-/// Has agents run, in a folder that is on every machine and whose name no call changes.
+/// Runs agents in a folder that exists on every machine and whose name no call changes.
 pub(super) async fn start_agents(server: &TestServer) -> TempDir {
     let place = tempdir().unwrap();
     let real = place.path().canonicalize().unwrap();
@@ -215,7 +215,7 @@ pub(super) async fn start_agents(server: &TestServer) -> TempDir {
     place
 }
 
-/// People, whom no call makes without a project.
+/// Users, whom no call creates without a project.
 pub(super) async fn make_people(server: &TestServer) {
     let store = &server.app.store;
     for (second, role) in [(1, Role::Member), (2, Role::Owner)] {
@@ -275,19 +275,20 @@ async fn keys_that_may_not_are_refused_everywhere() {
     walk.server.stop().await;
 }
 
-/// Operations that answer strangers with something else than 404, though their path names what is
-/// not theirs: they make one of that name in the stranger's own project, or answer that there is
-/// nothing to delete.
+/// Operations that do not respond with 404 to other projects, though their path has a foreign id:
+/// they create one of that name in the caller's own project, or report that there is nothing to
+/// delete.
 const NOT_404: [&str; 4] = [
     "DELETE /api/public/traces/{id}",
     "PUT /api/public/models/{id}",
     "PUT /api/v1/reports/{week}",
-    // One of the report that the stranger has just made: ids follow from what it says.
+    // A suggestion of the report that the caller has just created: ids are derived from the
+    // content.
     "PUT /api/v1/suggestions/{id}",
 ];
 
-/// Operations that answer strangers with 400: they name the project itself in their body. What else
-/// they name is tried by `mixed_ids`.
+/// Operations that respond with 400 to other projects: the project is in their body. Their other
+/// ids are tested by `mixed_ids`.
 const BAD_REQUESTS: [&str; 1] = ["POST /api/public/comments"];
 
 #[tokio::test]
@@ -338,8 +339,8 @@ async fn nor_with_bodies_that_make_no_sense() {
     walk.server.stop().await;
 }
 
-/// The calls that must stop at the border. What makes something comes last: a stranger may choose
-/// the same ids, and then has them too.
+/// The calls that must be rejected. Those that create come last: another project may choose the
+/// same ids, and then has them too.
 pub(super) fn by_method(calls: &[Call]) -> Vec<&Call> {
     let order = ["GET", "DELETE", "PATCH", "PUT", "POST"];
     let bounded = calls.iter().filter(|call| call.needs != Needs::Nothing && !call.whole_server);

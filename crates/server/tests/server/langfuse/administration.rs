@@ -61,7 +61,7 @@ async fn what_a_deleted_project_recorded_goes_even_if_the_server_stops_first() {
     let batch = json!({ "batch": a_bit_of_everything() }).to_string();
     let post = server.post("/api/public/ingestion").header("authorization", OTHER);
     post.json(batch).send().await.check(207, "");
-    // As far as a server comes that is killed between the two steps.
+    // The state of a server that is killed between the two transactions.
     let (store, other) = (server.app.store.clone(), ProjectId::parse("other").unwrap());
     store.catalog.delete_project(other.clone(), server.app.clock.now()).await.unwrap();
     drop(store);

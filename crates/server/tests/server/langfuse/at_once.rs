@@ -1,4 +1,4 @@
-//! Clients that change the same thing at the same time.
+//! Concurrent changes of the same object.
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -13,13 +13,13 @@ const FLAT_RULES: &str = "/api/public/unstable/evaluation-rules";
 /// How often each race is run: a lost update shows in nearly every one.
 const ROUNDS: usize = 8;
 
-/// Makes something, and returns its id.
+/// Creates an object, and returns its id.
 async fn made(server: &TestServer, path: &str, body: &Value) -> String {
     let view = server.post(path).json(body.to_string()).send().await.check(200, "").json();
     view["id"].as_str().unwrap().to_owned()
 }
 
-/// Sends changes all at once, each of which must succeed.
+/// Sends changes concurrently, each of which must succeed.
 async fn change_at_once(server: &TestServer, path: &str, changes: &[Value]) {
     let mut sending = JoinSet::new();
     for change in changes {
@@ -30,7 +30,7 @@ async fn change_at_once(server: &TestServer, path: &str, changes: &[Value]) {
     }
 }
 
-/// Changes different fields at once, and looks for every one of them.
+/// Changes different fields concurrently, and checks every one of them.
 async fn check(server: &TestServer, path: &str, changes: impl Fn(usize) -> Vec<Value>) {
     for round in 1..=ROUNDS {
         let changes = changes(round);

@@ -13,12 +13,12 @@ async fn post(server: &TestServer, path: &str, body: Value) -> Reply {
     server.post(path).json(body.to_string()).send().await
 }
 
-/// Makes a dataset that must be made.
+/// Creates a dataset; must succeed.
 pub(super) async fn dataset(server: &TestServer, body: Value) -> Value {
     post(server, DATASETS, body).await.check(200, "").json()
 }
 
-/// Makes an item that must be made.
+/// Creates an item; must succeed.
 pub(super) async fn item(server: &TestServer, body: Value) -> Value {
     post(server, ITEMS, body).await.check(200, "").json()
 }
@@ -28,7 +28,7 @@ async fn delete(server: &TestServer, path: &str) -> Reply {
     server.request("DELETE", path).send().await
 }
 
-/// The ids on a page, in order, and how many there are.
+/// The ids on a page, in order, and the total.
 async fn ids(server: &TestServer, query: &str) -> (Value, u64) {
     let page = read(server, &format!("{ITEMS}?{query}")).await;
     let ids: Vec<_> =

@@ -1,4 +1,5 @@
-//! The same run, told in each era's wire format, reads back the same through each era's readers.
+//! The same trace, sent in the wire format of each SDK generation, reads back the same through each
+//! API version.
 
 use serde_json::{Value, json};
 
@@ -10,14 +11,14 @@ const ROOT: &str = "b7ad6b7169203331";
 const CALL: &str = "c7ad6b7169203332";
 const TOOL: &str = "d7ad6b7169203333";
 
-/// How a client tells a run.
+/// The wire format of an SDK generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Era {
     /// Batches of events, as Python's version 2 and JavaScript's version 3 send them.
     Batches,
-    /// OpenTelemetry as versions 3 and 4 send it: the trace speaks for itself, metadata as it is.
+    /// OpenTelemetry as versions 3 and 4 send it: explicit trace attributes, metadata as it is.
     Spans,
-    /// OpenTelemetry as version 5 sends it: roots speak for traces, metadata as JSON.
+    /// OpenTelemetry as version 5 sends it: trace fields from root spans, metadata as JSON.
     SpansOnly,
 }
 
@@ -95,7 +96,7 @@ fn attributes(pairs: &[(&str, Value)]) -> Value {
     pairs.iter().map(attribute).collect()
 }
 
-/// Nanoseconds since 1970 as OTLP's JSON writes them.
+/// Unix time in nanoseconds in OTLP's JSON.
 fn nanos(millis: u64) -> String {
     const TEN_O_CLOCK: u64 = 1_794_736_800_000;
     ((TEN_O_CLOCK + millis) * 1_000_000).to_string()
@@ -112,7 +113,7 @@ fn span(id: &str, parent: Option<&str>, (from, to): (u64, u64), told: &[(&str, V
 }
 
 fn spans(era: Era) -> Value {
-    // Version 5 writes every metadata value as JSON, older ones leave texts alone.
+    // Version 5 writes every metadata value as JSON, older ones leave texts as they are.
     let text = |word: &str| {
         json!(if era == Era::SpansOnly { format!("\"{word}\"") } else { word.to_owned() })
     };
@@ -222,7 +223,7 @@ async fn told(era: Era) -> TestServer {
     server
 }
 
-/// What only OpenTelemetry tells: where spans come from.
+/// Removes what only OpenTelemetry has: the origin of spans.
 fn without_origin(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -235,7 +236,7 @@ fn without_origin(value: &mut Value) {
     }
 }
 
-/// All that each era's readers say.
+/// Everything that each API version returns.
 async fn everything(era: Era) -> Vec<(String, Value)> {
     let server = told(era).await;
     let question = json!({

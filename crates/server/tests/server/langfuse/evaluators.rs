@@ -76,7 +76,7 @@ async fn lists_go_on_behind_a_cursor() {
     let server = TestServer::start().await;
     let mut names = Vec::new();
     for second in 0..5 {
-        // Two of them change in the same moment.
+        // Two of them change at the same time.
         server.clock.advance(Duration::from_secs(u64::from(second != 3)));
         let mut body = judge();
         body["name"] = json!(format!("evaluator {second}"));

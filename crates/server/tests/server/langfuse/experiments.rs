@@ -24,7 +24,8 @@ async fn tried(server: &TestServer, body: Value) -> Reply {
     server.post(RUN_ITEMS).json(body.to_string()).send().await
 }
 
-/// The span that tries an item, as newer SDKs send it, with a child that carries the same words.
+/// The span of an experiment item, as newer SDKs send it, with a child that has the same
+/// attributes.
 async fn try_with_spans(server: &TestServer, words: &[(&str, &str)], trace: &str) {
     let attribute = |(key, value): &(&str, &str)| json!({"key": format!("langfuse.{key}"), "value": {"stringValue": value}});
     let mut attributes: Vec<Value> = words.iter().map(attribute).collect();
@@ -110,14 +111,14 @@ async fn spans_and_clients_tell_of_the_same_experiment() {
         ("environment", "sdk-experiment"),
     ];
     try_with_spans(&server, &words, TRACE).await;
-    // The same try, as an SDK of the time between says it beside its spans.
+    // The same item run, as an older SDK sends it in addition to its spans.
     let body = json!({
         "runName": "nightly", "datasetItemId": "i1", "traceId": TRACE,
         "observationId": "00000000000000aa",
     });
     let made = tried(&server, body).await.check(200, "").json();
     assert_eq!(made["datasetRunId"], id);
-    // Another item, as the oldest SDKs say it.
+    // Another item, as the oldest SDKs send it.
     record(&server, &[event("trace-create", 0, json!({"id": "t2", "output": "Oslo"}))]).await;
     let body = json!({"runName": "nightly", "datasetItemId": "i2", "traceId": "t2"});
     tried(&server, body).await.check(200, "");

@@ -1,4 +1,4 @@
-//! What clients of the first API, and the oldest clients, send and expect.
+//! Requests of the first API version and of the oldest clients.
 
 use ratchet_store::catalog::Role;
 use serde_json::{Value, json};

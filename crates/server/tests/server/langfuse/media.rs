@@ -25,7 +25,7 @@ pub(super) async fn announce(server: &TestServer, body: &Value) -> Reply {
     server.post("/api/public/media").json(body.to_string()).send().await
 }
 
-/// Announces `hello` and returns where to send it.
+/// Announces `hello` and returns its upload URL.
 async fn upload_url(server: &TestServer, content_type: &str) -> String {
     let answer = announce(server, &hello(content_type)).await.check(200, "").json();
     assert_eq!(answer["mediaId"], id());
@@ -46,7 +46,7 @@ async fn media_go_in_and_come_out() {
     let url = upload_url(&server, "image/png").await;
     server.get(&path).send().await.check(404, "LangfuseNotFoundError");
     let put = server.request("PUT", &url).header("x-amz-checksum-sha256", HELLO);
-    // The link is enough: no key.
+    // The signed URL is enough: no key.
     put.header("authorization", "none").bytes(b"hello").send().await.check(200, "");
     let outcome = json!({
         "uploadedAt": "2026-11-15T11:59:00Z", "uploadHttpStatus": 200, "uploadTimeMs": 12,
@@ -65,7 +65,7 @@ async fn media_go_in_and_come_out() {
     assert_eq!(bytes.header("content-disposition"), "inline");
     assert_eq!(bytes.header("x-content-type-options"), "nosniff");
 
-    // What is here is not sent again.
+    // Stored media are not uploaded again.
     let again = announce(&server, &hello("image/png")).await.check(200, "").json();
     assert_eq!(again, json!({"uploadUrl": null, "mediaId": id()}));
     let data = server.stop().await;
@@ -107,7 +107,7 @@ async fn links_open_one_thing_for_a_while() {
     let server = TestServer::start().await;
     let upload = upload_url(&server, "text/plain").await;
     server.request("PUT", &upload).bytes(b"hello").send().await.check(200, "");
-    // A link to send is no link to read, and no other project's.
+    // An upload URL is no download URL, and not valid in another project.
     server.request("GET", &upload).send().await.check(401, "UnauthorizedError");
     let moved = upload.replace("/shop/", "/other/");
     server.request("PUT", &moved).bytes(b"hello").send().await.check(401, "");

@@ -17,7 +17,7 @@ fn reference() -> String {
     format!("@@@langfuseMedia:type=image/png|id={}|source=bytes@@@", id())
 }
 
-/// Records a trace that refers to `hello` in its input.
+/// Records a trace that references `hello` in its input.
 async fn record_trace(server: &TestServer, trace: &str) {
     let body = json!({"id": trace, "input": {"image": reference()}});
     record(server, &[event("trace-create", 1, body)]).await;
@@ -27,7 +27,7 @@ async fn delete(server: &TestServer, path: &str) {
     server.delete(path).send().await.check(200, "");
 }
 
-/// Sweeps some hours later, and says how many files went.
+/// Sweeps some hours later, and returns the number of deleted files.
 async fn sweep_after(server: &TestServer, hours: u32) -> u64 {
     server.clock.advance(HOUR * hours);
     sweep(&server.app.store, now(server)).await.unwrap().media
@@ -80,7 +80,7 @@ async fn media_go_a_day_after_the_last_that_refers_to_them() {
     stored(&server, "image/png").await;
     record_trace(&server, "t").await;
     assert_eq!(sweep_after(&server, 48).await, 0, "the trace is there");
-    // Another trace only mentions what the first one brought.
+    // Another trace only references what the first one uploaded.
     record_trace(&server, "other").await;
     delete(&server, "/api/public/traces/t").await;
     assert_eq!(sweep_after(&server, 48).await, 0, "another trace is there");

@@ -15,7 +15,7 @@ async fn ask(server: &TestServer, path: &str, query: &Value) -> Reply {
     server.get(&format!("/api/public/{path}?query={}", encoded(query))).send().await
 }
 
-/// A question over the day of the story, with this laid over it.
+/// A query over the day of the test data, merged with this.
 fn question(over: &Value) -> Value {
     let mut query = json!({
         "view": "observations", "metrics": [{"measure": "count", "aggregation": "count"}],
@@ -27,7 +27,7 @@ fn question(over: &Value) -> Value {
     query
 }
 
-/// The rows of an answer that must come.
+/// The rows of a successful response.
 async fn rows(server: &TestServer, path: &str, over: &Value) -> Value {
     let mut answer = ask(server, path, &question(over)).await.check(200, "").json();
     answer["data"].take()
@@ -293,7 +293,7 @@ async fn days_as_older_clients_ask_for_them() {
     server.stop().await;
 }
 
-/// Observations a trace has here, each with a model of its own.
+/// Observations per trace, each with another model.
 const MODELS_IN_A_TRACE: usize = 5_000;
 
 #[tokio::test]
@@ -314,7 +314,7 @@ async fn any_number_of_model_names_gets_an_answer() {
         "fromTimestamp": "2026-03-02T00:00:00Z", "toTimestamp": "2026-03-03T00:00:00Z",
         "dimensions": [{"field": "providedModelName"}],
     });
-    // The first from hourly sums, the second from the records, for sums keep no greatest value.
+    // The first from the rollup, the second from the records, because the rollup has no maximum.
     for (measure, aggregation) in [("count", "count"), ("latency", "max")] {
         let mut over = day.clone();
         over["metrics"] = json!([{"measure": "count", "aggregation": "count"},

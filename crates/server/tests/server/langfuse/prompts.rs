@@ -11,7 +11,7 @@ async fn send(server: &TestServer, body: Value) -> Reply {
     server.post(PROMPTS).json(body.to_string()).send().await
 }
 
-/// Makes a version that must be made.
+/// Creates a version; must succeed.
 async fn create(server: &TestServer, body: Value) -> Value {
     server.clock.advance(Duration::from_secs(1));
     send(server, body).await.check(200, "").json()

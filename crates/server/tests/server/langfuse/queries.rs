@@ -162,7 +162,7 @@ async fn values_that_make_no_sense_are_reported_together() {
     server.stop().await;
 }
 
-/// Two runs that were judged, one of them twice, and one that was not.
+/// Two traces with scores, one of them with two, and one without.
 fn judged_runs() -> Vec<Value> {
     let mut events = Vec::new();
     for (at, id) in ["good", "bad", "unjudged"].into_iter().enumerate() {

@@ -14,7 +14,7 @@ async fn send(server: &TestServer, method: &str, path: &str, body: Value) -> Rep
     server.request(method, path).json(body.to_string()).send().await
 }
 
-/// Makes a queue and returns its path.
+/// Creates a queue and returns its path.
 async fn queue(server: &TestServer, name: &str) -> String {
     let body = json!({"name": name, "description": "by hand", "scoreConfigIds": []});
     let made = send(server, "POST", QUEUES, body).await.check(200, "").json();

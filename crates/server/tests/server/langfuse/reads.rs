@@ -21,7 +21,7 @@ async fn a_trace_in_full() {
     server.stop().await;
 }
 
-/// A trace of so many slices that it is written while it is read.
+/// A trace of so many slices that it is streamed.
 #[tokio::test]
 async fn a_long_trace_is_whole_and_has_the_same_shape() {
     const STEPS: usize = 3_500;

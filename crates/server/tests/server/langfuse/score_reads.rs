@@ -4,7 +4,7 @@ use super::{event, read, record};
 use crate::harness::{TestServer, public_key};
 use ratchet_store::catalog::Role;
 
-/// Scores of every kind on everything, one second apart.
+/// Scores of every kind on every target, one second apart.
 async fn story() -> TestServer {
     let server = TestServer::start().await;
     let trace = json!({"id": "t", "userId": "ann", "tags": ["a", "b"], "sessionId": "s"});

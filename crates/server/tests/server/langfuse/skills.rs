@@ -17,7 +17,7 @@ async fn send(server: &TestServer, files: &[Value]) -> Reply {
     server.post(SKILLS).json(json!({ "files": files }).to_string()).send().await
 }
 
-/// Makes a version that must be made.
+/// Creates a version; must succeed.
 async fn create(server: &TestServer, files: &[Value]) -> Value {
     server.clock.advance(Duration::from_secs(1));
     send(server, files).await.check(200, "").json()

@@ -1,4 +1,4 @@
-//! What Langfuse's SDKs write into spans beside names and payloads.
+//! Metadata that Langfuse's SDKs write into spans.
 
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ async fn numbers_and_booleans_in_metadata_keep_their_types() {
     });
     assert_eq!(metadata, expected);
 
-    // Python sends whole numbers and booleans as such, so a text of digits is a text.
+    // Python sends integers and booleans as such, so a text of digits is a text.
     let sent = json!({
         "langfuse.observation.metadata.attempt": 2, "langfuse.observation.metadata.cached": true,
         "langfuse.observation.metadata.ratio": "0.5", "langfuse.observation.metadata.zip": "10115",
@@ -78,7 +78,7 @@ async fn the_metadata_of_a_root_span_is_part_of_its_traces() {
 
 #[tokio::test]
 async fn what_langchain_says_of_a_trace_keeps_its_types() {
-    // As its handler in version 4 sends it: to the trace as texts, to each step as given.
+    // As its handler in version 4 sends it: as texts to the trace, unchanged to each observation.
     let sent = json!({
         "langfuse.trace.metadata.attempt": "2", "langfuse.observation.metadata.attempt": 2,
         "langfuse.trace.metadata.cached": "True", "langfuse.observation.metadata.cached": true,

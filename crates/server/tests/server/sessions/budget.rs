@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::Stage;
 
-/// A session as it stands.
+/// The current state of a chat.
 async fn known(stage: &Stage, session: &str) -> Value {
     stage.server.get(&format!("/api/v1/sessions/{session}")).send().await.json()
 }

@@ -16,7 +16,7 @@ use super::Stage;
 use crate::agents::{run_agents, run_agents_under};
 use crate::harness::{TestServer, project, public_key};
 
-/// What nobody in a workspace may read.
+/// A text outside of every workspace.
 const SECRET: &str = "the safe is behind the picture";
 
 impl Stage {
@@ -37,7 +37,7 @@ impl Stage {
         assert!(!told.to_string().contains("picture"), "{told}");
     }
 
-    /// All that is kept of a session.
+    /// Everything stored of a chat.
     async fn setting(&self, session: &str) -> String {
         let id = SessionId::parse(session).unwrap();
         let chat = self.server.app.store.catalog.chat(project(), id).await.unwrap().unwrap();
@@ -59,7 +59,7 @@ async fn no_name_of_a_workspace_leads_out_of_the_roots() {
         work.join("../../outside"),
         work.join("link/../../outside"),
         work.join("./.././work/../../outside/."),
-        // Whether it is there is nobody's business either.
+        // Whether it exists must not be revealed either.
         outside.join("missing"),
         work.join("link/missing"),
         work.join("link/../missing"),
@@ -132,14 +132,14 @@ async fn without_roots_keys_start_no_agent() {
     for role in [Role::Member, Role::Owner] {
         post(role).send().await.check(403, "chat.roots");
     }
-    // A key that was handed out on the server's own machine, for as long as its holder is there.
+    // A key issued on the server's own machine, for as long as its holder exists.
     let keys = server.app.store.catalog.keys(project()).await.unwrap();
     let member = keys.iter().find(|key| key.public_key == public_key(Role::Member)).unwrap();
     let held = server.app.local_keys.note(&member.id);
     let begun = post(Role::Member).send().await.check(201, "").json();
     drop(held);
     post(Role::Member).send().await.check(403, "chat.roots");
-    // What was begun goes on, whoever speaks.
+    // A running chat accepts messages of any key.
     let messages = format!("/api/v1/sessions/{}/messages", begun["id"].as_str().unwrap());
     let hello = json!({"text": "hello"}).to_string();
     server.post(&messages).json(hello).send().await.check(202, "");
@@ -207,7 +207,7 @@ async fn no_attachment_leads_out_of_the_workspace() {
 async fn a_workspace_that_becomes_a_link_is_not_followed_by_its_session() {
     let stage = Stage::start().await;
     let (outside, work) = (stage.outside(), stage.work());
-    // Another folder under the root, which the session was not begun in.
+    // Another folder under the root, which is not the chat's workspace.
     let other = stage.top().join("roots/other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("secret.md"), SECRET).unwrap();
@@ -229,7 +229,7 @@ async fn a_workspace_that_becomes_a_link_is_not_followed_by_its_session() {
     }
 }
 
-/// Swaps a folder of the workspace for a link to another one and back, until it is told to stop.
+/// Swaps a folder of the workspace for a link to another one and back, until it is stopped.
 fn swap(folder: PathBuf, outside: PathBuf, is_over: Arc<AtomicBool>) -> impl FnOnce() {
     move || {
         let (aside, link) = (folder.with_extension("aside"), folder.with_extension("link"));
@@ -294,7 +294,7 @@ async fn servers_and_skills_are_neither_read_nor_written_through_links() {
         fs::create_dir_all(at.parent().unwrap()).unwrap();
         symlink(&outside, &at).unwrap();
         let (status, told) = stage.post("", &new).await;
-        // A skill of the workspace's own wins, also one that is only a link.
+        // A skill of the workspace takes precedence, also one that is only a link.
         assert_eq!(status, if is_skills { 422 } else { 201 }, "{link}: {told}");
         stage.check_nothing_told(&told);
         let left: Vec<_> =

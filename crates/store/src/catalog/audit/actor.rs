@@ -1,41 +1,36 @@
 use crate::catalog::{ApiKey, User};
 
-/// Who does something.
+/// The originator of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Actor {
-    /// A person who signed in.
-    Person {
-        /// Names them in the database.
-        id: String,
-        email: String,
-    },
+    /// A signed-in user.
+    Person { id: String, email: String },
     /// A program with an API key.
     Key {
-        /// Names the key in the database.
         id: String,
-        /// Names the key for people; no secret.
+        /// The public half of the key.
         public_key: String,
     },
-    /// Whoever reaches a server that asks nobody who they are.
+    /// A client of a server without authentication.
     Anyone,
-    /// Someone who has the data folder at hand.
+    /// The command line, with direct access to the data folder.
     CommandLine,
     #[default]
     Server,
 }
 
 impl Actor {
-    /// A person.
+    /// The actor for a user.
     pub fn person(user: &User) -> Self {
         Self::Person { id: user.id.clone(), email: user.email.clone() }
     }
 
-    /// A program with this key.
+    /// The actor for an API key.
     pub fn key(key: &ApiKey) -> Self {
         Self::Key { id: key.id.clone(), public_key: key.public_key.clone() }
     }
 
-    /// The word for what kind of actor it is.
+    /// Name of the kind of actor.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Person { .. } => "person",
@@ -46,7 +41,7 @@ impl Actor {
         }
     }
 
-    /// What names it in the database; nothing for those there is only one of.
+    /// Id in the database; empty for kinds with a single actor.
     pub fn id(&self) -> &str {
         match self {
             Self::Person { id, .. } | Self::Key { id, .. } => id,
@@ -54,7 +49,7 @@ impl Actor {
         }
     }
 
-    /// What people know it by.
+    /// Display name.
     pub fn name(&self) -> &str {
         match self {
             Self::Person { email, .. } => email,
@@ -65,7 +60,7 @@ impl Actor {
         }
     }
 
-    /// The actor as it was written down: who left is still named.
+    /// Restores an actor from its columns, so that deleted users are still named.
     pub(in crate::catalog) fn read(kind: &str, id: String, name: String) -> Self {
         match kind {
             "person" => Self::Person { id, email: name },

@@ -1,31 +1,29 @@
 use crate::catalog::sql::{FromColumn, Value};
 
-/// What was done.
+/// The kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// It was not there before.
     Made,
-    /// It was let in, or came to others of its kind.
+    /// Joined others of its kind, such as an item to a queue.
     Added,
-    /// It is not what it was.
     Changed,
-    /// A label stands somewhere else.
+    /// A label was moved.
     Labelled,
-    /// Someone is to look after it.
+    /// A reviewer was assigned.
     Assigned,
-    /// Someone is to look after it no longer.
+    /// A reviewer was unassigned.
     Unassigned,
-    /// It was taken out of somewhere.
+    /// Taken out of a collection, such as an item from a queue.
     Removed,
     Deleted,
-    /// It opens nothing any more.
+    /// A credential was revoked.
     Revoked,
     SignedIn,
-    /// What it asked was answered.
+    /// A permission prompt was answered.
     Answered,
-    /// What it was doing was broken off.
+    /// A turn was interrupted.
     Stopped,
-    /// It goes on no more, and stays to be read.
+    /// A chat was closed; it stays readable.
     Closed,
 }
 
@@ -64,65 +62,54 @@ impl Verb {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|verb| verb.as_str() == word)
     }
 }
 
-/// What kind of thing it was done to.
+/// The kind of object that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noun {
-    /// A project: its name, its notes, how long it keeps telemetry.
     Project,
-    /// Someone's work in a project.
+    /// A membership in a project.
     Member,
     Person,
     Key,
     RedactionRule,
-    /// The origins whose pages may call.
+    /// Allowed CORS origins.
     PageOrigins,
-    /// A model of the project's own and its prices.
     Model,
-    /// A connection to a provider of models.
+    /// An LLM connection.
     Connection,
-    /// A prompt, named by its name.
+    /// Identified by name.
     Prompt,
-    /// A skill, named by its name.
+    /// Identified by name.
     Skill,
     Dataset,
-    /// A case of a dataset.
     DatasetItem,
-    /// A run over a dataset.
     DatasetRun,
     Queue,
     QueueItem,
     ScoreConfig,
     Evaluator,
-    /// A rule that says what evaluators score.
     EvaluationRule,
     Dashboard,
-    /// A chart of a dashboard.
     Widget,
-    /// A saved view of a list.
     View,
-    /// Traces, one or many.
+    /// One or more traces.
     Traces,
     Score,
-    /// Something that could be changed.
     Suggestion,
-    /// Something that runs by itself.
     Schedule,
-    /// A program that is told of news.
     Webhook,
-    /// A browser that is told of news.
+    /// A browser with push notifications.
     Browser,
-    /// A conversation with an agent that runs here.
     Chat,
 }
 
 impl Noun {
-    /// Every noun, in the order that a menu shows them.
+    /// Every noun, in menu order.
     pub const ALL: [Self; 28] = [
         Self::Project,
         Self::Member,
@@ -187,7 +174,7 @@ impl Noun {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|noun| noun.as_str() == word)
     }

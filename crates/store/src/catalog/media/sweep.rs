@@ -1,8 +1,8 @@
-//! Media that nothing refers to any more go.
+//! Garbage collection of media that nothing references.
 //!
-//! A use counts as long as what it speaks of is there, and for a while after it was last heard of:
-//! media come in before, beside and after what refers to them. Every step is one transaction that
-//! looks again, so a use that arrives meanwhile is never overlooked.
+//! A reference counts while its owner exists, and for a grace period after it was last recorded:
+//! media arrive before, during and after what references them. Every slice is one transaction that
+//! checks again, so that a reference that arrives meanwhile is never missed.
 
 use ratchet_core::record::media::MediaHash;
 use ratchet_core::time::Timestamp;
@@ -13,28 +13,28 @@ use crate::catalog::sql::{Row, Tx};
 use crate::catalog::{Catalog, MediaUse};
 use crate::project::ProjectId;
 
-/// How many uses or pieces of media one transaction looks at.
+/// Rows per transaction.
 const SLICE: u64 = 500;
 
-/// A piece of media that is mentioned somewhere.
+/// A media id found in recorded content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaRef {
-    /// Its id, which may be that of no media at all.
+    /// May not be the id of any media.
     pub media: String,
     pub used_in: MediaUse,
 }
 
-/// Where a trace, or a step of one, uses media.
+/// A reference to media from a trace or observation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TraceUse {
     pub project: ProjectId,
     pub trace: String,
-    /// The step; empty if it is the trace itself.
+    /// Empty if the trace itself references it.
     pub observation: String,
 }
 
 impl Catalog {
-    /// Notes where media of a project are mentioned. Of media that are not there, nothing is noted.
+    /// Records references to a project's media. Unknown ids are ignored.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -47,7 +47,8 @@ impl Catalog {
         self.transact(move |tx| note(tx, &project, &mentions, now)).await
     }
 
-    /// Returns the next traces and steps that used media before a moment, behind a given one.
+    /// Returns the next traces and observations with media references older than a moment, after a
+    /// given one.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -72,7 +73,7 @@ impl Catalog {
         .await
     }
 
-    /// Forgets that traces and steps used media, but for what was noted since a moment.
+    /// Removes media references of traces and observations, except those recorded since a moment.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -94,7 +95,8 @@ impl Catalog {
         .await
     }
 
-    /// Forgets uses in dataset items that ended, or never came, before a moment.
+    /// Removes media references of dataset items that were deleted, or never created, before a
+    /// moment.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -109,8 +111,7 @@ impl Catalog {
         .await
     }
 
-    /// Forgets one slice of the media that nothing uses, and returns how many there were. Their
-    /// bytes stay.
+    /// Removes one slice of unreferenced media and returns its size. The bytes stay.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -129,11 +130,11 @@ impl Catalog {
         .await
     }
 
-    /// Calls back for each of some hashes that no project speaks of. Nobody can announce one of
-    /// them meanwhile.
+    /// Calls back for each hash that no project knows. No client can announce one of them
+    /// meanwhile.
     ///
     /// # Errors
-    /// Fails when the database or the call does.
+    /// Fails when the database or the callback does.
     pub(crate) async fn each_unknown_media(
         &self,
         hashes: Vec<MediaHash>,
@@ -154,7 +155,7 @@ impl Catalog {
     }
 }
 
-/// The same within a transaction.
+/// Like [`Catalog::note_mentions`], within a transaction.
 pub(in crate::catalog) fn note(
     tx: &Tx<'_>,
     project: &ProjectId,
@@ -171,7 +172,7 @@ pub(in crate::catalog) fn note(
 }
 
 impl MediaOwner {
-    /// The word for what it is, and the ids of the whole and of the part.
+    /// The kind of owner, and the ids of the whole and of the part.
     pub(super) fn columns(&self) -> (&'static str, &str, &str) {
         match self {
             Self::Trace(trace) => ("trace", trace, ""),

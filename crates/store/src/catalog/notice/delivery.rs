@@ -11,31 +11,30 @@ use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
-/// Deliveries to one receiver that are remembered after they have ended.
+/// Finished deliveries retained per receiver.
 const MOST_ENDED: u64 = 100;
-/// Deliveries that wait for one receiver; who is away for that long has missed enough.
+/// Maximum number of pending deliveries per receiver; older ones are dropped.
 const MOST_WAITING: u64 = 1_000;
 
-/// News for whoever wants to hear it.
+/// A notification to enqueue for all subscribed receivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewNotice {
-    /// Names it: it is told once to each receiver, however often it is posted.
+    /// Idempotency key: each receiver gets it once, however often it is posted.
     pub id: String,
     pub kind: NotificationKind,
     pub session: Option<String>,
-    /// What receivers are told, a JSON object.
+    /// The payload, a JSON object.
     pub message: String,
 }
 
-/// How a delivery stands.
+/// State of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOutcome {
-    /// It is to be tried, or tried again.
+    /// Pending, or to be retried.
     Waiting,
     Delivered,
-    /// It did not.
     Failed,
-    /// The receiver is where this server does not call: its address is not public.
+    /// Not attempted: the receiver's address is not public.
     Refused,
 }
 
@@ -51,75 +50,74 @@ impl DeliveryOutcome {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
     }
 }
 
-/// What became of one notice for one receiver.
+/// A delivery of one notification to one receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoticeDelivery {
     pub notice: String,
     pub kind: NotificationKind,
     pub session: Option<String>,
     pub outcome: DeliveryOutcome,
-    /// How often it was tried.
     pub tries: u32,
-    /// What the receiver answered last, as HTTP has it; `None` if it did not.
+    /// HTTP status of the last attempt; `None` without a response.
     pub status: Option<u32>,
     pub made_at: Timestamp,
-    /// When it is tried next, while it waits.
+    /// Time of the next attempt, while pending.
     pub due_at: Timestamp,
-    /// When it was tried last.
+    /// Time of the last attempt.
     pub tried_at: Option<Timestamp>,
 }
 
-/// A delivery that is the caller's to try.
+/// A claimed delivery.
 #[derive(Clone, Debug)]
 pub struct DueDelivery {
     pub project: ProjectId,
     pub receiver: String,
-    /// How to reach them; `None` if that was sealed with another key.
+    /// `None` if they were encrypted with another key.
     pub keys: Option<ReceiverKeys>,
     pub receiver_kind: ReceiverKind,
     pub notice: String,
     pub kind: NotificationKind,
     pub message: String,
-    /// How often it was tried before.
+    /// Earlier attempts.
     pub tries: u32,
     pub made_at: Timestamp,
 }
 
-/// What became of a try.
+/// Result of a delivery attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryState {
     Delivered,
-    /// It is tried again at a moment.
+    /// Retry at this time.
     Again(Timestamp),
-    /// It is not tried again.
+    /// No more retries.
     Failed,
-    /// It was not tried, and is not: the receiver's address is not public.
+    /// Not attempted: the receiver's address is not public.
     Refused,
-    /// It is not, and nothing else: there is no such receiver any more. A browser is forgotten, a
-    /// webhook left alone until someone looks after it.
+    /// The receiver no longer exists. A browser is deleted, a webhook is paused until a person
+    /// fixes it.
     Gone,
 }
 
 const COLUMNS: &str = "notice, kind, session, outcome, tries, status, made_at, due_at, tried_at";
 
 impl Catalog {
-    /// Has whoever is there to deliver look soon whether there is something.
+    /// Wakes the delivery worker.
     pub fn tell_soon(&self) {
         self.bell.notify_one();
     }
 
-    /// Waits until someone says that there may be something to deliver.
+    /// Waits until [`Catalog::tell_soon`] is called.
     pub async fn telling_wanted(&self) {
         self.bell.notified().await;
     }
 
-    /// Settles who is told of some news: everyone who wants to hear of such and is not paused.
+    /// Enqueues a notification for every receiver that subscribes to its kind and is not paused.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -144,7 +142,7 @@ impl Catalog {
         .await
     }
 
-    /// Tells one receiver, whatever it wants to hear.
+    /// Enqueues a notification for one receiver, whatever it subscribes to.
     ///
     /// # Errors
     /// Fails if the project has no such receiver.
@@ -164,8 +162,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Claims deliveries of all projects that are due, one for each receiver, and none for those
-    /// who are being told something at the moment: for the server itself.
+    /// Claims due deliveries of all projects: one per receiver, and none for a receiver with a
+    /// claimed delivery.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -195,7 +193,7 @@ impl Catalog {
         .await
     }
 
-    /// Lets go of what an earlier server had claimed: the folder has one server at a time.
+    /// Releases the claims of an earlier server process: a folder has one server at a time.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -207,7 +205,7 @@ impl Catalog {
         .await
     }
 
-    /// Says when the next delivery of all projects is due, if any waits.
+    /// Returns when the next delivery of any project is due, if one is pending.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -221,7 +219,7 @@ impl Catalog {
         .await
     }
 
-    /// Notes what became of a try, with what the receiver answered.
+    /// Records the result of an attempt, with the receiver's HTTP status.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -264,7 +262,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns what became of the last notices for a receiver, the latest first.
+    /// Returns the last deliveries to a receiver, latest first.
     ///
     /// # Errors
     /// Fails if the project has no such receiver.
@@ -317,7 +315,7 @@ fn post(
 }
 
 fn due(tx: &Tx<'_>, most: u64, secrets: &Secrets, now: Timestamp) -> StoreResult<Vec<DueDelivery>> {
-    // The first of each receiver; a test reaches one that is paused as well.
+    // The first of each receiver; a test message is also sent to a paused one.
     let sql = "SELECT d.project, d.receiver, r.kind, r.sealed, d.notice, d.kind, d.message, \
                d.tries, d.made_at FROM notice_delivery d \
                JOIN notice_receiver r ON r.project = d.project AND r.id = d.receiver \
@@ -351,7 +349,7 @@ fn due(tx: &Tx<'_>, most: u64, secrets: &Secrets, now: Timestamp) -> StoreResult
     })
 }
 
-/// The receiver says that it is no more; returns whether nothing is left to be noted of it.
+/// Handles a receiver that no longer exists; returns whether nothing is left to record.
 fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<bool> {
     let (project, kind) = (&tried.project, tried.receiver_kind);
     let known = match wanted(tx, project, &tried.receiver) {
@@ -369,7 +367,7 @@ fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<bool> {
     }
 }
 
-/// Forgets all but the last deliveries that have ended.
+/// Deletes all but the last finished deliveries.
 fn trim(tx: &Tx<'_>, project: &ProjectId, receiver: &str) -> StoreResult<()> {
     tx.execute(
         "DELETE FROM notice_delivery WHERE project = $1 AND receiver = $2 \

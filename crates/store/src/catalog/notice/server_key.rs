@@ -6,10 +6,10 @@ use crate::catalog::Catalog;
 use crate::secrets::Secrets;
 
 impl Catalog {
-    /// Returns the server's own secret of that name; keeps the one that is given if it has none.
+    /// Returns the server's secret of that name, or stores the given one if there is none.
     ///
     /// # Errors
-    /// Fails if it was sealed with another key than this server's.
+    /// Fails if it was encrypted with another key than this server's.
     pub async fn server_secret(
         &self,
         name: &'static str,

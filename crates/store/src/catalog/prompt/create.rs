@@ -10,27 +10,27 @@ use crate::catalog::{Catalog, Noun, Verb, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// A version to be made.
+/// A prompt version to create.
 #[derive(Clone, Debug)]
 pub struct NewPrompt {
     pub name: String,
     pub body: PromptBody,
-    /// Whatever the client keeps with it.
+    /// Free-form client configuration.
     pub config: Json,
-    /// The labels that move to it; `latest` does so by itself.
+    /// Labels that move to it; `latest` always does.
     pub labels: Vec<String>,
-    /// The tags of the name from now on; those it has when `None`.
+    /// New tags of the name; unchanged when `None`.
     pub tags: Option<Vec<String>>,
     pub commit_message: Option<String>,
     pub created_by: String,
 }
 
 impl Catalog {
-    /// Makes the next version of a prompt.
+    /// Creates the next version of a prompt.
     ///
     /// # Errors
-    /// Fails if earlier versions are of the other kind, if it holds what the project must not
-    /// keep, or if what it refers to is not there, is no text, or leads back to it.
+    /// Fails if earlier versions are of the other kind, if a redaction rule matches it, or if a
+    /// reference is missing, is not a text prompt, or is circular.
     pub async fn create_prompt(
         &self,
         project: ProjectId,

@@ -10,11 +10,11 @@ use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
 impl Catalog {
-    /// Removes a version, the version with a label, or all versions of a prompt. If the newest
-    /// goes, `latest` moves to the newest that stays.
+    /// Deletes a version, the version with a label, or all versions of a prompt. If the newest is
+    /// deleted, `latest` moves to the newest that remains.
     ///
     /// # Errors
-    /// Fails if there is nothing to remove, or if another prompt refers to it.
+    /// Fails if there is nothing to delete, or if another prompt references it.
     pub async fn delete_prompts(
         &self,
         project: ProjectId,
@@ -66,13 +66,13 @@ fn going(
     }
 }
 
-/// Refuses to take away what other prompts refer to.
+/// Fails if other prompts reference what is about to be deleted.
 fn refuse_if_needed(
     tx: &Tx<'_>,
     (project, name): Which<'_>,
     going: &BTreeSet<u32>,
 ) -> StoreResult<()> {
-    // A label goes with the version where it stands; `latest` goes only with the last one.
+    // A label is deleted with its version; `latest` is deleted only with the last version.
     let sql = "SELECT r.name, r.version, COALESCE(r.child_version, l.version), r.child_label \
                FROM prompt_reference r LEFT JOIN prompt_label l ON l.project = r.project \
                AND l.name = r.child_name AND l.label = r.child_label \

@@ -11,29 +11,27 @@ use crate::catalog::versioned::sort_labels;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber, TimeRange};
 
-/// Which prompts are wanted.
+/// A filter for prompts.
 #[derive(Clone, Debug)]
 pub struct PromptQuery {
     pub project: ProjectId,
     pub name: Option<String>,
-    /// Versions where this label stands.
+    /// Versions with this label.
     pub label: Option<String>,
     pub tag: Option<String>,
-    /// Versions that last changed in this time.
+    /// When a version last changed.
     pub updated: TimeRange,
-    /// Which page of the names.
     pub page: PageNumber,
 }
 
-/// A prompt and those of its versions that were asked for.
+/// A prompt and its versions that match the filter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptSummary {
     pub name: String,
-    /// Whether it is a text or a chat.
     pub kind: PromptKind,
-    /// Its versions, oldest first.
+    /// Oldest first.
     pub versions: Vec<u32>,
-    /// The labels at these versions.
+    /// Labels of these versions.
     pub labels: Vec<String>,
     pub tags: Vec<String>,
     /// When one of these versions last changed.
@@ -43,7 +41,7 @@ pub struct PromptSummary {
 }
 
 impl Catalog {
-    /// Returns prompts by name.
+    /// Returns prompts, ordered by name.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -55,7 +53,7 @@ impl Catalog {
             let (Some(first), Some(last)) = (names.first(), names.last()) else {
                 return Ok(Page { rows: Vec::new(), total: Some(total), cursor: None });
             };
-            // The names of a page stand side by side, so two ends are enough to find the rest.
+            // The names of a page are adjacent, so the first and last are enough to find the rest.
             let rows = matching.summaries(tx, (first, last))?;
             Ok(Page { rows, total: Some(total), cursor: None })
         })
@@ -146,7 +144,7 @@ fn by_name(words: Vec<(String, String)>) -> Words {
     found
 }
 
-/// Makes one summary out of the versions of each name, which stand in order.
+/// Groups sorted versions into one summary per name.
 fn grouped(versions: Vec<PromptSummary>, mut labels: Words, mut tags: Words) -> Vec<PromptSummary> {
     let mut prompts: Vec<PromptSummary> = Vec::new();
     for version in versions {

@@ -6,17 +6,17 @@ use crate::StoreResult;
 use crate::catalog::Catalog;
 use crate::project::ProjectId;
 
-/// How far a queue is.
+/// Progress of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueProgress {
-    /// Items that wait for someone to look at them.
+    /// Pending items.
     pub waiting: u64,
-    /// Items that someone is done with.
+    /// Completed items.
     pub done: u64,
 }
 
 impl Catalog {
-    /// Returns how far each queue of a project is, by its id. A queue without items is not there.
+    /// Returns the progress of each queue of a project, by id. Queues without items are absent.
     ///
     /// # Errors
     /// Fails only when the database does.

@@ -6,34 +6,32 @@ use crate::catalog::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// How much is kept of what a run says.
+/// Maximum stored length of a run's message.
 const MESSAGE_BYTES: usize = 2_000;
 
 /// One run of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleRun {
-    /// When it was due, which is what names it.
+    /// Due time, which identifies the run.
     pub due_at: Timestamp,
-    /// Which server ran it; none yet if empty.
+    /// The server that runs it; empty before the first claim.
     pub runner: String,
-    /// When it began, for the last time if it was taken over.
+    /// Start of the last attempt.
     pub began_at: Timestamp,
-    /// Until when nobody else may take it over.
+    /// Expiry of the lease.
     pub claimed_until: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub outcome: ScheduleOutcome,
-    /// What it did, or why it failed.
+    /// Summary, or the error.
     pub message: String,
 }
 
-/// How a run went.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScheduleOutcome {
-    /// It has not ended, or whoever ran it is gone.
+    /// Not finished, or its runner is lost.
     Running,
-    /// It did what it should.
     Done,
-    /// It did not.
     Failed,
 }
 
@@ -48,29 +46,29 @@ impl ScheduleOutcome {
         }
     }
 
-    /// Reads the word.
+    /// Parses its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
     }
 }
 
-/// A wish to run what is due.
+/// A request for the lease of a due run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunClaim {
     pub project: ProjectId,
     pub schedule: String,
     pub due_at: Timestamp,
-    /// Who wants it: a name that no other process has.
+    /// Runner id, unique per process.
     pub runner: String,
-    /// Until when, at most, without a renewal.
+    /// Expiry of the lease, unless renewed.
     pub until: Timestamp,
 }
 
 const COLUMNS: &str = "due_at, runner, began_at, claimed_until, ended_at, outcome, message";
 
 impl Catalog {
-    /// Claims a run, and returns whether it is the caller's now. Of many who ask one gets it; a run
-    /// that ended is nobody's, one whose claim ran out is whoever's asks first.
+    /// Acquires the lease of a run; returns whether the caller holds it now. Only one caller gets
+    /// it. A finished run cannot be claimed; an expired lease goes to the next caller.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -96,7 +94,7 @@ impl Catalog {
         .await
     }
 
-    /// Asks for a run now, due or not: whichever server looks next claims it.
+    /// Requests a run now, due or not: the next server that polls claims it.
     ///
     /// # Errors
     /// Fails if the project has no such schedule, or if it is running already.
@@ -131,7 +129,7 @@ impl Catalog {
         .await
     }
 
-    /// Keeps a claim for longer, and returns whether it was still the caller's.
+    /// Renews a lease; returns whether the caller still held it.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -153,7 +151,7 @@ impl Catalog {
         .await
     }
 
-    /// Notes how a run went, if it is still the caller's.
+    /// Records the result of a run, if the caller still holds the lease.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -183,7 +181,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns the last runs of a schedule, the latest first.
+    /// Returns the last runs of a schedule, latest first.
     ///
     /// # Errors
     /// Fails only when the database does.

@@ -5,21 +5,20 @@ use crate::catalog::Catalog;
 use crate::catalog::sql::{Row, Tx};
 use crate::project::ProjectId;
 
-/// Requests that were handed in together, to be answered later.
+/// A batch of requests that the provider answers later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoringBatch {
     pub id: String,
     pub judge: String,
-    /// The provider's name for it; unknown if nobody lived to hear it.
+    /// The provider's batch id; unknown if the process died before the response.
     pub remote: Option<String>,
-    /// When it was handed in.
     pub submitted_at: Timestamp,
-    /// The hashes of its prompts.
+    /// Hashes of its prompts.
     pub prompts: Vec<String>,
 }
 
 impl Catalog {
-    /// Writes down a batch: before it is handed in, and again once the provider named it.
+    /// Upserts a batch: before submission, and again with the provider's id.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -55,7 +54,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns the batches of a judge whose answers were not collected yet, oldest first.
+    /// Returns a judge's batches with uncollected answers, oldest first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -77,8 +76,8 @@ impl Catalog {
         .await
     }
 
-    /// Writes down that the answers to some prompts of a batch were collected. Without any other
-    /// prompt the batch is closed.
+    /// Records that the answers to some prompts of a batch were collected. When no prompt is left,
+    /// the batch is closed.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -104,7 +103,7 @@ impl Catalog {
         .await
     }
 
-    /// Writes down that there will be no answers to a batch.
+    /// Records that a batch will have no more answers.
     ///
     /// # Errors
     /// Fails only when the database does.

@@ -7,17 +7,17 @@ use crate::catalog::Catalog;
 use crate::catalog::sql::{Row, Tx};
 use crate::project::ProjectId;
 
-/// What a judge said of one chunk.
+/// A judge's paid verdict on one chunk of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaidVerdict {
-    /// The hash of all that the judge was told, the judge's name included.
+    /// Hash of the whole prompt and the judge's name.
     pub prompt: String,
     pub session: String,
     pub rubric: String,
     pub judge: String,
-    /// What it said, as it said it: a verdict in JSON.
+    /// The raw answer: a verdict in JSON.
     pub answer: String,
-    /// What that cost, failed attempts included.
+    /// Cost, including failed attempts.
     pub cost: Money,
     pub created_at: Timestamp,
 }
@@ -25,8 +25,8 @@ pub struct PaidVerdict {
 const COLUMNS: &str = "prompt, session, rubric, judge, answer, cost, created_at";
 
 impl Catalog {
-    /// Writes down that a judge is being asked. True if a run that ended without an answer had
-    /// asked the same: then it may be paid for twice.
+    /// Records the start of a judge call. Returns true if a run that ended without an answer made
+    /// the same call: then it may be paid for twice.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -37,7 +37,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<bool> {
         self.transact(move |tx| {
-            // A run that has an answer put right asks the same again, and paid for both.
+            // A run that has an answer corrected makes the same call again, and paid for both.
             let asked = "SELECT 1 FROM scoring_call \
                          WHERE project = $1 AND prompt = $2 AND run <> $3";
             let values = [(&project).into(), (&prompt).into(), (&run).into()];
@@ -53,7 +53,7 @@ impl Catalog {
         .await
     }
 
-    /// Writes down that a judge was asked and will not answer: nothing was paid for.
+    /// Records that a judge call failed and cost nothing.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -61,7 +61,7 @@ impl Catalog {
         self.transact(move |tx| end(tx, &project, &prompt)).await
     }
 
-    /// Keeps what a judge said, in place of what it said before to the same prompt.
+    /// Saves a verdict, replacing an earlier one for the same prompt.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -89,7 +89,7 @@ impl Catalog {
         .await
     }
 
-    /// Returns what a judge said to a prompt, if it did.
+    /// Returns the verdict for a prompt, if there is one.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -103,8 +103,8 @@ impl Catalog {
         self.transact(move |tx| tx.one(&sql, &[(&project).into(), (&prompt).into()], read)).await
     }
 
-    /// Writes down that a session is scored: what judges said of it is in the scores now, and
-    /// others may have the session.
+    /// Records that a session is scored: deletes its verdicts, which are stored as scores now, and
+    /// releases its lease.
     ///
     /// # Errors
     /// Fails only when the database does.

@@ -12,41 +12,39 @@ use crate::catalog::{Catalog, Noun, Verb, redaction};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
-/// A version to be made.
+/// A skill version to create.
 #[derive(Clone, Debug)]
 pub struct NewSkill {
     pub name: String,
-    /// What it does and when it is of use.
     pub description: String,
-    /// All that its main file says about itself.
     pub frontmatter: Json,
     pub files: Vec<NewSkillFile>,
     pub commit_message: Option<String>,
     pub created_by: String,
 }
 
-/// A file of a version to be made.
+/// A file of a version to create.
 #[derive(Clone, Debug)]
 pub struct NewSkillFile {
-    /// Where it stands in the folder.
+    /// Path in the skill's folder.
     pub path: String,
     pub content: SkillContent,
 }
 
-/// What a file is to hold.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub enum SkillContent {
     Text(String),
-    /// What a file of a skill of the project holds already.
+    /// Content that another file of the project already has.
     Known(MediaHash),
 }
 
 impl Catalog {
-    /// Makes the next version of a skill.
+    /// Creates the next version of a skill.
     ///
     /// # Errors
-    /// Fails if a file is to hold what no file of the project holds, or what the project must not
-    /// keep.
+    /// Fails if the content of a hash is unknown in the project, or if a redaction rule matches a
+    /// content.
     pub async fn create_skill(
         &self,
         project: ProjectId,
@@ -76,7 +74,7 @@ fn check_rules(tx: &Tx<'_>, project: &ProjectId, new: &NewSkill) -> StoreResult<
     let texts = new.files.iter().flat_map(|file| {
         let content = match &file.content {
             SkillContent::Text(text) => text.as_str(),
-            // It passed when it came in.
+            // It was checked when it was first stored.
             SkillContent::Known(_) => "",
         };
         [redaction::said(&file.path), redaction::said(content)]
@@ -149,7 +147,7 @@ fn insert_file(
     Ok(())
 }
 
-/// Keeps a text under its hash.
+/// Stores a text under its hash.
 fn keep(tx: &Tx<'_>, project: &ProjectId, text: &str) -> StoreResult<MediaHash> {
     let hash = MediaHash::new(Sha256::digest(text).into());
     tx.execute(

@@ -8,17 +8,16 @@ use crate::catalog::versioned::SKILLS;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber, TimeRange};
 
-/// Which skills are wanted.
+/// A filter for skills.
 #[derive(Clone, Debug)]
 pub struct SkillQuery {
     pub project: ProjectId,
     pub name: Option<String>,
-    /// With this in the name or the description, in any case of letters.
+    /// Substring of name or description, case-insensitive.
     pub search: Option<String>,
     pub tag: Option<String>,
-    /// Whose newest version last changed in this time.
+    /// When the newest version last changed.
     pub updated: TimeRange,
-    /// Which page of the names.
     pub page: PageNumber,
 }
 
@@ -26,20 +25,19 @@ pub struct SkillQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSummary {
     pub name: String,
-    /// What the newest version does.
     pub description: String,
     pub tags: Vec<String>,
-    /// Its newest version.
+    /// The newest version.
     pub version: u32,
     pub created_at: Timestamp,
-    /// When its labels or tags last changed.
+    /// When labels or tags last changed.
     pub updated_at: Timestamp,
     /// The version with the label `production`.
     pub production: Option<u32>,
 }
 
 impl Catalog {
-    /// Returns skills by name.
+    /// Returns skills, ordered by name.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -73,7 +71,7 @@ impl Catalog {
     }
 }
 
-/// The newest version of each name that is wanted.
+/// The newest version of each matching name.
 fn matching(query: &SkillQuery) -> Conditions {
     let mut matching = Conditions::new("s.project = $1", &query.project);
     matching.sql.push_str(
@@ -91,7 +89,7 @@ fn matching(query: &SkillQuery) -> Conditions {
     matching
 }
 
-/// The pattern that finds a text anywhere.
+/// The `LIKE` pattern for a substring.
 fn contains(text: &str) -> String {
     let mut pattern = String::from("%");
     for c in text.chars() {

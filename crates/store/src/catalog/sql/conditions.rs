@@ -1,21 +1,21 @@
 use super::Value;
 
-/// Conditions that must all hold, and their values.
+/// Conditions joined by AND, with their values.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
-    /// What stands behind `WHERE`.
+    /// The text after `WHERE`.
     pub(crate) sql: String,
     /// The values of `$1`, `$2` … in it.
     pub(crate) values: Vec<Value>,
 }
 
 impl Conditions {
-    /// Begins with one that always holds; its value is `$1`.
+    /// Starts with a condition whose value is `$1`.
     pub(crate) fn new(sql: &str, value: impl Into<Value>) -> Self {
         Self { sql: sql.to_owned(), values: vec![value.into()] }
     }
 
-    /// Adds one if there is a value for it; `$` in it stands for that.
+    /// Adds a condition if there is a value; `$` in it stands for that value.
     pub(crate) fn add<T: Into<Value>>(&mut self, condition: &str, value: Option<T>) {
         let Some(value) = value else { return };
         self.values.push(value.into());

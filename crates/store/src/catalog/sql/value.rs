@@ -8,15 +8,15 @@ use crate::project::ProjectId;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Null,
-    /// A whole number, a truth or a time.
+    /// An integer, a boolean or a time.
     Whole(i64),
     Real(f64),
     Text(String),
 }
 
-/// What a column can be read as.
+/// A type that a column can be read as.
 pub(crate) trait FromColumn: Sized {
-    /// Reads it, or gives it up if it is something else.
+    /// Converts a column, or returns `None` if it has another type.
     fn from_column(value: Value) -> Option<Self>;
 }
 

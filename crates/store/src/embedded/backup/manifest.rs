@@ -1,4 +1,4 @@
-//! What a backup holds, file by file, so that a restore can tell whether it is whole.
+//! The manifest of a backup: every file with its checksum, so that a restore can verify it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,44 +11,43 @@ use sha2::{Digest, Sha256};
 use super::failed;
 use crate::{StoreError, StoreResult, private_files};
 
-/// The file in a backup that names all others.
+/// File name of the manifest.
 pub const MANIFEST_FILE: &str = "manifest.json";
 
-/// What this version writes; a greater number is a backup that only a newer Ratchet restores.
+/// Format version; a backup with a greater one needs a newer Ratchet.
 const FORMAT: u32 = 1;
-/// A manifest is read whole; one of a million files has about 200 MB.
+/// A manifest is read into memory; one of a million files has about 200 MB.
 const MAX_MANIFEST_BYTES: u64 = 1 << 30;
-/// Bytes copied at a time.
+/// Copy buffer size.
 const PIECE: usize = 128 * 1024;
 
 /// Every file of a backup with its checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// How this file is to be read.
+    /// Format version.
     pub format: u32,
-    /// The Ratchet that wrote it.
+    /// Ratchet version that wrote it.
     pub version: String,
-    /// When the backup was begun, RFC 3339.
+    /// Start of the backup, RFC 3339.
     pub created_at: String,
-    /// All files but this one.
+    /// All files except the manifest.
     pub files: Vec<ManifestFile>,
-    /// What is in the data folder and, on purpose, not in the backup.
+    /// Files of the data folder that are deliberately not in the backup.
     pub left_out: Vec<String>,
 }
 
 /// One file of a backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestFile {
-    /// Its path in the backup, with slashes.
+    /// Path in the backup, with slashes.
     pub path: String,
-    /// How many bytes it has.
     pub bytes: u64,
-    /// Their SHA-256, in hexadecimal digits.
+    /// SHA-256 in hexadecimal digits.
     pub sha256: String,
 }
 
-/// Counts the bytes of one file on their way into a backup, and works out their checksum.
+/// Running size and checksum of a file.
 #[derive(Clone, Debug, Default)]
 pub struct FileDigest {
     hash: Sha256,
@@ -56,13 +55,13 @@ pub struct FileDigest {
 }
 
 impl FileDigest {
-    /// Counts more bytes in.
+    /// Adds bytes.
     pub fn update(&mut self, piece: &[u8]) {
         self.hash.update(piece);
         self.bytes = self.bytes.saturating_add(piece.len() as u64);
     }
 
-    /// The line of the manifest for what was counted.
+    /// The manifest entry of the file.
     pub fn finish(self, path: impl Into<String>) -> ManifestFile {
         let digits = self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         ManifestFile { path: path.into(), bytes: self.bytes, sha256: digits }
@@ -70,7 +69,7 @@ impl FileDigest {
 }
 
 impl Manifest {
-    /// A manifest of no files yet.
+    /// An empty manifest.
     pub fn new(created_at: Timestamp, left_out: Vec<String>) -> Self {
         Self {
             format: FORMAT,
@@ -81,7 +80,7 @@ impl Manifest {
         }
     }
 
-    /// As it is written, for people to read as well.
+    /// The manifest as human-readable JSON.
     ///
     /// # Errors
     /// Never, as far as we know.
@@ -93,7 +92,7 @@ impl Manifest {
     /// Reads the manifest of a backup; `None` if it has none.
     ///
     /// # Errors
-    /// Refuses what is no manifest, or one of a newer Ratchet.
+    /// Fails if it is malformed, or from a newer Ratchet.
     pub fn read(backup: &Path) -> StoreResult<Option<Self>> {
         let path = backup.join(MANIFEST_FILE);
         let file = match File::open(&path) {
@@ -119,14 +118,14 @@ impl Manifest {
     }
 }
 
-/// Who may do what with a copied file: its owner alone, and run it if they could before.
+/// Permissions of a copied file: private to its owner, executable if it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyMode {
     Plain,
     Program,
 }
 
-/// Copies a file to a place where there is none, and says what was copied. It is on disk then.
+/// Copies a file to a new path, syncs it, and returns its manifest entry.
 pub(super) fn copy(
     from: &Path,
     to: &Path,
@@ -153,7 +152,7 @@ pub(super) fn copy(
     Ok(digest.finish(name))
 }
 
-/// The line of the manifest for a file that is there.
+/// The manifest entry of an existing file.
 pub(super) fn digest(file: &Path, name: &str) -> StoreResult<ManifestFile> {
     let mut source = File::open(file).map_err(failed("open", file))?;
     let (mut digest, mut piece) = (FileDigest::default(), vec![0; PIECE]);

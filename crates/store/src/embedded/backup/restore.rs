@@ -1,4 +1,4 @@
-//! A backup becomes a data folder, after it has proved to be whole.
+//! Restores a backup to a data folder, after verification.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,23 +17,23 @@ use crate::media::{MediaFiles, hash_named};
 use crate::secrets::SECRET_FILE;
 use crate::{StoreError, StoreResult};
 
-/// Where a restore puts everything until all of it is there and whole.
+/// Staging folder of a restore, until all of it is copied and verified.
 const STAGE: &str = "restore.partial";
 
-/// Whether a backup may come without a manifest, as those of earlier versions do.
+/// Whether a backup may lack a manifest, as those of earlier versions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// Every file must be what the manifest says.
+    /// Every file must match the manifest.
     Manifest,
-    /// Files are taken as they are; only the databases and the media prove themselves.
+    /// Files are taken as they are; only databases and media are verified.
     None,
 }
 
-/// Puts a backup where there is no data folder yet, after checking that it is whole.
+/// Restores a backup to a new data folder, after verification.
 ///
 /// # Errors
 /// Fails if the backup is damaged, incomplete, foreign or newer than this binary, or if the target
-/// is not empty. The target is then as it was.
+/// is not empty. The target is then unchanged.
 pub fn restore(from: &Path, to: &Path, proof: Proof) -> StoreResult<BackupReport> {
     for name in [TELEMETRY_FILE, CATALOG_FILE] {
         let path = from.join(name);
@@ -78,7 +78,7 @@ fn no_manifest(from: &Path) -> StoreError {
     ))
 }
 
-/// The files that a manifest names, if it is one of a backup.
+/// The files listed in a manifest, if they form a backup.
 fn vouched(manifest: &Manifest) -> StoreResult<Vec<ManifestFile>> {
     let odd = |why: String| Err(StoreError::Backup(format!("{MANIFEST_FILE} {why}")));
     for file in &manifest.files {
@@ -94,7 +94,7 @@ fn vouched(manifest: &Manifest) -> StoreResult<Vec<ManifestFile>> {
     Ok(manifest.files.clone())
 }
 
-/// The files of a backup that nothing vouches for. Media vouch for themselves.
+/// The files of a backup without a manifest. Media are verified by their hash.
 fn found(from: &Path) -> StoreResult<Vec<ManifestFile>> {
     let named = |path: String, sha256: String| ManifestFile { path, bytes: 0, sha256 };
     let wal = [TELEMETRY_FILE, CATALOG_FILE].map(|name| format!("{name}-wal"));
@@ -110,7 +110,7 @@ fn found(from: &Path) -> StoreResult<Vec<ManifestFile>> {
     Ok(files)
 }
 
-/// Copies all files, each of which must be what is said of it.
+/// Copies all files, each of which must match its manifest entry.
 fn fill(from: &Path, stage: &Path, files: &[ManifestFile]) -> StoreResult<u64> {
     let mut bytes = 0;
     for expected in files {
@@ -141,13 +141,13 @@ fn fill(from: &Path, stage: &Path, files: &[ManifestFile]) -> StoreResult<u64> {
 fn mode_of(file: &Path) -> StoreResult<CopyMode> {
     use std::os::unix::fs::PermissionsExt;
     let about = fs::metadata(file).map_err(failed("read", file))?;
-    // A backup that was copied about has any rights; only skills have programs.
+    // A backup that was copied may have any permissions; only skills contain programs.
     let is_program = about.permissions().mode() & 0o100 != 0
         && file.file_name().is_some_and(|name| name != SECRET_FILE);
     Ok(if is_program { CopyMode::Program } else { CopyMode::Plain })
 }
 
-/// Checks the databases that were copied: whole, ours, and of one folder.
+/// Checks that the copied databases are intact, ours, and of one folder.
 fn check(stage: &Path) -> StoreResult<()> {
     let databases = [
         (TELEMETRY_FILE, TELEMETRY_MIGRATIONS.len(), ["project", "trace", "observation"]),
@@ -196,7 +196,7 @@ fn check_database(file: &Path, known: u32, tables: [&str; 3]) -> StoreResult<Con
     Ok(db)
 }
 
-/// The projects that telemetry has records of and a catalog has never heard of.
+/// Projects in the telemetry that are missing in the catalog.
 pub(in crate::embedded) fn strangers(
     telemetry: &Connection,
     catalog: &Connection,
@@ -206,7 +206,7 @@ pub(in crate::embedded) fn strangers(
         let ids = statement.query_map([], |row| row.get(0))?;
         ids.collect()
     };
-    // What is on its way out has a name that no project can have.
+    // Projects marked for deletion have an id that no project can have.
     let recorded = "SELECT id FROM project WHERE traces > 0 AND instr(id, '#') = 0 ORDER BY id";
     let mut known = ids(catalog, "SELECT id FROM project")?;
     let is_younger: bool = catalog.query_row(
@@ -222,7 +222,7 @@ pub(in crate::embedded) fn strangers(
     Ok(recorded)
 }
 
-/// Moves everything to its place; the catalog last, for a folder without it is none.
+/// Moves everything into place; the catalog last, because a folder without it is not a data folder.
 fn move_in(stage: &Path, to: &Path) -> StoreResult<()> {
     let entries = fs::read_dir(stage).map_err(failed("read", stage))?;
     let mut names: Vec<PathBuf> = Vec::new();
@@ -233,7 +233,7 @@ fn move_in(stage: &Path, to: &Path) -> StoreResult<()> {
     names.sort_by_key(is_catalog);
     for path in names {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // What reading the copies has left; nothing was written.
+        // Left by reading the copies; nothing was written.
         if name.ends_with("-shm") || name.ends_with("-wal") && is_bare(&path) {
             continue;
         }

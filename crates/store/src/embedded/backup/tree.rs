@@ -1,4 +1,4 @@
-//! Which files of a data folder go into a backup beside the databases and the media.
+//! Selects the files of a data folder that are backed up besides databases and media.
 
 use std::fs;
 use std::io;
@@ -9,26 +9,26 @@ use super::manifest::CopyMode;
 use crate::StoreResult;
 use crate::embedded::MEDIA_FOLDER;
 
-/// Folders that are copied whole: what the agents of chats have kept (their transcripts are their
-/// memory), and the user's own texts.
+/// Folders that are copied whole: chat folders (an agent resumes from its transcript), and the
+/// user's own texts.
 const FOLDERS: [&str; 5] = ["chats", "rubrics", "prices", "prompts", "skills"];
-/// Files that hold secrets in clear. They are copied when the server's key is.
+/// Files with plain-text secrets. They are copied only with the server's encryption key.
 pub(super) const SECRET_FILES: [&str; 3] =
     [crate::secrets::SECRET_FILE, "ratchet.toml", "mcp.json"];
-/// The agent's own sign-in: never copied, for it opens more than this server.
+/// The agent's own login: never copied, because it gives access to more than this server.
 const SIGN_IN_FILE: &str = ".credentials.json";
-/// Folders within folders that are looked at.
+/// Maximum folder depth.
 const DEPTH: usize = 32;
-/// How many files left out are told by name.
+/// Maximum number of omitted files that are listed by name.
 const TOLD: usize = 100;
 
-/// A file to be copied.
+/// A file to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFile {
     pub path: PathBuf,
-    /// Its path in the backup.
+    /// Path in the backup.
     pub name: String,
-    /// Whether it can be run.
+    /// Whether it is executable.
     pub is_program: bool,
 }
 
@@ -38,15 +38,14 @@ impl KeptFile {
     }
 }
 
-/// What a backup takes from a data folder, and what it leaves.
+/// Files that a backup contains, and those it omits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeptTree {
-    /// The files to be copied.
     pub(super) files: Vec<KeptFile>,
     pub(super) left_out: Vec<String>,
 }
 
-/// Whether a path may stand in a backup: it stays in the folder, and means something to us.
+/// Whether a path is allowed in a backup: inside the folder, and of a known kind.
 pub fn is_backup_path(name: &str) -> bool {
     let parts: Vec<&str> = name.split('/').collect();
     let is_plain = |part: &&str| {
@@ -61,7 +60,7 @@ pub fn is_backup_path(name: &str) -> bool {
     is_ours && parts.iter().all(is_plain)
 }
 
-/// Looks for what is to be copied. A folder that is not there is empty.
+/// Lists the files to copy. A missing folder is empty.
 pub(super) fn list(data: &Path) -> StoreResult<KeptTree> {
     let mut tree = KeptTree::default();
     for folder in FOLDERS {
@@ -76,7 +75,7 @@ impl KeptTree {
     fn add(&mut self, folder: &Path, name: &str, depth: usize) -> StoreResult<()> {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
-            // An agent at work makes and removes folders of its own.
+            // A running agent creates and removes folders.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failed("read", folder)(error)),
         };

@@ -1,7 +1,7 @@
 use super::{Where, marks, text_clause, text_value};
 use crate::query::{Test, TextTest};
 
-/// Whether a test on the models of a trace makes sense: on their names, and on whether there are
+/// Whether a condition applies to the models of a trace: to their names, and to whether there are
 /// any.
 pub(super) fn takes(test: &Test) -> bool {
     match test {
@@ -16,7 +16,8 @@ pub(super) fn takes(test: &Test) -> bool {
 }
 
 impl Where {
-    /// Adds a test that [`takes`]: some model passes it, or none fails what is turned round.
+    /// Adds a condition that [`takes`]: some model passes it; a negated one, that no model fails
+    /// it.
     pub(super) fn called(&mut self, test: &Test) {
         let (exists, clause, words) = match test {
             Test::Text(TextTest::Differs, text) => {

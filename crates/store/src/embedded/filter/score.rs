@@ -1,8 +1,7 @@
 use super::{ContentPart, Kind, environment, plain};
 use crate::query::{Condition, ScoreColumn, Test, TextTest};
 
-/// What a column of a score is in SQL, the score known as `s`, its trace as `t` and its observation
-/// as `o`.
+/// SQL of a score column; the score is `s`, its trace `t` and its observation `o`.
 pub(in crate::embedded) fn kind(column: ScoreColumn) -> Kind {
     match column {
         ScoreColumn::Id => Kind::Id("s.id"),
@@ -36,9 +35,9 @@ pub(in crate::embedded) fn kind(column: ScoreColumn) -> Kind {
     }
 }
 
-/// What to read for these columns: scores, with their traces and observations where they matter.
+/// The `FROM` clause for these columns: scores, joined with traces and observations where needed.
 ///
-/// A trace that was deleted or never came leaves its scores: they have no user and no tags.
+/// Scores outlive deleted traces and may precede theirs: they have no user and no tags then.
 pub(in crate::embedded) fn from(columns: &[ScoreColumn]) -> &'static str {
     use ScoreColumn::{
         AnySession, ObservationModel, ObservationName, ObservationPromptName,
@@ -61,14 +60,14 @@ pub(in crate::embedded) fn from(columns: &[ScoreColumn]) -> &'static str {
     }
 }
 
-/// Whether a condition leaves few scores, found by an index of their own.
+/// Whether a condition selects few scores by index.
 pub(in crate::embedded) fn is_narrow(condition: &Condition<ScoreColumn>) -> bool {
     use ScoreColumn::{DatasetRun, Id, Session, Trace};
     let is_reference = matches!(condition.column, Id | Trace | Session | DatasetRun);
     is_reference && matches!(condition.test, Test::Text(TextTest::Equals, _) | Test::AnyOf(_))
 }
 
-/// Whether a condition leaves the scores of one name, which have an index of their own too.
+/// Whether a condition selects the scores of one name, which has an index.
 pub(in crate::embedded) fn is_one_name(condition: &Condition<ScoreColumn>) -> bool {
     condition.column == ScoreColumn::Name
         && matches!(condition.test, Test::Text(TextTest::Equals, _))

@@ -8,23 +8,23 @@ use crate::query::{Compare, Test};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::embedded) struct Judged {
     data_type: DataType,
-    /// Which scores are meant, known as `s`.
+    /// SQL condition that selects the scores `s`.
     on: &'static str,
 }
 
-/// The scores on a trace, known as `t`, and on its observations.
+/// Scores of a trace `t` and its observations.
 pub(super) fn of_trace(data_type: DataType) -> Kind {
     Kind::Judged(Judged { data_type, on: "s.project = t.project AND s.trace = t.id" })
 }
 
-/// The scores on an observation, known as `o`; its trace is known as `t`.
+/// Scores of an observation `o`; its trace is `t`.
 pub(super) fn of_observation(data_type: DataType) -> Kind {
     let on = "s.project = o.project AND s.trace = t.id AND s.observation = o.id";
     Kind::Judged(Judged { data_type, on })
 }
 
 impl Judged {
-    /// Whether a test makes sense: numbers are compared, labels are some of a list.
+    /// Whether a condition applies: numbers are compared, categories are matched against a list.
     pub(super) fn takes(self, test: &Test) -> bool {
         let is_numeric = self.data_type == DataType::Numeric;
         match test {
@@ -48,7 +48,7 @@ impl Judged {
 const NAMED: &str = " AND s.name = ?";
 
 impl Where {
-    /// Adds a test that [`Judged::takes`].
+    /// Adds a condition that [`Judged::takes`].
     pub(super) fn judged(&mut self, judged: Judged, test: &Test) {
         match test {
             Test::Number(how, number) => self.average(judged, None, (*how, *number)),

@@ -6,8 +6,8 @@ use crate::embedded::column::{Column, to_u64};
 use crate::embedded::load::project_number;
 use crate::project::ProjectId;
 
-// Of a long trace, those that the table keeps first: to find the earliest would mean to look at all
-// of them. The inner order is that of the key, and stops SQLite from sorting before it cuts.
+// For a long trace, the first in table order: finding the earliest would mean reading all of them.
+// The inner order is that of the key, and stops SQLite from sorting before the limit.
 const OBSERVATIONS: &str = "SELECT id FROM (SELECT o.start, o.id FROM observation o \
      WHERE o.trace = (SELECT no FROM trace WHERE project = ? AND id = ?) \
      ORDER BY o.id LIMIT ?) ORDER BY start, id";
@@ -23,7 +23,7 @@ const OBSERVATION_COUNT: &str = "SELECT t.debugs + t.defaults + t.warnings + t.e
 const SCORE_COUNT: &str = "SELECT count(*) FROM score s INDEXED BY score_by_trace \
      WHERE s.project = ? AND s.trace = ?";
 
-/// What hangs on each of some traces, by id; [`MAX_ATTACHED`] of each kind at most.
+/// Ids of observations and scores of each trace; at most [`MAX_ATTACHED`] of each kind.
 pub(in crate::embedded) fn list(
     db: &Connection,
     project: &ProjectId,
@@ -43,7 +43,7 @@ pub(in crate::embedded) fn list(
     traces.iter().map(attached).collect()
 }
 
-/// How much hangs on some traces together.
+/// Number of observations and scores of some traces.
 pub(in crate::embedded) fn count(
     db: &Connection,
     project: &ProjectId,

@@ -1,8 +1,8 @@
-//! Lists that are looked for within a time.
+//! Lists with a deadline.
 //!
-//! A condition that few rows pass makes SQLite walk all of them, and it cannot say how far it came.
-//! So the list is walked in pieces: where a piece ends is known from an index alone, and the
-//! conditions are asked inside the piece only.
+//! A selective condition makes SQLite walk all rows, and it cannot report how far it got. So the
+//! list is read in slices: the end of a slice is found by index alone, and the conditions are
+//! evaluated within the slice only.
 
 use std::time::{Duration, Instant};
 
@@ -16,25 +16,25 @@ use crate::embedded::filter::Where;
 use crate::query::{Direction, Page};
 use crate::{StoreError, StoreResult};
 
-/// Rows of the first piece.
+/// Rows of the first slice.
 const FIRST: u64 = 1_000;
-/// Rows of a piece that has payloads to be looked into.
+/// Rows of the first slice when conditions read payloads.
 const FIRST_WITH_CONTENT: u64 = 100;
 const MOST: u64 = 100_000;
-/// A piece that takes less is followed by one of twice the size.
+/// A slice that takes less is followed by one of twice the size.
 const QUICK: Duration = Duration::from_millis(100);
 
-/// All rows of a list, whatever its conditions say.
+/// All rows of a list, without its conditions.
 pub(super) struct Walk {
     /// `FROM …` one table, which has an index in the list's order.
     pub(super) from: &'static str,
-    /// What that index knows: project and time.
+    /// Conditions on the index's columns: project and time.
     pub(super) filter: Where,
 }
 
 impl List<'_> {
-    /// Reads the slice piece by piece, until it is full or the time is over. The first key must be
-    /// a time.
+    /// Reads the page slice by slice, until it is full or the deadline has passed. The first key
+    /// must be a time.
     pub(super) fn seek<T, const KEYS: usize>(
         self,
         db: &Connection,
@@ -71,7 +71,7 @@ impl List<'_> {
         }
     }
 
-    /// The keys of the last row of a piece; `None` if there are not so many rows any more.
+    /// The keys of the last row of a slice; `None` if there are fewer rows left.
     fn end_of_piece<const KEYS: usize>(
         &self,
         db: &Connection,
@@ -102,7 +102,7 @@ impl List<'_> {
         statement.query_row(params, keys).optional().map_err(StoreError::Database)
     }
 
-    /// The list's conditions, between two places.
+    /// The list's conditions, limited to a slice.
     fn piece<const KEYS: usize>(
         &self,
         after: Option<[Value; KEYS]>,
@@ -125,7 +125,7 @@ impl List<'_> {
     }
 }
 
-/// What was found, to be gone on with from these keys.
+/// The page so far, with a cursor at these keys.
 fn page_until<T>(slice: Slice<T>, end: &[Value]) -> Page<T> {
     let rows = slice.rows.into_iter().map(|listed| listed.row).collect();
     Page { rows, total: None, cursor: Some(cursor::encode(end)) }

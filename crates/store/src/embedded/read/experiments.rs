@@ -19,7 +19,7 @@ use crate::{StoreError, StoreResult};
 
 const ITEMS: &str = "experiment_item i JOIN experiment e ON e.no = i.experiment";
 
-/// Experiments with what ran in a time, those that ran last first.
+/// Experiments with items in a time range, latest first.
 pub(in crate::embedded) fn list(
     db: &Connection,
     query: &ExperimentQuery,
@@ -33,7 +33,7 @@ pub(in crate::embedded) fn list(
         inner.sql()
     );
     let count = format!("SELECT count(DISTINCT e.no) FROM {ITEMS} {}", inner.sql());
-    // The parameters of the inner question stand before those of the outer one.
+    // The parameters of the inner query precede those of the outer one.
     let mut filter = Where { params: inner.params, ..Where::default() };
     filter.and("items > 0", []);
     let list = List {
@@ -137,7 +137,7 @@ fn any_of(filter: &mut Where, column: &str, words: &[String]) {
     filter.and(format!("{column} IN ({marks})"), words.iter().cloned().map(Value::from));
 }
 
-/// What came of a try: the step or the run, with what it carries.
+/// The trace or observation of an item, with its content.
 fn outcome(
     db: &Connection,
     blocks: &mut Blocks<'_>,

@@ -1,4 +1,4 @@
-//! How many of the newest records match. Reads no more of them than it is told to.
+//! Counts matches among the newest records, with a limit on the rows read.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -10,7 +10,7 @@ use crate::embedded::load::project_number;
 use crate::query::{Matching, ObservationColumn, ScoreColumn, TallyQuery, TraceColumn};
 use crate::{StoreError, StoreResult};
 
-/// How many of the newest traces match.
+/// Number of matches among the newest traces.
 pub(in crate::embedded) fn traces(
     db: &Connection,
     query: &TallyQuery<TraceColumn>,
@@ -21,7 +21,7 @@ pub(in crate::embedded) fn traces(
     count(db, query, tests, &source, "t.errors > 0")
 }
 
-/// How many of the newest observations match.
+/// Number of matches among the newest observations.
 pub(in crate::embedded) fn observations(
     db: &Connection,
     query: &TallyQuery<ObservationColumn>,
@@ -33,7 +33,7 @@ pub(in crate::embedded) fn observations(
     count(db, query, tests, &source, "o.level = 3")
 }
 
-/// How many of the newest scores match; none of them counts as failed.
+/// Number of matches among the newest scores; scores have no errors.
 pub(in crate::embedded) fn scores(
     db: &Connection,
     query: &TallyQuery<ScoreColumn>,

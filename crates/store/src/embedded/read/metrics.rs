@@ -1,4 +1,4 @@
-//! Figures, from hourly sums where they can answer and from the records where they cannot.
+//! Metrics, from the hourly rollup if it can answer and from the records otherwise.
 
 mod rollup;
 mod scan;
@@ -31,7 +31,7 @@ pub(in crate::embedded) fn of_traces(
     filter.within("t.timestamp", query.range);
     filter.traces(&query.conditions)?;
     let tests = filter.content.clone();
-    // The row's own columns come first where its content must be looked up.
+    // The row's own columns come first if its content is needed.
     let carried = if tests.is_empty() { String::new() } else { trace_row::COLUMNS.to_owned() };
     let scan = Scan {
         time: "t.timestamp",
@@ -65,12 +65,12 @@ pub(in crate::embedded) fn of_observations(
     Ok(MetricsAnswer { rows: table.into_rows(), source: AggregateSource::Scan, rows_read })
 }
 
-/// Whether hourly sums have what is asked.
+/// Whether the hourly rollup can answer.
 pub(in crate::embedded) fn has_sums_for(query: &MetricsQuery<ObservationColumn>) -> bool {
     rollup::can_answer(query)
 }
 
-/// Counts the observations of a range into a table; says how many rows were read.
+/// Aggregates the observations of a range; returns the number of rows read.
 fn observations(
     db: &Connection,
     project: i64,
@@ -137,7 +137,7 @@ fn exact<C>(query: &MetricsQuery<C>) -> Vec<Tally> {
     query.metrics.iter().map(|metric| Tally::exact(metric.aggregation)).collect()
 }
 
-/// The answer where nothing was ever recorded.
+/// The answer for a project without telemetry.
 fn nothing() -> MetricsAnswer {
     MetricsAnswer { rows: Vec::new(), source: AggregateSource::Rollup, rows_read: 0 }
 }

@@ -1,7 +1,7 @@
-//! Finding observations by way of their traces, where few traces can match.
+//! Finds observations by way of their traces, if few traces can match.
 //!
-//! SQLite cannot know that a session has few traces, and would walk all observations in order of
-//! time to find those of one session.
+//! SQLite cannot know that a session has few traces, and would walk all observations in time order
+//! to find those of one session.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -9,22 +9,22 @@ use rusqlite::{Connection, params_from_iter};
 use crate::embedded::filter::id_value;
 use crate::query::{Condition, ObservationColumn, Test, TextTest, TraceColumn};
 
-/// Traces that are few enough to look at all of their observations.
+/// Maximum number of traces whose observations are all read.
 const FEW: i64 = 2_000;
-/// Words that are worth looking up.
+/// Maximum number of values that are looked up.
 const MAX_WORDS: usize = 100;
 
-/// Which way to go from observations to traces or back.
+/// Join order of observations and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// All observations in order of time, each with its trace.
+    /// All observations in time order, each with its trace.
     ByObservation,
     /// The few traces that can match, each with its observations.
     ByTrace,
 }
 
 impl Way {
-    /// The better way for these conditions.
+    /// The better join order for these conditions.
     pub(super) fn of(
         db: &Connection,
         project: i64,
@@ -40,7 +40,7 @@ impl Way {
         Ok(Self::ByObservation)
     }
 
-    /// `FROM …`, observations known as `o` and traces as `t`. CROSS keeps the order as written.
+    /// The `FROM` clause with observations `o` and traces `t`. CROSS forces the join order.
     pub(super) fn from(self) -> &'static str {
         match self {
             Self::ByObservation => "FROM observation o JOIN trace t ON t.no = o.trace",
@@ -48,7 +48,7 @@ impl Way {
         }
     }
 
-    /// The column that says which project, and leads to the index.
+    /// The project column of the index to use.
     pub(super) fn project(self) -> &'static str {
         match self {
             Self::ByObservation => "o.project = ?",
@@ -57,7 +57,7 @@ impl Way {
     }
 }
 
-/// Whether some condition leaves few traces, found by an index of their own.
+/// Whether some condition selects few traces by index.
 pub(super) fn are_few_traces(
     db: &Connection,
     project: i64,
@@ -79,7 +79,7 @@ pub(super) fn are_few_traces(
     Ok(false)
 }
 
-/// The column of a trace and the values for it that a condition names.
+/// The trace column and values that a condition selects.
 fn looked_up(condition: &Condition<ObservationColumn>) -> Option<(&'static str, Vec<Value>)> {
     let column = match condition.column {
         ObservationColumn::Trace => "id",
@@ -90,7 +90,7 @@ fn looked_up(condition: &Condition<ObservationColumn>) -> Option<(&'static str, 
     Some((column, values(column, &condition.test)?))
 }
 
-/// The values of a trace's column that a test names.
+/// The values that a condition selects for a trace column.
 fn values(column: &str, test: &Test) -> Option<Vec<Value>> {
     let words = match test {
         Test::Text(TextTest::Equals, word) => std::slice::from_ref(word),

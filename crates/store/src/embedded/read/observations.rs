@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::deadline_query::Walk;
 use super::narrow::Way;
-use super::trace_pages::{self, KeyCache};
+use super::trace_pages::{self, TracePageCache};
 use super::{List, Listed, nothing};
 use crate::deadline_query::{DeadlinePage, ObservationOrder};
 use crate::embedded::column::{Column, to_u64};
@@ -19,7 +19,7 @@ use crate::project::ProjectId;
 use crate::query::{Detail, ObservationQuery, Page, Test, TimeRange};
 use crate::{StoreError, StoreResult};
 
-/// Observations with the ids of their traces behind the columns of the row.
+/// Selects observations, with the ids of their traces as additional columns.
 pub(super) fn select() -> String {
     format!("SELECT {} {}", columns(), Way::ByObservation.from())
 }
@@ -37,7 +37,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
 pub(in crate::embedded) fn list(
     db: &Connection,
     query: &ObservationQuery,
-    cache: &KeyCache,
+    cache: &TracePageCache,
 ) -> StoreResult<Page<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
@@ -50,11 +50,11 @@ pub(in crate::embedded) fn list(
     list.read::<_, 3>(db, read)
 }
 
-/// The observations that match, as far as they are found within a time.
+/// Matching observations found before the deadline.
 pub(in crate::embedded) fn seek(
     db: &Connection,
     query: &ObservationQuery,
-    (time, cache): (Duration, &KeyCache),
+    (time, cache): (Duration, &TracePageCache),
 ) -> StoreResult<DeadlinePage<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let way = project.map(|project| way(db, project, query)).transpose()?;
@@ -71,7 +71,7 @@ pub(in crate::embedded) fn seek(
     list.seek::<_, 3>(db, (&walk, time), read)
 }
 
-/// The observations that match, in another order than that of their time.
+/// Matching observations in an order other than time.
 pub(in crate::embedded) fn sorted(
     db: &Connection,
     query: &ObservationQuery,
@@ -130,11 +130,11 @@ fn asked<'a>(
     })
 }
 
-/// Where the start stands among the columns.
+/// Index of the start column.
 const START: usize = 3;
 
-/// Reads a row that [`asked`] selects, if it passes the tests on what it carries. The key is the
-/// column that orders the rows.
+/// Reads a row that [`asked`] selects, if its content passes the conditions. The key is the sort
+/// column.
 fn reader(
     (db, key): (&Connection, usize),
     query: &ObservationQuery,
@@ -151,7 +151,7 @@ fn reader(
     }
 }
 
-/// One observation with what it carries, found by its id alone.
+/// One observation with its content, by id alone.
 pub(in crate::embedded) fn one(
     db: &Connection,
     project: &ProjectId,
@@ -164,7 +164,7 @@ pub(in crate::embedded) fn one(
     with_content(&mut Blocks::new(db), row).map(Some)
 }
 
-/// The observation with what it carries.
+/// The observation with its content.
 pub(super) fn with_content(
     blocks: &mut Blocks<'_>,
     row: ObservationRow,

@@ -12,9 +12,9 @@ use crate::score_stats::{
     COUNTED_UP_TO, Pair, PairQuery, Pairs, Sample, SampleQuery, ScoreScope, ScoreValueRow, Side,
 };
 
-/// Names that one answer holds at most.
+/// Maximum number of score names in a result.
 const MAX_NAMES: u32 = 500;
-/// Scores of a name that are looked at, however many names share the bound.
+/// Minimum number of scores read per name, however many names share the limit.
 const LEAST_SHARE: u64 = 100;
 
 /// The newest scores of each name, by name.
@@ -38,7 +38,7 @@ pub(in crate::embedded) fn samples(
     Ok(samples)
 }
 
-/// Every name there is, each found by one step in the index, whatever the number of scores.
+/// All score names, each found by one index seek, whatever the number of scores.
 fn names(db: &Connection, project: i64) -> rusqlite::Result<Vec<String>> {
     let sql = "WITH RECURSIVE found(name) AS ( \
                    SELECT (SELECT name FROM score INDEXED BY score_by_name \
@@ -91,7 +91,7 @@ fn value(row: &Row<'_>) -> rusqlite::Result<Option<ScoreValue>> {
     Ok(score_row::value_of(row.get_ref(0)?.as_str()?, row.get(1)?, row.get(2)?))
 }
 
-/// What two kinds of scores say about the same traces.
+/// Paired values of two score names on the same traces.
 pub(in crate::embedded) fn pairs(db: &Connection, query: &PairQuery) -> rusqlite::Result<Pairs> {
     let Some(project) = project_number(db, &query.scope.project)? else {
         return Ok(Pairs::default());
@@ -128,7 +128,7 @@ pub(in crate::embedded) fn pairs(db: &Connection, query: &PairQuery) -> rusqlite
     Ok(pairs)
 }
 
-/// What the other side says of a trace: of the same step first, then whatever is newest.
+/// The other score of a trace: on the same observation if there is one, else the newest.
 fn other_side(
     db: &Connection,
     project: i64,

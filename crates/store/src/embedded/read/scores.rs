@@ -24,7 +24,8 @@ pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreRes
     filter.scores(&query.conditions)?;
     let columns: Vec<_> = query.conditions.iter().map(|condition| condition.column).collect();
     let mut from = score::from(&columns).to_owned();
-    // The plus keeps SQLite from walking all scores in order of time to find the few of one record.
+    // The unary plus keeps SQLite from walking all scores in time order to find the few of one
+    // record.
     let is_few = query.on != ScoresOn::Anything || query.conditions.iter().any(is_narrow);
     if !is_few && query.conditions.iter().any(is_one_name) {
         from = from.replacen("score s", "score s INDEXED BY score_by_name", 1);
@@ -69,7 +70,6 @@ fn on(filter: &mut Where, on: &ScoresOn) {
     }
 }
 
-/// One score.
 pub(in crate::embedded) fn one(
     db: &Connection,
     project: &ProjectId,

@@ -12,7 +12,7 @@ use crate::embedded::payload::Blocks;
 use crate::query::{TextHits, TextQuery};
 use crate::{StoreError, StoreResult};
 
-/// Looks for a text, newest first, until the budget or the limit is used up.
+/// Full-text search, newest first, until the budget or the limit is used up.
 pub(in crate::embedded) fn search(
     db: &Connection,
     query: &TextQuery,

@@ -43,7 +43,6 @@ pub(in crate::embedded) fn list(
     })
 }
 
-/// One session.
 pub(in crate::embedded) fn one(
     db: &Connection,
     project: &ProjectId,
@@ -56,7 +55,7 @@ pub(in crate::embedded) fn one(
         .optional()
 }
 
-/// The first trace of each of some sessions, with what it carries, and the last one.
+/// The first trace of each session, with its content, and the last one.
 pub(in crate::embedded) fn ends(
     db: &Connection,
     project: &ProjectId,

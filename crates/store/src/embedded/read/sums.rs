@@ -18,13 +18,13 @@ use crate::metrics::table::{MAX_GROUPS, OTHER_WORD, too_many_steps};
 use crate::query::TimeRange;
 use crate::{StoreError, StoreResult};
 
-/// The groups of an answer in the making: as many as metrics keep apart, the rest under
-/// [`OTHER_WORD`]. What clients call things must not decide how much memory an answer takes.
+/// The groups of an answer, limited in number, with the rest under [`OTHER_WORD`]: names chosen by
+/// clients must not decide how much memory an answer takes.
 #[derive(Debug, Default)]
 struct Groups(BTreeMap<(Option<Timestamp>, Vec<Option<String>>), Sums>);
 
 impl Groups {
-    /// The sums of a group; those of all others of its time where there is no room for one more.
+    /// The sums of a group; those of "other" for its time if there are too many groups.
     fn at(&mut self, at: Option<Timestamp>, key: Vec<Option<String>>) -> StoreResult<&mut Sums> {
         let mut place = (at, key);
         if self.0.len() >= MAX_GROUPS && !self.0.contains_key(&place) {
@@ -42,7 +42,7 @@ impl Groups {
     }
 }
 
-/// Sums observations, from the hourly sums where they can answer and by a scan where they cannot.
+/// Sums observations, from the hourly rollup if it can answer and by a scan otherwise.
 pub(in crate::embedded) fn aggregate(
     db: &Connection,
     query: &AggregateQuery,
@@ -62,12 +62,12 @@ pub(in crate::embedded) fn aggregate(
     Ok(Aggregate { groups: groups.into_groups(), source, rows_read })
 }
 
-/// The hourly sums know four dimensions and no conditions.
+/// The rollup has four dimensions and no conditions.
 fn can_roll_up(query: &AggregateQuery) -> bool {
     query.conditions.is_empty() && query.by.iter().all(|dimension| dimension.is_kept())
 }
 
-/// The hours a range touches: both ways of answering use whole hours, so that they agree.
+/// The whole hours of a range: rollup and scan both use them, so that they agree.
 fn hours(range: TimeRange) -> (i64, i64) {
     let from = range.from.map_or(i64::MIN, |from| from.nanos().div_euclid(HOUR));
     let to = range.to.map_or(i64::MAX, |to| {

@@ -1,7 +1,7 @@
 //! Pages of the observations of one long trace.
 //!
-//! The rows of a trace lie by their ids, so that a page by time means to look at all of them. One
-//! look finds the keys of many pages. They are cached, and the pages that follow are read by key.
+//! The rows of a trace are ordered by id, so that a page by time needs a scan of all of them. One
+//! scan finds the keys of many pages. They are cached, and the following pages are read by key.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -26,48 +26,48 @@ use crate::{StoreError, StoreResult};
 
 mod buckets;
 
-/// Windows that are cached; the least recently used one goes.
+/// Maximum number of cached windows; least recently used ones are evicted.
 const WINDOWS: usize = 4;
-/// How long a client that goes on in a trace gets what was there when it began, though the trace
-/// has changed. Without it, each page of a trace that is being recorded would look at all of it.
+/// How long a client that pages through a changing trace gets the earlier keys. Without it, each
+/// page of a trace that is being recorded would scan all of it.
 const STALE: Duration = Duration::from_secs(10);
-/// How long keys are used of a trace that has not changed: conditions may depend on its scores.
+/// How long keys of an unchanged trace are used: conditions may depend on its scores.
 const OLDEST: Duration = Duration::from_secs(60);
 
-/// The keys of pages that are likely to be asked for next.
+/// Cached keys of pages that are likely to be requested next.
 #[derive(Debug)]
-pub(in crate::embedded) struct KeyCache {
+pub(in crate::embedded) struct TracePageCache {
     windows: Mutex<VecDeque<Arc<KeyWindow>>>,
-    /// Observations from which on a trace is long. Shorter ones are looked through for each page,
+    /// Minimum number of observations of a long trace. Shorter ones are scanned for each page,
     /// which takes a few milliseconds.
     long: u64,
-    /// Keys of a window: a few megabytes.
+    /// Keys per window: a few megabytes.
     keys: usize,
 }
 
-impl Default for KeyCache {
+impl Default for TracePageCache {
     fn default() -> Self {
         Self { windows: Mutex::default(), long: 5_000, keys: 50_000 }
     }
 }
 
-/// Keys of observations that follow one another in an answer.
+/// Keys of consecutive observations of a result.
 #[derive(Debug)]
 struct KeyWindow {
     asked: ObservationQuery,
     state: TraceState,
     found_at: Instant,
-    /// The key that the window begins behind; at the start of the answer when `None`.
+    /// The key before the window; `None` at the start of the result.
     after: Option<ObservationKey>,
-    /// How many observations come before the first key; not known behind a cursor.
+    /// Number of observations before the first key; unknown after a cursor.
     first: Option<u64>,
     keys: Vec<ObservationKey>,
     has_more: bool,
-    /// Observations that match, in all.
+    /// Total number of matching observations.
     matching: u64,
 }
 
-/// What changes when a trace does.
+/// Values that change whenever the trace does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TraceState {
     no: i64,
@@ -81,23 +81,23 @@ enum PageStart {
     After(ObservationKey),
 }
 
-/// A page of a long trace that is to be read.
+/// A requested page of a long trace.
 struct Wanted<'a> {
     list: &'a List<'a>,
-    /// The question without which page and how much of each.
+    /// The query without page and detail level.
     asked: ObservationQuery,
     state: TraceState,
     start: PageStart,
     take: usize,
 }
 
-/// A page of the observations of a trace; `None` if it is not a long one, or if conditions look
-/// into what observations carry.
+/// A page of the observations of a trace; `None` if the trace is short, or if conditions need
+/// payloads.
 pub(super) fn page(
     db: &Connection,
     (project, query): (i64, &ObservationQuery),
     list: &List<'_>,
-    cache: &KeyCache,
+    cache: &TracePageCache,
 ) -> StoreResult<Option<Page<Observation>>> {
     let Some(trace) = query.trace.as_ref().filter(|_| list.filter.content.is_empty()) else {
         return Ok(None);
@@ -144,7 +144,7 @@ impl TraceState {
 }
 
 impl KeyWindow {
-    /// Where in the window a page is; `None` if it is not inside.
+    /// The range of a page within the window; `None` if it is not inside.
     fn place(&self, start: &PageStart, take: usize) -> Option<Range<usize>> {
         let from = match start {
             PageStart::Rank(rank) => usize::try_from(rank.checked_sub(self.first?)?).ok()?,
@@ -154,7 +154,7 @@ impl KeyWindow {
                     Direction::Descending => passed >= key,
                 };
                 let from = self.keys.partition_point(passed);
-                // What lies between is not known.
+                // What lies between is unknown.
                 (from > 0 || self.after.as_ref() == Some(key)).then_some(from)?
             }
         };
@@ -170,9 +170,13 @@ impl KeyWindow {
 }
 
 impl Wanted<'_> {
-    /// The keys around the page, from the cache or by a look at the trace; `None` if the trace
-    /// ends before the page.
-    fn window(&self, db: &Connection, cache: &KeyCache) -> StoreResult<Option<Arc<KeyWindow>>> {
+    /// The window with the page, from the cache or by a scan; `None` if the trace ends before the
+    /// page.
+    fn window(
+        &self,
+        db: &Connection,
+        cache: &TracePageCache,
+    ) -> StoreResult<Option<Arc<KeyWindow>>> {
         let usable: Vec<_> = cache.all().into_iter().filter(|known| self.may_use(known)).collect();
         let known = usable.iter().find(|known| known.place(&self.start, self.take).is_some());
         if let Some(known) = known {
@@ -188,14 +192,14 @@ impl Wanted<'_> {
             if window.place(&self.start, self.take).is_some() {
                 return Ok(Some(window));
             }
-            // More observations began at once than a window holds.
+            // More observations share a start than a window holds.
             after = window.keys.last().cloned();
             first = first.map(|first| first + window.keys.len() as u64);
         }
     }
 
-    /// Behind which key to look for the page, and how many observations come before; `None` if the
-    /// trace ends before the page.
+    /// The key after which to scan for the page, and the number of observations before it; `None`
+    /// if the trace ends before the page.
     fn begin(
         &self,
         db: &Connection,
@@ -212,7 +216,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Whether keys that were found earlier still hold. Whoever begins sees what is there now.
+    /// Whether a cached window is still valid. A first page always shows the current state.
     fn may_use(&self, known: &KeyWindow) -> bool {
         if known.asked != self.asked || known.state.no != self.state.no {
             return false;
@@ -232,8 +236,8 @@ impl Wanted<'_> {
         }
     }
 
-    /// A moment shortly before the observation that comes after so many, as a key, and how many come
-    /// before that moment. One look at all starts, counted in buckets of time.
+    /// A moment shortly before the observation of a rank, as a key, and the number of observations
+    /// before it. One scan of all start times, counted in buckets.
     fn edge_before(
         &self,
         db: &Connection,
@@ -249,8 +253,8 @@ impl Wanted<'_> {
             buckets.count(row.get(0)?);
         }
         let found = buckets.of_rank(rank, self.asked.direction);
-        // No id is empty: what begins at that very moment comes behind the key, or before it in
-        // descending order.
+        // No id is empty: an observation that starts at that very moment sorts after the key, or
+        // before it in descending order.
         let key = |start| ObservationKey { start, id: StoredId::Text(String::new()) };
         Ok(found.map(|(edge, before)| (edge.map(key), before)))
     }
@@ -267,7 +271,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Looks at all of the trace for the keys that come next.
+    /// Scans the trace for the next keys.
     fn scan<K: Ord + Clone>(
         &self,
         db: &Connection,
@@ -301,7 +305,7 @@ impl Wanted<'_> {
         })
     }
 
-    /// Reads the rows of the page. What was deleted meanwhile is passed by.
+    /// Reads the rows of the page. Rows deleted meanwhile are skipped.
     fn read(
         &self,
         db: &Connection,
@@ -333,7 +337,7 @@ impl Wanted<'_> {
     }
 }
 
-impl KeyCache {
+impl TracePageCache {
     fn all(&self) -> Vec<Arc<KeyWindow>> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

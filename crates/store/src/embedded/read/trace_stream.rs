@@ -1,5 +1,5 @@
-//! Walks through all that hangs on one trace. The rows of a trace lie by their ids; for each few
-//! thousand slices, one look at all of them finds the keys that come next in time.
+//! Streams the observations and scores of one trace. The rows of a trace are ordered by id; one
+//! scan finds the next keys in time order for a few thousand slices.
 
 use std::cmp::Reverse;
 
@@ -21,12 +21,12 @@ use crate::trace_stream::{
     Ahead, Next, ObservationKey, ObservationWalk, ScoreKey, ScoreWalk, StoredId, StreamedRows,
 };
 
-/// Keys that are found at a time: a few megabytes.
+/// Keys found per scan: a few megabytes.
 const KEYS: usize = 50_000;
 const ROWS: usize = 1_000;
-/// Bytes of what the rows of a slice carry, about; the row that passes it is the last.
+/// Approximate payload bytes per slice; the row that exceeds it is the last.
 const BYTES: usize = 2_000_000;
-/// Bytes of a row beside what it carries, about.
+/// Approximate bytes of a row without payload.
 const ROW_BYTES: usize = 500;
 
 /// The next observations of a trace.
@@ -49,7 +49,7 @@ pub(in crate::embedded) fn observations(
         && let Some(key) = walk.ahead.keys.pop_front()
     {
         let row = row_of(&mut statement, &mut blocks, (trace, &key), walk.detail)?;
-        // What was deleted meanwhile is passed by.
+        // Rows deleted meanwhile are skipped.
         let Some(row) = row else { continue };
         bytes += ROW_BYTES + row.content.as_ref().map_or(0, carried_bytes);
         rows.push(row);
@@ -59,7 +59,7 @@ pub(in crate::embedded) fn observations(
     Ok(StreamedRows { rows, rest })
 }
 
-/// The observation with a key, if it is still there.
+/// The observation with a key, if it still exists.
 pub(super) fn row_of(
     statement: &mut Statement<'_>,
     blocks: &mut Blocks<'_>,
@@ -75,14 +75,14 @@ pub(super) fn row_of(
     .transpose()
 }
 
-/// Reads a key from a row that begins with start and id; `None` for an id that nobody wrote.
+/// Reads a key from a row that starts with start and id; `None` for a malformed id.
 pub(super) fn key_of(row: &Row<'_>) -> rusqlite::Result<Option<ObservationKey>> {
     let start = row.get(0)?;
     Ok(StoredId::from_value(row.get(1)?).map(|id| ObservationKey { start, id }))
 }
 
 impl StoredId {
-    /// Reads an id from the database; `None` for what is never written as one.
+    /// Reads an id from the database; `None` for a malformed one.
     pub(crate) fn from_value(value: Value) -> Option<Self> {
         match value {
             Value::Text(text) => Some(Self::Text(text)),
@@ -91,7 +91,7 @@ impl StoredId {
         }
     }
 
-    /// The same for the database.
+    /// The id as a database value.
     pub(crate) fn to_value(&self) -> Value {
         match self {
             Self::Text(text) => Value::Text(text.clone()),

@@ -29,7 +29,7 @@ pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreRes
     list.read::<_, 2>(db, read)
 }
 
-/// The traces that match, by time, as far as they are found within a time.
+/// Matching traces by time, found before the deadline.
 pub(in crate::embedded) fn seek(
     db: &Connection,
     query: &TraceQuery,
@@ -77,7 +77,7 @@ fn asked<'a>(
     })
 }
 
-/// Reads a row that [`asked`] selects, if it passes the tests on what it carries.
+/// Reads a row that [`asked`] selects, if its content passes the conditions.
 fn reader(
     db: &Connection,
     query: &TraceQuery,
@@ -96,7 +96,7 @@ fn reader(
     }
 }
 
-/// One trace with what it carries.
+/// One trace with its content.
 pub(in crate::embedded) fn one(
     db: &Connection,
     project: &ProjectId,
@@ -108,7 +108,7 @@ pub(in crate::embedded) fn one(
     Ok(Some(Trace { content: Some(content), ..row.into_trace() }))
 }
 
-/// Those of some traces that are there, without what they carry.
+/// Those of some traces that exist, without content.
 pub(in crate::embedded) fn find(
     db: &Connection,
     project: &ProjectId,
@@ -128,7 +128,7 @@ pub(in crate::embedded) fn find(
     Ok(found)
 }
 
-/// What a trace carries; where it says nothing itself, its root observation speaks for it.
+/// The content of a trace; missing fields are taken from its root observation.
 pub(super) fn content_of(
     db: &Connection,
     blocks: &mut Blocks<'_>,
@@ -179,7 +179,7 @@ fn order_columns(order: TraceOrder) -> [&'static str; 2] {
     [column, "t.no"]
 }
 
-/// The same order with something in place of what is missing: a cursor cannot point at nothing.
+/// The same order with NULLs replaced: a cursor cannot contain NULL.
 fn cursor_columns(order: TraceOrder) -> [&'static str; 2] {
     let column = match order {
         TraceOrder::Name => "coalesce(t.name, '')",

@@ -10,15 +10,15 @@ use crate::query::TimeRange;
 use crate::user::{ServedUser, UserDay, UserOrder, UserQuery, UserScope, UserSums, Users};
 use crate::{StoreError, StoreResult};
 
-/// Users that one answer holds at most.
+/// Maximum number of users in a result.
 const MAX_LIMIT: u64 = 10_000;
-/// Days that one answer holds at most: ten years.
+/// Maximum number of days in a result: ten years.
 const MAX_DAYS: u32 = 3_660;
 
 const SUMS: &str = "sum(u.traces), sum(u.errors), sum(u.total_tokens), sum(u.cost), \
      sum(u.costs_known), max(u.last_at), sum(u.approximate_cost)";
 
-/// The users that match, the greatest first.
+/// Matching users, greatest first.
 pub(in crate::embedded) fn list(db: &Connection, query: &UserQuery) -> StoreResult<Users> {
     if query.limit > MAX_LIMIT {
         return Err(StoreError::BadQuery(format!("limit is at most {MAX_LIMIT}")));
@@ -73,7 +73,7 @@ pub(in crate::embedded) fn days(
     Ok(days)
 }
 
-/// Which rows count; `None` if nothing was ever recorded for the project.
+/// The row filter; `None` if the project has no telemetry.
 fn filter(db: &Connection, scope: &UserScope) -> rusqlite::Result<Option<Where>> {
     let Some(project) = project_number(db, &scope.project)? else { return Ok(None) };
     let mut filter = Where::default();

@@ -18,7 +18,7 @@ use crate::metrics::{Aggregation, AskedFigure, By, Measure, MetricsAnswer, Metri
 use crate::query::{ObservationColumn, Test, TimeRange};
 use crate::{StoreError, StoreResult};
 
-/// What hourly sums keep apart.
+/// A dimension of the rollup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Axis {
     Environment,
@@ -27,7 +27,7 @@ enum Axis {
     Model,
 }
 
-/// What hourly sums keep of each observation.
+/// A value that the rollup sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kept {
     Records,
@@ -39,8 +39,8 @@ enum Kept {
     Latency,
 }
 
-/// Answers from the hourly sums, and from the observations of the hours that the range only
-/// touches; `None` where the sums cannot answer.
+/// Answers from the rollup, and from the observations of partial hours at the ends of the range;
+/// `None` if the rollup cannot answer.
 pub(super) fn answer(
     db: &Connection,
     project: i64,
@@ -58,15 +58,15 @@ pub(super) fn answer(
     Ok(Some(MetricsAnswer { rows: table.into_rows(), source, rows_read }))
 }
 
-/// Whether the hourly sums keep what is asked apart.
+/// Whether the rollup has the dimensions of the query.
 pub(super) fn can_answer(query: &MetricsQuery<ObservationColumn>) -> bool {
     Plan::new(query).is_some()
 }
 
-/// The hours whose sums can be used, and what must be read of the range beside them.
+/// The whole hours to read from the rollup, and the rest of the range to scan.
 ///
-/// An hour that the range only touches can be used, too, if nothing was recorded in the rest of
-/// it: "until now" ends within an hour that nobody has gone beyond.
+/// A partial hour also counts as whole if nothing was recorded in the rest of it: "until now" ends
+/// within an hour without later observations.
 fn hours(
     db: &Connection,
     project: i64,
@@ -94,7 +94,7 @@ fn hours(
     }
     let is_nothing = range.to.is_some() && range.from >= range.to;
     if first > last || is_nothing {
-        // Less than an hour, with more of it on either side.
+        // Less than an hour, with observations on either side.
         return Ok(((0, 0), vec![range]));
     }
     Ok(((first, last), edges))
@@ -111,7 +111,7 @@ fn is_empty(
     db.prepare_cached(sql)?.query_row(params![project, Column(from), Column(to)], |row| row.get(0))
 }
 
-/// How the hourly sums answer a query.
+/// How the rollup answers a query.
 struct Plan<'a> {
     by: Vec<Slot>,
     kept: Vec<Kept>,
@@ -146,7 +146,7 @@ impl<'a> Plan<'a> {
         Some(Self { by, kept, tests, every: query.every, needs_latency })
     }
 
-    /// Counts the sums of whole hours into the table; `None` if they turn out not to know.
+    /// Aggregates whole hours; `None` if the rollup turns out not to suffice.
     fn read(
         &self,
         db: &Connection,
@@ -182,13 +182,13 @@ impl<'a> Plan<'a> {
         Ok(Some(rows_read))
     }
 
-    /// Whether the observations of a row pass; `None` if some may and some may not.
+    /// Whether the observations of a row match; `None` if some may and some may not.
     fn passes(&self, sums: &HourSums<'_>) -> Option<bool> {
         for (axis, test) in &self.tests {
             let passes = match sums.word(*axis) {
                 Word::Is(word) => content::text_passes(Some(word), test)?,
                 Word::Other => return None,
-                // No word and an empty one are kept as one.
+                // NULL and the empty text are one value in the rollup.
                 Word::None => {
                     let passes = content::text_passes(None, test)?;
                     if passes != content::text_passes(Some(""), test)? {
@@ -230,7 +230,7 @@ fn axis(column: ObservationColumn) -> Option<Axis> {
     }
 }
 
-/// What the sums keep for a metric. They know no least and no greatest value.
+/// The sum for a metric. The rollup has no minimum or maximum.
 fn kept(metric: &AskedFigure<ObservationColumn>) -> Option<Kept> {
     let is_sum =
         matches!(metric.aggregation, Aggregation::Count | Aggregation::Sum | Aggregation::Average);
@@ -248,14 +248,14 @@ fn kept(metric: &AskedFigure<ObservationColumn>) -> Option<Kept> {
     (is_sum || is_percentile && kept == Kept::Latency).then_some(kept)
 }
 
-/// A word that observations are counted under.
+/// A dimension value.
 enum Word<'a> {
     Is(&'a str),
     Other,
     None,
 }
 
-/// One row of the hourly sums.
+/// One row of the rollup.
 struct HourSums<'a> {
     hour: Timestamp,
     kind: ObservationKind,

@@ -11,21 +11,21 @@ use crate::metrics::tally::{Tally, Value};
 use crate::metrics::{Aggregation, AskedFigure, By, Measure, MetricsQuery};
 use crate::{StoreError, StoreResult};
 
-/// How long a scan may take. Whoever asked is gone by then, and a reader is held up.
+/// Time limit of a scan. The client has disconnected by then, and a reader is occupied.
 const BUDGET: Duration = Duration::from_secs(60);
-/// Rows between two looks at the clock.
+/// Rows between two checks of the deadline.
 const STRIDE: u64 = 4_096;
 
 /// Which records to read, and how.
 pub(super) struct Scan<C> {
-    /// The column that says when a record began.
+    /// The column with the start time.
     pub(super) time: &'static str,
     /// `FROM …`
     pub(super) from: String,
     pub(super) filter: Where,
-    /// Columns that come before all others, for tests that SQL cannot make.
+    /// Leading columns, for conditions that SQL cannot evaluate.
     pub(super) carried: String,
-    /// What a column is in SQL.
+    /// SQL of a column.
     pub(super) kind: fn(C) -> Kind,
 }
 
@@ -36,7 +36,7 @@ struct Cell {
     form: Form,
 }
 
-/// Where the values of a query are in a row.
+/// Positions of the query's values in a row.
 struct Layout {
     by: Vec<Slot>,
     measures: Vec<Option<Cell>>,
@@ -49,7 +49,7 @@ enum Slot {
     Month,
 }
 
-/// Every column that a query looks at.
+/// Every column that a query uses.
 pub(super) fn columns_of<C: Copy>(query: &MetricsQuery<C>) -> Vec<C> {
     let by = query.by.iter().filter_map(|by| match by {
         By::Column(column) => Some(*column),
@@ -64,7 +64,7 @@ pub(super) fn columns_of<C: Copy>(query: &MetricsQuery<C>) -> Vec<C> {
 }
 
 impl<C: Copy + std::fmt::Debug> Scan<C> {
-    /// Reads the records and counts those that pass into the table; says how many were read.
+    /// Reads the records and aggregates those that match; returns the number of rows read.
     pub(super) fn read(
         &self,
         db: &Connection,
@@ -185,7 +185,7 @@ impl Cell {
     }
 }
 
-/// Whether such a figure can be made of such values.
+/// Whether an aggregation applies to a type of value.
 fn fits(aggregation: Aggregation, form: Form) -> bool {
     match aggregation {
         Aggregation::Count | Aggregation::Distinct => true,

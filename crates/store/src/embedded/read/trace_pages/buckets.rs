@@ -2,7 +2,7 @@ use crate::query::Direction;
 
 const BUCKETS: usize = 65_536;
 
-/// How many observations began in each of many equal slices of time.
+/// Number of observations by start, in equal time buckets.
 #[derive(Debug)]
 pub(super) struct Buckets {
     from: i64,
@@ -11,13 +11,13 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Slices from the first start to one that none comes after.
+    /// Buckets from the first start to an exclusive end.
     pub(super) fn new(from: i64, to: i64) -> Self {
         let width = to.saturating_sub(from).max(0) / BUCKETS as i64 + 1;
         Self { from, width, counts: vec![0; BUCKETS] }
     }
 
-    /// Counts a start. One outside counts in the slice that is nearest.
+    /// Counts a start. One outside is counted in the nearest bucket.
     pub(super) fn count(&mut self, start: i64) {
         let slice = start.saturating_sub(self.from).max(0) / self.width;
         let slice = usize::try_from(slice).map_or(BUCKETS - 1, |slice| slice.min(BUCKETS - 1));
@@ -26,8 +26,8 @@ impl Buckets {
         }
     }
 
-    /// The edge of the slice that holds a rank, which is `None` where the order begins, and how many
-    /// come before that slice; `None` if there are not so many.
+    /// The edge of the bucket that contains a rank, `None` at the start of the order, and the
+    /// number of observations before it; `None` if there are not so many.
     pub(super) fn of_rank(&self, rank: u64, direction: Direction) -> Option<(Option<i64>, u64)> {
         let mut before = 0;
         for nth in 0..BUCKETS {
@@ -59,7 +59,7 @@ mod tests {
             rank in 0..210_u64,
             is_ascending in any::<bool>(),
         ) {
-            // The ends of a trace may be out of date by a little.
+            // The bounds of a trace may be slightly out of date.
             let mut buckets = Buckets::new(starts[0].min(0), 8_000_000_000);
             starts.iter().for_each(|start| buckets.count(*start));
             let direction = [Direction::Descending, Direction::Ascending][usize::from(is_ascending)];
