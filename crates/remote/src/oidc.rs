@@ -50,7 +50,7 @@ pub struct ProviderSettings {
     pub client_secret: Option<Secret>,
 }
 
-/// An OpenID provider.
+/// An OIDC provider.
 #[derive(Debug)]
 pub struct Provider {
     settings: ProviderSettings,
