@@ -16,7 +16,7 @@ pub use field::CronField;
 use field::Numbers;
 
 /// The search horizon for the next run: 29 February may be eight years away, across 2100.
-const MOST_DAYS: u32 = 8 * 366 + 1;
+const MAX_DAYS: u32 = 8 * 366 + 1;
 
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND;
@@ -99,7 +99,7 @@ impl Cron {
     pub fn next(&self, after: Timestamp, zone: &Zone) -> Option<Timestamp> {
         let start = zone.civil(after)?;
         let mut date = start.date();
-        for _ in 0..MOST_DAYS {
+        for _ in 0..MAX_DAYS {
             if self.runs_on(date) {
                 let times = self.times(date).filter(|time| *time >= start);
                 let mut moments = times.filter_map(|time| zone.moment(time));

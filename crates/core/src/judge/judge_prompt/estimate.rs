@@ -38,7 +38,7 @@ impl JudgingEstimate {
     pub fn of(case: &JudgeCase, instructions: &Instructions, rubric: &Rubric) -> Self {
         let chunks = count(case.chunks().len());
         let count_of = |text: &str| Tokens::approximate(text).count;
-        let told = count_of(instructions.as_str());
+        let per_chunk = count_of(instructions.as_str());
         let shared = count_of(&case.shared);
         let frame = case.chunks().first().map_or(0, |chunk| {
             let empty = crate::judge::chunk::Chunk { traces: 0..0, ..chunk.clone() };
@@ -50,9 +50,9 @@ impl JudgingEstimate {
         Self {
             sessions: 1,
             chunks,
-            input: (told + shared + frame) * chunks + shown,
+            input: (per_chunk + shared + frame) * chunks + shown,
             output: written.min(u64::from(rubric.judge.max_output_tokens)) * chunks,
-            instructions: told * chunks,
+            instructions: per_chunk * chunks,
             shared: shared * several,
             shared_again: shared * chunks.saturating_sub(1),
         }
@@ -61,9 +61,9 @@ impl JudgingEstimate {
     /// Splits the input into uncached, cache write and cache read, assuming perfect caching.
     fn cached(&self) -> Cached {
         // The first request writes the instructions to the cache, all others read them.
-        let told = self.instructions.checked_div(self.chunks).unwrap_or(0);
-        let written = told + self.shared;
-        let read = self.instructions - told + self.shared_again;
+        let per_chunk = self.instructions.checked_div(self.chunks).unwrap_or(0);
+        let written = per_chunk + self.shared;
+        let read = self.instructions - per_chunk + self.shared_again;
         Cached { fresh: self.input.saturating_sub(written + read), written, read }
     }
 

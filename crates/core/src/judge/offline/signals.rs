@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::file::{self, Marking, Weighing};
+use super::file::{self, ScoringParameters, Weighing};
 
 /// The built-in signals, in a file for users to read.
 const BUILTIN: &str = include_str!("../../../offline/signals.toml");
@@ -92,7 +92,7 @@ impl Signal {
 /// Phrase lists, each for one source only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Words {
+pub(super) enum Phrases {
     /// A user corrects, redirects or interrupts.
     UserCorrects,
     UserFrustrated,
@@ -135,10 +135,10 @@ pub struct SignalSet {
     /// Version of the file.
     pub version: u32,
     /// Scoring parameters by dimension.
-    pub(super) dimensions: BTreeMap<String, Marking>,
+    pub(super) dimensions: BTreeMap<String, ScoringParameters>,
     pub(super) signals: BTreeMap<Signal, Weighing>,
     /// Phrases by source.
-    pub(super) words: BTreeMap<Words, Regex>,
+    pub(super) words: BTreeMap<Phrases, Regex>,
     /// Dangerous commands.
     pub(super) dangers: Vec<Regex>,
 }
@@ -168,7 +168,7 @@ impl SignalSet {
     }
 
     /// Returns whether a text contains a phrase of a list.
-    pub(super) fn has(&self, words: Words, text: &str) -> bool {
+    pub(super) fn has(&self, words: Phrases, text: &str) -> bool {
         self.words.get(&words).is_some_and(|words| words.is_match(text))
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use super::item::{Called, Given, Item, items};
+use super::item::{MessageCall, ToolOutput, Item, items};
 use super::new_messages::Thread;
 use super::tool_calls;
 use super::tool_calls::Observed;
@@ -15,7 +15,7 @@ use crate::time::Timestamp;
 /// The main conversation with the user. Sub-agents have conversations of their own.
 const MAIN: usize = 0;
 /// A question of this length does not occur in another text by chance.
-const TELLING: usize = 12;
+const MIN_DISTINCTIVE_CHARS: usize = 12;
 
 /// Reads all traces of a session.
 pub(super) fn read(evidence: &Evidence) -> Vec<TimelineEvent> {
@@ -177,14 +177,14 @@ impl Reader {
                 // Applications embed a question in a longer prompt.
                 let is_wrapped = scene
                     .question
-                    .is_some_and(|question| question.len() >= TELLING && text.contains(question));
+                    .is_some_and(|question| question.len() >= MIN_DISTINCTIVE_CHARS && text.contains(question));
                 if is_wrapped {
                     return;
                 }
                 TimelineAction::UserSays(text)
             }
             Item::Agent(text) => TimelineAction::AgentSays(text),
-            Item::Back(id, given) => return self.give_back(id.as_deref(), given),
+            Item::Result(id, output) => return self.add_result(id.as_deref(), output),
             Item::Call(call) => match self.call(call, key, scene.trace) {
                 Some(call) => TimelineAction::Calls(call),
                 None => return,
@@ -194,58 +194,58 @@ impl Reader {
     }
 
     /// Converts a call in a message; `None` if it is also an observation.
-    fn call(&mut self, call: Called, key: Option<u64>, trace: u32) -> Option<Call> {
-        let Called { id, tool, input, given } = call;
-        if self.observed.tells(trace, id.as_deref(), &tool, &input) {
+    fn call(&mut self, call: MessageCall, key: Option<u64>, trace: u32) -> Option<Call> {
+        let MessageCall { id, tool, input, output } = call;
+        if self.observed.matches_observation(trace, id.as_deref(), &tool, &input) {
             return None;
         }
         let place = self.moves.len();
         if let Some(id) = id {
             self.by_id.insert(id, place);
-        } else if let (Some(key), None) = (key, &given) {
+        } else if let (Some(key), None) = (key, &output) {
             self.waiting.insert(key, place);
         }
-        self.last_call = given.is_none().then_some(place);
+        self.last_call = output.is_none().then_some(place);
         let mut told = Call { tool, input, output: None, failed: false };
-        if let Some(given) = given {
-            complete(&mut told, given);
+        if let Some(output) = output {
+            complete(&mut told, output);
         }
         Some(told)
     }
 
     /// Adds the result of an earlier call.
-    fn complete(&mut self, call: Called) {
-        let key = Item::Call(Called { given: None, ..call.clone() }).key();
-        let Some(given) = call.given else { return };
+    fn complete(&mut self, call: MessageCall) {
+        let key = Item::Call(MessageCall { output: None, ..call.clone() }).key();
+        let Some(output) = call.output else { return };
         let place = match &call.id {
             Some(id) => self.by_id.get(id).copied(),
             None => key.and_then(|key| self.waiting.remove(&key)),
         };
-        self.complete_at(place, given);
+        self.complete_at(place, output);
     }
 
     /// Adds a tool result that is separate from its call.
-    fn give_back(&mut self, id: Option<&str>, given: Given) {
+    fn add_result(&mut self, id: Option<&str>, output: ToolOutput) {
         let place = match id {
             Some(id) => self.by_id.get(id).copied(),
             None => self.last_call.take(),
         };
-        self.complete_at(place, given);
+        self.complete_at(place, output);
     }
 
-    fn complete_at(&mut self, place: Option<usize>, given: Given) {
+    fn complete_at(&mut self, place: Option<usize>, output: ToolOutput) {
         let told = place.and_then(|place| self.moves.get_mut(place));
         if let Some(TimelineEvent { act: TimelineAction::Calls(call), .. }) = told
             && call.output.is_none()
         {
-            complete(call, given);
+            complete(call, output);
         }
     }
 }
 
-fn complete(call: &mut Call, given: Given) {
-    call.failed = given.is_error || tool_outcome::says_failure(&given.text);
-    call.output = Some(given.text);
+fn complete(call: &mut Call, output: ToolOutput) {
+    call.failed = output.is_error || tool_outcome::is_failure_output(&output.text);
+    call.output = Some(output.text);
 }
 
 /// Returns generations that only wrap another one.
@@ -258,13 +258,13 @@ fn outer_generations(trace: &NumberedTrace) -> HashSet<&ObservationId> {
 fn sub_agents(trace: &NumberedTrace) -> HashMap<&ObservationId, ObservationId> {
     let steps: HashMap<&ObservationId, &Observation> =
         trace.steps.iter().map(|step| (&step.id, step)).collect();
-    let mut known: HashMap<&ObservationId, Surroundings<'_>> = HashMap::new();
+    let mut known: HashMap<&ObservationId, Ancestors<'_>> = HashMap::new();
     for step in &trace.steps {
         let mut path = Vec::new();
         let mut next = Some(step);
         // Guards against cycles: an observation is recorded before its parents are visited.
         while let Some(step) = next.filter(|step| !known.contains_key(&step.id)) {
-            known.insert(&step.id, Surroundings::default());
+            known.insert(&step.id, Ancestors::default());
             path.push(step);
             next = step.parent.as_ref().and_then(|parent| steps.get(parent).copied());
         }
@@ -283,7 +283,7 @@ fn sub_agents(trace: &NumberedTrace) -> HashMap<&ObservationId, ObservationId> {
 
 /// The ancestors of an observation.
 #[derive(Clone, Copy, Debug, Default)]
-struct Surroundings<'a> {
+struct Ancestors<'a> {
     /// Whether an ancestor is an agent or a tool.
     is_working: bool,
     sub_agent: Option<&'a ObservationId>,
