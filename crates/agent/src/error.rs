@@ -133,12 +133,12 @@ impl ModelError {
     }
 
     /// Returns whether lower concurrency would help.
-    pub(crate) fn is_crowding(&self) -> bool {
+    pub(crate) fn is_overload(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. })
     }
 
     /// Returns whether the provider certainly did not accept the request. After any other error it may have.
-    pub(crate) fn is_turning_away(&self) -> bool {
+    pub(crate) fn is_not_accepted(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { status: 503 | 529, .. })
     }
 

@@ -19,10 +19,7 @@ pub enum JudgeName {
     /// The rule-based judge, without a model.
     Offline,
     /// A model of a provider whose key is in the environment.
-    Model {
-        provider: ProviderName,
-        model: String,
-    },
+    Model { provider: ProviderName, model: String },
     /// A model behind one of the project's LLM connections.
     Connection {
         name: String,
@@ -105,8 +102,8 @@ impl JudgeName {
         let provider = ProviderName::parse(word);
         let provider =
             provider.ok_or_else(|| JudgeNameError::Unknown(text.to_owned(), models.clone()))?;
-        let said = Some(rest).filter(|rest| !rest.is_empty());
-        let model = said.or_else(|| models.of(provider));
+        let explicit = Some(rest).filter(|rest| !rest.is_empty());
+        let model = explicit.or_else(|| models.of(provider));
         let model = model.ok_or(JudgeNameError::NoModel(provider.as_str()))?.to_owned();
         Ok(Self::Model { provider, model })
     }

@@ -59,11 +59,7 @@ pub enum CronError {
     Word(String),
     /// A field with an invalid value.
     #[error("{field} {text:?}: {why}")]
-    Field {
-        field: CronField,
-        text: String,
-        why: String,
-    },
+    Field { field: CronField, text: String, why: String },
     /// A day that occurs in none of the months, such as 31 February.
     #[error("day of month {0:?}: none of the months has such a day")]
     NoSuchDay(String),

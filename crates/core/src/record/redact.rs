@@ -113,10 +113,7 @@ pub enum RuleError {
     TooMany,
     /// Too long, or empty.
     #[error("{what}: 1 to {max} characters")]
-    Length {
-        what: &'static str,
-        max: usize,
-    },
+    Length { what: &'static str, max: usize },
     /// Not a regular expression.
     #[error("pattern: {0}")]
     Pattern(String),
@@ -130,10 +127,7 @@ pub enum RuleError {
     Preset { name: String, known: String },
     /// A replacement would itself be redacted, which would break idempotency.
     #[error("replacement: {replacement} would itself be redacted by {pattern}")]
-    Circular {
-        replacement: String,
-        pattern: String,
-    },
+    Circular { replacement: String, pattern: String },
 }
 
 /// Compiled rules and known secrets. The default has none and costs nothing.

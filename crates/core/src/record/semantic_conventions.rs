@@ -144,7 +144,12 @@ impl Interpreter {
         Interpreted { observation, trace, experiment_item }
     }
 
-    fn extract_environment(&self, observation: &mut ObservationPatch, parsed: &mut ParsedSpan, keys: &Keys) {
+    fn extract_environment(
+        &self,
+        observation: &mut ObservationPatch,
+        parsed: &mut ParsedSpan,
+        keys: &Keys,
+    ) {
         let stamp = parsed.stamp;
         let environment = parsed.environment().or_else(|| self.known.environment.clone());
         let version = parsed.claims.take_text(Target::Version);

@@ -113,7 +113,8 @@ impl TaskContext {
 
 /// Selects later messages, in order: redirections before others where there are too many.
 fn kept(later: Vec<Words>) -> Vec<Words> {
-    let redirections = later.iter().filter(|message| message.redirects).count().min(MAX_LATER_MESSAGES);
+    let redirections =
+        later.iter().filter(|message| message.redirects).count().min(MAX_LATER_MESSAGES);
     let (mut turns, mut others) = (redirections, MAX_LATER_MESSAGES - redirections);
     let mut keep = |message: &Words| {
         let room = if message.redirects { &mut turns } else { &mut others };
@@ -132,7 +133,8 @@ fn redirects(text: &str) -> bool {
         let rest = opening.strip_prefix(turn);
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
     };
-    REDIRECTION_PREFIXES.iter().any(|turn| begins(turn)) || CORRECTIONS.iter().any(|cue| opening.contains(cue))
+    REDIRECTION_PREFIXES.iter().any(|turn| begins(turn))
+        || CORRECTIONS.iter().any(|cue| opening.contains(cue))
 }
 
 /// Returns the todo list that a call writes.
@@ -167,7 +169,8 @@ mod tests {
 
     fn context(evidence: &Evidence) -> (Option<String>, Option<String>, Vec<(u32, String)>) {
         let context = TaskContext::of(evidence);
-        let redirections = context.redirections().map(|message| (message.trace, message.text.clone()));
+        let redirections =
+            context.redirections().map(|message| (message.trace, message.text.clone()));
         let redirections = redirections.collect();
         let text = |message: Option<Words>| message.map(|message| message.text);
         (text(context.request), text(context.todos), redirections)
@@ -244,7 +247,8 @@ mod tests {
     fn of_many_words_the_changes_of_mind_are_kept() {
         let message =
             |trace: u32| Words { trace, text: String::new(), redirects: trace.is_multiple_of(10) };
-        let kept: Vec<u32> = kept((1..=100).map(message).collect()).iter().map(|w| w.trace).collect();
+        let kept: Vec<u32> =
+            kept((1..=100).map(message).collect()).iter().map(|w| w.trace).collect();
         assert_eq!(kept.len(), MAX_LATER_MESSAGES);
         assert!((1..=10).all(|n| kept.contains(&(n * 10))));
         assert!(kept.is_sorted());

@@ -127,7 +127,11 @@ impl TraceWriter {
         self.ending(step);
         let Some(content) = &step.content else { return };
         let is_tool = matches!(step.kind, ObservationKind::Tool | ObservationKind::Retriever);
-        let sides = if is_tool { [Side::ToolInput, Side::ToolOutput] } else { [Side::ModelInput, Side::ModelOutput] };
+        let sides = if is_tool {
+            [Side::ToolInput, Side::ToolOutput]
+        } else {
+            [Side::ModelInput, Side::ModelOutput]
+        };
         for (payload, side) in [&content.input, &content.output].into_iter().zip(sides) {
             self.payload(payload.as_ref(), side);
         }

@@ -54,10 +54,15 @@ fn not_observable(dimension: &Dimension, rationale: String) -> Judgement {
 }
 
 /// Returns the signals that affect a dimension, strongest first.
-fn causes<'a>(set: &'a SignalSet, dimension: &Dimension, detections: &'a Detections) -> Vec<Cause<'a>> {
+fn causes<'a>(
+    set: &'a SignalSet,
+    dimension: &Dimension,
+    detections: &'a Detections,
+) -> Vec<Cause<'a>> {
     let cause = |(signal, detection): (Signal, &'a Detection)| {
         let weighing = set.signals.get(&signal)?;
-        let effect = weighing.effects.get(&dimension.name)? * detection.strength.min(weighing.limit);
+        let effect =
+            weighing.effects.get(&dimension.name)? * detection.strength.min(weighing.limit);
         Some(Cause { signal, weighing, detection, effect })
     };
     let mut causes: Vec<Cause<'_>> = detections.iter().filter_map(cause).collect();
@@ -99,7 +104,11 @@ fn describe(cause: &Cause<'_>) -> String {
 }
 
 /// Returns the traces to cite: those of the causes, or else those of the required signals.
-fn evidence(causes: &[Cause<'_>], detections: &Detections, marking: &ScoringParameters) -> Vec<u32> {
+fn evidence(
+    causes: &[Cause<'_>],
+    detections: &Detections,
+    marking: &ScoringParameters,
+) -> Vec<u32> {
     let shown: BTreeSet<u32> =
         causes.iter().flat_map(|cause| &cause.detection.traces).copied().collect();
     let looked_at = marking.needs.iter().filter_map(|signal| detections.of(*signal));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::signals::{Signal, SignalSet, SignalsError, Phrases};
+use super::signals::{Phrases, Signal, SignalSet, SignalsError};
 
 /// The maximum size of a compiled regular expression.
 const MAX_COMPILED_BYTES: usize = 4 << 20;

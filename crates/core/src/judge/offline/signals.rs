@@ -181,10 +181,7 @@ pub enum SignalsError {
     Shape(String),
     /// An invalid regular expression.
     #[error("signals: pattern of {name}: {why}")]
-    Pattern {
-        name: String,
-        why: String,
-    },
+    Pattern { name: String, why: String },
     /// A number out of range.
     #[error("signals: {0}: base, cuts and sure are numbers from 0 to 1, effects from -1 to 1")]
     Number(String),

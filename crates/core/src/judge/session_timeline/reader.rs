@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use super::item::{MessageCall, ToolOutput, Item, items};
+use super::item::{Item, MessageCall, ToolOutput, items};
 use super::new_messages::Thread;
 use super::tool_calls;
 use super::tool_calls::Observed;
@@ -175,9 +175,9 @@ impl Reader {
             Item::User(_) | Item::Agent(_) if scene.thread != MAIN => return,
             Item::User(text) => {
                 // Applications embed a question in a longer prompt.
-                let is_wrapped = scene
-                    .question
-                    .is_some_and(|question| question.len() >= MIN_DISTINCTIVE_CHARS && text.contains(question));
+                let is_wrapped = scene.question.is_some_and(|question| {
+                    question.len() >= MIN_DISTINCTIVE_CHARS && text.contains(question)
+                });
                 if is_wrapped {
                     return;
                 }

@@ -49,7 +49,8 @@ impl Observed {
         tool: &str,
         input_value: &Value,
     ) -> bool {
-        let open = self.open.get_mut(&(trace, match_key(tool, input_value))).filter(|open| **open > 0);
+        let open =
+            self.open.get_mut(&(trace, match_key(tool, input_value))).filter(|open| **open > 0);
         let is_known = id.is_some_and(|id| self.ids.contains(id));
         if let Some(open) = open {
             *open -= 1;

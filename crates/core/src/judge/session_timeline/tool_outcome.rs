@@ -5,7 +5,8 @@ const FAILURE_FLAGS: [&str; 3] = ["is_error", "isError", "failed"];
 /// Keys that contain an error.
 const ERROR_KEYS: [&str; 4] = ["error", "errors", "error_message", "exception"];
 /// Keys that contain an exit code; anything but 0 is a failure.
-const EXIT_CODE_KEYS: [&str; 5] = ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
+const EXIT_CODE_KEYS: [&str; 5] =
+    ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
 /// Prefixes of the output of a failed tool. Only the start counts: text further down may be a file, a page or an
 /// injection attempt.
 const FAILURE_PREFIXES: [&str; 9] = [
@@ -44,7 +45,8 @@ fn is_failure(object: &Map<String, Value>) -> bool {
     let refused = object.get("success") == Some(&Value::Bool(false))
         || object.get("ok") == Some(&Value::Bool(false));
     let reason = ERROR_KEYS.iter().filter_map(|key| object.get(*key)).any(says_something);
-    let exit = EXIT_CODE_KEYS.iter().filter_map(|key| object.get(*key)?.as_i64()).any(|code| code != 0);
+    let exit =
+        EXIT_CODE_KEYS.iter().filter_map(|key| object.get(*key)?.as_i64()).any(|code| code != 0);
     let status = object.get("status").and_then(Value::as_str).unwrap_or_default();
     let status =
         ["error", "failed", "failure"].iter().any(|word| status.eq_ignore_ascii_case(word));

@@ -71,8 +71,9 @@ fn settle(dimension: &Dimension, chunks: &[ChunkVerdict]) -> (Judgement, ChunkMa
         [_] => marks.first().map(|only| (only.judgement.clone(), false)),
         _ => by_rule(dimension.aggregation, &marks, chunks.len()),
     };
-    let (judgement, is_tie) = judged
-        .unwrap_or_else(|| (not_observable(dimension, sent.iter().copied().flatten().last()), false));
+    let (judgement, is_tie) = judged.unwrap_or_else(|| {
+        (not_observable(dimension, sent.iter().copied().flatten().last()), false)
+    });
     let values: Vec<_> = marks.iter().map(|mark| mark.value).collect();
     let finding = |sent: &Option<&Judgement>| {
         sent.map_or(Finding::NotObservable, |judgement| judgement.finding.clone())
@@ -174,8 +175,10 @@ fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, bool)> {
     let total: f64 = groups.iter().map(|(_, weight)| weight).sum();
     let confidences = group.iter().map(|mark| mark.judgement.confidence);
     let confidence = confidences.sum::<f64>() / float(group.len());
-    let judged =
-        Judgement { confidence: (confidence * weight / total).clamp(0.0, 1.0), ..most_confident(group)? };
+    let judged = Judgement {
+        confidence: (confidence * weight / total).clamp(0.0, 1.0),
+        ..most_confident(group)?
+    };
     Some((judged, winners.next().is_some()))
 }
 

@@ -46,7 +46,9 @@ pub fn criterion(
     lines.extend(bias_text(agreement));
     let mut furthest: Vec<&Disagreement> = examples.iter().collect();
     furthest.sort_by(|one, other| distance(other.marks).total_cmp(&distance(one.marks)));
-    lines.extend(furthest.into_iter().take(MAX_EXAMPLES).map(|example| example_line(dimension, example)));
+    lines.extend(
+        furthest.into_iter().take(MAX_EXAMPLES).map(|example| example_line(dimension, example)),
+    );
     CriterionDraft {
         dimension: dimension.name.clone(),
         before: dimension.criteria.clone(),

@@ -93,8 +93,11 @@ impl SampledSession {
 /// the seed and the ids only.
 pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSession> {
     let by_agent = strata(candidates, |candidate| candidate.agent.clone());
-    let strata =
-        if by_agent.len() * MIN_PER_STRATUM <= size { by_agent } else { strata(candidates, |_| None) };
+    let strata = if by_agent.len() * MIN_PER_STRATUM <= size {
+        by_agent
+    } else {
+        strata(candidates, |_| None)
+    };
     let allocation = allocate(&strata.values().map(Vec::len).collect::<Vec<_>>(), size);
     let mut drawn = Vec::new();
     for (((band, agent), mut sessions), taken) in strata.into_iter().zip(allocation) {

@@ -63,7 +63,9 @@ pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Comm
     let mut groups: Vec<Vec<Phrase<'_>>> = Vec::new();
     for phrase in phrases {
         let found = groups.iter_mut().find(|group| {
-            group.first().is_some_and(|leader| likeness(&leader.words, &phrase.words) >= MIN_SIMILARITY)
+            group
+                .first()
+                .is_some_and(|leader| likeness(&leader.words, &phrase.words) >= MIN_SIMILARITY)
         });
         match found {
             Some(group) => group.push(phrase),
@@ -140,7 +142,8 @@ fn words(phrase: &str) -> BTreeSet<String> {
     let plain = unquoted.split_whitespace().filter(|word| !is_name(word));
     let words = plain.flat_map(|word| word.split(|char: char| !char.is_alphanumeric()));
     let lower = words.map(str::to_lowercase);
-    let telling = lower.filter(|word| word.chars().count() > 2 && !STOP_WORDS.contains(&word.as_str()));
+    let telling =
+        lower.filter(|word| word.chars().count() > 2 && !STOP_WORDS.contains(&word.as_str()));
     telling.map(|word| stem(&word)).collect()
 }
 

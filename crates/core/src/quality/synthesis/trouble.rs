@@ -183,16 +183,20 @@ pub(super) fn is_named(clause: &str) -> bool {
         before.iter().any(|word| is_negation(word))
     };
     let starts = |list: &[&str], word: &str| list.iter().any(|stem| word.starts_with(stem));
-    let is_problem_word = |word: &str| starts(PROBLEM_PREFIXES, word) || PROBLEM_WORDS.contains(&word);
-    let is_redeemed =
-        words.iter().enumerate().any(|(at, word)| starts(RESOLVED_PREFIXES, word) && !is_negated(at));
+    let is_problem_word =
+        |word: &str| starts(PROBLEM_PREFIXES, word) || PROBLEM_WORDS.contains(&word);
+    let is_redeemed = words
+        .iter()
+        .enumerate()
+        .any(|(at, word)| starts(RESOLVED_PREFIXES, word) && !is_negated(at));
     if is_redeemed {
         return false;
     }
     let has_problem =
         words.iter().enumerate().any(|(at, word)| is_problem_word(word) && !is_negated(at));
     let lacks_good = words.iter().enumerate().any(|(at, word)| {
-        let after = words.get(at + 1..(at + 1 + NEGATION_REACH).min(words.len())).unwrap_or_default();
+        let after =
+            words.get(at + 1..(at + 1 + NEGATION_REACH).min(words.len())).unwrap_or_default();
         is_negation(word) && !after.iter().any(|word| is_problem_word(word))
     });
     has_problem || lacks_good || is_excessive(&words)

@@ -129,7 +129,8 @@ impl Transcript {
             return LineResult::Malformed("it belongs to no session".to_owned());
         };
         let is_copy = self.opened.is_some_and(|opened| at < opened);
-        let mut context = LineContext { line: &line, at, turn, is_copy, patches: Patches::default() };
+        let mut context =
+            LineContext { line: &line, at, turn, is_copy, patches: Patches::default() };
         let conversation = self.conversations.entry(line.agent.clone()).or_default();
         match read(&mut context, conversation, self.about.as_ref()) {
             Ok(()) if context.patches.is_empty() => LineResult::Nothing,

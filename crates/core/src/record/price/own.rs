@@ -113,11 +113,7 @@ pub enum TierCondition {
         is_case_sensitive: bool,
     },
     /// A parameter or a metadata key has one of some values.
-    Attribute {
-        source: AttributeSource,
-        key: String,
-        values: Vec<String>,
-    },
+    Attribute { source: AttributeSource, key: String, values: Vec<String> },
 }
 
 /// A comparison operator.

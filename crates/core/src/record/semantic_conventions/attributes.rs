@@ -65,14 +65,19 @@ impl Claims {
     }
 
     /// Returns the attributes of a target, strongest first, without taking them.
-    pub(super) fn candidates(&self, target: Target) -> impl Iterator<Item = (&str, &AttributeValue)> {
+    pub(super) fn candidates(
+        &self,
+        target: Target,
+    ) -> impl Iterator<Item = (&str, &AttributeValue)> {
         let claims = self.of(target).iter();
         claims.filter_map(|claim| Some((claim.name.as_str(), claim.value.as_ref()?)))
     }
 
     /// Returns the text of an attribute with a rule, without taking it.
     pub(super) fn peek(&self, target: Target, name: &str) -> Option<&str> {
-        self.candidates(target).find(|(candidate, _)| *candidate == name).and_then(|(_, value)| text(value))
+        self.candidates(target)
+            .find(|(candidate, _)| *candidate == name)
+            .and_then(|(_, value)| text(value))
     }
 
     /// Takes the strongest value that can be parsed, and drops others with the same value.

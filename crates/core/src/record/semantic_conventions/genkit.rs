@@ -8,7 +8,8 @@ use crate::record::semantic_conventions::table::Target;
 use crate::record::semantic_conventions::tokens::Counts;
 
 fn is_model_call(claims: &Claims) -> bool {
-    let subtype = claims.candidates(Target::Kind).find(|(name, _)| *name == "genkit:metadata:subtype");
+    let subtype =
+        claims.candidates(Target::Kind).find(|(name, _)| *name == "genkit:metadata:subtype");
     subtype.and_then(|(_, value)| text(value)) == Some("model")
 }
 

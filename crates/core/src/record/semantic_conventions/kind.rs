@@ -116,8 +116,13 @@ pub(super) struct Classification {
 /// Determines the type of a span. The explicit type is taken; all other attributes stay.
 ///
 /// Older Langfuse SDKs call every observation a span; then its attributes reveal a model call.
-pub(super) fn classify(claims: &mut Claims, span_name: &str, hides_generations: bool) -> Classification {
-    let convention = claims.candidates(Target::Kind).find_map(|(name, value)| by_type_name(name, value));
+pub(super) fn classify(
+    claims: &mut Claims,
+    span_name: &str,
+    hides_generations: bool,
+) -> Classification {
+    let convention =
+        claims.candidates(Target::Kind).find_map(|(name, value)| by_type_name(name, value));
     let stated = claims.take_named(Target::Kind, by_statement).map(|(_, kind)| kind);
     let is_hidden = hides_generations && stated == Some(K::Span) && is_model_call(claims);
     let stated = if is_hidden { Some(K::Generation) } else { stated };
@@ -196,6 +201,9 @@ mod tests {
             _ => None,
         });
         let attributes: Vec<_> = TYPE_NAMES.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names.unwrap().strip_prefix(&["langfuse.observation.type"]).unwrap(), attributes);
+        assert_eq!(
+            names.unwrap().strip_prefix(&["langfuse.observation.type"]).unwrap(),
+            attributes
+        );
     }
 }

@@ -19,7 +19,11 @@ use crate::record::usage::{Cost, TOTAL};
 ///
 /// An agent's observation often repeats the sums of its model calls. Those calls are observations too, so the
 /// sums stay in the metadata, unless they are explicit.
-pub(super) fn extract(observation: &mut ObservationPatch, parsed: &mut ParsedSpan, class: Classification) {
+pub(super) fn extract(
+    observation: &mut ObservationPatch,
+    parsed: &mut ParsedSpan,
+    class: Classification,
+) {
     let stamp = parsed.stamp;
     observation.prompt = Field::if_some(observation_fields::prompt(parsed, class.kind), stamp);
     let claims = &mut parsed.claims;

@@ -29,7 +29,11 @@ const NANOS_PER_MILLI: f64 = 1e6;
 const NANOS_PER_SECOND: f64 = 1e9;
 
 /// Sets name, times, level and status.
-pub(super) fn extract(observation: &mut ObservationPatch, parsed: &mut ParsedSpan, span: &mut Span) {
+pub(super) fn extract(
+    observation: &mut ObservationPatch,
+    parsed: &mut ParsedSpan,
+    span: &mut Span,
+) {
     let stamp = parsed.stamp;
     observation.parent = Field::if_some(span.parent.clone(), stamp);
     observation.start = Earliest(Some(span.start));
@@ -141,7 +145,8 @@ pub(super) fn prompt(parsed: &mut ParsedSpan, kind: ObservationKind) -> Option<P
         return None;
     }
     let version = |value: &AttributeValue| u32::try_from(count(value)?).ok();
-    let has_version = parsed.claims.candidates(Target::PromptVersion).any(|(_, v)| version(v).is_some());
+    let has_version =
+        parsed.claims.candidates(Target::PromptVersion).any(|(_, v)| version(v).is_some());
     if has_version && let Some(name) = parsed.claims.take_text(Target::PromptName) {
         let version = parsed.claims.take(Target::PromptVersion, version)?;
         return Some(PromptLink { name, version });

@@ -191,7 +191,12 @@ impl Table {
         }
     }
 
-    fn add_source(&mut self, target: Target, shape: Shape, events: &'static [&'static str]) -> Rank {
+    fn add_source(
+        &mut self,
+        target: Target,
+        shape: Shape,
+        events: &'static [&'static str],
+    ) -> Rank {
         let rank = Rank::try_from(self.sources.len()).unwrap_or(Rank::MAX);
         self.sources.push(Source { target, shape, events });
         let range = &mut self.ranges[target as usize];
@@ -236,9 +241,9 @@ mod tests {
 
     fn names(source: RuleSource) -> Vec<&'static str> {
         match source {
-            RuleSource::By(names) | RuleSource::ByClaudeCode(names) | RuleSource::Together(_, names) => {
-                names.to_vec()
-            }
+            RuleSource::By(names)
+            | RuleSource::ByClaudeCode(names)
+            | RuleSource::Together(_, names) => names.to_vec(),
             RuleSource::Under(_, prefix) => vec![prefix],
             RuleSource::During(..) => Vec::new(),
         }

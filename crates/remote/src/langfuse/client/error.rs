@@ -56,13 +56,10 @@ pub enum ClientError {
     TooLong { request: String, limit: usize },
     /// The response does not follow the API.
     #[error("{request} was answered with something else: {issue}; is it a Langfuse server?")]
-    Unreadable {
-        request: String,
-        issue: Issue,
-    },
+    Unreadable { request: String, issue: Issue },
     /// The server supports neither generation's route.
-    #[error("{asked} can be read there by no route we know ({routes}); is it a Langfuse server?")]
-    NoRoute { asked: &'static str, routes: String },
+    #[error("{list} can be read there by no route we know ({routes}); is it a Langfuse server?")]
+    NoRoute { list: &'static str, routes: String },
     /// Some ingestion events were rejected.
     #[error("{request}: {refused} of {sent} were not taken, the first because {first}")]
     Rejected {

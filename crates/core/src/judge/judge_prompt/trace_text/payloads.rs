@@ -116,13 +116,18 @@ impl TraceWriter {
     /// Returns whether all of a message was rendered before.
     fn is_rendered(&self, message: &ChatMessage) -> bool {
         message.parts.iter().all(|part| match part {
-            Part::Text(text) => self.rendered.contains(&key(&(role_name(&message.role), text.trim()))),
+            Part::Text(text) => {
+                self.rendered.contains(&key(&(role_name(&message.role), text.trim())))
+            }
             Part::Call(call) => {
                 let result = call.result.as_ref().map(result_text);
                 self.rendered.contains(&key(&(&call.name, call.arguments.to_string())))
-                    && result.is_none_or(|text| self.rendered.contains(&key(&("result", text.trim()))))
+                    && result
+                        .is_none_or(|text| self.rendered.contains(&key(&("result", text.trim()))))
             }
-            Part::Result(result) => self.rendered.contains(&key(&("result", result_text(result).trim()))),
+            Part::Result(result) => {
+                self.rendered.contains(&key(&("result", result_text(result).trim())))
+            }
             Part::Thinking(_) | Part::Picture(_) | Part::Data(_) => true,
         })
     }

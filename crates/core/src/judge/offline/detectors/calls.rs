@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::tests_and_edits::command;
-use super::{DetectorInput, Detections};
+use super::{Detections, DetectorInput};
 use crate::judge::offline::signals::Signal;
 use crate::judge::session_timeline::Call;
 

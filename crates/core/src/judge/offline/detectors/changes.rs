@@ -3,8 +3,8 @@ use std::collections::{BTreeSet, HashSet};
 use serde_json::Value;
 
 use super::tokens::tokens;
-use super::{DetectorInput, Detection, Detections, logarithm};
-use crate::judge::offline::signals::{Signal, SignalSet, Phrases};
+use super::{Detection, Detections, DetectorInput, logarithm};
+use crate::judge::offline::signals::{Phrases, Signal, SignalSet};
 use crate::judge::session_timeline::{Call, TimelineAction};
 
 /// Longer texts are prose, not values.
@@ -66,7 +66,8 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
 /// Detects sessions without changes: a reasoned refusal, or nothing done.
 fn nothing(input: DetectorInput<'_>, detections: &mut Detections) {
     let works_on_files = input.calls().any(|(_, call)| {
-        input.set.has(Phrases::ToolFiles, &call.tool) || input.set.has(Phrases::ToolShell, &call.tool)
+        input.set.has(Phrases::ToolFiles, &call.tool)
+            || input.set.has(Phrases::ToolShell, &call.tool)
     });
     let Some((end, _)) = input.calls().next_back() else { return };
     if works_on_files || input.users().next().is_none() {
@@ -75,7 +76,8 @@ fn nothing(input: DetectorInput<'_>, detections: &mut Detections) {
     let is_handover = |call: &Call| input.set.has(Phrases::ToolHandover, &call.tool);
     let looked = input.calls().filter(|(_, call)| !call.failed && !is_handover(call)).count();
     let handed_over = input.calls().find(|(_, call)| is_handover(call)).map(|(trace, _)| trace);
-    let mut refusals = input.agents().filter(|(_, text)| input.set.has(Phrases::AgentRefuses, text));
+    let mut refusals =
+        input.agents().filter(|(_, text)| input.set.has(Phrases::AgentRefuses, text));
     match refusals.next().map(|(trace, _)| trace).or(handed_over) {
         Some(trace) if looked >= MIN_READS => detections.count(Signal::RefusedAfterLooking, trace),
         Some(_) => {}
@@ -101,7 +103,9 @@ fn leaves(input: &Value) -> Vec<&Value> {
 fn is_mentioned(value: &Value, mentioned: &HashSet<u64>) -> bool {
     let all = |text: &str| tokens(text).all(|token| mentioned.contains(&token));
     match value {
-        Value::String(text) => !(MIN_VALUE_CHARS..=MAX_VALUE_CHARS).contains(&text.len()) || all(text),
+        Value::String(text) => {
+            !(MIN_VALUE_CHARS..=MAX_VALUE_CHARS).contains(&text.len()) || all(text)
+        }
         Value::Number(number) => {
             number.as_f64().is_none_or(|number| number < MIN_NUMBER) || all(&number.to_string())
         }

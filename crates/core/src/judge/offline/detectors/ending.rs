@@ -1,5 +1,5 @@
-use super::{DetectorInput, Detections};
-use crate::judge::offline::signals::{Signal, Phrases};
+use super::{Detections, DetectorInput};
+use crate::judge::offline::signals::{Phrases, Signal};
 use crate::judge::session_timeline::TimelineAction;
 
 /// Detects how the session ended.

@@ -1,8 +1,8 @@
 use std::collections::HashSet;
 
 use super::tokens::tokens;
-use super::{DetectorInput, Detections};
-use crate::judge::offline::signals::{Signal, Phrases};
+use super::{Detections, DetectorInput};
+use crate::judge::offline::signals::{Phrases, Signal};
 
 /// The number of earlier user messages that a new one is compared with.
 const COMPARED_MESSAGES: usize = 3;

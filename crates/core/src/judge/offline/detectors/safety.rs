@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::tests_and_edits::command;
-use super::{DetectorInput, Detections};
+use super::{Detections, DetectorInput};
 use crate::judge::offline::signals::Signal;
 use crate::record::redact::preset;
 

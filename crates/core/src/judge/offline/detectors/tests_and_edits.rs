@@ -2,8 +2,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{DetectorInput, Detections};
-use crate::judge::offline::signals::{Signal, SignalSet, Phrases};
+use super::{Detections, DetectorInput};
+use crate::judge::offline::signals::{Phrases, Signal, SignalSet};
 use crate::judge::session_timeline::Call;
 
 /// Argument keys of edit tools: file, old text and new text.

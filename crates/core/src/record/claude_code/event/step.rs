@@ -29,8 +29,8 @@ pub(super) fn request(context: &mut EventContext<'_>) {
     let Some(id) = event.text("request_id").and_then(id::own) else { return context.add_event() };
     let stamp = context.stamp();
     let first_token = event.count("ttft_ms").and_then(|millis| i64::try_from(millis).ok());
-    let first_token =
-        first_token.map(|millis| context.began().plus_nanos(millis.saturating_mul(NANOS_PER_MILLI)));
+    let first_token = first_token
+        .map(|millis| context.began().plus_nanos(millis.saturating_mul(NANOS_PER_MILLI)));
     let call = ObservationPatch {
         name: Field::said(MODEL_CALL.to_owned(), stamp),
         completion_start: Field::if_some(first_token, stamp),
@@ -75,8 +75,10 @@ pub(super) fn response(context: &mut EventContext<'_>) {
     let Some(text) = event.open_text("response") else { return };
     let content = json!({"role": "assistant", "content": [{"type": "text", "text": text}]});
     let output = Payload::Json(Json::from_value(&content));
-    let call =
-        ObservationPatch { output: Field::said(output, context.stamp()), ..context.observation(id) };
+    let call = ObservationPatch {
+        output: Field::said(output, context.stamp()),
+        ..context.observation(id)
+    };
     context.add(call);
     context.set_content(None, Some(text));
 }

@@ -54,7 +54,8 @@ fn step(patches: &Patches, id: &str) -> ObservationPatch {
 
 #[test]
 fn a_prompt_begins_the_turn_that_the_transcript_knows() {
-    let patches = patches_of(record("user_prompt", &json!({"message.uuid": LINE, "prompt": "hello"})));
+    let patches =
+        patches_of(record("user_prompt", &json!({"message.uuid": LINE, "prompt": "hello"})));
     let trace = &patches.traces[0];
     assert_eq!(trace.id.to_string(), TURN);
     assert_eq!(trace.user.value().unwrap(), "u1");

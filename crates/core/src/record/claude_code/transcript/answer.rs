@@ -85,7 +85,8 @@ fn parameters(context: &LineContext<'_>, message: &Object<'_>) -> Option<Json> {
     let speed = message.object("usage").and_then(|used| used.text("speed"));
     let speed = speed.filter(|speed| speed != STANDARD_SPEED);
     let parameters_sent = [("effort", context.line.text("effort")), ("speed", speed)].into_iter();
-    let parameters_sent = parameters_sent.filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))));
+    let parameters_sent =
+        parameters_sent.filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))));
     let parameters_sent: serde_json::Map<String, Value> = parameters_sent.collect();
     (!parameters_sent.is_empty()).then(|| Json::from_value(&Value::Object(parameters_sent)))
 }
@@ -106,7 +107,8 @@ pub(crate) fn usage(used: &Object<'_>) -> Option<Usage> {
         ("output", used.count("output_tokens")),
         ("web_search_requests", searches.filter(|count| *count > 0)),
     ];
-    let parameters_sent = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
+    let parameters_sent =
+        kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
     let units: BTreeMap<String, u64> = parameters_sent.collect();
     (!units.is_empty()).then(|| Usage::new(units))
 }
@@ -115,7 +117,11 @@ fn add_block(context: &mut LineContext<'_>, block: &Object<'_>) {
     match block.text("type").as_deref() {
         Some("text") => {
             let Some(text) = block.text("text") else { return };
-            context.set_turn_content(Side::Output, &Json::from_value(&Value::from(text)), context.stamp());
+            context.set_turn_content(
+                Side::Output,
+                &Json::from_value(&Value::from(text)),
+                context.stamp(),
+            );
         }
         Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
             let patch = tool_call(context, block);

@@ -65,7 +65,11 @@ impl Conversation {
     }
 
     /// Sets, once per turn, the fields that every line contains.
-    pub(super) fn describe_turn(&mut self, context: &mut LineContext<'_>, about: Option<&AgentAbout>) {
+    pub(super) fn describe_turn(
+        &mut self,
+        context: &mut LineContext<'_>,
+        about: Option<&AgentAbout>,
+    ) {
         context.extend_end();
         if self.described_turn.as_ref() == Some(&context.turn) {
             return;

@@ -21,9 +21,14 @@ const RECORDED: [(&str, &str, Level, &[&str]); 2] = [
     ),
 ];
 
-pub(super) fn read(context: &mut LineContext<'_>, conversation: &mut Conversation, about: Option<&AgentAbout>) {
+pub(super) fn read(
+    context: &mut LineContext<'_>,
+    conversation: &mut Conversation,
+    about: Option<&AgentAbout>,
+) {
     let subtype = context.line.text("subtype").unwrap_or_default();
-    let Some((_, name, level, keys)) = RECORDED.iter().find(|(recorded, ..)| *recorded == subtype) else {
+    let Some((_, name, level, keys)) = RECORDED.iter().find(|(recorded, ..)| *recorded == subtype)
+    else {
         return;
     };
     let detail = keys.iter().filter_map(|key| Some((*key, context.line.rest.json(key)?)));

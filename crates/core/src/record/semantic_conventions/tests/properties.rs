@@ -16,7 +16,9 @@ fn name() -> impl Strategy<Value = String> {
     let mut prefixes = Vec::new();
     for (_, patches) in RULES {
         match patches {
-            RuleSource::By(names) | RuleSource::ByClaudeCode(names) | RuleSource::Together(_, names) => {
+            RuleSource::By(names)
+            | RuleSource::ByClaudeCode(names)
+            | RuleSource::Together(_, names) => {
                 named.extend_from_slice(names);
             }
             RuleSource::Under(_, prefix) => prefixes.push(*prefix),
@@ -190,7 +192,10 @@ const NEED_COMPANY: [&str; 15] = [
 fn every_rule_is_heard_when_it_speaks_alone() {
     let mut unheard = BTreeSet::new();
     for (_, patches) in RULES {
-        let (RuleSource::By(names) | RuleSource::ByClaudeCode(names) | RuleSource::Together(_, names)) = patches else {
+        let (RuleSource::By(names)
+        | RuleSource::ByClaudeCode(names)
+        | RuleSource::Together(_, names)) = patches
+        else {
             continue;
         };
         let is_unheard = |name: &&&str| !WORDS.into_iter().any(|value| is_claimed(name, value));
