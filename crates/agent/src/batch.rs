@@ -61,7 +61,10 @@ impl Model {
     ) -> Result<BatchId, ModelError> {
         let provider = self.batches()?;
         if let Some(unfit) = asks.iter().find(|ask| !is_name(&ask.name)) {
-            return Err(ModelError::NotSetUp(format!("a batch has no place for {:?}", unfit.name)));
+            return Err(ModelError::NotSetUp(format!(
+                "a batch cannot have the custom id {:?}",
+                unfit.name
+            )));
         }
         let all = asks.iter().map(|ask| self.max_cost(&ask.ask));
         let max_cost = all.fold(CallCost::NOTHING, |sum, toll| CallCost {

@@ -26,22 +26,26 @@ pub struct Spending {
 /// Error: a request could exceed the budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetExceeded {
-    #[error("it could take {needed} tokens and {left} are left; allow more, or ask for less")]
+    #[error(
+        "the request could take {needed} tokens and the budget has {left} left; raise it, or send less"
+    )]
     Tokens {
         /// The maximum of the request.
         needed: u64,
         left: u64,
     },
-    #[error("it could cost {needed} and {left} is left; allow more, or take a cheaper model")]
+    #[error(
+        "the request could cost {needed} and the budget has {left} left; raise it, or use a cheaper model"
+    )]
     Money {
         /// The maximum of the request.
         needed: Money,
         left: Money,
     },
-    #[error("its time is up")]
+    #[error("the time limit is reached")]
     Time,
     /// A limit on money cannot be enforced for a model without a price.
-    #[error("nobody knows what {model} costs; give it a price, or set no bound on money")]
+    #[error("{model} has no known price; define one, or set no limit on money")]
     NoPrice { model: String },
 }
 

@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_told_in_the_words_of_the_provider() {
+    fn errors_contain_the_providers_message() {
         let error_message = |body: &str| error_message(body.as_bytes());
         let anthropic = r#"{"type":"error","error":{"type":"overloaded_error","message":"Busy"}}"#;
         assert_eq!(error_message(anthropic), "overloaded_error: Busy");

@@ -157,8 +157,8 @@ impl fmt::Display for Cron {
     }
 }
 
-fn meaning(word: &str) -> Option<&'static str> {
-    match word.to_ascii_lowercase().as_str() {
+fn meaning(name: &str) -> Option<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
         "@hourly" => Some("0 * * * *"),
         "@daily" | "@midnight" => Some("0 0 * * *"),
         "@weekly" => Some("0 0 * * 0"),

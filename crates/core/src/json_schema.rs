@@ -80,9 +80,9 @@ fn leaves(error: &ValidationError<'_, '_>, violations: &mut Vec<String>) {
         return;
     }
     if error.causes.is_empty() {
-        let place = error.instance_location.to_string();
-        let place = if place.is_empty() { "the value".to_owned() } else { place };
-        violations.push(format!("{place}: {}", error.kind));
+        let path = error.instance_location.to_string();
+        let path = if path.is_empty() { "the value".to_owned() } else { path };
+        violations.push(format!("{path}: {}", error.kind));
     }
     for cause in &error.causes {
         leaves(cause, violations);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn values_fit_or_are_told_where_they_do_not() {
+    fn invalid_values_are_reported_with_their_path() {
         let schema = json!({
             "type": "object", "required": ["city"],
             "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},

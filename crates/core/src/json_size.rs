@@ -50,7 +50,7 @@ pub struct JsonSize {
     following: usize,
     lists: usize,
     objects: usize,
-    place: ScanState,
+    state: ScanState,
 }
 
 /// Scanner state.
@@ -68,17 +68,17 @@ impl JsonSize {
     pub fn push(&mut self, piece: &[u8]) {
         let mut bytes = piece.iter();
         while let Some(byte) = bytes.next() {
-            match (self.place, byte) {
-                (ScanState::Escaped, _) => self.place = ScanState::InString,
-                (ScanState::InString, b'\\') => self.place = ScanState::Escaped,
-                (ScanState::InString, b'"') => self.place = ScanState::Outside,
+            match (self.state, byte) {
+                (ScanState::Escaped, _) => self.state = ScanState::InString,
+                (ScanState::InString, b'\\') => self.state = ScanState::Escaped,
+                (ScanState::InString, b'"') => self.state = ScanState::Outside,
                 (ScanState::InString, _) => {
                     // Most bytes of a long text are inside strings: skip to the next significant byte.
                     let rest = bytes.as_slice();
                     let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
                     bytes = rest.get(plain.unwrap_or(rest.len())..).unwrap_or_default().iter();
                 }
-                (ScanState::Outside, b'"') => self.place = ScanState::InString,
+                (ScanState::Outside, b'"') => self.state = ScanState::InString,
                 (ScanState::Outside, b',') => self.following += 1,
                 (ScanState::Outside, b'[') => self.lists += 1,
                 (ScanState::Outside, b'{') => self.objects += 1,

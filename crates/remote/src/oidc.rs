@@ -91,10 +91,10 @@ pub enum OidcError {
     #[error("the provider refused the {what} with status {status}")]
     Refused { what: &'static str, status: u16 },
     /// An invalid response of the provider.
-    #[error("the provider's {what} makes no sense: {why}")]
+    #[error("the provider's {what} is invalid: {why}")]
     Nonsense { what: &'static str, why: String },
     /// ID token verification failed.
-    #[error("the provider's token is not to be believed")]
+    #[error("the provider's ID token is invalid")]
     Token(#[from] TokenFault),
 }
 

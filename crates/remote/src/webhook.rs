@@ -57,7 +57,7 @@ pub enum WebhookError {
     #[error("the address of the {0} is not an http or https address")]
     Address(&'static str),
     /// The outbound policy forbids the address.
-    #[error("the {0} was not told: {1}")]
+    #[error("the {0} was not notified: {1}")]
     Forbidden(&'static str, OutboundRefused),
     #[error("the {0} cannot be reached")]
     Unreachable(&'static str, #[source] reqwest::Error),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_ones_own_is_the_key_as_it_stands() {
+    fn a_custom_secret_is_used_as_the_key_unchanged() {
         // Reference: printf 'a.17.{}' | openssl dgst -sha256 -hmac key -binary | base64
         let signature = signature(&Secret::new("key"), ("a", "17"), "{}");
         assert_eq!(signature, REFERENCE);

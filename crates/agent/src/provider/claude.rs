@@ -111,7 +111,7 @@ async fn run(
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(ModelError::NotSetUp("claude cannot be talked to".to_owned()));
+        return Err(ModelError::NotSetUp("claude was started without pipes".to_owned()));
     };
     let write_prompt = async move {
         // A program that closes stdin early reports the reason on stdout or stderr.

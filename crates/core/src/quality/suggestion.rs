@@ -55,8 +55,8 @@ impl Severity {
     }
 
     /// Parses the JSON name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|severity| severity.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.as_str() == name)
     }
 }
 
@@ -85,8 +85,8 @@ impl Edit {
     }
 
     /// Parses the JSON name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|edit| edit.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|edit| edit.as_str() == name)
     }
 }
 
@@ -113,8 +113,8 @@ impl Progress {
     }
 
     /// Parses the JSON name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|progress| progress.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|progress| progress.as_str() == name)
     }
 
     /// Returns the allowed transitions. A closed suggestion can be reopened.

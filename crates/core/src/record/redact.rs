@@ -220,8 +220,8 @@ impl Redactor {
     fn once(&self, text: &str) -> Option<String> {
         let mut clean = None;
         for pattern in &self.patterns {
-            let seen = clean.as_deref().unwrap_or(text);
-            let replaced = pattern.regex.replace_all(seen, NoExpand(&pattern.replacement));
+            let current = clean.as_deref().unwrap_or(text);
+            let replaced = pattern.regex.replace_all(current, NoExpand(&pattern.replacement));
             if let Cow::Owned(replaced) = replaced {
                 clean = Some(replaced);
             }

@@ -42,8 +42,8 @@ impl DataType {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|data_type| data_type.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|data_type| data_type.as_str() == name)
     }
 }
 
@@ -143,8 +143,8 @@ impl ScoreSource {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.as_str() == name)
     }
 }
 

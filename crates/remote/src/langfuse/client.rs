@@ -186,7 +186,7 @@ impl Inner {
             let Some(wait) = wait else {
                 return Err(self.give_up(request.label(), failure, attempt));
             };
-            tracing::debug!(request = request.label(), attempt, ?wait, "asking again");
+            tracing::debug!(request = request.label(), attempt, ?wait, "retrying");
             self.pace.pause(wait).await;
             attempt += 1;
         }

@@ -42,12 +42,12 @@ pub enum TokenFault {
     #[error("it has expired")]
     Expired,
     /// Not valid yet.
-    #[error("it is from the future")]
+    #[error("it is not valid yet")]
     Future,
     /// The nonce of another login attempt.
     #[error("it is for another sign-in")]
     Nonce,
-    #[error("it is about nobody")]
+    #[error("it has no subject")]
     Subject,
 }
 

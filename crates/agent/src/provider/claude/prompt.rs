@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_turn_is_told_as_it_is_and_more_with_who_said_them() {
+    fn one_turn_is_sent_unchanged_and_several_with_roles() {
         let mut request = LlmRequest::new("Why?");
         assert_eq!(question(&request), "Why?");
         let (text, calls) = ("Because.".to_owned(), Vec::new());

@@ -45,7 +45,7 @@ impl Report {
         let result = &self.result;
         let stderr: String = complaint.chars().take(500).collect();
         if !result.is_object() {
-            return Err(ModelError::NotSetUp(format!("claude says nothing ({stderr})")));
+            return Err(ModelError::NotSetUp(format!("claude printed no result ({stderr})")));
         }
         let text = result["result"].as_str().unwrap_or_default().to_owned();
         let status = result["api_error_status"].as_u64().and_then(|code| u16::try_from(code).ok());
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_tells_all() {
+    fn the_result_line_contains_the_response() {
         let message = report(&[
             "Warning: something",
             r#"{"type":"system","subtype":"init"}"#,
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_told_apart() {
+    fn failures_are_classified() {
         let failed = |line: &str| report(&[line]).unwrap_err();
         let busy = r#"{"type":"result","is_error":true,"api_error_status":429,"result":"busy"}"#;
         assert!(matches!(failed(busy), ModelError::RateLimited { .. }));

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_mind_are_told_from_the_rest() {
+    fn redirections_are_distinguished_from_other_messages() {
         for text in
             ["No.", "stop!", "I’d use tabs instead", "That's not what I asked for", "wait, why?"]
         {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_words_the_changes_of_mind_are_kept() {
+    fn of_many_messages_redirections_are_preferred() {
         let message =
             |trace: u32| Words { trace, text: String::new(), redirects: trace.is_multiple_of(10) };
         let kept: Vec<u32> =

@@ -162,7 +162,7 @@ pub enum OfferError {
     #[error("the file of judges cannot be read: {0}")]
     Malformed(String),
     /// The fraction must be from 0 to 1.
-    #[error("the batch of judge {0} must be left with a share from 0 to 1")]
+    #[error("judge {0}: the batch price must be a fraction from 0 to 1")]
     Batch(String),
 }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_told_plain_cached_and_as_a_batch() {
+    fn a_quote_has_plain_cached_and_batch_prices() {
         // Ten requests of 60,000 tokens at $2 a million, ten responses of 1,000 at $10.
         let quote = quote(&estimate(10), "anthropic:claude-sonnet-5").unwrap();
         assert_eq!(dollars(quote.plain), "1.3000");

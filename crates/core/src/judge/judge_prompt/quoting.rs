@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_named() {
+    fn invisible_characters_are_named() {
         check("a\u{202e}b", "  a⟨U+202E⟩b", "\"a⟨U+202E⟩b\"");
         check("\u{1b}[2K\rx", "  ⟨U+001B⟩[2K⟨U+000D⟩x", "\"⟨U+001B⟩[2K⟨U+000D⟩x\"");
         let tags = "\u{e0041}".repeat(9);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_see_stays() {
+    fn visible_characters_are_unchanged() {
         for text in ["\tčeský 日本語 العربية 🦀", "⚠\u{fe0f} done"] {
             check(text, &format!("  {text}"), &format!("\"{text}\""));
         }

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_every_signal() {
+    fn the_documentation_lists_every_signal() {
         let page = include_str!("../../../../../docs/offline-judge.md");
         for signal in SignalSet::shipped().signals.keys() {
             let name = signal.name();

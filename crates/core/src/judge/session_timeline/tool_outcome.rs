@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn words_further_down_are_not_the_tool_s() {
+    fn only_the_start_of_an_output_indicates_failure() {
         let fine = [
             "",
             "0 errors",

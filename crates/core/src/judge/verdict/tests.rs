@@ -211,7 +211,7 @@ fn settles(dimension: &str, scores: [Value; 3], expected: &Value) -> Value {
 }
 
 #[test]
-fn each_rule_settles_in_its_own_way() {
+fn each_dimension_is_aggregated_by_its_own_rule() {
     let sent = settles("tool_mastery", [json!(1.0), json!(0.5), json!(0.0)], &json!(0.5));
     assert_eq!(sent["chunk_scores"], json!([1.0, 0.5, 0.0]));
     assert_eq!((&sent["min"], &sent["max"]), (&json!(0.0), &json!(1.0)));
@@ -251,7 +251,7 @@ fn votes_count_by_confidence_and_the_worse_wins_a_tie() {
 }
 
 #[test]
-fn what_no_chunk_could_tell_is_not_observable() {
+fn a_dimension_without_chunk_scores_is_not_observable() {
     let sent = settles("user_satisfaction", [json!(null), json!(null), json!(null)], &json!(null));
     assert_eq!(sent["reason"], "The user never answers.");
     assert_eq!(sent["value"], json!(null));
@@ -351,7 +351,7 @@ proptest! {
     }
 
     #[test]
-    fn only_the_last_word_depends_on_the_order((rubric, chunks) in judged()) {
+    fn only_the_last_rule_depends_on_the_order((rubric, chunks) in judged()) {
         let turned: Vec<_> = chunks.iter().rev().cloned().collect();
         let (one, other) = (aggregate(&rubric, &chunks), aggregate(&rubric, &turned));
         let pairs = values(&one.verdict).into_iter().zip(values(&other.verdict));

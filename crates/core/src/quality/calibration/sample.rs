@@ -60,8 +60,8 @@ impl Band {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|band| band.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|band| band.as_str() == name)
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_agents_are_not_told_apart() {
+    fn too_many_agents_share_strata() {
         let agents: Vec<String> = (0..30).map(|n| format!("agent {n}")).collect();
         let kinds: Vec<_> = agents.iter().map(|agent| (2, 0.9, agent.as_str())).collect();
         let drawn = draw(&candidates(&kinds), 10, "seed");

@@ -228,7 +228,7 @@ mod tests {
     use crate::judge::offline::{Signal, SignalSet};
 
     #[test]
-    fn what_went_wrong_is_told_from_facts_and_praise() {
+    fn problems_are_distinguished_from_facts_and_praise() {
         for issue in [
             "The tests were never run after the last edit",
             "It guessed two paths that do not exist",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_turns_at_its_turns() {
+    fn a_sentence_is_split_at_conjunctions() {
         let parts: Vec<&str> = clauses("It found the cause, but never ran the tests").collect();
         assert_eq!(parts, ["It found the cause", "never ran the tests"]);
         assert_eq!(clauses("However, it failed").collect::<Vec<_>>(), ["it failed"]);

@@ -56,8 +56,8 @@ impl ModelUnit {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|unit| unit.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.as_str() == name)
     }
 }
 

@@ -15,9 +15,9 @@ impl ProjectRedactor<'_> {
         TracePatch {
             name: self.field(patch.name, Root::Name),
             user: self.field(patch.user, Root::User),
-            release: self.word(patch.release),
-            version: self.word(patch.version),
-            agent: self.word(patch.agent),
+            release: self.short_text(patch.release),
+            version: self.short_text(patch.version),
+            agent: self.short_text(patch.agent),
             tags: patch.tags.iter().map(|tag| self.text(tag).into_owned()).collect(),
             metadata: self.metadata(patch.metadata),
             input: self.carried(patch.input, Root::Input),
@@ -35,9 +35,9 @@ impl ProjectRedactor<'_> {
         ObservationPatch {
             name: self.field(patch.name, Root::Name),
             status_message: self.field(patch.status_message, Root::StatusMessage),
-            version: self.word(patch.version),
-            agent: self.word(patch.agent),
-            model: self.word(patch.model),
+            version: self.short_text(patch.version),
+            agent: self.short_text(patch.agent),
+            model: self.short_text(patch.model),
             model_parameters: patch.model_parameters.map(parameters),
             usage: patch.usage.map(|usage| usage.rename_kinds(clean)),
             cost: patch.cost.map(|cost| cost.rename_kinds(clean)),
@@ -75,7 +75,7 @@ impl ProjectRedactor<'_> {
             plain @ (ScoreValue::Numeric(_) | ScoreValue::Boolean(_)) => plain,
         };
         ScorePatch {
-            name: self.word(patch.name),
+            name: self.short_text(patch.name),
             value: patch.value.map(value),
             comment: self.field(patch.comment, Root::Comment),
             metadata: self.metadata(patch.metadata),
@@ -87,23 +87,23 @@ impl ProjectRedactor<'_> {
     #[must_use]
     pub fn experiment_item(&self, item: ExperimentItem) -> ExperimentItem {
         let clean = |text: String| self.text(&text).into_owned();
-        let kept = |json: Option<Json>| json.map(|json| self.json(json, Root::Metadata));
+        let clean_metadata = |json: Option<Json>| json.map(|json| self.json(json, Root::Metadata));
         let experiment = ExperimentMetadata {
             name: item.experiment.name.map(clean),
             description: item.experiment.description.map(clean),
-            metadata: kept(item.experiment.metadata),
+            metadata: clean_metadata(item.experiment.metadata),
             ..item.experiment
         };
         ExperimentItem {
             experiment,
             // Expected output is redacted like output.
             expected_output: item.expected_output.map(|json| self.json(json, Root::Output)),
-            metadata: kept(item.metadata),
+            metadata: clean_metadata(item.metadata),
             ..item
         }
     }
 
-    fn word(&self, field: Field<String>) -> Field<String> {
+    fn short_text(&self, field: Field<String>) -> Field<String> {
         field.map(|text| self.text(&text).into_owned())
     }
 
@@ -117,11 +117,11 @@ impl ProjectRedactor<'_> {
 
     fn metadata(&self, metadata: Metadata) -> Metadata {
         let trail = Trail::new(&self.rules.fields, Root::Metadata);
-        let clean = |(key, said): (String, StampedValue<_>)| {
+        let clean = |(key, stamped): (String, StampedValue<_>)| {
             // A path that ends at the metadata itself selects every value in it.
             let inner = if trail.end().is_some() { trail.clone() } else { trail.at_key(&key) };
-            let value = said.value.map(|json| self.value(json, &inner));
-            (self.text(&key).into_owned(), StampedValue { stamp: said.stamp, value })
+            let value = stamped.value.map(|json| self.value(json, &inner));
+            (self.text(&key).into_owned(), StampedValue { stamp: stamped.stamp, value })
         };
         Metadata::new(metadata.into_words().map(clean))
     }

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_step_that_tried_the_item_tells() {
+    fn only_the_span_that_ran_the_item_counts() {
         let values = [("id", "e"), ("item.id", "i"), ("item.expected_output", "Rome")];
         let root = |id| [&values[..], &[("item.root_observation_id", id)]].concat();
         let item = read_with(Some("above"), &root("step")).unwrap();

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_double_is_repeated_only_if_nothing_was_done() {
+    fn non_idempotent_requests_are_retried_only_if_nothing_was_done() {
         check(AttemptError::NotSent, Repeat::Doubles, 1, Some(750));
         check(status(429), Repeat::Doubles, 1, Some(750));
         check(status(503), Repeat::Doubles, 1, Some(750));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_believed_unless_it_asks_for_too_much() {
+    fn retry_after_is_honoured_up_to_the_limit() {
         let busy = |seconds| AttemptError::Status {
             code: 429,
             retry_after: Some(Duration::from_secs(seconds)),

@@ -127,12 +127,12 @@ fn check(evidence: &Evidence) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn marks_are_marks_and_citations_exist(traces in some_traces("")) {
+    fn scores_are_in_range_and_citations_exist(traces in some_traces("")) {
         check(&session(traces))?;
     }
 
     #[test]
-    fn nothing_makes_it_fall(traces in any_traces()) {
+    fn no_input_panics(traces in any_traces()) {
         check(&session(traces))?;
     }
 

@@ -123,7 +123,7 @@ fn tools_are_known_by_their_calls() {
 }
 
 #[test]
-fn other_events_are_notes() {
+fn other_events_are_stored_as_event_observations() {
     let error = json!({"error": "overloaded", "status_code": "529"});
     let patches = patches_of(record("api_error", &error));
     let note = patches.observations.iter().find(|step| step.name.value().unwrap().ends_with("r"));

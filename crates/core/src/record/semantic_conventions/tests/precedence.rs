@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_does_not_win_is_kept() {
+fn overridden_attributes_are_stored() {
     check(
         &json!({
             "attributes": {
@@ -24,7 +24,7 @@ fn what_does_not_win_is_kept() {
 }
 
 #[test]
-fn what_says_the_very_same_is_not_kept_twice() {
+fn equal_attributes_are_not_stored_twice() {
     check(
         &json!({"attributes": {"input.value": "a", "input": "a", "user.id": "u"}}),
         &json!({"kind": "SPAN", "name": "step", "input": "a", "metadata": {}}),
@@ -184,7 +184,7 @@ fn check_kind(name: &str, attributes: &Value, expected: &str) {
 }
 
 #[test]
-fn kinds_are_told_in_order() {
+fn types_are_listed_in_order() {
     let both = json!({"langfuse.observation.type": "tool", "openinference.span.kind": "LLM"});
     check_kind("x", &both, "TOOL");
     let unknown = json!({"langfuse.observation.type": "??", "openinference.span.kind": "LLM"});

@@ -189,7 +189,7 @@ const NEED_COMPANY: [&str; 15] = [
 ];
 
 #[test]
-fn every_rule_is_heard_when_it_speaks_alone() {
+fn every_rule_applies_when_its_attribute_is_alone() {
     let mut unheard = BTreeSet::new();
     for (_, patches) in RULES {
         let (RuleSource::By(names)

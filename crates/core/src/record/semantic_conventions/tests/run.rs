@@ -19,7 +19,7 @@ fn a_root_speaks_for_its_trace() {
 }
 
 #[test]
-fn a_child_says_only_what_it_cannot_help_knowing() {
+fn a_child_span_sets_only_inherited_trace_fields() {
     check_trace(
         &json!({
             "name": "call", "parent": "p",
@@ -182,7 +182,7 @@ fn a_session_that_cannot_be_one_is_kept_as_an_attribute() {
 }
 
 #[test]
-fn the_span_ends_when_it_speaks() {
+fn a_span_is_stamped_with_its_end() {
     let patches = interpret(&json!({"name": "x"}));
     let stamp = patches.observation.name.stamp().unwrap();
     assert_eq!((stamp.at.nanos(), stamp.act), (START + 2_000_000_000, WriteKind::Create));
