@@ -11,7 +11,7 @@ use crate::response::LlmResponse;
 use crate::retry::RetryState;
 
 /// Batches cost half: the divisor of the price.
-const SHARE: i64 = 2;
+const BATCH_DIVISOR: i64 = 2;
 /// The maximum length of a request's custom id.
 const MAX_NAME: usize = 64;
 
@@ -61,20 +61,23 @@ impl Model {
     ) -> Result<BatchId, ModelError> {
         let provider = self.batches()?;
         if let Some(unfit) = asks.iter().find(|ask| !is_name(&ask.name)) {
-            return Err(ModelError::NotSetUp(format!("a batch has no place for {:?}", unfit.name)));
+            return Err(ModelError::NotSetUp(format!(
+                "a batch cannot have the custom id {:?}",
+                unfit.name
+            )));
         }
-        let all = asks.iter().map(|ask| self.toll(&ask.ask));
-        let most = all.fold(CallCost::NOTHING, |sum, toll| CallCost {
+        let all = asks.iter().map(|ask| self.max_cost(&ask.ask));
+        let max_cost = all.fold(CallCost::NOTHING, |sum, toll| CallCost {
             tokens: sum.tokens.saturating_add(toll.tokens),
             money: sum.money.zip(toll.money).map(|(sum, more)| sum + share(more)),
         });
-        budget.allows(most, self.name())?;
+        budget.allows(max_cost, self.name())?;
         let mut patience = RetryState::default();
         let batch = loop {
             let inquiries = asks.iter().map(|ask| (ask.name.as_str(), self.inquiry(&ask.ask)));
             match provider.submit(inquiries).await {
                 Ok(batch) => break batch,
-                Err(failure) if failure.is_turning_away() => {
+                Err(failure) if failure.is_not_accepted() => {
                     patience.pause(self.retries(), failure).await?;
                 }
                 Err(failure) => return Err(failure),
@@ -112,10 +115,10 @@ impl Model {
         let mut answers = Vec::new();
         let provider = self.batches()?;
         provider
-            .results(&id.0, |name, said| {
+            .results(&id.0, |name, response| {
                 let Some(asked) = asks.iter().find(|asked| asked.name == name) else { return };
-                let answer = match said {
-                    Ok(said) => self.charge(&asked.ask, said, budget, share),
+                let answer = match response {
+                    Ok(response) => self.charge(&asked.ask, response, budget, share),
                     Err(failure) => {
                         self.learn(&asked.ask, &failure);
                         Err(failure)
@@ -168,7 +171,7 @@ impl Model {
 }
 
 fn share(price: Money) -> Money {
-    Money::from_pico(price.pico() / SHARE)
+    Money::from_pico(price.pico() / BATCH_DIVISOR)
 }
 
 fn no_batch() -> ModelError {

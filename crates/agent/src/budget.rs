@@ -26,22 +26,26 @@ pub struct Spending {
 /// Error: a request could exceed the budget.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetExceeded {
-    #[error("it could take {needed} tokens and {left} are left; allow more, or ask for less")]
+    #[error(
+        "the request could take {needed} tokens and the budget has {left} left; raise it, or send less"
+    )]
     Tokens {
         /// The maximum of the request.
         needed: u64,
         left: u64,
     },
-    #[error("it could cost {needed} and {left} is left; allow more, or take a cheaper model")]
+    #[error(
+        "the request could cost {needed} and the budget has {left} left; raise it, or use a cheaper model"
+    )]
     Money {
         /// The maximum of the request.
         needed: Money,
         left: Money,
     },
-    #[error("its time is up")]
+    #[error("the time limit is reached")]
     Time,
     /// A limit on money cannot be enforced for a model without a price.
-    #[error("nobody knows what {model} costs; give it a price, or set no bound on money")]
+    #[error("{model} has no known price; define one, or set no limit on money")]
     NoPrice { model: String },
 }
 
@@ -81,7 +85,7 @@ pub(crate) type CostCeiling<'a> = &'a (dyn Fn() -> CallCost + Sync);
 /// A part of a budget reserved by a call.
 pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
-    most: CostCeiling<'a>,
+    max_cost: CostCeiling<'a>,
     /// `None` where no limit applies.
     taken: Option<CallCost>,
     is_settled: bool,
@@ -116,43 +120,49 @@ impl Budget {
     fn left_after(&self, spent: Spending) -> Allowance {
         let Allowance { tokens, money, time } = self.allowance;
         Allowance {
-            tokens: tokens.map(|most| most.saturating_sub(spent.tokens)),
-            money: money.map(|most| (most - spent.money).max(Money::ZERO)),
-            time: time.map(|most| most.saturating_sub(self.began.elapsed())),
+            tokens: tokens.map(|max_cost| max_cost.saturating_sub(spent.tokens)),
+            money: money.map(|max_cost| (max_cost - spent.money).max(Money::ZERO)),
+            time: time.map(|max_cost| max_cost.saturating_sub(self.began.elapsed())),
         }
     }
 
     /// Reserves the maximum cost of a call.
     pub(crate) fn reserve<'a>(
         &'a self,
-        most: CostCeiling<'a>,
+        max_cost: CostCeiling<'a>,
         model: &str,
     ) -> Result<Reservation<'a>, BudgetExceeded> {
-        let taken = self.is_bounded().then(most);
+        let taken = self.is_bounded().then(max_cost);
         let mut spent = self.lock();
         self.check(*spent, taken.unwrap_or(CallCost::NOTHING), model)?;
         spent.calls += 1;
         spent.add(taken.unwrap_or(CallCost::NOTHING));
         drop(spent);
-        Ok(Reservation { budget: self, most, taken, is_settled: false })
+        Ok(Reservation { budget: self, max_cost, taken, is_settled: false })
     }
 
     /// Checks that the budget covers a cost.
-    pub(crate) fn allows(&self, most: CallCost, model: &str) -> Result<(), BudgetExceeded> {
-        self.check(self.spent(), most, model)
+    pub(crate) fn allows(&self, max_cost: CallCost, model: &str) -> Result<(), BudgetExceeded> {
+        self.check(self.spent(), max_cost, model)
     }
 
-    fn check(&self, spent: Spending, most: CallCost, model: &str) -> Result<(), BudgetExceeded> {
+    fn check(
+        &self,
+        spent: Spending,
+        max_cost: CallCost,
+        model: &str,
+    ) -> Result<(), BudgetExceeded> {
         let left = self.left_after(spent);
         if left.time.is_some_and(|left| left.is_zero()) {
             return Err(BudgetExceeded::Time);
         }
-        if let Some(left) = left.tokens.filter(|left| *left < most.tokens) {
-            return Err(BudgetExceeded::Tokens { needed: most.tokens, left });
+        if let Some(left) = left.tokens.filter(|left| *left < max_cost.tokens) {
+            return Err(BudgetExceeded::Tokens { needed: max_cost.tokens, left });
         }
         if let Some(left) = left.money {
-            let needed =
-                most.money.ok_or_else(|| BudgetExceeded::NoPrice { model: model.to_owned() })?;
+            let needed = max_cost
+                .money
+                .ok_or_else(|| BudgetExceeded::NoPrice { model: model.to_owned() })?;
             if left < needed {
                 return Err(BudgetExceeded::Money { needed, left });
             }
@@ -173,9 +183,9 @@ impl Budget {
 }
 
 impl Spending {
-    fn add(&mut self, toll: CallCost) {
-        self.tokens = self.tokens.saturating_add(toll.tokens);
-        self.money = self.money + toll.money.unwrap_or(Money::ZERO);
+    fn add(&mut self, cost: CallCost) {
+        self.tokens = self.tokens.saturating_add(cost.tokens);
+        self.money = self.money + cost.money.unwrap_or(Money::ZERO);
     }
 }
 
@@ -201,8 +211,8 @@ impl Drop for Reservation<'_> {
         if self.is_settled || self.taken.is_some() {
             return;
         }
-        let most = (self.most)();
-        self.budget.lock().add(most);
+        let max_cost = (self.max_cost)();
+        self.budget.lock().add(max_cost);
     }
 }
 

@@ -39,18 +39,19 @@ pub(crate) enum LimitName {
 
 impl Capabilities {
     /// Returns the capabilities to retry with after a rejection; `None` when a change would not help.
-    pub(crate) fn after(self, ask: &LlmRequest, error: &ModelError) -> Option<Self> {
+    pub(crate) fn after(self, request: &LlmRequest, error: &ModelError) -> Option<Self> {
         let ModelError::Rejected { status: 400 | 422, why } = error else { return None };
         let why = why.to_ascii_lowercase();
         let names = |words: &[&str]| words.iter().any(|word| why.contains(word));
-        let sends_temperature = ask.temperature.is_some() && self.temperature == Temperature::Sent;
+        let sends_temperature =
+            request.temperature.is_some() && self.temperature == Temperature::Sent;
         if sends_temperature && names(&["temperature"]) {
             return Some(Self { temperature: Temperature::LeftOut, ..self });
         }
         if self.limit == LimitName::MaxTokens && names(&["max_completion_tokens"]) {
             return Some(Self { limit: LimitName::MaxCompletionTokens, ..self });
         }
-        ask.schema()?;
+        request.schema()?;
         if !names(&["tool_choice", "toolchoice", "response_format", "schema", "tool use"]) {
             return None;
         }
@@ -62,13 +63,13 @@ impl Capabilities {
         Some(Self { documents, ..self })
     }
 
-    pub(crate) fn temperature(self, ask: &LlmRequest) -> Option<f64> {
-        ask.temperature.filter(|_| self.temperature == Temperature::Sent)
+    pub(crate) fn temperature(self, request: &LlmRequest) -> Option<f64> {
+        request.temperature.filter(|_| self.temperature == Temperature::Sent)
     }
 
     /// Returns the prompt text that describes the JSON Schema, where the provider does not enforce it.
-    pub(crate) fn plea(self, ask: &LlmRequest) -> Option<String> {
-        let schema = ask.schema().filter(|_| self.documents != Documents::Forced)?;
+    pub(crate) fn schema_prompt(self, request: &LlmRequest) -> Option<String> {
+        let schema = request.schema().filter(|_| self.documents != Documents::Forced)?;
         Some(format!(
             "Answer with one JSON document and nothing else, no words before or after it. It must \
              fit this JSON Schema:\n{schema}"
@@ -90,22 +91,24 @@ mod tests {
     #[test]
     fn a_model_is_asked_for_less_until_it_takes_it() {
         let form = ResponseFormat::Json(json!({"type": "object"}));
-        let ask = LlmRequest { form, temperature: Some(0.0), ..LlmRequest::new("?") };
-        let manner = Capabilities::default();
-        let manner = manner.after(&ask, &rejected("`temperature` is deprecated")).unwrap();
-        assert_eq!(manner.after(&ask, &rejected("`temperature` is deprecated")), None);
-        assert_eq!(manner.temperature(&ask), None);
-        let manner = manner.after(&ask, &rejected("no json_schema here")).unwrap();
-        let manner = manner.after(&ask, &rejected("no response_format at all")).unwrap();
-        assert_eq!(manner.documents, Documents::Asked);
-        assert_eq!(manner.after(&ask, &rejected("no response_format at all")), None);
+        let request = LlmRequest { form, temperature: Some(0.0), ..LlmRequest::new("?") };
+        let capabilities = Capabilities::default();
+        let capabilities =
+            capabilities.after(&request, &rejected("`temperature` is deprecated")).unwrap();
+        assert_eq!(capabilities.after(&request, &rejected("`temperature` is deprecated")), None);
+        assert_eq!(capabilities.temperature(&request), None);
+        let capabilities = capabilities.after(&request, &rejected("no json_schema here")).unwrap();
+        let capabilities =
+            capabilities.after(&request, &rejected("no response_format at all")).unwrap();
+        assert_eq!(capabilities.documents, Documents::Asked);
+        assert_eq!(capabilities.after(&request, &rejected("no response_format at all")), None);
     }
 
     #[test]
     fn other_rejections_stay() {
-        let ask = LlmRequest::new("?");
+        let request = LlmRequest::new("?");
         for why in ["messages: at least one", "temperature", "schema"] {
-            assert_eq!(Capabilities::default().after(&ask, &rejected(why)), None, "{why}");
+            assert_eq!(Capabilities::default().after(&request, &rejected(why)), None, "{why}");
         }
     }
 }

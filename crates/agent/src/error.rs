@@ -12,44 +12,44 @@ pub enum ModelError {
     #[error("the budget does not allow it: {0}")]
     OverBudget(#[from] BudgetExceeded),
     /// Timed out.
-    #[error("no answer within {} s; raise the time that the budget allows, or ask for less", .0.as_secs())]
+    #[error("no response within {} s; raise the time limit of the budget, or send less", .0.as_secs())]
     TooSlow(Duration),
     /// Rate limited, also after retries.
-    #[error("too many questions at once for the provider{}; ask fewer at a time, or later", wait(*.retry_after))]
+    #[error("rate limited by the provider{}; lower the concurrency, or try again later", wait(*.retry_after))]
     RateLimited {
         /// The provider's `Retry-After`.
         retry_after: Option<Duration>,
     },
     /// Overloaded, also after retries.
-    #[error("the provider is overloaded (status {status}: {why}); ask again later")]
+    #[error("the provider is overloaded (status {status}: {why}); try again later")]
     Overloaded { status: u16, why: String },
     /// The key is missing, invalid or lacks permission.
-    #[error("the provider does not accept the key ({why}); check the key and what it may do")]
+    #[error("the provider does not accept the key ({why}); check the key and its permissions")]
     Unauthorised { why: String },
     /// The account with the provider has no credit.
-    #[error("the provider wants to be paid first ({why}); see its billing page")]
+    #[error("the account with the provider has no credit ({why}); see its billing page")]
     OutOfCredit { why: String },
     /// Unknown model, or not at this URL.
-    #[error("the provider does not know it ({why}); check the name of the model and the address")]
+    #[error("the provider does not know the model ({why}); check its name and the base URL")]
     NotThere { why: String },
     /// The request exceeds the context window.
-    #[error("the question is too long for the model ({why}); send smaller chunks")]
+    #[error("the request is too long for the model ({why}); send smaller chunks")]
     TooLong { why: String },
     /// The provider rejected the request permanently.
-    #[error("the provider rejects the question (status {status}: {why})")]
+    #[error("the provider rejects the request (status {status}: {why})")]
     Rejected { status: u16, why: String },
     /// The model refused to answer.
-    #[error("the model refuses to answer{}; ask differently, or another model", because(.0))]
+    #[error("the model refuses to answer{}; rephrase the request, or use another model", because(.0))]
     Refused(String),
     /// The response violates the requested format.
-    #[error("the answer is not what was asked for: {}", .0.why)]
+    #[error("the response does not have the requested format: {}", .0.why)]
     InvalidResponse(Box<InvalidResponse>),
     /// The response does not follow the provider's API.
-    #[error("the provider's answer cannot be read ({0}); is it the right address and provider?")]
+    #[error("the provider's response is invalid ({0}); check the base URL and the provider")]
     Garbled(String),
     #[error("{place} cannot be reached ({why}); check the address and the network")]
     Unreachable { place: String, why: String },
-    #[error("the answer broke off ({0}); ask again")]
+    #[error("the response was cut off ({0}); try again")]
     CutStream(String),
     /// Missing configuration.
     #[error("{0}")]
@@ -96,27 +96,31 @@ impl ModelError {
     /// Returns an error text for users who do not run the server, without the provider's response: the base URL
     /// may have been entered by another user, and the response may contain data not meant for them.
     pub fn without_reply(&self) -> String {
-        let words = match self {
+        let text = match self {
             Self::Overloaded { status, .. } => {
-                return format!("the provider is overloaded (status {status}); ask again later");
+                return format!("the provider is overloaded (status {status}); try again later");
             }
             Self::Rejected { status, .. } => {
-                return format!("the provider rejects the question (status {status})");
+                return format!("the provider rejects the request (status {status})");
             }
             Self::Unauthorised { .. } => {
-                "the provider does not accept the key; check the key and what it may do"
+                "the provider does not accept the key; check the key and its permissions"
             }
-            Self::OutOfCredit { .. } => "the provider wants to be paid first; see its billing page",
+            Self::OutOfCredit { .. } => {
+                "the account with the provider has no credit; see its billing page"
+            }
             Self::NotThere { .. } => {
-                "the provider does not know it; check the name of the model and the address"
+                "the provider does not know the model; check its name and the base URL"
             }
-            Self::TooLong { .. } => "the question is too long for the model; send smaller chunks",
-            Self::Refused(_) => "the model refuses to answer; ask differently, or another model",
-            Self::InvalidResponse(_) => "the answer is not what was asked for",
+            Self::TooLong { .. } => "the request is too long for the model; send smaller chunks",
+            Self::Refused(_) => {
+                "the model refuses to answer; rephrase the request, or use another model"
+            }
+            Self::InvalidResponse(_) => "the response does not have the requested format",
             Self::Garbled(_) => {
-                "the provider's answer cannot be read; is it the right address and provider?"
+                "the provider's response is invalid; check the base URL and the provider"
             }
-            Self::CutStream(_) => "the answer broke off; ask again",
+            Self::CutStream(_) => "the response was cut off; try again",
             Self::OverBudget(_)
             | Self::TooSlow(_)
             | Self::RateLimited { .. }
@@ -124,7 +128,7 @@ impl ModelError {
             | Self::NotSetUp(_)
             | Self::Unsupported { .. } => return self.to_string(),
         };
-        words.to_owned()
+        text.to_owned()
     }
 
     /// Returns whether the provider may bill the call although its usage is unknown.
@@ -133,12 +137,12 @@ impl ModelError {
     }
 
     /// Returns whether lower concurrency would help.
-    pub(crate) fn is_crowding(&self) -> bool {
+    pub(crate) fn is_overload(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. })
     }
 
     /// Returns whether the provider certainly did not accept the request. After any other error it may have.
-    pub(crate) fn is_turning_away(&self) -> bool {
+    pub(crate) fn is_not_accepted(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { status: 503 | 529, .. })
     }
 

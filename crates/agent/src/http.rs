@@ -13,7 +13,7 @@ use crate::sse::{SseEvent, SseReader};
 /// The maximum size of a response, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum length of a provider's error text.
-const MAX_TOLD: usize = 500;
+const MAX_ERROR_CHARS: usize = 500;
 
 /// The HTTP connection to a provider.
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ impl Wire {
         let status = answer.status().as_u16();
         let retry_after = retry_after(answer.headers());
         let body = whole(answer).await.unwrap_or_default();
-        let why = self.access.scrub(&told(&body));
+        let why = self.access.scrub(&error_message(&body));
         Err(failure(status, retry_after, why))
     }
 
@@ -129,13 +129,13 @@ pub(crate) async fn json(answer: Response) -> Result<Value, ModelError> {
 /// Reads server-sent events until the stream ends or `take` is done.
 pub(crate) async fn events(
     answer: Response,
-    mut take: impl FnMut(SseEvent) -> Result<Heard, ModelError> + Send,
+    mut take: impl FnMut(SseEvent) -> Result<StreamControl, ModelError> + Send,
 ) -> Result<(), ModelError> {
     let mut reader = SseReader::default();
     let mut pieces = answer.bytes_stream();
     while let Some(piece) = pieces.next().await {
         for event in reader.push(&piece.map_err(|error| cut(&error))?)? {
-            if take(event)? == Heard::All {
+            if take(event)? == StreamControl::All {
                 return Ok(());
             }
         }
@@ -167,7 +167,7 @@ pub(crate) async fn lines(
 
 /// Whether to continue reading a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum StreamControl {
     More,
     All,
 }
@@ -192,15 +192,15 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Extracts the message of an error response, shortened.
-fn told(body: &[u8]) -> String {
+fn error_message(body: &[u8]) -> String {
     let document: Value = serde_json::from_slice(body).unwrap_or_default();
     let error = &document["error"];
-    let words = [&error["message"], &document["message"], error, &document["detail"]];
-    let message = words.into_iter().find_map(Value::as_str).map(str::to_owned);
+    let candidates = [&error["message"], &document["message"], error, &document["detail"]];
+    let message = candidates.into_iter().find_map(Value::as_str).map(str::to_owned);
     let text = message.unwrap_or_else(|| String::from_utf8_lossy(body).into_owned());
     let code = [&error["code"], &error["type"]].into_iter().find_map(Value::as_str);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let short: String = text.chars().take(MAX_TOLD).collect();
+    let short: String = text.chars().take(MAX_ERROR_CHARS).collect();
     match code {
         Some(code) => format!("{code}: {short}"),
         None => short,
@@ -209,8 +209,8 @@ fn told(body: &[u8]) -> String {
 
 /// Maps an HTTP error status to an error.
 pub(crate) fn failure(status: u16, retry_after: Option<Duration>, why: String) -> ModelError {
-    let words = why.to_ascii_lowercase();
-    let names = |parts: &[&str]| parts.iter().any(|part| words.contains(part));
+    let candidates = why.to_ascii_lowercase();
+    let names = |parts: &[&str]| parts.iter().any(|part| candidates.contains(part));
     let is_broke = names(&["insufficient_quota", "credit balance", "billing"]);
     let is_long = names(&["prompt is too long", "context_length_exceeded", "context length"]);
     match status {
@@ -231,13 +231,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn failures_are_told_in_the_words_of_the_provider() {
-        let told = |body: &str| told(body.as_bytes());
+    fn errors_contain_the_providers_message() {
+        let error_message = |body: &str| error_message(body.as_bytes());
         let anthropic = r#"{"type":"error","error":{"type":"overloaded_error","message":"Busy"}}"#;
-        assert_eq!(told(anthropic), "overloaded_error: Busy");
-        assert_eq!(told(r#"{"error":"model not found"}"#), "model not found");
-        assert_eq!(told("<html>\n Bad   gateway"), "<html> Bad gateway");
-        assert!(told(&"x".repeat(10_000)).len() <= MAX_TOLD);
+        assert_eq!(error_message(anthropic), "overloaded_error: Busy");
+        assert_eq!(error_message(r#"{"error":"model not found"}"#), "model not found");
+        assert_eq!(error_message("<html>\n Bad   gateway"), "<html> Bad gateway");
+        assert!(error_message(&"x".repeat(10_000)).len() <= MAX_ERROR_CHARS);
     }
 
     #[test]

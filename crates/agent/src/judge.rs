@@ -19,10 +19,7 @@ pub enum JudgeName {
     /// The rule-based judge, without a model.
     Offline,
     /// A model of a provider whose key is in the environment.
-    Model {
-        provider: ProviderName,
-        model: String,
-    },
+    Model { provider: ProviderName, model: String },
     /// A model behind one of the project's LLM connections.
     Connection {
         name: String,
@@ -55,8 +52,8 @@ impl ProviderName {
     }
 
     /// Parses the name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|provider| provider.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.as_str() == name)
     }
 }
 
@@ -90,11 +87,11 @@ impl JudgeName {
     /// # Errors
     /// Lists the valid names.
     pub fn parse(text: &str, models: &DefaultModels) -> Result<Self, JudgeNameError> {
-        let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+        let (name, rest) = text.split_once(':').unwrap_or((text, ""));
         if text == "offline" {
             return Ok(Self::Offline);
         }
-        if word == "connection" {
+        if name == "connection" {
             let (name, model) = rest.split_once(':').unwrap_or((rest, ""));
             if name.is_empty() {
                 return Err(JudgeNameError::NoConnection);
@@ -102,11 +99,11 @@ impl JudgeName {
             let model = Some(model.to_owned()).filter(|model| !model.is_empty());
             return Ok(Self::Connection { name: name.to_owned(), model });
         }
-        let provider = ProviderName::parse(word);
+        let provider = ProviderName::parse(name);
         let provider =
             provider.ok_or_else(|| JudgeNameError::Unknown(text.to_owned(), models.clone()))?;
-        let said = Some(rest).filter(|rest| !rest.is_empty());
-        let model = said.or_else(|| models.of(provider));
+        let explicit = Some(rest).filter(|rest| !rest.is_empty());
+        let model = explicit.or_else(|| models.of(provider));
         let model = model.ok_or(JudgeNameError::NoModel(provider.as_str()))?.to_owned();
         Ok(Self::Model { provider, model })
     }
@@ -141,10 +138,10 @@ impl DefaultModels {
     pub fn with(mut self, toml: &str) -> Result<Self, JudgeNameError> {
         let table: BTreeMap<String, String> =
             toml::from_str(toml).map_err(|error| JudgeNameError::Models(error.to_string()))?;
-        for (word, model) in table {
-            let provider = ProviderName::parse(&word);
-            let provider =
-                provider.ok_or_else(|| JudgeNameError::Models(format!("who is {word}?")))?;
+        for (name, model) in table {
+            let provider = ProviderName::parse(&name);
+            let provider = provider
+                .ok_or_else(|| JudgeNameError::Models(format!("unknown provider {name}")))?;
             self.0.insert(provider, model);
         }
         Ok(self)

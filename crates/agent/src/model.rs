@@ -16,11 +16,11 @@ use crate::error::{InvalidResponse, ModelError};
 use crate::pool::ModelPool;
 use crate::provider::{Inquiry, Listener, Provider};
 use crate::request::LlmRequest;
-use crate::response::{HAND_IN, LlmResponse, Said, StopReason};
+use crate::response::{LlmResponse, OUTPUT_TOOL, ProviderResponse, StopReason};
 use crate::retry::{Retries, chance};
 
 /// Timeout of one call.
-const LONGEST_CALL: Duration = Duration::from_secs(600);
+const CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Model prices at a point in time.
 #[derive(Clone, Debug)]
@@ -68,14 +68,14 @@ pub struct Model {
     prices: PriceList,
     retries: Retries,
     pool: Option<ModelPool>,
-    manner: Mutex<Capabilities>,
+    capabilities: Mutex<Capabilities>,
 }
 
 impl Model {
     /// Creates a client for a model, by the provider's model id.
     pub fn new(provider: Provider, name: impl Into<String>, prices: PriceList) -> Self {
-        let (name, manner) = (name.into(), Mutex::default());
-        Self { provider, name, prices, retries: Retries::default(), pool: None, manner }
+        let (name, capabilities) = (name.into(), Mutex::default());
+        Self { provider, name, prices, retries: Retries::default(), pool: None, capabilities }
     }
 
     /// Replaces the retry policy.
@@ -109,7 +109,7 @@ impl Model {
     /// # Errors
     /// Reports the reason and a remedy; a request that could exceed the budget is not sent.
     pub async fn ask(&self, ask: &LlmRequest, budget: &Budget) -> Result<LlmResponse, ModelError> {
-        self.converse(ask, budget, None).await
+        self.send(ask, budget, None).await
     }
 
     /// Sends a request and passes on each part of the response text as it arrives.
@@ -122,7 +122,7 @@ impl Model {
         budget: &Budget,
         listener: &mut (dyn FnMut(&str) + Send),
     ) -> Result<LlmResponse, ModelError> {
-        self.converse(ask, budget, Some(listener)).await
+        self.send(ask, budget, Some(listener)).await
     }
 
     /// Counts the tokens of a request: exact where the provider counts, else approximate.
@@ -138,10 +138,10 @@ impl Model {
 
     /// Returns the maximum cost of a request; `None` when the price is unknown.
     pub fn most(&self, ask: &LlmRequest) -> Option<Money> {
-        self.toll(ask).money
+        self.max_cost(ask).money
     }
 
-    async fn converse(
+    async fn send(
         &self,
         ask: &LlmRequest,
         budget: &Budget,
@@ -149,7 +149,7 @@ impl Model {
     ) -> Result<LlmResponse, ModelError> {
         let schema = compiled(ask)?;
         let counted = OnceLock::new();
-        let most = || *counted.get_or_init(|| self.toll(ask));
+        let most = || *counted.get_or_init(|| self.max_cost(ask));
         let (mut attempts, mut paused) = (0, Duration::ZERO);
         loop {
             attempts += 1;
@@ -160,19 +160,24 @@ impl Model {
             let hold = budget.reserve(&most, &self.name)?;
             let mut has_heard = false;
             let wants_pieces = listener.is_some();
-            let mut tell = |piece: &str| {
+            let mut pass_on = |piece: &str| {
                 has_heard = true;
                 if let Some(listener) = &mut listener {
                     listener(piece);
                 }
             };
-            let pieces: Listener<'_> = if wants_pieces { Some(&mut tell) } else { None };
+            let pieces: Listener<'_> = if wants_pieces { Some(&mut pass_on) } else { None };
             let failure = match self.once(ask, budget, pieces).await {
-                Ok(said) => {
-                    let bill = self.bill(ask, &said);
-                    hold.settle(bill.toll());
+                Ok(response) => {
+                    let bill = self.bill(ask, &response);
+                    hold.settle(bill.max_cost());
                     self.pool.iter().for_each(ModelPool::speed_up);
-                    return self.check(ask, said, schema.as_ref(), Answered { bill, attempts });
+                    return self.check(
+                        ask,
+                        response,
+                        schema.as_ref(),
+                        ResponseMetadata { bill, attempts },
+                    );
                 }
                 Err(failure) => failure,
             };
@@ -184,7 +189,7 @@ impl Model {
                 return Err(failure);
             };
             drop(seat);
-            if let (Some(pool), true) = (&self.pool, failure.is_crowding()) {
+            if let (Some(pool), true) = (&self.pool, failure.is_overload()) {
                 pool.slow_down(pause);
             }
             warn!(model = self.name, attempts, %failure, "the model does not answer: asking again");
@@ -199,17 +204,17 @@ impl Model {
         ask: &LlmRequest,
         budget: &Budget,
         mut listener: Listener<'_>,
-    ) -> Result<Said, ModelError> {
+    ) -> Result<ProviderResponse, ModelError> {
         loop {
             let inquiry = self.inquiry(ask);
-            let limit = budget.left().time.unwrap_or(LONGEST_CALL).min(LONGEST_CALL);
+            let limit = budget.left().time.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT);
             let pieces: Listener<'_> = match &mut listener {
                 Some(listener) => Some(&mut **listener),
                 None => None,
             };
-            let asked = tokio::time::timeout(limit, self.provider.ask(inquiry, pieces)).await;
-            let failure = match asked.map_err(|_| ModelError::TooSlow(limit))? {
-                Ok(said) => return Ok(said),
+            let outcome = tokio::time::timeout(limit, self.provider.ask(inquiry, pieces)).await;
+            let failure = match outcome.map_err(|_| ModelError::TooSlow(limit))? {
+                Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
             if !self.learn(ask, &failure) {
@@ -220,9 +225,9 @@ impl Model {
 
     /// Updates the capabilities after a rejection; false when there is nothing to change.
     pub(crate) fn learn(&self, ask: &LlmRequest, failure: &ModelError) -> bool {
-        let mut manner = self.manner.lock().unwrap_or_else(PoisonError::into_inner);
-        let better = manner.after(ask, failure);
-        *manner = better.unwrap_or(*manner);
+        let mut capabilities = self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
+        let better = capabilities.after(ask, failure);
+        *capabilities = better.unwrap_or(*capabilities);
         better.is_some()
     }
 
@@ -230,29 +235,29 @@ impl Model {
     pub(crate) fn charge(
         &self,
         ask: &LlmRequest,
-        said: Said,
+        response: ProviderResponse,
         budget: &Budget,
         share: fn(Money) -> Money,
     ) -> Result<LlmResponse, ModelError> {
         let schema = compiled(ask)?;
-        let full = self.bill(ask, &said);
+        let full = self.bill(ask, &response);
         let bill = Bill { cost: full.cost.map(share), ..full };
-        budget.charge(bill.toll());
-        self.check(ask, said, schema.as_ref(), Answered { bill, attempts: 1 })
+        budget.charge(bill.max_cost());
+        self.check(ask, response, schema.as_ref(), ResponseMetadata { bill, attempts: 1 })
     }
 
-    fn bill(&self, ask: &LlmRequest, said: &Said) -> Bill {
-        let (usage, provenance) = match &said.usage {
+    fn bill(&self, ask: &LlmRequest, response: &ProviderResponse) -> Bill {
+        let (usage, provenance) = match &response.usage {
             Some(usage) => (usage.clone(), Provenance::Verified),
             None => {
                 let kinds = [
                     ("input".to_owned(), ask.tokens().count),
-                    ("output".to_owned(), Tokens::approximate(&said.text).count),
+                    ("output".to_owned(), Tokens::approximate(&response.text).count),
                 ];
                 (Usage::new(kinds.into()), Provenance::Approximate)
             }
         };
-        let cost = said.cost.or_else(|| self.cost(&usage));
+        let cost = response.cost.or_else(|| self.cost(&usage));
         Bill { usage, provenance, cost }
     }
 
@@ -260,43 +265,44 @@ impl Model {
     fn check(
         &self,
         ask: &LlmRequest,
-        mut said: Said,
+        mut response: ProviderResponse,
         schema: Option<&Schema>,
-        answered: Answered,
+        answered: ResponseMetadata,
     ) -> Result<LlmResponse, ModelError> {
-        let Answered { bill: Bill { usage, provenance, cost }, attempts } = answered;
-        if said.stop == StopReason::Refused {
-            return Err(ModelError::Refused(said.text));
+        let ResponseMetadata { bill: Bill { usage, provenance, cost }, attempts } = answered;
+        if response.stop == StopReason::Refused {
+            return Err(ModelError::Refused(response.text));
         }
-        let calls_tools = said.calls.iter().any(|call| call.name != HAND_IN);
+        let calls_tools = response.calls.iter().any(|call| call.name != OUTPUT_TOOL);
         let schema = schema.filter(|_| ask.tools.is_empty() || !calls_tools);
-        let document = schema.map(|schema| said.document(schema)).transpose();
+        let document = schema.map(|schema| response.document(schema)).transpose();
         let json = document.map_err(|why| {
-            let bad = InvalidResponse { why, said: said.text.clone(), usage: usage.clone(), cost };
+            let bad =
+                InvalidResponse { why, said: response.text.clone(), usage: usage.clone(), cost };
             ModelError::InvalidResponse(Box::new(bad))
         })?;
         Ok(LlmResponse {
-            text: said.text,
+            text: response.text,
             json,
-            calls: said.calls,
-            stop: said.stop,
+            calls: response.calls,
+            stop: response.stop,
             usage,
             provenance,
             cost,
-            model: said.model.unwrap_or_else(|| self.name.clone()),
-            request: said.request,
+            model: response.model.unwrap_or_else(|| self.name.clone()),
+            request: response.request,
             attempts,
         })
     }
 
     pub(crate) fn inquiry<'a>(&'a self, ask: &'a LlmRequest) -> Inquiry<'a> {
-        let manner = *self.manner.lock().unwrap_or_else(PoisonError::into_inner);
-        Inquiry { model: &self.name, ask, manner }
+        let capabilities = *self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
+        Inquiry { model: &self.name, ask, capabilities }
     }
 
     /// Returns the maximum tokens and cost of a request.
-    pub(crate) fn toll(&self, ask: &LlmRequest) -> CallCost {
-        let input = if ask.marks_cache() { "input_cache_creation" } else { "input" };
+    pub(crate) fn max_cost(&self, ask: &LlmRequest) -> CallCost {
+        let input = if ask.uses_cache() { "input_cache_creation" } else { "input" };
         let kinds = [
             (input.to_owned(), ask.tokens().count),
             ("output".to_owned(), u64::from(ask.max_tokens)),
@@ -320,7 +326,7 @@ fn compiled(ask: &LlmRequest) -> Result<Option<Schema>, ModelError> {
 }
 
 impl Bill {
-    fn toll(&self) -> CallCost {
+    fn max_cost(&self) -> CallCost {
         CallCost { tokens: self.usage.total(), money: self.cost }
     }
 }
@@ -332,7 +338,7 @@ struct Bill {
 }
 
 /// Metadata of a response.
-struct Answered {
+struct ResponseMetadata {
     bill: Bill,
     attempts: u32,
 }

@@ -16,7 +16,7 @@ pub struct ModelPool(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    most: usize,
+    max_width: usize,
     state: Mutex<State>,
     freed: Notify,
 }
@@ -36,10 +36,10 @@ pub(crate) struct ConcurrencyPermit<'a>(&'a ModelPool);
 
 impl ModelPool {
     /// Creates a pool with a maximum concurrency of at least one.
-    pub fn new(most: usize) -> Self {
-        let most = most.max(1);
-        let state = State { width: most, busy: 0, streak: 0, quiet_until: None };
-        Self(Arc::new(Inner { most, state: Mutex::new(state), freed: Notify::new() }))
+    pub fn new(max_width: usize) -> Self {
+        let max_width = max_width.max(1);
+        let state = State { width: max_width, busy: 0, streak: 0, quiet_until: None };
+        Self(Arc::new(Inner { max_width, state: Mutex::new(state), freed: Notify::new() }))
     }
 
     /// Returns the current concurrency limit.
@@ -89,7 +89,7 @@ impl ModelPool {
     pub(crate) fn speed_up(&self) {
         let mut state = self.lock();
         state.streak += 1;
-        if state.streak >= state.width && state.width < self.0.most {
+        if state.streak >= state.width && state.width < self.0.max_width {
             state.width += 1;
             state.streak = 0;
             drop(state);

@@ -15,7 +15,7 @@ use crate::provider::bedrock::Bedrock;
 use crate::provider::claude::ClaudeProgram;
 use crate::provider::openai::OpenAi;
 use crate::request::LlmRequest;
-use crate::response::Said;
+use crate::response::ProviderResponse;
 
 /// An LLM provider.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub enum Provider {
 pub(crate) struct Inquiry<'a> {
     pub(crate) model: &'a str,
     pub(crate) ask: &'a LlmRequest,
-    pub(crate) manner: Capabilities,
+    pub(crate) capabilities: Capabilities,
 }
 
 /// Callback for streamed text; `None` for a response in one piece.
@@ -54,7 +54,7 @@ impl Provider {
         &self,
         inquiry: Inquiry<'_>,
         listener: Listener<'_>,
-    ) -> Result<Said, ModelError> {
+    ) -> Result<ProviderResponse, ModelError> {
         match self {
             Self::Anthropic(provider) => provider.ask(inquiry, listener).await,
             Self::OpenAi(provider) => provider.ask(inquiry, listener).await,

@@ -138,12 +138,12 @@ impl LlmRequest {
     }
 
     /// Returns whether any part ends a cache prefix.
-    pub(crate) fn marks_cache(&self) -> bool {
-        let said = self.turns.iter().flat_map(|turn| match turn {
+    pub(crate) fn uses_cache(&self) -> bool {
+        let parts = self.turns.iter().flat_map(|turn| match turn {
             Turn::User(passages) => passages.as_slice(),
             Turn::Model { .. } | Turn::Tools(_) => &[],
         });
-        self.system.iter().chain(said).any(CacheablePart::ends_cache)
+        self.system.iter().chain(parts).any(CacheablePart::ends_cache)
     }
 
     /// Returns the JSON Schema of the response, if there is one.
@@ -175,7 +175,7 @@ impl Turn {
                 std::iter::once(text.as_str().into()).chain(calls).collect()
             }
             Self::Tools(results) => {
-                results.iter().map(|given| given.text.as_str().into()).collect()
+                results.iter().map(|result| result.text.as_str().into()).collect()
             }
         }
     }

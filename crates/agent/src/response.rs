@@ -50,7 +50,7 @@ pub enum StopReason {
 
 /// A provider's response before validation and pricing.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ProviderResponse {
     pub(crate) text: String,
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) stop: StopReason,
@@ -63,12 +63,12 @@ pub(crate) struct Said {
 }
 
 /// The name of the tool that carries structured output.
-pub(crate) const HAND_IN: &str = "answer";
+pub(crate) const OUTPUT_TOOL: &str = "answer";
 
-impl Said {
+impl ProviderResponse {
     /// Extracts and validates the JSON document of the response.
     pub(crate) fn document(&mut self, schema: &Schema) -> Result<Value, String> {
-        let handed_in = self.calls.iter().position(|call| call.name == HAND_IN);
+        let handed_in = self.calls.iter().position(|call| call.name == OUTPUT_TOOL);
         let document = match handed_in {
             Some(at) => {
                 let document = self.calls.remove(at).input;

@@ -41,7 +41,7 @@ impl Retries {
     pub fn pause(
         &self,
         failures: u32,
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
         paused: Duration,
         chance: f64,
     ) -> Option<Duration> {
@@ -49,11 +49,11 @@ impl Retries {
             return None;
         }
         let doubled = 2u32.saturating_pow(failures.saturating_sub(1));
-        let most = self.first.saturating_mul(doubled).min(self.longest);
+        let backoff = self.first.saturating_mul(doubled).min(self.longest);
         let chance = if chance.is_finite() { chance.clamp(0.0, 1.0) } else { 1.0 };
-        let pause = match asked {
-            Some(asked) => asked.saturating_add(self.first.mul_f64(chance)),
-            None => most.mul_f64(0.5 + chance / 2.0),
+        let pause = match retry_after {
+            Some(retry_after) => retry_after.saturating_add(self.first.mul_f64(chance)),
+            None => backoff.mul_f64(0.5 + chance / 2.0),
         };
         (paused.saturating_add(pause) <= self.together).then_some(pause)
     }
@@ -99,20 +99,20 @@ mod tests {
         #[test]
         fn pauses_are_bounded(
             failures in 0u32..2_000,
-            asked in proptest::option::of(0u64..1_000_000),
+            retry_after in proptest::option::of(0u64..1_000_000),
             paused in 0u64..1_000,
             chance in any::<f64>(),
         ) {
             let retries = Retries::default();
-            let asked = asked.map(Duration::from_secs);
+            let retry_after = retry_after.map(Duration::from_secs);
             let paused = Duration::from_secs(paused);
-            let pause = retries.pause(failures, asked, paused, chance);
-            let has_time = asked.is_none() && paused + retries.longest <= retries.together;
+            let pause = retries.pause(failures, retry_after, paused, chance);
+            let has_time = retry_after.is_none() && paused + retries.longest <= retries.together;
             prop_assert!(pause.is_some() || !has_time || failures >= retries.attempts);
             if let Some(pause) = pause {
                 prop_assert!(paused + pause <= retries.together);
-                prop_assert!(asked.is_none_or(|asked| pause >= asked));
-                prop_assert!(asked.is_some() || pause <= retries.longest);
+                prop_assert!(retry_after.is_none_or(|retry_after| pause >= retry_after));
+                prop_assert!(retry_after.is_some() || pause <= retries.longest);
             }
         }
     }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_provider_that_asks_for_too_much_is_given_up() {
-        let asked = Some(Duration::from_secs(3_600));
-        assert_eq!(Retries::default().pause(1, asked, Duration::ZERO, 0.0), None);
+        let retry_after = Some(Duration::from_secs(3_600));
+        assert_eq!(Retries::default().pause(1, retry_after, Duration::ZERO, 0.0), None);
     }
 }

@@ -20,12 +20,12 @@ use crate::record::trace::TracePatch;
 use crate::record::usage::{Cost, Usage};
 use crate::time::Timestamp;
 
-fn word() -> impl Strategy<Value = String> {
+fn text() -> impl Strategy<Value = String> {
     select(vec!["a", "b", "c"]).prop_map(str::to_owned)
 }
 
 fn id<Of: 'static>() -> impl Strategy<Value = Id<Of>> {
-    word().prop_map(|text| Id::parse(&text).unwrap())
+    text().prop_map(|text| Id::parse(&text).unwrap())
 }
 
 fn time() -> impl Strategy<Value = Timestamp> {
@@ -38,7 +38,7 @@ fn stamp() -> impl Strategy<Value = Stamp> {
     (authority, time(), act).prop_map(|(authority, at, act)| Stamp { authority, at, act })
 }
 
-fn said<T: Clone + std::fmt::Debug>(
+fn stamped<T: Clone + std::fmt::Debug>(
     value: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = StampedValue<T>> {
     (stamp(), option::of(value)).prop_map(|(stamp, value)| StampedValue { stamp, value })
@@ -47,7 +47,7 @@ fn said<T: Clone + std::fmt::Debug>(
 fn field<T: Clone + std::fmt::Debug>(
     value: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = Field<T>> {
-    option::of(said(value)).prop_map(Field::from_word)
+    option::of(stamped(value)).prop_map(Field::from_word)
 }
 
 fn json() -> impl Strategy<Value = Json> {
@@ -55,34 +55,34 @@ fn json() -> impl Strategy<Value = Json> {
 }
 
 fn payload() -> impl Strategy<Value = Payload> {
-    prop_oneof![json().prop_map(Payload::Json), word().prop_map(|text| Payload::Text(text.into())),]
+    prop_oneof![json().prop_map(Payload::Json), text().prop_map(|text| Payload::Text(text.into())),]
 }
 
 fn metadata() -> impl Strategy<Value = Metadata> {
-    btree_map(word(), said(json()), 0..3).prop_map(Metadata::new)
+    btree_map(text(), stamped(json()), 0..3).prop_map(Metadata::new)
 }
 
 fn tags() -> impl Strategy<Value = BTreeSet<String>> {
-    btree_set(word(), 0..3)
+    btree_set(text(), 0..3)
 }
 
 fn environment() -> impl Strategy<Value = Environment> {
-    word().prop_map(|name| Environment::normalise(&name))
+    text().prop_map(|name| Environment::normalise(&name))
 }
 
 fn usage() -> impl Strategy<Value = Usage> {
-    btree_map(word(), 0..3u64, 0..3).prop_map(Usage::new)
+    btree_map(text(), 0..3u64, 0..3).prop_map(Usage::new)
 }
 
 fn cost() -> impl Strategy<Value = Cost> {
-    let amounts = btree_map(word(), 0..3i64, 0..3);
+    let amounts = btree_map(text(), 0..3i64, 0..3);
     amounts.prop_map(|amounts: BTreeMap<_, _>| {
         Cost::new(amounts.into_iter().map(|(kind, pico)| (kind, Money::from_pico(pico))).collect())
     })
 }
 
 fn prompt() -> impl Strategy<Value = PromptLink> {
-    (word(), 0..2u32).prop_map(|(name, version)| PromptLink { name, version })
+    (text(), 0..2u32).prop_map(|(name, version)| PromptLink { name, version })
 }
 
 /// Strategy for observation patches.
@@ -90,17 +90,17 @@ pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
     let step = (
         option::of(id()),
         field(select(ObservationKind::ALL.to_vec())),
-        field(word()),
+        field(text()),
         field(id()),
         option::of(time()),
         option::of(time()),
         field(time()),
         field(select(Level::ALL.to_vec())),
-        field(word()),
+        field(text()),
         any::<bool>(),
     );
-    let place = (field(word()), field(environment()), field(word()));
-    let model = (field(word()), field(json()), field(usage()), field(cost()), field(prompt()));
+    let place = (field(text()), field(environment()), field(text()));
+    let model = (field(text()), field(json()), field(usage()), field(cost()), field(prompt()));
     let content = (field(payload()), field(payload()), metadata());
     (step, place, model, content).prop_map(|(step, place, model, content)| {
         let (
@@ -147,8 +147,8 @@ pub(crate) fn observation_patch() -> impl Strategy<Value = ObservationPatch> {
 
 /// Strategy for trace patches.
 pub(crate) fn trace_patch() -> impl Strategy<Value = TracePatch> {
-    let names = (field(word()), field(word()), field(id()), field(word()), field(word()));
-    let marks = (field(environment()), field(word()), tags(), field(any::<bool>()));
+    let names = (field(text()), field(text()), field(id()), field(text()), field(text()));
+    let marks = (field(environment()), field(text()), tags(), field(any::<bool>()));
     let content = (field(any::<bool>()), metadata(), field(payload()), field(payload()));
     (option::of(time()), names, marks, content, field(id())).prop_map(
         |(timestamp, names, marks, content, root)| {
@@ -182,10 +182,10 @@ fn score_value() -> impl Strategy<Value = ScoreValue> {
     prop_oneof![
         number.clone().prop_map(ScoreValue::Numeric),
         any::<bool>().prop_map(ScoreValue::Boolean),
-        (word(), option::of(number))
+        (text(), option::of(number))
             .prop_map(|(label, number)| ScoreValue::Categorical { label, number }),
-        word().prop_map(ScoreValue::Text),
-        word().prop_map(ScoreValue::Correction),
+        text().prop_map(ScoreValue::Text),
+        text().prop_map(ScoreValue::Correction),
     ]
 }
 
@@ -194,7 +194,7 @@ fn score_target() -> impl Strategy<Value = ScoreTarget> {
         id().prop_map(ScoreTarget::Trace),
         (id(), id()).prop_map(|(trace, step)| ScoreTarget::Observation(trace, step)),
         id().prop_map(ScoreTarget::Session),
-        word().prop_map(ScoreTarget::DatasetRun),
+        text().prop_map(ScoreTarget::DatasetRun),
     ]
 }
 
@@ -202,11 +202,11 @@ fn score_target() -> impl Strategy<Value = ScoreTarget> {
 pub(crate) fn score_patch() -> impl Strategy<Value = ScorePatch> {
     let verdict = (
         field(score_target()),
-        field(word()),
+        field(text()),
         field(score_value()),
         field(select(ScoreSource::ALL.to_vec())),
     );
-    let about = (field(environment()), field(word()), field(word()), field(word()), field(word()));
+    let about = (field(environment()), field(text()), field(text()), field(text()), field(text()));
     (verdict, option::of(time()), about, metadata()).prop_map(
         |(verdict, timestamp, about, metadata)| {
             let (target, name, value, source) = verdict;

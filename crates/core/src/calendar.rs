@@ -39,8 +39,8 @@ impl Granularity {
     }
 
     /// Parses the name used in the API.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|width| width.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|width| width.as_str() == name)
     }
 
     /// Returns the width that splits a range into about fifty buckets.

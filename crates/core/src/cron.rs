@@ -16,7 +16,7 @@ pub use field::CronField;
 use field::Numbers;
 
 /// The search horizon for the next run: 29 February may be eight years away, across 2100.
-const MOST_DAYS: u32 = 8 * 366 + 1;
+const MAX_DAYS: u32 = 8 * 366 + 1;
 
 const SECOND: i64 = 1_000_000_000;
 const HOUR: i64 = 3_600 * SECOND;
@@ -59,11 +59,7 @@ pub enum CronError {
     Word(String),
     /// A field with an invalid value.
     #[error("{field} {text:?}: {why}")]
-    Field {
-        field: CronField,
-        text: String,
-        why: String,
-    },
+    Field { field: CronField, text: String, why: String },
     /// A day that occurs in none of the months, such as 31 February.
     #[error("day of month {0:?}: none of the months has such a day")]
     NoSuchDay(String),
@@ -99,7 +95,7 @@ impl Cron {
     pub fn next(&self, after: Timestamp, zone: &Zone) -> Option<Timestamp> {
         let start = zone.civil(after)?;
         let mut date = start.date();
-        for _ in 0..MOST_DAYS {
+        for _ in 0..MAX_DAYS {
             if self.runs_on(date) {
                 let times = self.times(date).filter(|time| *time >= start);
                 let mut moments = times.filter_map(|time| zone.moment(time));
@@ -161,8 +157,8 @@ impl fmt::Display for Cron {
     }
 }
 
-fn meaning(word: &str) -> Option<&'static str> {
-    match word.to_ascii_lowercase().as_str() {
+fn meaning(name: &str) -> Option<&'static str> {
+    match name.to_ascii_lowercase().as_str() {
         "@hourly" => Some("0 * * * *"),
         "@daily" | "@midnight" => Some("0 0 * * *"),
         "@weekly" => Some("0 0 * * 0"),

@@ -13,7 +13,7 @@ pub fn line(cells: &[&str]) -> String {
 
 /// Escapes a text as a cell.
 pub fn cell(text: &str) -> String {
-    quoted(&harmless(text))
+    quoted(&without_formula(text))
 }
 
 /// Returns the original text of a cell, without the quote that protects against formula injection.
@@ -25,7 +25,7 @@ pub fn text(cell: &str) -> &str {
 const FORMULA_STARTS: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
 /// Prefixes a quote to text that a spreadsheet would run as a formula.
-fn harmless(text: &str) -> String {
+fn without_formula(text: &str) -> String {
     let is_formula = text.starts_with(FORMULA_STARTS);
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn texts_come_back() {
         for text in ["=1", "'=1", "plain", "'", "-0.5", ""] {
-            let kept = super::harmless(text);
+            let kept = super::without_formula(text);
             if !text.starts_with("'=") {
                 assert_eq!(super::text(&kept), text);
             }

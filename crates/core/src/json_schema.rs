@@ -8,13 +8,13 @@ use serde_json::Value;
 use crate::payload::Json;
 
 /// The base URI of a schema while it is compiled. Nothing is ever fetched from it.
-const PLACE: &str = "schema:/dataset";
+const BASE_URI: &str = "schema:/dataset";
 
 /// The maximum size of a schema, in bytes.
 const MAX_BYTES: usize = 100_000;
 
 /// The maximum number of violations in an error text.
-const MAX_TOLD: usize = 5;
+const MAX_VIOLATIONS: usize = 5;
 
 /// A compiled schema.
 pub struct Schema {
@@ -45,10 +45,10 @@ impl Schema {
         let mut schemas = Schemas::new();
         let mut compiler = Compiler::new();
         compiler.set_default_draft(Draft::V2020_12);
-        compiler.use_loader(Box::new(Nowhere));
+        compiler.use_loader(Box::new(NoExternalSchemas));
         let refuse = |why: CompileError| SchemaError(one_line(&why.to_string()));
-        compiler.add_resource(PLACE, value).map_err(refuse)?;
-        let index = compiler.compile(PLACE, &mut schemas).map_err(refuse)?;
+        compiler.add_resource(BASE_URI, value).map_err(refuse)?;
+        let index = compiler.compile(BASE_URI, &mut schemas).map_err(refuse)?;
         Ok(Self { schemas, index })
     }
 
@@ -58,34 +58,34 @@ impl Schema {
     /// Describes the first few violations with their paths.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         self.schemas.validate(value, self.index).map_err(|error| {
-            let mut told = Vec::new();
-            leaves(&error, &mut told);
-            told.join("; ")
+            let mut violations = Vec::new();
+            leaves(&error, &mut violations);
+            violations.join("; ")
         })
     }
 }
 
 /// A resolver that refuses every external reference.
-struct Nowhere;
+struct NoExternalSchemas;
 
-impl UrlLoader for Nowhere {
+impl UrlLoader for NoExternalSchemas {
     fn load(&self, url: &str) -> Result<Value, Box<dyn Error>> {
         Err(format!("{url} is another document, and none is fetched").into())
     }
 }
 
 /// Collects the innermost violations: outer ones only report that something inside is invalid.
-fn leaves(error: &ValidationError<'_, '_>, told: &mut Vec<String>) {
-    if told.len() >= MAX_TOLD {
+fn leaves(error: &ValidationError<'_, '_>, violations: &mut Vec<String>) {
+    if violations.len() >= MAX_VIOLATIONS {
         return;
     }
     if error.causes.is_empty() {
-        let place = error.instance_location.to_string();
-        let place = if place.is_empty() { "the value".to_owned() } else { place };
-        told.push(format!("{place}: {}", error.kind));
+        let path = error.instance_location.to_string();
+        let path = if path.is_empty() { "the value".to_owned() } else { path };
+        violations.push(format!("{path}: {}", error.kind));
     }
     for cause in &error.causes {
-        leaves(cause, told);
+        leaves(cause, violations);
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn values_fit_or_are_told_where_they_do_not() {
+    fn invalid_values_are_reported_with_their_path() {
         let schema = json!({
             "type": "object", "required": ["city"],
             "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1}},

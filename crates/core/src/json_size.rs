@@ -50,12 +50,12 @@ pub struct JsonSize {
     following: usize,
     lists: usize,
     objects: usize,
-    place: Place,
+    state: ScanState,
 }
 
 /// Scanner state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum ScanState {
     #[default]
     Outside,
     InString,
@@ -68,21 +68,21 @@ impl JsonSize {
     pub fn push(&mut self, piece: &[u8]) {
         let mut bytes = piece.iter();
         while let Some(byte) = bytes.next() {
-            match (self.place, byte) {
-                (Place::Escaped, _) => self.place = Place::InString,
-                (Place::InString, b'\\') => self.place = Place::Escaped,
-                (Place::InString, b'"') => self.place = Place::Outside,
-                (Place::InString, _) => {
+            match (self.state, byte) {
+                (ScanState::Escaped, _) => self.state = ScanState::InString,
+                (ScanState::InString, b'\\') => self.state = ScanState::Escaped,
+                (ScanState::InString, b'"') => self.state = ScanState::Outside,
+                (ScanState::InString, _) => {
                     // Most bytes of a long text are inside strings: skip to the next significant byte.
                     let rest = bytes.as_slice();
                     let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
                     bytes = rest.get(plain.unwrap_or(rest.len())..).unwrap_or_default().iter();
                 }
-                (Place::Outside, b'"') => self.place = Place::InString,
-                (Place::Outside, b',') => self.following += 1,
-                (Place::Outside, b'[') => self.lists += 1,
-                (Place::Outside, b'{') => self.objects += 1,
-                (Place::Outside, _) => {}
+                (ScanState::Outside, b'"') => self.state = ScanState::InString,
+                (ScanState::Outside, b',') => self.following += 1,
+                (ScanState::Outside, b'[') => self.lists += 1,
+                (ScanState::Outside, b'{') => self.objects += 1,
+                (ScanState::Outside, _) => {}
             }
         }
     }

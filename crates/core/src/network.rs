@@ -19,7 +19,9 @@ struct Network {
 
 /// Error of parsing a list of networks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} is no address and no network; write them like 10.0.0.5 or 10.0.0.0/8, with commas")]
+#[error(
+    "{0:?} is neither an address nor a network; use a form like 10.0.0.5 or 10.0.0.0/8, with commas"
+)]
 pub struct NetworkError(String);
 
 impl Networks {

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_may_take_all() {
+    fn without_a_holder_only_the_total_limit_applies() {
         let pool = PermitPool::<&str>::new(2, 1);
         let all = [pool.take(None), pool.take(None)].map(Result::unwrap);
         assert_eq!(pool.take(None).unwrap_err(), NoPermit::Total(2));

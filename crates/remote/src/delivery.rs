@@ -58,7 +58,7 @@ pub enum HandOverError {
     /// The policy forbids the receiver's address.
     #[error(transparent)]
     Refused(#[from] OutboundRefused),
-    #[error("nobody answered")]
+    #[error("no response")]
     Unreachable(#[source] reqwest::Error),
 }
 

@@ -32,13 +32,13 @@ use key::KeySet;
 pub use token::{Claims, TokenFault};
 
 /// Request timeout.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum size of a response, in bytes.
-const ANSWER_BYTES: usize = 1_000_000;
+const MAX_RESPONSE_BYTES: usize = 1_000_000;
 /// Cache lifetime of provider metadata.
-const FRESH: Duration = Duration::from_secs(3_600);
+const METADATA_LIFETIME: Duration = Duration::from_secs(3_600);
 /// The minimum interval between key refreshes caused by unknown keys.
-const KEYS_AGAIN: Duration = Duration::from_secs(60);
+const KEY_REFRESH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Issuer and client credentials.
 #[derive(Clone, Debug)]
@@ -91,13 +91,10 @@ pub enum OidcError {
     #[error("the provider refused the {what} with status {status}")]
     Refused { what: &'static str, status: u16 },
     /// An invalid response of the provider.
-    #[error("the provider's {what} makes no sense: {why}")]
-    Nonsense {
-        what: &'static str,
-        why: String,
-    },
+    #[error("the provider's {what} is invalid: {why}")]
+    Nonsense { what: &'static str, why: String },
     /// ID token verification failed.
-    #[error("the provider's token is not to be believed")]
+    #[error("the provider's ID token is invalid")]
     Token(#[from] TokenFault),
 }
 
@@ -115,7 +112,7 @@ impl Provider {
         let issuer = discovery::checked(&settings.issuer).map_err(OidcError::Settings)?;
         let is_here = issuer.scheme() == "http";
         let client = if is_here { http::on_this_machine() } else { http::anywhere() };
-        let client = client.timeout(PATIENCE).redirect(Policy::none()).build();
+        let client = client.timeout(TIMEOUT).redirect(Policy::none()).build();
         let client = client.map_err(|source| OidcError::Unreachable { what: "client", source })?;
         Ok(Self { settings, client, known: Mutex::default() })
     }
@@ -131,18 +128,18 @@ impl Provider {
     /// Fails if the provider's metadata cannot be loaded.
     pub async fn departure(
         &self,
-        journey: &LoginAttempt,
+        attempt: &LoginAttempt,
         now: Timestamp,
     ) -> Result<Url, OidcError> {
         let mut url = self.discovery(now).await?.authorization_endpoint;
-        let challenge = digest(&SHA256, journey.verifier.expose().as_bytes());
+        let challenge = digest(&SHA256, attempt.verifier.expose().as_bytes());
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &self.settings.client_id)
-            .append_pair("redirect_uri", &journey.redirect_uri)
+            .append_pair("redirect_uri", &attempt.redirect_uri)
             .append_pair("scope", "openid email profile")
-            .append_pair("state", journey.state.expose())
-            .append_pair("nonce", journey.nonce.expose())
+            .append_pair("state", attempt.state.expose())
+            .append_pair("nonce", attempt.nonce.expose())
             .append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(challenge))
             .append_pair("code_challenge_method", "S256");
         Ok(url)
@@ -155,23 +152,23 @@ impl Provider {
     pub async fn arrival(
         &self,
         code: &str,
-        journey: &LoginAttempt,
+        attempt: &LoginAttempt,
         now: Timestamp,
     ) -> Result<Claims, OidcError> {
         let discovery = self.discovery(now).await?;
         let answer: TokenAnswer =
-            self.ask("token", self.exchange(&discovery, code, journey)).await?;
+            self.send("token", self.exchange(&discovery, code, attempt)).await?;
         let expected = token::Expected {
             issuer: &self.settings.issuer,
             client_id: &self.settings.client_id,
-            nonce: &journey.nonce,
+            nonce: &attempt.nonce,
             now,
         };
-        let keys = self.keys(&discovery, now, FRESH).await?;
+        let keys = self.keys(&discovery, now, METADATA_LIFETIME).await?;
         match token::check(&answer.id_token, &keys, &expected) {
             // Providers rotate their keys.
             Err(TokenFault::UnknownKey) => {
-                let keys = self.keys(&discovery, now, KEYS_AGAIN).await?;
+                let keys = self.keys(&discovery, now, KEY_REFRESH_INTERVAL).await?;
                 Ok(token::check(&answer.id_token, &keys, &expected)?)
             }
             checked => Ok(checked?),
@@ -182,14 +179,14 @@ impl Provider {
         &self,
         discovery: &Discovery,
         code: &str,
-        journey: &LoginAttempt,
+        attempt: &LoginAttempt,
     ) -> RequestBuilder {
         let id = &self.settings.client_id;
         let mut form = Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
-            .append_pair("redirect_uri", &journey.redirect_uri)
-            .append_pair("code_verifier", journey.verifier.expose());
+            .append_pair("redirect_uri", &attempt.redirect_uri)
+            .append_pair("code_verifier", attempt.verifier.expose());
         let request = self.client.post(discovery.token_endpoint.clone());
         let request = match &self.settings.client_secret {
             None => {
@@ -211,11 +208,13 @@ impl Provider {
 
     async fn discovery(&self, now: Timestamp) -> Result<Discovery, OidcError> {
         let known = self.known.lock().await.discovery.clone();
-        if let Some((discovery, _)) = known.filter(|(_, since)| is_younger(*since, now, FRESH)) {
+        if let Some((discovery, _)) =
+            known.filter(|(_, since)| is_younger(*since, now, METADATA_LIFETIME))
+        {
             return Ok(discovery);
         }
         let url = discovery::address(&self.settings.issuer).map_err(OidcError::Settings)?;
-        let document = self.ask("description", self.client.get(url)).await?;
+        let document = self.send("description", self.client.get(url)).await?;
         let discovery = Discovery::check(document, &self.settings.issuer)
             .map_err(|why| OidcError::Nonsense { what: "description", why })?;
         // Loaded without holding the lock, so that a slow provider does not block other logins.
@@ -234,12 +233,12 @@ impl Provider {
         if let Some((keys, _)) = known.filter(|(_, since)| is_younger(*since, now, age)) {
             return Ok(keys);
         }
-        let keys: KeySet = self.ask("keys", self.client.get(discovery.jwks_uri.clone())).await?;
+        let keys: KeySet = self.send("keys", self.client.get(discovery.jwks_uri.clone())).await?;
         self.known.lock().await.keys = Some((keys.clone(), now));
         Ok(keys)
     }
 
-    async fn ask<T: DeserializeOwned>(
+    async fn send<T: DeserializeOwned>(
         &self,
         what: &'static str,
         request: RequestBuilder,
@@ -253,7 +252,7 @@ impl Provider {
         let mut body = Vec::new();
         while let Some(piece) = answer.chunk().await.map_err(failed)? {
             body.extend_from_slice(&piece);
-            if body.len() > ANSWER_BYTES {
+            if body.len() > MAX_RESPONSE_BYTES {
                 return Err(OidcError::Nonsense { what, why: "it does not end".to_owned() });
             }
         }

@@ -26,7 +26,7 @@ pub const POINT_BYTES: usize = 65;
 /// Length of the authentication secret.
 pub const AUTH_BYTES: usize = 16;
 /// TTL of a message at the push service, in seconds.
-const KEPT_SECONDS: u32 = 24 * 60 * 60;
+const TTL_SECONDS: u32 = 24 * 60 * 60;
 const MAX_ADDRESS: usize = 2_000;
 
 /// The push subscription of a browser.
@@ -108,7 +108,7 @@ impl PushTarget {
         let headers = vec![
             ("content-type", "application/octet-stream".to_owned()),
             ("content-encoding", "aes128gcm".to_owned()),
-            ("ttl", KEPT_SECONDS.to_string()),
+            ("ttl", TTL_SECONDS.to_string()),
             ("urgency", urgency.to_owned()),
             ("authorization", key.authorization(&self.endpoint, now)?),
         ];

@@ -24,11 +24,11 @@ use crate::delivery::{HandOverError, OutgoingMessage};
 use crate::langfuse::client::backoff_clock::BackoffClock;
 
 /// Maximum attempts.
-const TRIES: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 /// The delay after the first attempt; doubled after each further one.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
+const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Request timeout.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The header of the message id, which is the same for retries (idempotency key).
 pub const ID_HEADER: &str = "webhook-id";
@@ -57,7 +57,7 @@ pub enum WebhookError {
     #[error("the address of the {0} is not an http or https address")]
     Address(&'static str),
     /// The outbound policy forbids the address.
-    #[error("the {0} was not told: {1}")]
+    #[error("the {0} was not notified: {1}")]
     Forbidden(&'static str, OutboundRefused),
     #[error("the {0} cannot be reached")]
     Unreachable(&'static str, #[source] reqwest::Error),
@@ -88,18 +88,18 @@ impl Webhook {
         let (Self::Slack(address) | Self::Signed(address, _)) = self;
         let url = delivery::address(address.expose()).ok_or(WebhookError::Address(name))?;
         let (id, body) = (Uuid::new_v4().to_string(), self.body(report).to_string());
-        let mut wait = FIRST_WAIT;
+        let mut wait = FIRST_DELAY;
         let mut tries = 1;
         loop {
             let now = pace.now();
             let letter = self.letter(url.clone(), (&id, &body), now);
-            let failed = match letter.hand_over(policy, PATIENCE, now).await {
+            let failed = match letter.hand_over(policy, TIMEOUT, now).await {
                 Ok(receipt) if receipt.status.is_success() => return Ok(()),
                 Ok(receipt) => WebhookError::Refused(name, receipt.status),
                 Err(HandOverError::Refused(why)) => WebhookError::Forbidden(name, why),
                 Err(HandOverError::Unreachable(error)) => WebhookError::Unreachable(name, error),
             };
-            if tries == TRIES || !failed.may_pass() {
+            if tries == MAX_ATTEMPTS || !failed.may_pass() {
                 return Err(failed);
             }
             pace.pause(wait.mul_f64(1.0 + pace.chance() / 4.0)).await;
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_of_ones_own_is_the_key_as_it_stands() {
+    fn a_custom_secret_is_used_as_the_key_unchanged() {
         // Reference: printf 'a.17.{}' | openssl dgst -sha256 -hmac key -binary | base64
         let signature = signature(&Secret::new("key"), ("a", "17"), "{}");
         assert_eq!(signature, REFERENCE);

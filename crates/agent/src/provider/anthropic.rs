@@ -13,7 +13,7 @@ use crate::error::ModelError;
 use crate::http::{self, KeyHeader, Wire};
 use crate::provider::{Inquiry, Listener};
 use crate::request::ToolCall;
-use crate::response::{Said, StopReason};
+use crate::response::{ProviderResponse, StopReason};
 
 /// The default base URL.
 pub const BASE_URL: &str = "https://api.anthropic.com";
@@ -39,17 +39,17 @@ impl Anthropic {
         &self,
         inquiry: Inquiry<'_>,
         listener: Listener<'_>,
-    ) -> Result<Said, ModelError> {
+    ) -> Result<ProviderResponse, ModelError> {
         let mut body = question::body(inquiry);
         let Some(listener) = listener else {
             let answer = self.wire.post("/v1/messages", &body).await?;
             let request = http::request_id(&answer);
-            return said(&http::json(answer).await?, request);
+            return response(&http::json(answer).await?, request);
         };
         body["stream"] = Value::Bool(true);
         let answer = self.wire.post("/v1/messages", &body).await?;
         let request = http::request_id(&answer);
-        said(&stream::message(answer, listener).await?, request)
+        response(&stream::message(answer, listener).await?, request)
     }
 
     /// Counts the tokens of a request.
@@ -62,19 +62,19 @@ impl Anthropic {
     }
 }
 
-fn said(message: &Value, request: Option<String>) -> Result<Said, ModelError> {
+fn response(message: &Value, request: Option<String>) -> Result<ProviderResponse, ModelError> {
     let Some(blocks) = message["content"].as_array() else {
         return Err(ModelError::Garbled("the message has no content".to_owned()));
     };
     let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block["type"] == kind);
     let text = of_kind("text").filter_map(|block| block["text"].as_str()).collect();
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let text_of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let call = |block: &Value| ToolCall {
-        id: word(&block["id"]),
-        name: word(&block["name"]),
+        id: text_of(&block["id"]),
+        name: text_of(&block["name"]),
         input: block["input"].clone(),
     };
-    Ok(Said {
+    Ok(ProviderResponse {
         text,
         calls: of_kind("tool_use").map(call).collect(),
         stop: stop(message["stop_reason"].as_str().unwrap_or_default()),
@@ -85,8 +85,8 @@ fn said(message: &Value, request: Option<String>) -> Result<Said, ModelError> {
     })
 }
 
-fn stop(word: &str) -> StopReason {
-    match word {
+fn stop(text_of: &str) -> StopReason {
+    match text_of {
         "end_turn" | "stop_sequence" => StopReason::Done,
         "tool_use" => StopReason::Tools,
         "max_tokens" => StopReason::MaxTokens,

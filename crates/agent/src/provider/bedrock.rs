@@ -26,7 +26,7 @@ use reqwest::Url;
 use crate::error::ModelError;
 use crate::provider::{Inquiry, Listener};
 use crate::request::ToolCall;
-use crate::response::{Said, StopReason};
+use crate::response::{ProviderResponse, StopReason};
 use resolver::PolicyResolver;
 
 /// Amazon Bedrock's Converse API.
@@ -136,7 +136,7 @@ impl Bedrock {
         &self,
         inquiry: Inquiry<'_>,
         listener: Listener<'_>,
-    ) -> Result<Said, ModelError> {
+    ) -> Result<ProviderResponse, ModelError> {
         let question = question::Question::of(inquiry)?;
         let Some(listener) = listener else {
             let sent = question.put(self.client.converse()).send().await;
@@ -146,13 +146,13 @@ impl Bedrock {
             let Some(ConverseOutput::Message(message)) = answer.output else {
                 return Err(ModelError::Garbled("the answer has no message".to_owned()));
             };
-            return Ok(said(message.content, &answer.stop_reason, usage, request));
+            return Ok(response(message.content, &answer.stop_reason, usage, request));
         };
         let sent = question.put_streamed(self.client.converse_stream()).send().await;
         let answer = sent.map_err(|error| failure::of_request(&error, self.key.as_ref()))?;
         let request = answer.request_id().map(str::to_owned);
         let whole = stream::whole(answer.stream, listener).await?;
-        Ok(said(whole.content, &whole.stop, whole.usage.as_ref().map(usage), request))
+        Ok(response(whole.content, &whole.stop, whole.usage.as_ref().map(usage), request))
     }
 }
 
@@ -177,12 +177,12 @@ fn resolver(entered: &str, policy: OutboundPolicy) -> Option<PolicyResolver> {
     Some(PolicyResolver { policy, host: url.host_str()?.to_owned() })
 }
 
-fn said(
+fn response(
     content: Vec<ContentBlock>,
     stop: &Stopped,
     usage: Option<Usage>,
     request: Option<String>,
-) -> Said {
+) -> ProviderResponse {
     let (mut text, mut calls) = (String::new(), Vec::new());
     for block in content {
         match block {
@@ -203,7 +203,7 @@ fn said(
         Stopped::ContentFiltered | Stopped::GuardrailIntervened => StopReason::Refused,
         other => StopReason::Other(other.as_str().to_owned()),
     };
-    Said { text, calls, stop, usage, cost: None, model: None, request }
+    ProviderResponse { text, calls, stop, usage, cost: None, model: None, request }
 }
 
 /// In this API `inputTokens` excludes cached tokens.

@@ -12,18 +12,18 @@ use tokio::process::{Child, Command};
 use crate::claude::program;
 use crate::error::ModelError;
 use crate::provider::{Inquiry, Listener};
-use crate::response::Said;
+use crate::response::ProviderResponse;
 use report::Report;
 use temp_folder::EmptyFolder;
 
 /// The maximum length of stderr in an error text.
-const MAX_TOLD: u64 = 2_000;
+const MAX_STDERR_BYTES: u64 = 2_000;
 /// The maximum size of stdout, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Variables that would nest the program in the session that runs it, or export its telemetry to the user's own
 /// project: judging sessions is not work to be judged.
-const FORGOTTEN: [&str; 9] = [
+const REMOVED_VARIABLES: [&str; 9] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_ENABLE_TELEMETRY",
@@ -60,7 +60,7 @@ impl ClaudeProgram {
         &self,
         inquiry: Inquiry<'_>,
         listener: Listener<'_>,
-    ) -> Result<Said, ModelError> {
+    ) -> Result<ProviderResponse, ModelError> {
         if !inquiry.ask.tools.is_empty() {
             return Err(ModelError::Unsupported { provider: "claude", what: "call tools of ours" });
         }
@@ -71,11 +71,11 @@ impl ClaudeProgram {
             None => ["--output-format=stream-json"].as_slice(),
         });
         let child = command.spawn().map_err(|error| self.unstarted(&error.to_string()))?;
-        converse(child, prompt::question(inquiry.ask), listener).await
+        run(child, prompt::question(inquiry.ask), listener).await
     }
 
     fn command(&self, inquiry: Inquiry<'_>, folder: &EmptyFolder) -> Result<Command, ModelError> {
-        let system = folder.keep("system.md", &prompt::system(inquiry));
+        let system = folder.write("system.md", &prompt::system(inquiry));
         let system = system.map_err(|why| self.unstarted(&why.to_string()))?;
         let mut command = Command::new(&self.path);
         program::readied(&mut command)
@@ -90,7 +90,7 @@ impl ClaudeProgram {
             // Retries are decided in one place for all providers.
             .env("CLAUDE_CODE_MAX_RETRIES", "0")
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
-        for name in FORGOTTEN {
+        for name in REMOVED_VARIABLES {
             command.env_remove(name);
         }
         Ok(command)
@@ -102,24 +102,24 @@ impl ClaudeProgram {
 }
 
 /// Writes the prompt to a running program and reads its output to the end.
-async fn converse(
+async fn run(
     mut child: Child,
     question: String,
     mut listener: Listener<'_>,
-) -> Result<Said, ModelError> {
+) -> Result<ProviderResponse, ModelError> {
     let broken = |why: std::io::Error| ModelError::CutStream(format!("claude: {why}"));
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(ModelError::NotSetUp("claude cannot be talked to".to_owned()));
+        return Err(ModelError::NotSetUp("claude was started without pipes".to_owned()));
     };
-    let tell = async move {
+    let write_prompt = async move {
         // A program that closes stdin early reports the reason on stdout or stderr.
         drop(stdin.write_all(question.as_bytes()).await);
         drop(stdin);
     };
     let mut report = Report::default();
-    let hear = async {
+    let read_output = async {
         let mut lines = BufReader::new(stdout.take(MAX_BYTES)).lines();
         while let Some(line) = lines.next_line().await? {
             let pieces: Listener<'_> = match &mut listener {
@@ -131,12 +131,12 @@ async fn converse(
         Ok(())
     };
     let mut complaint = String::new();
-    let mut complaints = stderr.take(MAX_TOLD);
-    let grumble = complaints.read_to_string(&mut complaint);
-    let ((), heard, grumbled) = tokio::join!(tell, hear, grumble);
-    heard.map_err(broken)?;
+    let mut complaints = stderr.take(MAX_STDERR_BYTES);
+    let read_stderr = complaints.read_to_string(&mut complaint);
+    let ((), output_read, stderr_read) = tokio::join!(write_prompt, read_output, read_stderr);
+    output_read.map_err(broken)?;
     // Output that is not UTF-8 is ignored.
-    drop(grumbled);
+    drop(stderr_read);
     let status = child.wait().await.map_err(broken)?;
-    report.said(&format!("{}, {status}", complaint.trim()))
+    report.response(&format!("{}, {status}", complaint.trim()))
 }

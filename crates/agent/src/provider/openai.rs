@@ -11,7 +11,7 @@ use crate::error::ModelError;
 use crate::http::{self, KeyHeader, Wire};
 use crate::provider::{Inquiry, Listener};
 use crate::request::ToolCall;
-use crate::response::{Said, StopReason};
+use crate::response::{ProviderResponse, StopReason};
 
 /// The default base URL.
 pub const BASE_URL: &str = "https://api.openai.com/v1";
@@ -37,22 +37,22 @@ impl OpenAi {
         &self,
         inquiry: Inquiry<'_>,
         listener: Listener<'_>,
-    ) -> Result<Said, ModelError> {
+    ) -> Result<ProviderResponse, ModelError> {
         let mut body = question::body(inquiry);
         let Some(listener) = listener else {
             let answer = self.wire.post(PATH, &body).await?;
             let request = http::request_id(&answer);
-            return said(&http::json(answer).await?, request);
+            return response(&http::json(answer).await?, request);
         };
         body["stream"] = Value::Bool(true);
         body["stream_options"] = json!({"include_usage": true});
         let answer = self.wire.post(PATH, &body).await?;
         let request = http::request_id(&answer);
-        said(&stream::completion(answer, listener).await?, request)
+        response(&stream::completion(answer, listener).await?, request)
     }
 }
 
-fn said(completion: &Value, request: Option<String>) -> Result<Said, ModelError> {
+fn response(completion: &Value, request: Option<String>) -> Result<ProviderResponse, ModelError> {
     let choice = &completion["choices"][0];
     let message = &choice["message"];
     if !message.is_object() {
@@ -70,7 +70,7 @@ fn said(completion: &Value, request: Option<String>) -> Result<Said, ModelError>
     };
     let text = refusal.or_else(|| message["content"].as_str()).unwrap_or_default().to_owned();
     let usage = completion["usage"].as_object().map(Usage::from_details);
-    Ok(Said {
+    Ok(ProviderResponse {
         text,
         calls,
         stop,
@@ -83,10 +83,10 @@ fn said(completion: &Value, request: Option<String>) -> Result<Said, ModelError>
 
 /// The arguments of a call are JSON inside a string.
 fn call(call: &Value) -> Result<ToolCall, ModelError> {
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let text_of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
     let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
     let input = serde_json::from_str(arguments)
         .map_err(|error| ModelError::Garbled(format!("arguments of a tool: {error}")))?;
-    Ok(ToolCall { id: word(&call["id"]), name: word(&call["function"]["name"]), input })
+    Ok(ToolCall { id: text_of(&call["id"]), name: text_of(&call["function"]["name"]), input })
 }

@@ -17,13 +17,13 @@ async fn requests_are_signed_and_marked_for_the_cache() {
     let ask =
         LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why?") };
     model.ask(&ask, &Budget::unlimited()).await.unwrap();
-    let heard = server.heard();
-    assert_eq!(heard[0].path, "/model/us.anthropic.claude-sonnet-5-v1%3A0/converse");
-    let signed = heard[0].header("authorization").unwrap();
+    let requests = server.heard();
+    assert_eq!(requests[0].path, "/model/us.anthropic.claude-sonnet-5-v1%3A0/converse");
+    let signed = requests[0].header("authorization").unwrap();
     assert!(signed.starts_with("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"), "{signed}");
     let system = json!([{"text": "Be brief."}, {"cachePoint": {"type": "default"}}]);
-    assert_eq!(heard[0].body["system"], system);
-    assert_eq!(heard[0].body["inferenceConfig"], json!({"maxTokens": 4096}));
+    assert_eq!(requests[0].body["system"], system);
+    assert_eq!(requests[0].body["inferenceConfig"], json!({"maxTokens": 4096}));
 }
 
 #[tokio::test]
@@ -37,8 +37,8 @@ async fn one_of_its_own_keys_will_do() {
     let provider = Bedrock::open(access).await.unwrap();
     let model = kit::model(Provider::Bedrock(provider), "amazon.nova-lite-v1:0");
     model.ask(&LlmRequest::new("Why?"), &Budget::unlimited()).await.unwrap();
-    let heard = server.heard();
-    assert_eq!(heard[0].header("authorization"), Some("Bearer bedrock-api-key-1234"));
+    let requests = server.heard();
+    assert_eq!(requests[0].header("authorization"), Some("Bearer bedrock-api-key-1234"));
 }
 
 #[test]

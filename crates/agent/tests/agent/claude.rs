@@ -83,11 +83,15 @@ async fn the_program_is_asked_alone_in_an_empty_folder() {
 }
 
 #[tokio::test]
-async fn pieces_are_told_as_they_come() {
+async fn text_is_streamed_as_it_arrives() {
     let claude = FakeClaude::saying(ANSWER);
     let mut pieces = Vec::new();
-    let mut hear = |piece: &str| pieces.push(piece.to_owned());
-    claude.model().stream(&LlmRequest::new("?"), &Budget::unlimited(), &mut hear).await.unwrap();
+    let mut listener = |piece: &str| pieces.push(piece.to_owned());
+    claude
+        .model()
+        .stream(&LlmRequest::new("?"), &Budget::unlimited(), &mut listener)
+        .await
+        .unwrap();
     assert_eq!(pieces, ["{\"score\"", ":1}"]);
 }
 
@@ -97,8 +101,8 @@ async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
     let model = kit::model(Provider::Claude(program), "claude-sonnet-5");
     let error = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
     assert!(matches!(error, ModelError::NotSetUp(_)), "{error}");
-    let told = error.to_string();
-    assert!(told.contains("/nowhere/claude") && told.contains("RATCHET_CLAUDE_BIN"), "{told}");
+    let text = error.to_string();
+    assert!(text.contains("/nowhere/claude") && text.contains("RATCHET_CLAUDE_BIN"), "{text}");
 }
 
 #[tokio::test]
@@ -121,10 +125,10 @@ async fn the_real_program_answers() {
     assert_eq!((answer.json, answer.attempts), (Some(json!({"score": 1})), 2));
     // A hundred tokens in for $2 a million and ten out for $10, as the program itself counts.
     assert_eq!((answer.usage.total(), answer.cost), (110, Money::from_dollars(0.0003)));
-    let mut heard = String::new();
-    let mut hear = |piece: &str| heard.push_str(piece);
-    model.stream(&ask, &budget, &mut hear).await.unwrap();
-    assert_eq!(heard, "{\"score\":1}");
+    let mut streamed = String::new();
+    let mut listener = |piece: &str| streamed.push_str(piece);
+    model.stream(&ask, &budget, &mut listener).await.unwrap();
+    assert_eq!(streamed, "{\"score\":1}");
     let error = model.ask(&ask, &budget).await.unwrap_err();
     assert!(matches!(error, ModelError::Unauthorised { .. }), "{error}");
     let asked = server.requests();

@@ -7,7 +7,7 @@ use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
 use crate::kit;
 
 #[tokio::test]
-async fn many_questions_share_a_pool_that_slows_down_when_told() {
+async fn concurrent_requests_share_a_pool_that_backs_off() {
     let server = ScriptedModel::start().unwrap();
     server.say(Reply::failing(Failure::Later(429, 0)));
     server.say_always(Reply::text("Blue."));

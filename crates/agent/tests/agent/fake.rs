@@ -59,7 +59,7 @@ async fn noise_is_skipped_and_kept() {
 }
 
 #[tokio::test]
-async fn long_lines_come_whole_and_endless_ones_are_told_of() {
+async fn long_lines_are_read_whole_and_endless_ones_are_reported() {
     let stage = Stage::new();
     let mut talk = Talk::start(&stage.fake()).await;
     talk.say("huge 5000000").await;
@@ -78,7 +78,7 @@ async fn long_lines_come_whole_and_endless_ones_are_told_of() {
 }
 
 #[tokio::test]
-async fn sudden_death_is_told_to_all_who_wait() {
+async fn a_crash_fails_all_pending_requests() {
     let stage = Stage::new();
     let mut talk = Talk::start(&stage.fake()).await;
     let mark = talk.process.mark().clone();
@@ -103,7 +103,7 @@ async fn sudden_death_is_told_to_all_who_wait() {
 }
 
 #[tokio::test]
-async fn what_it_complained_about_is_told_with_its_end() {
+async fn stderr_is_part_of_the_exit_error() {
     let stage = Stage::new();
     let talk = Talk::start(&stage.fake()).await;
     talk.say("fail 7").await;
@@ -119,8 +119,8 @@ async fn a_program_that_does_not_start_says_why() {
     command.options.model = Some("gone".to_owned());
     let (process, _lines) = command.spawn(seats.take().await).unwrap();
     let error = process.initialize().await.unwrap_err();
-    let told = "claude ended with code 3: the fake program does not want to start";
-    assert_eq!(error.to_string(), told);
+    let text = "claude ended with code 3: the fake program does not want to start";
+    assert_eq!(error.to_string(), text);
     // Its process slot is free again.
     command.options.model = Some("mute".to_owned());
     command.patience.start = Duration::from_millis(300);
@@ -132,7 +132,7 @@ async fn a_program_that_does_not_start_says_why() {
 }
 
 #[tokio::test]
-async fn silence_ends_it_but_not_while_a_person_thinks() {
+async fn an_idle_process_is_ended_but_not_while_a_person_answers() {
     let stage = Stage::new();
     let mut command = stage.fake();
     command.patience.silence = Duration::from_millis(400);
@@ -167,7 +167,7 @@ async fn only_the_first_answer_counts_and_suggestions_do_not_go_back_whole() {
 }
 
 #[tokio::test]
-async fn an_interrupt_withdraws_what_is_asked() {
+async fn an_interrupt_cancels_pending_requests() {
     let stage = Stage::new();
     let mut talk = Talk::start(&stage.fake()).await;
     talk.say("question").await;
@@ -190,8 +190,8 @@ async fn requests_end_by_themselves() {
     let slow = talk.process.control("never_answered", &json!({})).await.unwrap_err();
     assert_eq!(slow.to_string(), "claude did not answer never_answered within 0 s");
     let refused = talk.process.control("unheard_of", &json!({})).await.unwrap_err();
-    let told = "claude refuses unheard_of: Unsupported control request subtype: unheard_of";
-    assert_eq!(refused.to_string(), told);
+    let text = "claude refuses unheard_of: Unsupported control request subtype: unheard_of";
+    assert_eq!(refused.to_string(), text);
 }
 
 #[tokio::test]

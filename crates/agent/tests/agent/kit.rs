@@ -21,7 +21,7 @@ pub(crate) fn prices() -> PriceList {
 }
 
 /// A retry policy without delays.
-pub(crate) fn hasty() -> Retries {
+pub(crate) fn instant_retries() -> Retries {
     let first = Duration::from_millis(1);
     Retries { attempts: 3, first, longest: first, together: Duration::from_secs(5) }
 }
@@ -31,7 +31,7 @@ pub(crate) fn client() -> reqwest::Client {
 }
 
 pub(crate) fn model(provider: Provider, name: &str) -> Model {
-    Model::new(provider, name, prices()).with_retries(hasty())
+    Model::new(provider, name, prices()).with_retries(instant_retries())
 }
 
 pub(crate) fn anthropic(server: &ScriptedModel) -> Model {

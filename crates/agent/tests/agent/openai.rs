@@ -25,7 +25,7 @@ async fn a_server_that_knows_no_schema_is_asked_in_words() {
 }
 
 #[tokio::test]
-async fn a_model_with_its_own_word_for_the_limit_gets_it() {
+async fn a_model_with_another_limit_parameter_gets_it() {
     let server = ScriptedModel::start().unwrap();
     server.say(Reply::rejecting("Use 'max_completion_tokens' instead."));
     server.say(Reply::text("Blue."));

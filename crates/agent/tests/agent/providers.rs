@@ -22,19 +22,20 @@ fn document() -> LlmRequest {
 }
 
 #[tokio::test]
-async fn all_say_the_same_whole_and_in_pieces() {
+async fn streamed_and_plain_responses_are_equal() {
     let server = ScriptedModel::start().unwrap();
     for model in kit::each(&server).await {
         let tokens =
             Tokens { input: 100, cache_read: 50, cache_write: 0, output: 10, reasoning: 0 };
         let reply = Reply { tokens, ..Reply::text("Blue light scatters.") };
         server.script([reply.clone(), reply]);
-        let (budget, mut heard) = (Budget::unlimited(), String::new());
+        let (budget, mut parts) = (Budget::unlimited(), String::new());
         let whole = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap();
-        let mut hear = |piece: &str| heard.push_str(piece);
-        let streamed = model.stream(&LlmRequest::new("Why?"), &budget, &mut hear).await.unwrap();
+        let mut listener = |piece: &str| parts.push_str(piece);
+        let streamed =
+            model.stream(&LlmRequest::new("Why?"), &budget, &mut listener).await.unwrap();
         assert_eq!(
-            (heard.as_str(), &*whole.text),
+            (parts.as_str(), &*whole.text),
             ("Blue light scatters.", "Blue light scatters.")
         );
         assert_eq!((whole.usage.total(), whole.provenance), (160, Provenance::Verified));
@@ -123,7 +124,7 @@ async fn a_provider_that_wants_an_hour_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn what_breaks_off_is_asked_again_unless_someone_heard_it() {
+async fn a_cut_stream_is_retried_unless_text_was_passed_on() {
     let server = ScriptedModel::start().unwrap();
     let long = "Blue light scatters more than red light does. ".repeat(20);
     for model in kit::each(&server).await {
@@ -133,24 +134,24 @@ async fn what_breaks_off_is_asked_again_unless_someone_heard_it() {
         let answer = model.ask(&LlmRequest::new("?"), &budget).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.attempts), ("whole", 2));
         assert!(budget.spent().tokens > answer.usage.total(), "what broke off may be billed");
-        let mut heard = 0;
-        let mut hear = |_: &str| heard += 1;
-        let error = model.stream(&LlmRequest::new("?"), &budget, &mut hear).await.unwrap_err();
+        let mut streamed = 0;
+        let mut listener = |_: &str| streamed += 1;
+        let error = model.stream(&LlmRequest::new("?"), &budget, &mut listener).await.unwrap_err();
         assert!(matches!(error, ModelError::CutStream(_)), "{error} from {model:?}");
-        assert!(heard > 0, "{model:?}");
+        assert!(streamed > 0, "{model:?}");
         assert_eq!(server.requests().len(), 3, "{model:?}");
     }
 }
 
 #[tokio::test]
-async fn nonsense_is_told_from_an_answer() {
+async fn an_invalid_response_is_an_error() {
     let server = ScriptedModel::start().unwrap();
     for model in kit::each(&server).await {
         let nonsense = Reply { failure: Some(Failure::Malformed), ..Reply::text("hm") };
         server.say_always(nonsense);
         let whole = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
-        let told = whole.to_string();
-        assert!(told.contains("cannot be read") || told.contains("broke off"), "{told}");
+        let text = whole.to_string();
+        assert!(text.contains("is invalid") || text.contains("was cut off"), "{text}");
         server.script([]);
     }
 }
@@ -225,7 +226,7 @@ async fn a_model_that_takes_no_temperature_is_asked_without() {
 }
 
 #[tokio::test]
-async fn a_server_nobody_reaches_is_named() {
+async fn an_unreachable_server_is_named_in_the_error() {
     let nowhere = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use crate::talk::{Stage, Talk, Until, dollars, json as read};
 
 /// All text that the model received in a request.
-pub(crate) fn told(question: &Value) -> String {
+pub(crate) fn request_text(question: &Value) -> String {
     format!("{} {}", question["system"], question["messages"])
 }
 
@@ -47,7 +47,10 @@ async fn it_answers_in_pieces_and_counts_what_it_costs() {
     talk.say("And else?").await;
     assert_eq!(talk.cost(&mut reader).await, dollars(0.0003));
     let asked = stage.model.requests();
-    assert!(told(&asked[1]).contains("You sell journeys.") && told(&asked[1]).contains("Lisbon"));
+    assert!(
+        request_text(&asked[1]).contains("You sell journeys.")
+            && request_text(&asked[1]).contains("Lisbon")
+    );
     assert_eq!(talk.process.end().await.code, Some(0));
 }
 
@@ -67,7 +70,7 @@ async fn pictures_and_what_needs_no_answer_reach_the_model() {
     ];
     talk.process.send_user(&UserMessage::blocks(Uuid::new_v4(), blocks)).await.unwrap();
     assert_eq!(talk.result().await["result"], "A red dot.");
-    let asked = told(&stage.model.requests()[0]);
+    let asked = request_text(&stage.model.requests()[0]);
     assert!(asked.contains("Ana") && asked.contains("image/png"), "{asked}");
 }
 
@@ -142,7 +145,7 @@ async fn a_conversation_can_be_shortened() {
     assert!(lines.iter().any(|line| line.is_a("system", "compact_boundary")));
     talk.say("Of what did we speak?").await;
     assert_eq!(talk.result().await["result"], "Of Lisbon.");
-    let asked = told(&stage.model.requests()[2]);
+    let asked = request_text(&stage.model.requests()[2]);
     assert!(asked.contains("They spoke of Lisbon.") && !asked.contains("Where to?"), "{asked}");
 }
 
@@ -161,6 +164,6 @@ async fn several_tools_at_once_are_all_answered() {
     let mut talk = Talk::start(&stage.real()).await;
     talk.say("What is there?").await;
     assert_eq!(talk.result().await["result"], "Fruit.");
-    let asked = told(&stage.model.requests()[1]);
+    let asked = request_text(&stage.model.requests()[1]);
     assert!(asked.contains("apples") && asked.contains("pears"), "{asked}");
 }

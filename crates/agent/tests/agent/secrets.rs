@@ -32,7 +32,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 #[tokio::test]
-async fn keys_are_neither_logged_nor_told() {
+async fn keys_are_neither_logged_nor_in_errors() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
@@ -40,7 +40,7 @@ async fn keys_are_neither_logged_nor_told() {
         .finish();
     let guard = tracing::subscriber::set_default(subscriber);
     let server = ScriptedModel::start().unwrap();
-    let mut told = String::new();
+    let mut text = String::new();
     for model in kit::each(&server).await {
         server.script([Reply::failing(Failure::Status(529)), Reply::text("Blue.")]);
         let budget = Budget::unlimited();
@@ -50,12 +50,12 @@ async fn keys_are_neither_logged_nor_told() {
         let key = if is_sent { KEY } else { "AKIDEXAMPLE" };
         server.script([Reply::rejecting(&format!("the key {key} is not for you"))]);
         let error = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap_err();
-        told += &format!("{model:?} {answer:?} {error} {error:?}");
+        text += &format!("{model:?} {answer:?} {error} {error:?}");
     }
     drop(guard);
     let logged = String::from_utf8_lossy(&log.0.lock().unwrap()).into_owned();
     assert!(logged.contains("asking again"), "{logged}");
     assert!(!logged.contains(KEY), "{logged}");
-    assert!(!told.contains(KEY), "{told}");
-    assert!(told.contains("***"), "{told}");
+    assert!(!text.contains(KEY), "{text}");
+    assert!(text.contains("***"), "{text}");
 }

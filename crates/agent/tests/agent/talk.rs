@@ -20,10 +20,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 /// Each real process takes 200 MB, and a core while it starts.
-static SEATS: LazyLock<ProcessSlots> = LazyLock::new(|| ProcessSlots::new(3));
+static PROCESS_SLOTS: LazyLock<ProcessSlots> = LazyLock::new(|| ProcessSlots::new(3));
 
 /// Timeout for one line.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Workspace folders and a scripted model.
 pub(crate) struct Stage {
@@ -85,7 +85,7 @@ pub(crate) enum Until {
 
 impl Talk {
     pub(crate) async fn start(command: &ClaudeCommand) -> Self {
-        let (process, lines) = command.spawn(SEATS.take().await).unwrap();
+        let (process, lines) = command.spawn(PROCESS_SLOTS.take().await).unwrap();
         process.initialize().await.unwrap();
         Self { process, lines }
     }
@@ -98,7 +98,7 @@ impl Talk {
 
     /// Returns the next message.
     pub(crate) async fn next(&mut self) -> FromClaude {
-        match tokio::time::timeout(PATIENCE, self.lines.next()).await {
+        match tokio::time::timeout(TIMEOUT, self.lines.next()).await {
             Ok(Some(said)) => said,
             Ok(None) => panic!("it has ended"),
             Err(_) => panic!("it says nothing more"),

@@ -31,8 +31,8 @@ impl LlmAdapter {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|adapter| adapter.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|adapter| adapter.as_str() == name)
     }
 }
 

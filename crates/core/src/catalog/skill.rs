@@ -41,24 +41,24 @@ pub struct FrontMatter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrontError {
     /// One or both `---` lines are missing.
-    #[error("must begin with YAML between two lines of three dashes")]
+    #[error("must start with YAML front matter between two lines of three dashes")]
     Missing,
-    #[error("has more than {MAX_FRONT_BYTES} bytes of YAML at its head")]
+    #[error("has more than {MAX_FRONT_BYTES} bytes of front matter")]
     TooLong,
     /// Invalid or unsupported YAML.
-    #[error("has no good YAML at its head: {0}")]
+    #[error("has invalid YAML front matter: {0}")]
     Yaml(String),
     /// A list or a text instead of keys.
-    #[error("must have keys and values at its head")]
+    #[error("must have keys and values in its front matter")]
     NoKeys,
     /// Agents find skills by their names.
     #[error(
-        "needs a name at its head: 1 to {MAX_NAME_CHARS} of a-z 0-9 -, with no dash at either end \
+        "needs a name in its front matter: 1 to {MAX_NAME_CHARS} of a-z 0-9 -, with no dash at either end \
          and no two in a row"
     )]
     Name,
     /// Agents choose skills by their descriptions.
-    #[error("needs a description at its head, of 1 to {MAX_DESCRIPTION_CHARS} characters")]
+    #[error("needs a description in its front matter, of 1 to {MAX_DESCRIPTION_CHARS} characters")]
     Description,
 }
 
@@ -140,8 +140,8 @@ fn text_of<'a>(all: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
 
 fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let has_words = name.split('-').all(|word| !word.is_empty());
-    name.len() <= MAX_NAME_CHARS && name.chars().all(is_plain) && has_words
+    let has_parts = name.split('-').all(|part| !part.is_empty());
+    name.len() <= MAX_NAME_CHARS && name.chars().all(is_plain) && has_parts
 }
 
 /// Validates the path of a file.

@@ -39,10 +39,10 @@ impl Failures {
     /// let failures = Failures { count: 7, last: now };
     /// assert_eq!(failures.wait(policy, now), Some(Duration::from_secs(4)));
     /// ```
-    pub fn wait(self, pace: ThrottlePolicy, now: Timestamp) -> Option<Duration> {
-        let beyond = self.unforgiven(now).checked_sub(pace.free)?;
+    pub fn wait(self, policy: ThrottlePolicy, now: Timestamp) -> Option<Duration> {
+        let beyond = self.unforgiven(now).checked_sub(policy.free)?;
         let seconds = 1u64.checked_shl(beyond);
-        let whole = seconds.map_or(pace.longest, Duration::from_secs).min(pace.longest);
+        let whole = seconds.map_or(policy.longest, Duration::from_secs).min(policy.longest);
         let left = whole.saturating_sub(self.elapsed(now));
         (!left.is_zero()).then_some(left)
     }

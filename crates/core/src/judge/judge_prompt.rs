@@ -40,7 +40,7 @@ const FINGERPRINT_DIGITS: usize = 12;
 /// Limit for the user's first request.
 const REQUEST_BYTES: usize = 8_000;
 /// Limit for other user messages, and for the rationale of an earlier chunk.
-const WORDS_BYTES: usize = 1_000;
+const MESSAGE_BYTES: usize = 1_000;
 /// Limit for all notes on earlier chunks, scores not included.
 const NOTES_BYTES: usize = 24_000;
 /// Limit for a session id.
@@ -53,16 +53,16 @@ pub struct JudgeCase {
     shared: String,
     /// All traces, rendered.
     text: String,
-    traces: Vec<Told>,
+    traces: Vec<RenderedTrace>,
     chunks: Vec<Chunk>,
 }
 
 /// A rendered trace.
 #[derive(Clone, Debug)]
-struct Told {
+struct RenderedTrace {
     number: u32,
     /// Byte range in the text of all traces.
-    place: Range<usize>,
+    range: Range<usize>,
     tokens: Tokens,
 }
 
@@ -88,19 +88,19 @@ pub struct JudgePrompt {
 impl JudgeCase {
     /// Renders a session and plans its chunks.
     pub fn new(evidence: &Evidence, seed: &Seed, limits: &ChunkLimits) -> Self {
-        let mut teller = TraceWriter::default();
-        let places: Vec<Range<usize>> =
-            evidence.traces.iter().map(|trace| teller.tell(trace)).collect();
-        let text = teller.into_text();
-        let told = |(trace, place): (&crate::judge::evidence::NumberedTrace, Range<usize>)| {
-            let tokens = Tokens::approximate(text.get(place.clone()).unwrap_or_default());
-            Told { number: trace.number, place, tokens }
+        let mut writer = TraceWriter::default();
+        let ranges: Vec<Range<usize>> =
+            evidence.traces.iter().map(|trace| writer.render(trace)).collect();
+        let text = writer.into_text();
+        let rendered = |(trace, range): (&crate::judge::evidence::NumberedTrace, Range<usize>)| {
+            let tokens = Tokens::approximate(text.get(range.clone()).unwrap_or_default());
+            RenderedTrace { number: trace.number, range, tokens }
         };
-        let traces: Vec<Told> = evidence.traces.iter().zip(places).map(told).collect();
+        let traces: Vec<RenderedTrace> = evidence.traces.iter().zip(ranges).map(rendered).collect();
         let sizes: Vec<Tokens> = traces.iter().map(|trace| trace.tokens).collect();
-        let about = about(evidence);
-        let marker = Marker::apart_from(&evidence.session, seed, &[&text, &about]);
-        let shared = shared(&marker, &about);
+        let context_text = context_text(evidence);
+        let marker = Marker::apart_from(&evidence.session, seed, &[&text, &context_text]);
+        let shared = shared(&marker, &context_text);
         Self { marker, shared, text, traces, chunks: chunk::plan(&sizes, limits) }
     }
 
@@ -112,7 +112,7 @@ impl JudgeCase {
     /// Returns the numbers of a chunk's first and last trace, which a verdict on it may cite.
     pub fn citable(&self, chunk: &Chunk) -> RangeInclusive<u32> {
         let traces = self.traces.get(chunk.traces.clone()).unwrap_or_default();
-        let number = |trace: Option<&Told>| trace.map(|trace| trace.number);
+        let number = |trace: Option<&RenderedTrace>| trace.map(|trace| trace.number);
         // An empty range for an empty chunk.
         number(traces.first()).unwrap_or(1)..=number(traces.last()).unwrap_or(0)
     }
@@ -151,8 +151,8 @@ impl JudgeCase {
             text.push_str(&notes);
             text.push('\n');
         }
-        for (place, trace) in chunk.traces.clone().zip(self.traces_of(chunk)) {
-            text.push_str(&self.shortened(trace, chunk.elision(place)));
+        for (index, trace) in chunk.traces.clone().zip(self.traces_of(chunk)) {
+            text.push_str(&self.shortened(trace, chunk.elision(index)));
             text.push('\n');
         }
         text.push_str(&format!(
@@ -161,13 +161,13 @@ impl JudgeCase {
         text
     }
 
-    fn traces_of(&self, chunk: &Chunk) -> &[Told] {
+    fn traces_of(&self, chunk: &Chunk) -> &[RenderedTrace] {
         self.traces.get(chunk.traces.clone()).unwrap_or_default()
     }
 
     /// Returns the text of a trace, elided in the middle if it is too long.
-    fn shortened(&self, trace: &Told, to: Option<Tokens>) -> Cow<'_, str> {
-        let text = self.text.get(trace.place.clone()).unwrap_or_default();
+    fn shortened(&self, trace: &RenderedTrace, to: Option<Tokens>) -> Cow<'_, str> {
+        let text = self.text.get(trace.range.clone()).unwrap_or_default();
         let Some(to) = to else { return Cow::Borrowed(text) };
         let share = |bytes: usize| {
             let wide = bytes as u128 * u128::from(to.count) / u128::from(trace.tokens.count.max(1));
@@ -188,62 +188,62 @@ impl JudgeCase {
         if earlier.is_empty() {
             return None;
         }
-        let mut sheet = QuotedText::default();
+        let mut out = QuotedText::default();
         let said: usize = earlier.iter().map(|part| part.verdict.dimensions.len()).sum();
-        let each = WORDS_BYTES.min(NOTES_BYTES / said.max(1));
+        let each = MESSAGE_BYTES.min(NOTES_BYTES / said.max(1));
         for EarlierSummary { traces, verdict } in earlier {
-            sheet.line(format_args!("# Said of traces {} to {}", traces.start(), traces.end()));
+            out.line(format_args!("# Said of traces {} to {}", traces.start(), traces.end()));
             for judgement in &verdict.dimensions {
-                note(&mut sheet, judgement, each);
+                note(&mut out, judgement, each);
             }
         }
-        let notes = sheet.into_text();
+        let notes = out.into_text();
         // An earlier judge saw the marker and must not pass it on.
         Some(notes.replace(self.marker.key(), "KEY"))
     }
 }
 
-fn note(sheet: &mut QuotedText, judgement: &Judgement, max_bytes: usize) {
-    sheet.line(format_args!("{}: ", judgement.dimension));
+fn note(out: &mut QuotedText, judgement: &Judgement, max_bytes: usize) {
+    out.line(format_args!("{}: ", judgement.dimension));
     match &judgement.finding {
-        Finding::Number(mark) => sheet.ours(format_args!("{mark:.2}")),
-        Finding::Grade(grade) => sheet.ours(&grade.label),
-        Finding::NotObservable => sheet.ours("not observable"),
+        Finding::Number(mark) => out.ours(format_args!("{mark:.2}")),
+        Finding::Grade(grade) => out.ours(&grade.label),
+        Finding::NotObservable => out.ours("not observable"),
     };
-    sheet.block(&judgement.rationale, max_bytes);
+    out.block(&judgement.rationale, max_bytes);
 }
 
 /// Renders the context of a session: facts and task.
-fn about(evidence: &Evidence) -> String {
-    let mut sheet = QuotedText::default();
-    sheet.line("session: ").word(&evidence.session.to_string(), ID_BYTES);
-    SessionFacts::of(evidence).write(&mut sheet);
+fn context_text(evidence: &Evidence) -> String {
+    let mut out = QuotedText::default();
+    out.line("session: ").word(&evidence.session.to_string(), ID_BYTES);
+    SessionFacts::of(evidence).write(&mut out);
     let context = TaskContext::of(evidence);
     match &context.request {
-        Some(asked) => {
-            sheet.line(format_args!("first request, in trace {}:", asked.trace));
-            sheet.block(&asked.text, REQUEST_BYTES);
+        Some(request) => {
+            out.line(format_args!("first request, in trace {}:", request.trace));
+            out.block(&request.text, REQUEST_BYTES);
         }
         None => {
-            sheet.line("first request: none was recorded");
+            out.line("first request: none was recorded");
         }
     }
     if let Some(todos) = &context.todos {
-        sheet.line(format_args!("first todo list of the agent, in trace {}:", todos.trace));
-        sheet.block(&todos.text, REQUEST_BYTES);
+        out.line(format_args!("first todo list of the agent, in trace {}:", todos.trace));
+        out.block(&todos.text, REQUEST_BYTES);
     }
     for said in &context.later {
         let turns = if said.redirects { ", which turn the work another way" } else { "" };
-        sheet.line(format_args!("later words of the user, in trace {}{turns}:", said.trace));
-        sheet.block(&said.text, WORDS_BYTES);
+        out.line(format_args!("later words of the user, in trace {}{turns}:", said.trace));
+        out.block(&said.text, MESSAGE_BYTES);
     }
-    sheet.into_text()
+    out.into_text()
 }
 
-fn shared(marker: &Marker, about: &str) -> String {
+fn shared(marker: &Marker, context_text: &str) -> String {
     let (opening, closing) = (marker.opening(), marker.closing());
     format!(
-        "Evidence stands between {opening} and {closing}.\n\nWhat the session is about:\n\n{opening}\n{about}\n{closing}\n\n"
+        "Evidence stands between {opening} and {closing}.\n\nWhat the session is about:\n\n{opening}\n{context_text}\n{closing}\n\n"
     )
 }
 
@@ -271,12 +271,12 @@ impl JudgePrompt {
 /// assert!(words.contains("- task_completion is missing\n"));
 /// ```
 pub fn repair<F: Display>(faults: &[F]) -> String {
-    let mut sheet = QuotedText::default();
+    let mut out = QuotedText::default();
     for fault in faults {
         // Faults quote the answer, which may quote the recording.
-        sheet.line("- ").plain(&fault.to_string(), WORDS_BYTES);
+        out.line("- ").plain(&fault.to_string(), MESSAGE_BYTES);
     }
-    let faults = sheet.into_text();
+    let faults = out.into_text();
     format!(
         "Your answer cannot be used:\n{faults}\n\nGive the whole JSON object again, with these faults put right and all else as it was. Answer with the JSON object alone.\n"
     )

@@ -20,7 +20,7 @@ use crate::judge::rubric::Rubric;
 use crate::judge::session_timeline;
 use crate::judge::verdict::Verdict;
 
-use detectors::Among;
+use detectors::PeerRanks;
 pub use peers::{Peers, Size};
 pub use signals::{Signal, SignalSet};
 
@@ -52,16 +52,16 @@ pub fn judge_with(
 ) -> Verdict {
     let moves = session_timeline::of(evidence);
     let size = Size::with(evidence, &moves);
-    let among = Among {
+    let among = PeerRanks {
         rank: peers.rank(&size),
         cost: size.cost.map(|cost| peers.cost_rank(cost)),
         need_no_tools: peers.do_without_tools() == Some(true),
     };
-    let seen = detectors::look(signals, &moves, among);
+    let detections = detectors::detect(signals, &moves, among);
     let dimensions = rubric
         .dimensions
         .iter()
-        .map(|dimension| dimension_scores::judge(signals, dimension, &seen));
+        .map(|dimension| dimension_scores::judge(signals, dimension, &detections));
     Verdict { dimensions: dimensions.collect() }
 }
 

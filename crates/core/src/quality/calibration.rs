@@ -201,7 +201,7 @@ impl Agreement {
         let scale = dimension.map_or(&Scale::Numeric, |dimension| &dimension.scale);
         let pair = |case: &Opinions| {
             let judge = *case.judge.get(name)?;
-            let human = agreed(scale, &marks(case, name))?;
+            let human = combined_label(scale, &marks(case, name))?;
             Some((case.session.clone(), RatingPair { human, judge }))
         };
         let pairs: Vec<_> = cases.iter().filter_map(pair).collect();
@@ -301,7 +301,7 @@ fn marks(case: &Opinions, dimension: &str) -> Vec<f64> {
 }
 
 /// Combines the labels of several people: mean of numbers, median of grades, the worse of two medians.
-fn agreed(scale: &Scale, marks: &[f64]) -> Option<f64> {
+fn combined_label(scale: &Scale, marks: &[f64]) -> Option<f64> {
     match scale {
         Scale::Numeric => mean(marks).ok().map(|mean| mean.value),
         Scale::Ordered(_) => {

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_that_drifts_is_told_first() {
+    fn drift_alerts_come_first_in_the_report() {
         let mut report = report(Vec::new());
         report.drift.push(DriftAlert {
             judge: "a*judge".to_owned(),

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_young_project_cannot_tell_yet() {
+    fn a_new_project_has_unknown_metrics() {
         assert_eq!(met(&facts()), [Some(false), None, None, None]);
     }
 

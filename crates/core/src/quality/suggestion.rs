@@ -14,7 +14,7 @@ pub use template::{BadTemplate, Template, Templates};
 /// The number of issues that get a suggestion.
 const TOP_ISSUES: usize = 3;
 /// The maximum number of cited sessions.
-const MOST_SESSIONS: usize = 10;
+const MAX_SESSIONS: usize = 10;
 
 /// A suggestion for improvement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +55,8 @@ impl Severity {
     }
 
     /// Parses the JSON name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|severity| severity.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.as_str() == name)
     }
 }
 
@@ -85,8 +85,8 @@ impl Edit {
     }
 
     /// Parses the JSON name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|edit| edit.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|edit| edit.as_str() == name)
     }
 }
 
@@ -113,8 +113,8 @@ impl Progress {
     }
 
     /// Parses the JSON name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|progress| progress.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|progress| progress.as_str() == name)
     }
 
     /// Returns the allowed transitions. A closed suggestion can be reopened.
@@ -178,7 +178,7 @@ fn of_dimension(
     let mut made = made(template, &standing.name, issue, severity(Some(standing)), reason);
     if made.sessions.is_empty() {
         let poor = week.poor.iter().map(|outlier| outlier.session.clone());
-        made.sessions = poor.take(MOST_SESSIONS).collect();
+        made.sessions = poor.take(MAX_SESSIONS).collect();
     }
     Some(made)
 }
@@ -192,7 +192,7 @@ fn made(
 ) -> Suggestion {
     let words = issue.map_or("marks are low", |issue| issue.title.as_str());
     let text = template.text.replace("{issue}", words).trim().to_owned();
-    let sessions = issue.map(|issue| issue.sessions.iter().take(MOST_SESSIONS).cloned().collect());
+    let sessions = issue.map(|issue| issue.sessions.iter().take(MAX_SESSIONS).cloned().collect());
     Suggestion {
         key: key(dimension, template.edit, &text),
         severity,
@@ -218,7 +218,7 @@ impl Suggestion {
         self.severity = self.severity.min(other.severity);
         self.reason = format!("{}; {}", self.reason, other.reason);
         for session in other.sessions {
-            if self.sessions.len() < MOST_SESSIONS && !self.sessions.contains(&session) {
+            if self.sessions.len() < MAX_SESSIONS && !self.sessions.contains(&session) {
                 self.sessions.push(session);
             }
         }

@@ -46,9 +46,9 @@ impl<T: Stamped> Stamped for Vec<T> {
 /// assert_eq!(patch.comment.stamp(), Some(stamp(6)));
 /// # Ok::<(), ratchet_core::id::IdError>(())
 /// ```
-pub fn clamp(said: &mut [&mut dyn Stamped], received_at: Timestamp) {
+pub fn clamp(patches: &mut [&mut dyn Stamped], received_at: Timestamp) {
     let mut later = Vec::new();
-    for patch in &mut *said {
+    for patch in &mut *patches {
         patch.each_stamp(&mut |stamp| later.extend(Some(stamp.at).filter(|at| *at > received_at)));
     }
     if later.is_empty() {
@@ -56,7 +56,7 @@ pub fn clamp(said: &mut [&mut dyn Stamped], received_at: Timestamp) {
     }
     later.sort_unstable();
     later.dedup();
-    for patch in said {
+    for patch in patches {
         patch.each_stamp(&mut |stamp| {
             if let Ok(rank) = later.binary_search(&stamp.at) {
                 // After stamps that equal the time of receipt.

@@ -82,31 +82,31 @@ impl<T> Field<T> {
 
     /// Returns the value, unless unset or cleared.
     pub fn value(&self) -> Option<&T> {
-        self.0.as_ref().and_then(|said| said.value.as_ref())
+        self.0.as_ref().and_then(|stamped| stamped.value.as_ref())
     }
 
     /// Consumes the field and returns its value.
     pub fn into_value(self) -> Option<T> {
-        self.0.and_then(|said| said.value)
+        self.0.and_then(|stamped| stamped.value)
     }
 
     /// Maps the value and keeps the stamp.
     #[must_use]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Field<U> {
-        let said = self
+        let stamped = self
             .0
             .map(|StampedValue { stamp, value }| StampedValue { stamp, value: value.map(change) });
-        Field(said)
+        Field(stamped)
     }
 
     /// Returns the stamp, unless unset.
     pub fn stamp(&self) -> Option<Stamp> {
-        self.0.as_ref().map(|said| said.stamp)
+        self.0.as_ref().map(|stamped| stamped.stamp)
     }
 
     /// Returns the stamp for changes.
     pub fn stamp_mut(&mut self) -> Option<&mut Stamp> {
-        self.0.as_mut().map(|said| &mut said.stamp)
+        self.0.as_mut().map(|stamped| &mut stamped.stamp)
     }
 
     /// Returns value and stamp.
@@ -135,8 +135,8 @@ impl<T: PartialEq> Field<T> {
     }
 
     /// Returns whether it differs from the stored value and loses only because of its time.
-    pub fn is_outdated_by(&self, kept: &Self) -> bool {
-        let (Some(ours), Some(theirs)) = (&self.0, &kept.0) else { return false };
+    pub fn is_outdated_by(&self, stored: &Self) -> bool {
+        let (Some(ours), Some(theirs)) = (&self.0, &stored.0) else { return false };
         theirs.stamp.at > ours.stamp.at
             && theirs.stamp.authority == ours.stamp.authority
             && theirs.value != ours.value
@@ -153,17 +153,17 @@ impl<T> Default for Field<T> {
 mod tests {
     use super::*;
 
-    fn said(at: i64, value: &'static str) -> Field<&'static str> {
+    fn stamped(at: i64, value: &'static str) -> Field<&'static str> {
         Field::said(value, Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create))
     }
 
     #[test]
     fn what_is_said_later_wins_though_the_clock_was_set_back() {
-        let known = said(9, "down");
-        let later = said(2, "up").after(&known);
+        let known = stamped(9, "down");
+        let later = stamped(2, "up").after(&known);
         assert_eq!(known.clone().max(later.clone()), later);
-        assert_eq!(said(2, "down").after(&known), said(2, "down"), "said before");
-        assert_eq!(said(10, "up").after(&known), said(10, "up"), "later anyway");
+        assert_eq!(stamped(2, "down").after(&known), stamped(2, "down"), "said before");
+        assert_eq!(stamped(10, "up").after(&known), stamped(10, "up"), "later anyway");
         assert_eq!(Field::unsaid().after(&known), Field::unsaid());
         let root = Stamp { authority: Authority::Root, ..known.stamp().unwrap() };
         let root = Field::said("up", root);
@@ -171,10 +171,10 @@ mod tests {
     }
 
     #[test]
-    fn only_another_word_is_outdated() {
-        assert!(said(2, "up").is_outdated_by(&said(9, "down")));
-        assert!(!said(2, "up").is_outdated_by(&said(9, "up")));
-        assert!(!said(9, "up").is_outdated_by(&said(2, "down")));
-        assert!(!said(2, "up").is_outdated_by(&Field::unsaid()));
+    fn only_a_different_value_is_outdated() {
+        assert!(stamped(2, "up").is_outdated_by(&stamped(9, "down")));
+        assert!(!stamped(2, "up").is_outdated_by(&stamped(9, "up")));
+        assert!(!stamped(9, "up").is_outdated_by(&stamped(2, "down")));
+        assert!(!stamped(2, "up").is_outdated_by(&Field::unsaid()));
     }
 }

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_run_is_never_shown() {
+    fn media_with_scripts_is_never_shown_inline() {
         for name in ["text/html", "image/svg+xml", "application/javascript", "application/xml"] {
             let kind = MediaType::parse(name).unwrap();
             assert_eq!(

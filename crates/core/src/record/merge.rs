@@ -67,7 +67,7 @@ impl Metadata {
 
     /// Returns all keys, tombstones included.
     pub fn words(&self) -> impl Iterator<Item = (&str, &StampedValue<Json>)> {
-        self.0.iter().map(|(key, said)| (key.as_str(), said))
+        self.0.iter().map(|(key, stamped)| (key.as_str(), stamped))
     }
 
     /// Consumes the metadata and returns all keys, tombstones included.
@@ -77,7 +77,7 @@ impl Metadata {
 
     /// Returns the keys that have a value.
     pub fn values(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.words().filter_map(|(key, said)| Some((key, said.value.as_ref()?)))
+        self.words().filter_map(|(key, stamped)| Some((key, stamped.value.as_ref()?)))
     }
 
     /// Returns the value of a key.
@@ -87,13 +87,13 @@ impl Metadata {
 
     /// Returns the stamps of all keys for changes.
     pub fn stamps_mut(&mut self) -> impl Iterator<Item = &mut Stamp> {
-        self.0.values_mut().map(|said| &mut said.stamp)
+        self.0.values_mut().map(|stamped| &mut stamped.stamp)
     }
 
     /// Returns the number of keys that lose because the stored value has a later time.
-    pub fn outdated_by(&self, kept: &Self) -> usize {
+    pub fn outdated_by(&self, stored: &Self) -> usize {
         let is_outdated = |(key, ours): &(&String, &StampedValue<Json>)| {
-            kept.0.get(*key).is_some_and(|theirs| {
+            stored.0.get(*key).is_some_and(|theirs| {
                 theirs.stamp.at > ours.stamp.at
                     && theirs.stamp.authority == ours.stamp.authority
                     && theirs.value != ours.value
@@ -114,8 +114,8 @@ impl Metadata {
     }
 
     /// Sets a key, regardless of stamps.
-    pub fn insert(&mut self, key: String, said: StampedValue<Json>) {
-        self.0.insert(key, said);
+    pub fn insert(&mut self, key: String, stamped: StampedValue<Json>) {
+        self.0.insert(key, stamped);
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn null_clears_what_was_said_before_and_yields_to_what_comes_after() {
+    fn null_clears_earlier_values_and_yields_to_later_ones() {
         use Authority::Stated;
         use WriteKind::Update;
         wins(&word(Stated, 2, Update, None), &word(Stated, 1, Update, Some("a")));
@@ -224,12 +224,14 @@ mod tests {
 
     #[test]
     fn metadata_merges_by_key() {
-        let said = |at, value| {
+        let stamped = |at, value| {
             let stamp = Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create);
             StampedValue { stamp, value: Json::parse(value) }
         };
-        let older = Metadata::new([("a".to_owned(), said(1, "1")), ("b".to_owned(), said(1, "1"))]);
-        let newer = Metadata::new([("a".to_owned(), said(2, "2")), ("c".to_owned(), said(2, "2"))]);
+        let older =
+            Metadata::new([("a".to_owned(), stamped(1, "1")), ("b".to_owned(), stamped(1, "1"))]);
+        let newer =
+            Metadata::new([("a".to_owned(), stamped(2, "2")), ("c".to_owned(), stamped(2, "2"))]);
         let merged = newer.merge(older);
         let values: Vec<_> = merged.values().map(|(key, json)| (key, json.as_str())).collect();
         assert_eq!(values, [("a", "2"), ("b", "1"), ("c", "2")]);

@@ -57,8 +57,8 @@ impl ObservationKind {
     }
 
     /// Parses the API name in any case.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name))
     }
 }
 
@@ -87,8 +87,8 @@ impl Level {
     }
 
     /// Parses the API name in any case.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(word))
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(name))
     }
 }
 
@@ -142,8 +142,8 @@ pub struct ObservationPatch {
 impl ObservationPatch {
     /// Returns whether its usage was counted by Ratchet because the client sent none.
     pub fn has_counted_usage(&self) -> bool {
-        let word = self.usage.word();
-        word.is_some_and(|said| said.stamp.authority == Authority::Counted && said.value.is_some())
+        let name = self.usage.word();
+        name.is_some_and(|said| said.stamp.authority == Authority::Counted && said.value.is_some())
     }
 
     /// Creates an empty patch.

@@ -116,10 +116,7 @@ pub enum RuleError {
     TooMany,
     /// Too long, or empty.
     #[error("{what}: 1 to {max} characters")]
-    Length {
-        what: &'static str,
-        max: usize,
-    },
+    Length { what: &'static str, max: usize },
     /// Not a regular expression.
     #[error("pattern: {0}")]
     Pattern(String),
@@ -133,10 +130,7 @@ pub enum RuleError {
     Preset { name: String, known: String },
     /// A replacement would itself be redacted, which would break idempotency.
     #[error("replacement: {replacement} would itself be redacted by {pattern}")]
-    Circular {
-        replacement: String,
-        pattern: String,
-    },
+    Circular { replacement: String, pattern: String },
 }
 
 /// Compiled rules and known secrets. The default has none and costs nothing.
@@ -229,8 +223,8 @@ impl Redactor {
     fn once(&self, text: &str) -> Option<String> {
         let mut clean = None;
         for pattern in &self.patterns {
-            let seen = clean.as_deref().unwrap_or(text);
-            let replaced = pattern.regex.replace_all(seen, NoExpand(&pattern.replacement));
+            let current = clean.as_deref().unwrap_or(text);
+            let replaced = pattern.regex.replace_all(current, NoExpand(&pattern.replacement));
             if let Cow::Owned(replaced) = replaced {
                 clean = Some(replaced);
             }

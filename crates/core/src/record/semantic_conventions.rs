@@ -15,7 +15,7 @@ use crate::record::semantic_conventions::event::Events;
 use crate::record::semantic_conventions::metadata::{Keys, Reading};
 use crate::record::semantic_conventions::origin::Known;
 use crate::record::semantic_conventions::table::{Dialect, Target};
-use crate::record::semantic_conventions::trace::Seen;
+use crate::record::semantic_conventions::trace::SpanContext;
 use crate::record::span::{AttributeValue, Attributes, Origin, Span};
 use crate::record::trace::TracePatch;
 
@@ -120,45 +120,50 @@ impl Interpreter {
     /// Converts a span to patches. Every attribute ends up in a field or in the metadata.
     pub fn interpret(&self, mut span: Span) -> Interpreted {
         name_by_request(&mut span);
-        let mut told = ToldSpan::new(&mut span, self.known.dialect);
+        let mut parsed = ParsedSpan::new(&mut span, self.known.dialect);
         let mut observation = ObservationPatch::new(span.id.clone(), Some(span.trace.clone()));
         let mut trace = TracePatch::new(span.trace.clone());
-        let experiment_item = experiment::read(&told.claims, &span);
-        let reading = Reading { encoding: self.known.encoding, stamp: told.stamp };
-        let keys = metadata::take(Target::Metadata, &mut told.claims, reading);
-        let nature = kind::nature(&mut told.claims, &span.name, self.known.hides_generations);
-        observation.kind = Field::said(nature.kind, told.stamp);
+        let experiment_item = experiment::read(&parsed.claims, &span);
+        let reading = Reading { encoding: self.known.encoding, stamp: parsed.stamp };
+        let keys = metadata::take(Target::Metadata, &mut parsed.claims, reading);
+        let class = kind::classify(&mut parsed.claims, &span.name, self.known.hides_generations);
+        observation.kind = Field::said(class.kind, parsed.stamp);
         // The model first: its attributes may be part of the content.
-        model::tell(&mut observation, &mut told, nature);
-        observation_fields::tell(&mut observation, &mut told, &mut span);
-        content::tell(&mut observation, &mut told);
-        self.tell_place(&mut observation, &mut told, &keys);
-        let seen = Seen {
+        model::extract(&mut observation, &mut parsed, class);
+        observation_fields::extract(&mut observation, &mut parsed, &mut span);
+        content::extract(&mut observation, &mut parsed);
+        self.extract_environment(&mut observation, &mut parsed, &keys);
+        let context = SpanContext {
             known: &self.known,
             keys: &keys,
             parent: span.parent.as_ref(),
             start: span.start,
         };
-        trace::tell(&mut trace, &mut observation, &mut told, seen);
-        observation.metadata = self.left_over(keys, &told, &span);
+        trace::extract(&mut trace, &mut observation, &mut parsed, context);
+        observation.metadata = self.unused_metadata(keys, &parsed, &span);
         Interpreted { observation, trace, experiment_item }
     }
 
-    fn tell_place(&self, observation: &mut ObservationPatch, told: &mut ToldSpan, keys: &Keys) {
-        let stamp = told.stamp;
-        let environment = told.environment().or_else(|| self.known.environment.clone());
-        let version = told.claims.take_text(Target::Version);
+    fn extract_environment(
+        &self,
+        observation: &mut ObservationPatch,
+        parsed: &mut ParsedSpan,
+        keys: &Keys,
+    ) {
+        let stamp = parsed.stamp;
+        let environment = parsed.environment().or_else(|| self.known.environment.clone());
+        let version = parsed.claims.take_text(Target::Version);
         let version = version.or_else(|| self.known.version.clone());
-        let agent = told.claims.take_text(Target::Agent).or_else(|| keys.text("agent"));
+        let agent = parsed.claims.take_text(Target::Agent).or_else(|| keys.text("agent"));
         observation.environment = Field::if_some(environment, stamp);
         observation.version = Field::if_some(version, stamp);
         observation.agent = Field::if_some(agent, stamp);
     }
 
     /// Adds unused attributes and the span's origin to the client's metadata.
-    fn left_over(&self, mut keys: Keys, told: &ToldSpan, span: &Span) -> Metadata {
-        keys.add_ours("attributes", metadata::left(&told.claims));
-        keys.add_ours("events", told.events.left());
+    fn unused_metadata(&self, mut keys: Keys, parsed: &ParsedSpan, span: &Span) -> Metadata {
+        keys.add_ours("attributes", metadata::unused(&parsed.claims));
+        keys.add_ours("events", parsed.events.unused());
         keys.add_ours("links", event::links(&span.links));
         keys.add_ours("resourceAttributes", self.known.resource.clone());
         keys.add_ours("scope", self.known.scope.clone());
@@ -180,7 +185,7 @@ fn name_by_request(span: &mut Span) {
 }
 
 /// A span whose fields are being extracted.
-struct ToldSpan {
+struct ParsedSpan {
     claims: Claims,
     events: Events,
     dialect: Dialect,
@@ -188,23 +193,23 @@ struct ToldSpan {
     stamp: Stamp,
 }
 
-impl ToldSpan {
+impl ParsedSpan {
     fn new(span: &mut Span, dialect: Dialect) -> Self {
         let is_claude_code = span.name.starts_with("claude_code.");
         let dialect = if is_claude_code { Dialect::ClaudeCode } else { dialect };
         let attributes = std::mem::take(&mut span.attributes);
-        let mut told = Self {
+        let mut parsed = Self {
             claims: Claims::new(attributes, dialect),
             events: Events::new(std::mem::take(&mut span.events)),
             dialect,
             stamp: Stamp::stated(span.end, WriteKind::Create),
         };
-        if let Some(listed) = told.claims.take_unnamed(LISTED_EVENTS)
-            && let Err(other) = told.events.add_listed(listed, span.end)
+        if let Some(listed) = parsed.claims.take_unnamed(LISTED_EVENTS)
+            && let Err(other) = parsed.events.add_listed(listed, span.end)
         {
-            told.claims.leave(LISTED_EVENTS.to_owned(), other);
+            parsed.claims.put_back(LISTED_EVENTS.to_owned(), other);
         }
-        told
+        parsed
     }
 
     /// Returns the span's own environment. The original of a normalised name is stored, too.
@@ -212,7 +217,7 @@ impl ToldSpan {
         let (name, sent) = self.claims.take_text_named(Target::Environment)?;
         let environment = Environment::normalise(&sent);
         if !sent.eq_ignore_ascii_case(environment.as_str()) {
-            self.claims.leave(name, AttributeValue::Text(sent));
+            self.claims.put_back(name, AttributeValue::Text(sent));
         }
         Some(environment)
     }

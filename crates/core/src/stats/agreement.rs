@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_says_why() {
+    fn unknown_values_have_a_reason() {
         let constant = pairs(&[1.0, 2.0, 3.0, 4.0, 5.0], &[3.0; 5]);
         assert_eq!(pearson(&constant), Err(Undefined::ConstantInput));
         assert_eq!(spearman(&constant), Err(Undefined::ConstantInput));

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_says_why() {
+    fn unknown_values_have_a_reason() {
         assert_eq!(alpha(&[], Distance::Nominal), Err(Undefined::Empty));
         assert_eq!(alpha(&[vec![1.0]], Distance::Nominal), Err(Undefined::Empty));
         let same = vec![vec![5.0, 5.0]; 6];

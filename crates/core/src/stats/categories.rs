@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_says_why() {
+    fn unknown_values_have_a_reason() {
         let kappa = |rows: &[&[u64]]| table(rows).kappa(Weighting::Same).map(|kappa| kappa.value);
         assert_eq!(kappa(&[&[0, 0], &[0, 0]]), Err(Undefined::Empty));
         assert_eq!(kappa(&[&[1, 0], &[0, 0]]), Err(Undefined::TooFew { have: 1, needed: 2 }));
@@ -321,7 +321,7 @@ mod tests {
         }
 
         #[test]
-        fn who_always_agrees_has_one(verdicts in prop::collection::vec(0..4_usize, 2..60)) {
+        fn perfect_agreement_has_kappa_one(verdicts in prop::collection::vec(0..4_usize, 2..60)) {
             let table = Confusion::of(4, verdicts.into_iter().map(|verdict| (verdict, verdict)));
             prop_assert!((table.ac1().unwrap().value - 1.0).abs() < 1e-9);
             if let Ok(kappa) = table.kappa(Weighting::Quadratic) {

@@ -95,7 +95,7 @@ mod tests {
     const STUDENT: [f64; 2] = [0.553_191_156_425_324_9, 0.786_808_843_574_675_1];
 
     #[test]
-    fn what_cannot_be_told_says_why() {
+    fn unknown_values_have_a_reason() {
         let one = SampleStats::of(&[0.5]).unwrap();
         let same = SampleStats::of(&[0.5, 0.5]).unwrap();
         assert_eq!(SampleStats::of(&[]), None);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_one_thing_say_little() {
+    fn empty_and_single_inputs_have_no_interval() {
         assert_eq!(share(0, 0), None);
         assert_eq!(share(2, 1), None);
         assert_eq!(mean(&[]), Err(Undefined::Empty));

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_says_why() {
+    fn unknown_values_have_a_reason() {
         assert_eq!(trend(&[]), Err(Undefined::Empty));
         let four = [0.7, 0.72, 0.75, 0.74];
         assert_eq!(trend(&four), Err(Undefined::TooFew { have: 4, needed: NEEDED }));

@@ -6,10 +6,10 @@ pub enum Undefined {
     #[error("there is nothing to compare")]
     Empty,
     /// Too few values.
-    #[error("{have} are too few: it takes {needed}")]
+    #[error("only {have}, at least {needed} are needed")]
     TooFew { have: usize, needed: usize },
     /// One side is constant, so that correlation and chance agreement are undefined.
-    #[error("one side always says the same")]
+    #[error("one side is constant")]
     ConstantInput,
 }
 

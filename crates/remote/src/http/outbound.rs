@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_leads_inside_is_refused_when_it_is_resolved() {
+    async fn a_name_that_resolves_to_a_private_address_is_refused() {
         let resolver =
             PolicyResolver { policy: OutboundPolicy::default(), host: "localhost".to_owned() };
         let refused = resolver.resolve("localhost".parse().unwrap()).await.err().unwrap();

@@ -12,7 +12,7 @@ pub mod error;
 /// Pages of lists.
 pub mod slice;
 /// Requests.
-mod ask;
+mod request;
 /// Detection of supported routes.
 mod route;
 /// Page and cursor pagination.
@@ -49,10 +49,10 @@ use reqwest::{Client, Response, Url, redirect};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
-use self::ask::Ask;
 use self::backoff_clock::BackoffClock;
 use self::error::advice;
-use self::retry::{AttemptError, RetryRule, asked_wait};
+use self::request::ApiRequest;
+use self::retry::{AttemptError, RetryRule, parse_retry_after};
 use self::route::Routes;
 use super::wire::error::{ErrorBody, Issue};
 use super::wire::read::read;
@@ -106,7 +106,7 @@ struct Inner {
     base: Url,
     public_key: String,
     secret_key: Secret,
-    manners: ClientLimits,
+    limits: ClientLimits,
     slots: Semaphore,
     routes: Routes,
     pace: Box<dyn BackoffClock>,
@@ -116,7 +116,7 @@ struct Inner {
 enum Failure {
     Transport(reqwest::Error),
     Distrusted(TlsError),
-    Status { code: u16, asked: Option<Duration>, message: String },
+    Status { code: u16, retry_after: Option<Duration>, message: String },
     TooLong,
 }
 
@@ -127,26 +127,26 @@ impl LangfuseClient {
     /// Fails on an invalid URL, and if the system's root certificates cannot be read.
     pub fn new(
         access: Access,
-        manners: ClientLimits,
+        limits: ClientLimits,
         pace: Box<dyn BackoffClock>,
     ) -> Result<Self, ClientError> {
         let base = address(&access.url)?;
         let http = http::toward(&base)
-            .timeout(manners.timeout)
+            .timeout(limits.timeout)
             // A redirected POST would arrive as a GET.
             .redirect(redirect::Policy::none())
             .user_agent(concat!("ratchet/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(ClientError::Start)?;
         let Access { public_key, secret_key, .. } = access;
-        let slots = Semaphore::new(manners.at_once.max(1));
+        let slots = Semaphore::new(limits.at_once.max(1));
         let routes = Routes::default();
         Ok(Self(Arc::new(Inner {
             http,
             base,
             public_key,
             secret_key,
-            manners,
+            limits,
             slots,
             routes,
             pace,
@@ -158,52 +158,52 @@ impl LangfuseClient {
         self.0.base.as_str()
     }
 
-    async fn get<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T, ClientError> {
-        let text = self.0.send(ask).await?;
-        read(&text).map_err(|issue| self.unreadable(ask, issue))
+    async fn get<T: DeserializeOwned>(&self, request: &ApiRequest) -> Result<T, ClientError> {
+        let text = self.0.send(request).await?;
+        read(&text).map_err(|issue| self.unreadable(request, issue))
     }
 
-    fn unreadable(&self, ask: &Ask, issue: Issue) -> ClientError {
-        ClientError::Unreadable { request: ask.label(), issue }
+    fn unreadable(&self, request: &ApiRequest, issue: Issue) -> ClientError {
+        ClientError::Unreadable { request: request.label(), issue }
     }
 }
 
 impl Inner {
     /// Sends a request with retries.
-    async fn send(&self, ask: &Ask) -> Result<String, ClientError> {
+    async fn send(&self, request: &ApiRequest) -> Result<String, ClientError> {
         // The semaphore is never closed; without a permit there would just be no limit.
         let _slot = self.slots.acquire().await.ok();
         let mut attempt = 1;
         loop {
-            let failure = match self.attempt(ask).await {
+            let failure = match self.attempt(request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
             let chance = self.pace.chance();
-            let trouble = failure.trouble();
-            let retry = &self.manners.retry;
-            let wait = trouble.and_then(|trouble| retry.wait(trouble, ask.repeat, attempt, chance));
+            let error = failure.attempt_error();
+            let retry = &self.limits.retry;
+            let wait = error.and_then(|error| retry.wait(error, request.repeat, attempt, chance));
             let Some(wait) = wait else {
-                return Err(self.give_up(ask.label(), failure, attempt));
+                return Err(self.give_up(request.label(), failure, attempt));
             };
-            tracing::debug!(request = ask.label(), attempt, ?wait, "asking again");
+            tracing::debug!(request = request.label(), attempt, ?wait, "retrying");
             self.pace.pause(wait).await;
             attempt += 1;
         }
     }
 
-    async fn attempt(&self, ask: &Ask) -> Result<String, Failure> {
-        let mut request = self
+    async fn attempt(&self, request: &ApiRequest) -> Result<String, Failure> {
+        let mut builder = self
             .http
-            .request(ask.method.clone(), ask.url(&self.base))
+            .request(request.method.clone(), request.url(&self.base))
             .basic_auth(&self.public_key, Some(self.secret_key.expose()));
-        if let Some(body) = &ask.body {
-            request = request.header("content-type", "application/json").body(body.clone());
+        if let Some(body) = &request.body {
+            builder = builder.header("content-type", "application/json").body(body.clone());
         }
-        let answer = request.send().await.map_err(Failure::of)?;
+        let answer = builder.send().await.map_err(Failure::of)?;
         let status = answer.status();
-        let asked = answer.headers().get(RETRY_AFTER).and_then(|header| header.to_str().ok());
-        let asked = asked.and_then(|header| asked_wait(header, self.pace.now()));
+        let retry_after = answer.headers().get(RETRY_AFTER).and_then(|header| header.to_str().ok());
+        let retry_after = retry_after.and_then(|header| parse_retry_after(header, self.pace.now()));
         let location = answer.headers().get(LOCATION).cloned();
         let text = self.text(answer).await?;
         if status.is_success() {
@@ -211,7 +211,7 @@ impl Inner {
         }
         let location = location.as_ref().and_then(|header| header.to_str().ok());
         let message = location.map_or_else(|| refusal(&text), |to| format!("it moved to {to}"));
-        Err(Failure::Status { code: status.as_u16(), asked, message })
+        Err(Failure::Status { code: status.as_u16(), retry_after, message })
     }
 
     /// Reads a response body as text, up to the size limit.
@@ -225,7 +225,7 @@ impl Inner {
     async fn bytes(&self, mut answer: Response) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(Failure::Transport)? {
-            if bytes.len() + chunk.len() > self.manners.answer_bytes {
+            if bytes.len() + chunk.len() > self.limits.answer_bytes {
                 return Err(Failure::TooLong);
             }
             bytes.extend_from_slice(&chunk);
@@ -239,15 +239,15 @@ impl Inner {
                 ClientError::Silent { request, attempts, cause: cause.without_url() }
             }
             Failure::Distrusted(cause) => ClientError::Distrusted { request, cause },
-            Failure::Status { code, asked: Some(wait), .. }
-                if wait > self.manners.retry.longest_asked =>
+            Failure::Status { code, retry_after: Some(wait), .. }
+                if wait > self.limits.retry.max_retry_after =>
             {
                 ClientError::Later { request, status: code, wait }
             }
             Failure::Status { code, message, .. } => {
                 ClientError::Refused { request, status: code, message, advice: advice(code) }
             }
-            Failure::TooLong => ClientError::TooLong { request, limit: self.manners.answer_bytes },
+            Failure::TooLong => ClientError::TooLong { request, limit: self.limits.answer_bytes },
         }
     }
 }
@@ -261,12 +261,12 @@ impl Failure {
     }
 
     /// Returns the error for the retry policy; `None` where a retry does not help.
-    fn trouble(&self) -> Option<AttemptError> {
+    fn attempt_error(&self) -> Option<AttemptError> {
         match self {
             Self::Transport(error) if error.is_connect() => Some(AttemptError::NotSent),
             Self::Transport(_) => Some(AttemptError::NoAnswer),
-            Self::Status { code, asked, .. } => {
-                Some(AttemptError::Status { code: *code, asked: *asked })
+            Self::Status { code, retry_after, .. } => {
+                Some(AttemptError::Status { code: *code, retry_after: *retry_after })
             }
             Self::Distrusted(_) | Self::TooLong => None,
         }

@@ -32,13 +32,13 @@ pub fn of_trace(view: TraceView) -> Result<Envelope, Issue> {
     let body = TraceBody {
         id: Maybe::Value(view.id.clone()),
         timestamp: Maybe::Value(view.timestamp),
-        name: said(view.name),
-        user_id: said(view.user_id),
+        name: value_or_absent(view.name),
+        user_id: value_or_absent(view.user_id),
         input: payload(view.input),
         output: payload(view.output),
-        session_id: said(view.session_id),
-        release: said(view.release),
-        version: said(view.version),
+        session_id: value_or_absent(view.session_id),
+        release: value_or_absent(view.release),
+        version: value_or_absent(view.version),
         metadata: payload(view.metadata),
         tags: Maybe::Value(view.tags),
         environment: Maybe::Value(view.environment),
@@ -65,13 +65,13 @@ pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
     let older = (view.usage_details.is_empty() && view.usage.total > 0).then_some(&view.usage);
     let body = ObservationBody {
         id: Maybe::Value(view.id.clone()),
-        trace_id: said(view.trace_id),
+        trace_id: value_or_absent(view.trace_id),
         kind: Maybe::Absent,
-        name: said(view.name),
+        name: value_or_absent(view.name),
         start_time: Maybe::Value(view.start_time),
-        end_time: said(view.end_time),
-        completion_start_time: said(view.completion_start_time),
-        model: said(view.model),
+        end_time: value_or_absent(view.end_time),
+        completion_start_time: value_or_absent(view.completion_start_time),
+        model: value_or_absent(view.model),
         model_parameters: payload(view.model_parameters),
         input: payload(view.input),
         output: payload(view.output),
@@ -80,12 +80,12 @@ pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
         usage_details: json(&view.usage_details)?,
         cost_details: json(&view.cost_details)?,
         level: Maybe::Value(view.level),
-        status_message: said(view.status_message),
-        parent_observation_id: said(view.parent_observation_id),
-        version: said(view.version),
+        status_message: value_or_absent(view.status_message),
+        parent_observation_id: value_or_absent(view.parent_observation_id),
+        version: value_or_absent(view.version),
         environment: Maybe::Value(view.environment),
-        prompt_name: said(view.prompt_name),
-        prompt_version: said(view.prompt_version),
+        prompt_name: value_or_absent(view.prompt_name),
+        prompt_version: value_or_absent(view.prompt_version),
     };
     event(EventType::Observation(Some(view.kind.0), WriteKind::Create), &view.id, at, &body)
 }
@@ -108,23 +108,23 @@ pub fn of_newer_observation(mut view: ObservationV2View) -> Result<Vec<Envelope>
     let mut events: Vec<Envelope> = trace_in_passing(&view, at)?.into_iter().collect();
     let body = ObservationBody {
         id: Maybe::Value(view.id.clone()),
-        trace_id: said(view.trace_id),
+        trace_id: value_or_absent(view.trace_id),
         kind: Maybe::Absent,
         name: present(view.name),
         start_time: Maybe::Value(view.start_time),
-        end_time: said(view.end_time),
+        end_time: value_or_absent(view.end_time),
         completion_start_time: present(view.completion_start_time),
-        model: said(view.provided_model_name.value().or(view.model.value())),
+        model: value_or_absent(view.provided_model_name.value().or(view.model.value())),
         model_parameters: payload(view.model_parameters.value()),
-        input: said(view.input.value().as_deref().map(text)),
-        output: said(view.output.value().as_deref().map(text)),
+        input: value_or_absent(view.input.value().as_deref().map(text)),
+        output: value_or_absent(view.output.value().as_deref().map(text)),
         metadata: json(&view.metadata.value().unwrap_or_default())?,
         usage: Maybe::Absent,
         usage_details: json(&view.usage_details.value().unwrap_or_default())?,
         cost_details: json(&view.cost_details.value().unwrap_or_default())?,
         level: present(view.level),
         status_message: present(view.status_message),
-        parent_observation_id: said(view.parent_observation_id),
+        parent_observation_id: value_or_absent(view.parent_observation_id),
         version: present(view.version),
         environment: present(view.environment),
         prompt_name: present(view.prompt_name),
@@ -141,22 +141,25 @@ fn trace_in_passing(view: &ObservationV2View, at: Timestamp) -> Result<Option<En
     };
     let is_root = view.is_root_observation.as_value().copied().unwrap_or_default()
         || view.parent_observation_id.is_none();
-    let of_root = |said: &Maybe<String>| said.as_value().filter(|_| is_root).cloned();
+    let of_root =
+        |value_or_absent: &Maybe<String>| value_or_absent.as_value().filter(|_| is_root).cloned();
     let body = TraceBody {
         id: Maybe::Value(trace.clone()),
         timestamp: Maybe::Value(view.start_time),
         name: present(view.trace_name.clone()),
         user_id: present(view.user_id.clone()),
-        input: said(of_root(&view.input).as_deref().map(text)),
-        output: said(of_root(&view.output).as_deref().map(text)),
+        input: value_or_absent(of_root(&view.input).as_deref().map(text)),
+        output: value_or_absent(of_root(&view.output).as_deref().map(text)),
         session_id: present(view.session_id.clone()),
         release: present(view.release.clone()),
         version: Maybe::Absent,
         metadata: Maybe::Absent,
         tags: present(view.tags.clone()),
-        environment: said(of_root(&view.environment)),
-        public: said(view.public.as_value().copied().filter(|is_public| *is_public)),
-        bookmarked: said(view.bookmarked.as_value().copied().filter(|is_marked| *is_marked)),
+        environment: value_or_absent(of_root(&view.environment)),
+        public: value_or_absent(view.public.as_value().copied().filter(|is_public| *is_public)),
+        bookmarked: value_or_absent(
+            view.bookmarked.as_value().copied().filter(|is_marked| *is_marked),
+        ),
     };
     event(EventType::Trace, trace, at, &body).map(Some)
 }
@@ -166,10 +169,10 @@ fn text(text: &str) -> Raw {
     wire_payload(&Payload::Text(text.into()))
 }
 
-fn present<T>(said: Maybe<T>) -> Maybe<T> {
-    match said {
+fn present<T>(value_or_absent: Maybe<T>) -> Maybe<T> {
+    match value_or_absent {
         Maybe::Null => Maybe::Absent,
-        said => said,
+        value_or_absent => value_or_absent,
     }
 }
 
@@ -189,19 +192,19 @@ pub fn of_score(score: &Score) -> Result<Envelope, Issue> {
     let id = score.id.to_string();
     let body = ScoreBody {
         id: Maybe::Value(id.clone()),
-        trace_id: said(trace),
-        observation_id: said(observation),
-        session_id: said(session),
-        dataset_run_id: said(run),
+        trace_id: value_or_absent(trace),
+        observation_id: value_or_absent(observation),
+        session_id: value_or_absent(session),
+        dataset_run_id: value_or_absent(run),
         name: Maybe::Value(score.name.clone()),
         value: Maybe::Value(score_input(&score.value)),
         data_type: Maybe::Value(Word(score.value.data_type())),
         source: Maybe::Value(Word(score.source)),
         timestamp: Maybe::Value(Time(score.timestamp)),
         environment: Maybe::Value(score.environment.to_string()),
-        comment: said(score.comment.clone()),
-        config_id: said(score.config.clone()),
-        queue_id: said(score.queue.clone()),
+        comment: value_or_absent(score.comment.clone()),
+        config_id: value_or_absent(score.config.clone()),
+        queue_id: value_or_absent(score.queue.clone()),
         metadata: payload(Some(object(&score.metadata))),
     };
     event(EventType::Score, &id, score.updated_at, &body)
@@ -246,12 +249,12 @@ pub fn event(
 const SHOWN_CHARS: usize = 180;
 
 /// Missing fields are absent in the event, not null: a copy never clears a field.
-pub(super) fn said<T>(value: Option<T>) -> Maybe<T> {
+pub(super) fn value_or_absent<T>(value: Option<T>) -> Maybe<T> {
     value.map_or(Maybe::Absent, Maybe::Value)
 }
 
 fn payload(value: Option<Raw>) -> Maybe<Raw> {
-    said(value.filter(|raw| raw.get() != "null"))
+    value_or_absent(value.filter(|raw| raw.get() != "null"))
 }
 
 fn json(value: &impl Serialize) -> Result<Maybe<Raw>, Issue> {

@@ -35,7 +35,7 @@ pub fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
         patch.output.stamp(),
     ];
     let at = patch.timestamp.0.unwrap_or_default();
-    let body = |said: SaidAt<'_>| {
+    let body = |said: StampedFields<'_>| {
         Ok(TraceBody {
             id: patch.id.to_string().into(),
             // Without a timestamp the event's own time would become the trace's start.
@@ -78,7 +78,7 @@ pub fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw
         patch.output.stamp(),
     ];
     let at = patch.end.0.or(patch.start.0).unwrap_or_default();
-    let body = |said: SaidAt<'_>| {
+    let body = |said: StampedFields<'_>| {
         Ok(ObservationBody {
             id: patch.id.to_string().into(),
             trace_id: there(patch.trace.as_ref().map(ToString::to_string)),
@@ -128,10 +128,10 @@ fn events<B: Serialize>(
     stamps: BTreeSet<Stamp>,
     metadata: &Metadata,
     kind: impl Fn(&B) -> EventType,
-    body: impl Fn(SaidAt<'_>) -> serde_json::Result<B>,
+    body: impl Fn(StampedFields<'_>) -> serde_json::Result<B>,
 ) -> serde_json::Result<Vec<Raw>> {
     let event = |stamp: Stamp| {
-        let body = body(SaidAt { stamp, keys: metadata })?;
+        let body = body(StampedFields { stamp, keys: metadata })?;
         let (timestamp, kind) = (Time(stamp.at), Word(kind(&body)));
         let body = written(&body)?;
         written(&Envelope { id: about.to_owned(), timestamp, kind, body })
@@ -141,12 +141,12 @@ fn events<B: Serialize>(
 
 /// The fields with one stamp; all others are absent.
 #[derive(Clone, Copy)]
-struct SaidAt<'a> {
+struct StampedFields<'a> {
     stamp: Stamp,
     keys: &'a Metadata,
 }
 
-impl SaidAt<'_> {
+impl StampedFields<'_> {
     fn map<T, U>(&self, field: &Field<T>, write: impl FnOnce(&T) -> U) -> Maybe<U> {
         let is_said = field.stamp() == Some(self.stamp);
         there(field.value().filter(|_| is_said).map(write))

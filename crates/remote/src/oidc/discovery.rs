@@ -43,7 +43,7 @@ impl Discovery {
 
 /// Parses a URL with TLS, or on this machine.
 pub(super) fn checked(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|_| format!("{text} is no address"))?;
+    let url = Url::parse(text).map_err(|_| format!("{text} is not a URL"))?;
     let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
     match url.scheme() {
         "https" => Ok(url),
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_listens_to_a_provider() {
+    fn provider_endpoints_require_tls() {
         for fine in ["https://id.example/a", "http://127.0.0.1:8080", "http://localhost/x"] {
             assert!(checked(fine).is_ok(), "{fine}");
         }

@@ -18,8 +18,8 @@ pub(super) enum Algorithm {
 
 impl Algorithm {
     /// Parses the `alg` value of a token.
-    pub(super) fn parse(word: &str) -> Option<Self> {
-        match word {
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        match name {
             "RS256" => Some(Self::Rs256),
             "ES256" => Some(Self::Es256),
             _ => None,

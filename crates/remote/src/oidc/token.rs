@@ -42,12 +42,12 @@ pub enum TokenFault {
     #[error("it has expired")]
     Expired,
     /// Not valid yet.
-    #[error("it is from the future")]
+    #[error("it is not valid yet")]
     Future,
     /// The nonce of another login attempt.
     #[error("it is for another sign-in")]
     Nonce,
-    #[error("it is about nobody")]
+    #[error("it has no subject")]
     Subject,
 }
 
@@ -76,7 +76,7 @@ struct Body {
     iat: Option<f64>,
     nonce: Option<String>,
     email: Option<String>,
-    #[serde(default, deserialize_with = "truth")]
+    #[serde(default, deserialize_with = "bool_or_text")]
     email_verified: bool,
     name: Option<String>,
 }
@@ -89,7 +89,7 @@ enum Audience {
 }
 
 /// Some providers send booleans as strings.
-fn truth<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+fn bool_or_text<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
     let value = serde_json::Value::deserialize(value)?;
     Ok(value == true || value == "true")
 }
@@ -125,12 +125,12 @@ fn believe(body: &Body, expected: &Expected<'_>) -> Result<(), TokenFault> {
     };
     let is_for_others = matches!(&body.aud, Audience::Many(many) if many.len() > 1);
     // A token with several audiences must name the authorized party.
-    let asked = body.azp.as_deref().map_or(!is_for_others, is_ours);
+    let is_authorized_party = body.azp.as_deref().map_or(!is_for_others, is_ours);
     let now = expected.now.millis() as f64 / 1e3;
     if body.iss != expected.issuer {
         return Err(TokenFault::Issuer);
     }
-    if !is_for_us || !asked {
+    if !is_for_us || !is_authorized_party {
         return Err(TokenFault::Audience);
     }
     if body.exp + LEEWAY_SECONDS <= now {

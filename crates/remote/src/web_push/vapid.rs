@@ -12,7 +12,7 @@ use serde_json::json;
 use super::PushError;
 
 /// Lifetime of a VAPID token, in seconds; a day at most.
-const HOLDS_SECONDS: i64 = 12 * 60 * 60;
+const TOKEN_SECONDS: i64 = 12 * 60 * 60;
 
 /// The VAPID key pair of a server (RFC 8292).
 #[derive(Clone)]
@@ -29,17 +29,17 @@ impl VapidKey {
     /// Fails if the system has no randomness.
     pub fn make() -> Result<Secret, PushError> {
         let random = SystemRandom::new();
-        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-        let made = made.map_err(|_| PushError::Keys)?;
-        Ok(Secret::new(URL_SAFE_NO_PAD.encode(made)))
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
+        let document = document.map_err(|_| PushError::Keys)?;
+        Ok(Secret::new(URL_SAFE_NO_PAD.encode(document)))
     }
 
     /// Parses a stored key. The contact is an `https` or `mailto` URL.
     ///
     /// # Errors
     /// Fails on an invalid key.
-    pub fn read(kept: &Secret, contact: Option<String>) -> Result<Self, PushError> {
-        let bytes = URL_SAFE_NO_PAD.decode(kept.expose()).map_err(|_| PushError::Keys)?;
+    pub fn read(stored: &Secret, contact: Option<String>) -> Result<Self, PushError> {
+        let bytes = URL_SAFE_NO_PAD.decode(stored.expose()).map_err(|_| PushError::Keys)?;
         let random = SystemRandom::new();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &bytes, &random);
         Ok(Self { pair: Arc::new(pair.map_err(|_| PushError::Keys)?), contact })
@@ -58,17 +58,17 @@ impl VapidKey {
     ) -> Result<String, PushError> {
         let mut claims = json!({
             "aud": endpoint.origin().ascii_serialization(),
-            "exp": now.millis() / 1_000 + HOLDS_SECONDS,
+            "exp": now.millis() / 1_000 + TOKEN_SECONDS,
         });
         if let Some(contact) = &self.contact {
             claims["sub"] = contact.as_str().into();
         }
         let header = URL_SAFE_NO_PAD.encode(json!({"typ": "JWT", "alg": "ES256"}).to_string());
         let claims = URL_SAFE_NO_PAD.encode(claims.to_string());
-        let said = format!("{header}.{claims}");
-        let signature = self.pair.sign(&SystemRandom::new(), said.as_bytes());
+        let signed_text = format!("{header}.{claims}");
+        let signature = self.pair.sign(&SystemRandom::new(), signed_text.as_bytes());
         let signature = URL_SAFE_NO_PAD.encode(signature.map_err(|_| PushError::Keys)?);
-        Ok(format!("vapid t={said}.{signature}, k={}", self.public()))
+        Ok(format!("vapid t={signed_text}.{signature}, k={}", self.public()))
     }
 }
 

@@ -4,9 +4,9 @@ use ratchet_core::quality::report::{
 use serde_json::{Value, json};
 
 /// Slack's limit for the text of a section, with a margin.
-const MOST_CHARS: usize = 2_900;
+const MAX_CHARS: usize = 2_900;
 /// The maximum number of issues and suggestions in a message.
-const NAMED: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// Formats a report as Slack blocks, with a fallback text.
 pub(super) fn message(report: &WeekReport) -> Value {
@@ -29,12 +29,12 @@ pub(super) fn message(report: &WeekReport) -> Value {
         ))
     });
     blocks.extend(list("", standings));
-    let issues = report.synthesis.issues.iter().take(NAMED).map(|issue| {
+    let issues = report.synthesis.issues.iter().take(MAX_LISTED).map(|issue| {
         let count = counted(issue.sessions.len(), "session");
         format!("• {count}: {}", escaped(&issue.title))
     });
     blocks.extend(list("*Common issues*\n", issues));
-    let suggestions = report.suggestions.iter().take(NAMED).map(|suggestion| {
+    let suggestions = report.suggestions.iter().take(MAX_LISTED).map(|suggestion| {
         let (severity, edit) = (suggestion.severity.as_str(), suggestion.edit.as_str());
         format!("• {} ({severity}, {edit})", escaped(&suggestion.title))
     });
@@ -48,7 +48,7 @@ fn list(head: &str, lines: impl Iterator<Item = String>) -> Option<Value> {
 }
 
 fn section(text: &str) -> Value {
-    let text: String = text.chars().take(MOST_CHARS).collect();
+    let text: String = text.chars().take(MAX_CHARS).collect();
     json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })
 }
 

@@ -98,7 +98,7 @@ mod tests {
     fn what_cannot_be_told_says_why() {
         let line = Line { name: "Pearson", says: "", statistic: Err(Undefined::ConstantInput) };
         let shown = table("t", &[line]).into_string();
-        assert!(shown.contains("Cannot tell: one side always says the same"), "{shown}");
+        assert!(shown.contains("Cannot tell: one side is constant"), "{shown}");
         assert_eq!([two(-0.001), two(-0.5), two(1.0)], ["0.00", "−0.50", "1.00"]);
     }
 }

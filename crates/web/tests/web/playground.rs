@@ -286,7 +286,7 @@ async fn what_a_provider_says_is_for_owners_of_the_server() {
     let mut member = someone(&site, Role::Member).await;
     member.get(CONNECTIONS).await;
     let told = member.post(&path, &[("model", "m")]).await;
-    told.check(200, "rejects the question (status 400)");
+    told.check(200, "rejects the request (status 400)");
     assert!(!told.text.contains("hush"), "{}", told.text);
     site.person("o@shop.example", Role::Owner).await;
     let mut owner = site.signed_in("o@shop.example").await;

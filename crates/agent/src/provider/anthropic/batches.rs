@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use super::{Anthropic, question, said};
+use super::{Anthropic, question, response};
 use crate::error::ModelError;
 use crate::http;
 use crate::provider::Inquiry;
-use crate::response::Said;
+use crate::response::ProviderResponse;
 
 const PATH: &str = "/v1/messages/batches";
 /// Page size of batch lists.
@@ -37,7 +37,7 @@ impl Anthropic {
     pub(crate) async fn results(
         &self,
         id: &str,
-        mut take: impl FnMut(&str, Result<Said, ModelError>) + Send,
+        mut take: impl FnMut(&str, Result<ProviderResponse, ModelError>) + Send,
     ) -> Result<(), ModelError> {
         let answer = self.wire.get(&format!("{PATH}/{}/results", plain(id)?)).await?;
         http::lines(answer, |line| {
@@ -45,7 +45,7 @@ impl Anthropic {
                 .map_err(|error| ModelError::Garbled(error.to_string()))?;
             let result = &line["result"];
             let outcome = match result["type"].as_str().unwrap_or_default() {
-                "succeeded" => said(&result["message"], None),
+                "succeeded" => response(&result["message"], None),
                 "errored" => Err(failure(&result["error"])),
                 other => Err(ModelError::CutStream(format!("the batch says {other}"))),
             };

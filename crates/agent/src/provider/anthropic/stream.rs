@@ -2,7 +2,7 @@ use reqwest::Response;
 use serde_json::{Value, json};
 
 use crate::error::ModelError;
-use crate::http::{self, Heard};
+use crate::http::{self, StreamControl};
 use crate::sse::SseEvent;
 
 /// The maximum number of content blocks, far above real messages.
@@ -31,7 +31,7 @@ impl Growing {
         &mut self,
         event: &SseEvent,
         listener: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Heard, ModelError> {
+    ) -> Result<StreamControl, ModelError> {
         let data: Value = serde_json::from_str(&event.data)
             .map_err(|error| ModelError::Garbled(error.to_string()))?;
         match data["type"].as_str().unwrap_or_default() {
@@ -39,12 +39,12 @@ impl Growing {
             "content_block_start" => self.open(&data)?,
             "content_block_delta" => self.grow(&data, listener)?,
             "message_delta" => self.end(&data),
-            "message_stop" => return Ok(Heard::All),
+            "message_stop" => return Ok(StreamControl::All),
             "error" => return Err(failure(&data["error"])),
             // Pings, block ends and future event types.
             _ => {}
         }
-        Ok(Heard::More)
+        Ok(StreamControl::More)
     }
 
     fn open(&mut self, data: &Value) -> Result<(), ModelError> {

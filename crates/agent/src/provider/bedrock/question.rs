@@ -13,7 +13,7 @@ use crate::capabilities::Documents;
 use crate::error::ModelError;
 use crate::provider::Inquiry;
 use crate::request::{CacheablePart, LlmRequest, ToolOutcome, ToolResult, Turn};
-use crate::response::HAND_IN;
+use crate::response::OUTPUT_TOOL;
 
 /// Request parts for both the streaming and the plain operation.
 pub(super) struct Question {
@@ -26,10 +26,10 @@ pub(super) struct Question {
 
 impl Question {
     pub(super) fn of(inquiry: Inquiry<'_>) -> Result<Self, ModelError> {
-        let Inquiry { model, ask, manner } = inquiry;
-        let plea = manner.plea(ask).map(CacheablePart::new);
+        let Inquiry { model, ask, capabilities } = inquiry;
+        let schema_prompt = capabilities.schema_prompt(ask).map(CacheablePart::new);
         let mut system = Vec::new();
-        for passage in ask.system.iter().chain(&plea) {
+        for passage in ask.system.iter().chain(&schema_prompt) {
             system.push(SystemContentBlock::Text(passage.text.clone()));
             if passage.ends_cache() {
                 system.push(SystemContentBlock::CachePoint(cache_point()?));
@@ -39,9 +39,9 @@ impl Question {
         let limit = i32::try_from(ask.max_tokens).unwrap_or(i32::MAX);
         let inference = InferenceConfiguration::builder().max_tokens(limit);
         #[expect(clippy::cast_possible_truncation, reason = "a temperature needs few digits")]
-        let temperature = manner.temperature(ask).map(|temperature| temperature as f32);
+        let temperature = capabilities.temperature(ask).map(|temperature| temperature as f32);
         let inference = inference.set_temperature(temperature).build();
-        let tools = tools(ask, manner.documents)?;
+        let tools = tools(ask, capabilities.documents)?;
         Ok(Self { model: model.to_owned(), system, messages, tools, inference })
     }
 
@@ -129,10 +129,14 @@ fn tools(ask: &LlmRequest, documents: Documents) -> Result<Option<ToolConfigurat
     let has_others = !tools.is_empty();
     let mut choice = None;
     if let Some(schema) = ask.schema().filter(|_| documents != Documents::Asked) {
-        tools.push(tool(HAND_IN, "Hands in the answer. Call it once, with all of it.", schema)?);
+        tools.push(tool(
+            OUTPUT_TOOL,
+            "Hands in the answer. Call it once, with all of it.",
+            schema,
+        )?);
         choice = Some(match (documents, has_others) {
             (Documents::Forced, false) => {
-                let named = SpecificToolChoice::builder().name(HAND_IN).build();
+                let named = SpecificToolChoice::builder().name(OUTPUT_TOOL).build();
                 ToolChoice::Tool(named.map_err(incomplete)?)
             }
             (Documents::Forced, true) => ToolChoice::Any(AnyToolChoice::builder().build()),

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_that_leads_inside_is_refused_when_it_is_resolved() {
+    async fn a_name_that_resolves_to_a_private_address_is_refused() {
         let (policy, host) = (OutboundPolicy::default(), "localhost".to_owned());
         let resolver = PolicyResolver { policy, host };
         assert!(resolver.resolve_dns("localhost").await.is_err());

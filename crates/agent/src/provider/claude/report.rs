@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::error::ModelError;
 use crate::http;
 use crate::provider::Listener;
-use crate::response::{Said, StopReason};
+use crate::response::{ProviderResponse, StopReason};
 
 /// The output of the program so far.
 #[derive(Debug, Default)]
@@ -18,11 +18,11 @@ pub(super) struct Report {
 impl Report {
     /// Processes a line; unknown types are ignored.
     pub(super) fn take(&mut self, line: &str, listener: Listener<'_>) {
-        let Ok(said) = serde_json::from_str::<Value>(line) else { return };
-        match said["type"].as_str().unwrap_or_default() {
-            "result" => self.result = said,
+        let Ok(message) = serde_json::from_str::<Value>(line) else { return };
+        match message["type"].as_str().unwrap_or_default() {
+            "result" => self.result = message,
             "stream_event" => {
-                let event = &said["event"];
+                let event = &message["event"];
                 let piece = event["delta"]["text"].as_str();
                 if let (Some(piece), Some(listener)) = (piece, listener) {
                     listener(piece);
@@ -32,7 +32,7 @@ impl Report {
                 }
             }
             "assistant" => {
-                if let Some(stop) = said["message"]["stop_reason"].as_str() {
+                if let Some(stop) = message["message"]["stop_reason"].as_str() {
                     self.stop = Some(stop.to_owned());
                 }
             }
@@ -41,24 +41,24 @@ impl Report {
     }
 
     /// Returns the response. The process served one request, so its totals are those of the response.
-    pub(super) fn said(self, complaint: &str) -> Result<Said, ModelError> {
+    pub(super) fn response(self, complaint: &str) -> Result<ProviderResponse, ModelError> {
         let result = &self.result;
-        let told: String = complaint.chars().take(500).collect();
+        let stderr: String = complaint.chars().take(500).collect();
         if !result.is_object() {
-            return Err(ModelError::NotSetUp(format!("claude says nothing ({told})")));
+            return Err(ModelError::NotSetUp(format!("claude printed no result ({stderr})")));
         }
         let text = result["result"].as_str().unwrap_or_default().to_owned();
         let status = result["api_error_status"].as_u64().and_then(|code| u16::try_from(code).ok());
         if result["is_error"] == true {
             return Err(match status {
                 Some(status) => http::failure(status, None, text),
-                None if text.is_empty() => ModelError::Garbled(told),
+                None if text.is_empty() => ModelError::Garbled(stderr),
                 None => ModelError::NotSetUp(format!("claude: {text}")),
             });
         }
         let stop = result["stop_reason"].as_str().or(self.stop.as_deref()).unwrap_or("end_turn");
         let models = result["modelUsage"].as_object();
-        Ok(Said {
+        Ok(ProviderResponse {
             text,
             calls: Vec::new(),
             stop: match stop {
@@ -90,15 +90,15 @@ fn usage(sent: &Value) -> Option<Usage> {
 mod tests {
     use super::*;
 
-    fn report(lines: &[&str]) -> Result<Said, ModelError> {
+    fn report(lines: &[&str]) -> Result<ProviderResponse, ModelError> {
         let mut report = Report::default();
         lines.iter().for_each(|line| report.take(line, None));
-        report.said("exit status: 1")
+        report.response("exit status: 1")
     }
 
     #[test]
-    fn the_last_word_tells_all() {
-        let said = report(&[
+    fn the_result_line_contains_the_response() {
+        let message = report(&[
             "Warning: something",
             r#"{"type":"system","subtype":"init"}"#,
             r#"{"duration_ms":1,"type":"result","subtype":"success","is_error":false,"result":"Hi",
@@ -107,14 +107,14 @@ mod tests {
                 .replace('\n', " ")
                 .as_str(),
         ]);
-        let said = said.unwrap();
-        assert_eq!((said.text.as_str(), said.model.as_deref()), ("Hi", Some("claude-x")));
-        assert_eq!(said.cost, Money::from_dollars(0.25));
-        assert_eq!(said.usage.unwrap().total(), 7);
+        let message = message.unwrap();
+        assert_eq!((message.text.as_str(), message.model.as_deref()), ("Hi", Some("claude-x")));
+        assert_eq!(message.cost, Money::from_dollars(0.25));
+        assert_eq!(message.usage.unwrap().total(), 7);
     }
 
     #[test]
-    fn failures_are_told_apart() {
+    fn failures_are_classified() {
         let failed = |line: &str| report(&[line]).unwrap_err();
         let busy = r#"{"type":"result","is_error":true,"api_error_status":429,"result":"busy"}"#;
         assert!(matches!(failed(busy), ModelError::RateLimited { .. }));

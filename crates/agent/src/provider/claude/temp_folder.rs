@@ -30,7 +30,7 @@ impl EmptyFolder {
     }
 
     /// Writes a file beside the working directory.
-    pub(super) fn keep(&self, name: &str, text: &str) -> io::Result<PathBuf> {
+    pub(super) fn write(&self, name: &str, text: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
         fs::write(&path, text)?;
         Ok(path)

@@ -3,16 +3,17 @@ use serde_json::{Map, Value, json};
 use crate::capabilities::{Documents, LimitName};
 use crate::provider::Inquiry;
 use crate::request::{CacheablePart, Turn};
-use crate::response::HAND_IN;
+use crate::response::OUTPUT_TOOL;
 
 /// Builds the body of `POST /chat/completions`.
 pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
-    let Inquiry { model, ask, manner } = inquiry;
+    let Inquiry { model, ask, capabilities } = inquiry;
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
     put("model", model.into());
-    let plea = manner.plea(ask).map(CacheablePart::new);
-    let system: Vec<&str> = ask.system.iter().chain(&plea).map(|part| part.text.as_str()).collect();
+    let schema_prompt = capabilities.schema_prompt(ask).map(CacheablePart::new);
+    let system: Vec<&str> =
+        ask.system.iter().chain(&schema_prompt).map(|part| part.text.as_str()).collect();
     let system =
         (!system.is_empty()).then(|| json!({"role": "system", "content": system.join("\n\n")}));
     put("messages", system.into_iter().chain(ask.turns.iter().flat_map(messages)).collect());
@@ -30,10 +31,10 @@ pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
         put("tools", tools.into());
     }
     if let Some(schema) = ask.schema() {
-        match manner.documents {
+        match capabilities.documents {
             Documents::Forced => {
                 let document =
-                    json!({"name": HAND_IN, "schema": schema, "strict": is_strict(schema)});
+                    json!({"name": OUTPUT_TOOL, "schema": schema, "strict": is_strict(schema)});
                 put("response_format", json!({"type": "json_schema", "json_schema": document}));
             }
             Documents::Offered => {
@@ -42,10 +43,10 @@ pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
             Documents::Asked => {}
         }
     }
-    if let Some(temperature) = manner.temperature(ask) {
+    if let Some(temperature) = capabilities.temperature(ask) {
         put("temperature", temperature.into());
     }
-    let limit = match manner.limit {
+    let limit = match capabilities.limit {
         LimitName::MaxTokens => "max_tokens",
         LimitName::MaxCompletionTokens => "max_completion_tokens",
     };
@@ -60,8 +61,8 @@ fn messages(turn: &Turn) -> Vec<Value> {
             vec![json!({"role": "user", "content": text.join("\n\n")})]
         }
         Turn::Model { text, calls } => {
-            let words = Some(text).filter(|text| !text.is_empty());
-            let mut message = json!({"role": "assistant", "content": words});
+            let content = Some(text).filter(|text| !text.is_empty());
+            let mut message = json!({"role": "assistant", "content": content});
             if !calls.is_empty() {
                 let calls = calls.iter().map(|call| {
                     let arguments = call.input.to_string();
@@ -75,7 +76,7 @@ fn messages(turn: &Turn) -> Vec<Value> {
         Turn::Tools(results) => {
             let message =
                 |id: &str, text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
-            results.iter().map(|given| message(&given.id, &given.text)).collect()
+            results.iter().map(|result| message(&result.id, &result.text)).collect()
         }
     }
 }

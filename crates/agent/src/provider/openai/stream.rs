@@ -2,7 +2,7 @@ use reqwest::Response;
 use serde_json::{Value, json};
 
 use crate::error::ModelError;
-use crate::http::{self, Heard};
+use crate::http::{self, StreamControl};
 use crate::sse::SseEvent;
 
 /// The maximum number of tool calls, far above real responses.
@@ -37,9 +37,9 @@ impl Growing {
         &mut self,
         event: &SseEvent,
         listener: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<Heard, ModelError> {
+    ) -> Result<StreamControl, ModelError> {
         if event.data.trim() == "[DONE]" {
-            return Ok(Heard::All);
+            return Ok(StreamControl::All);
         }
         let chunk: Value = serde_json::from_str(&event.data)
             .map_err(|error| ModelError::Garbled(error.to_string()))?;
@@ -58,7 +58,7 @@ impl Growing {
             self.finish = choice["finish_reason"].clone();
         }
         self.grow(&choice["delta"], listener)?;
-        Ok(Heard::More)
+        Ok(StreamControl::More)
     }
 
     fn grow(

@@ -10,7 +10,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::told;
+use super::request_text;
 use crate::talk::{Stage, Talk};
 
 fn make(name: &str) -> Reply {
@@ -33,7 +33,7 @@ async fn a_tool_runs_if_a_person_allows_it() {
     talk.process.answer(&id, &Answer::deny("I would rather not.").unwrap()).await.unwrap();
     assert_eq!(talk.result().await["result"], "Not made.");
     assert!(!stage.file("no").exists());
-    assert!(told(&stage.model.requests()[3]).contains("I would rather not."));
+    assert!(request_text(&stage.model.requests()[3]).contains("I would rather not."));
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ fn answered(ask: &ToolAsk, answers: &Value) -> Answer {
 }
 
 /// The text that the model receives for an answered question.
-async fn learnt(is_multi: bool, answer: &str) -> String {
+async fn answer_seen_by_model(is_multi: bool, answer: &str) -> String {
     let stage = Stage::new();
     stage.model.script([Reply::call("AskUserQuestion", question(is_multi)), Reply::text("I see.")]);
     let mut talk = Talk::start(&stage.real()).await;
@@ -99,24 +99,24 @@ async fn learnt(is_multi: bool, answer: &str) -> String {
 
 #[tokio::test]
 async fn a_person_chooses_one() {
-    let told = learnt(false, "Blue").await;
-    assert!(told.contains("Blue") && !told.contains("Red"), "{told}");
+    let request_text = answer_seen_by_model(false, "Blue").await;
+    assert!(request_text.contains("Blue") && !request_text.contains("Red"), "{request_text}");
 }
 
 #[tokio::test]
 async fn a_person_chooses_several() {
-    let told = learnt(true, "Red, Blue").await;
-    assert!(told.contains("Red, Blue"), "{told}");
+    let request_text = answer_seen_by_model(true, "Red, Blue").await;
+    assert!(request_text.contains("Red, Blue"), "{request_text}");
 }
 
 #[tokio::test]
 async fn a_person_says_something_else() {
-    let told = learnt(false, "Rather a smell of 木 \"pine\"").await;
-    assert!(told.contains("Rather a smell of 木"), "{told}");
+    let request_text = answer_seen_by_model(false, "Rather a smell of 木 \"pine\"").await;
+    assert!(request_text.contains("Rather a smell of 木"), "{request_text}");
 }
 
 #[tokio::test]
-async fn an_interrupt_breaks_off_and_takes_questions_back() {
+async fn an_interrupt_stops_the_turn_and_cancels_requests() {
     let stage = Stage::new();
     let silent = Reply::failing(Failure::Silence);
     stage.model.script([
@@ -163,11 +163,11 @@ async fn a_message_that_waits_can_be_taken_back() {
     talk.say("Still there?").await;
     talk.result().await;
     let asked = stage.model.requests();
-    assert!(asked.iter().all(|asked| !told(asked).contains("Forget me.")));
+    assert!(asked.iter().all(|asked| !request_text(asked).contains("Forget me.")));
 }
 
 #[tokio::test]
-async fn who_does_not_ask_is_not_asked() {
+async fn a_mode_without_prompts_denies_tools() {
     let stage = Stage::new();
     stage.model.script([make("x"), Reply::text("It was refused.")]);
     let mut command = stage.real();

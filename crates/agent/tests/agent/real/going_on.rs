@@ -7,7 +7,7 @@ use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::told;
+use super::request_text;
 use crate::talk::{Stage, Talk, dollars};
 
 fn command(
@@ -46,7 +46,7 @@ async fn a_killed_program_goes_on_where_it_was() {
         (&result["result"], &result["session_id"]),
         (&json!("Made, Ana."), &json!(id.to_string()))
     );
-    assert!(told(&stage.model.requests()[2]).contains("I am Ana."), "it forgot");
+    assert!(request_text(&stage.model.requests()[2]).contains("I am Ana."), "it forgot");
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_turn_after_a_kill_costs_what_it_cost() {
 }
 
 #[tokio::test]
-async fn a_fork_knows_what_was_and_leaves_it_alone() {
+async fn a_fork_has_the_history_and_does_not_change_the_original() {
     let stage = Stage::new();
     let (id, fork) = (Uuid::new_v4(), Uuid::new_v4());
     stage.model.script([
@@ -93,7 +93,7 @@ async fn a_fork_knows_what_was_and_leaves_it_alone() {
     let mut talk = Talk::start(&command(&stage, ChatThread::Resume { id, at: None })).await;
     talk.say("Third.").await;
     talk.result().await;
-    let asked: Vec<String> = stage.model.requests().iter().map(told).collect();
+    let asked: Vec<String> = stage.model.requests().iter().map(request_text).collect();
     assert!(asked[2].contains("First.") && !asked[2].contains("Second."), "{}", asked[2]);
     assert!(asked[3].contains("Second.") && !asked[3].contains("Aside."), "{}", asked[3]);
 }

@@ -8,7 +8,7 @@ use ratchet_core::chat::config_layer::Trust;
 use ratchet_testkit::scripted::{Reply, Tokens};
 use serde_json::{Value, json};
 
-use super::told;
+use super::request_text;
 use crate::talk::{Stage, Talk, Until};
 
 impl Talk {
@@ -56,7 +56,7 @@ async fn hooks_refuse_and_change_what_a_tool_does() {
     talk.say("Make it.").await;
     let (moments, _) = talk.hooked(answer).await;
     assert_eq!(moments, ["PreToolUse", "Stop"]);
-    assert!(told(&stage.model.requests()[1]).contains("not on a Sunday"));
+    assert!(request_text(&stage.model.requests()[1]).contains("not on a Sunday"));
     talk.say("Make another.").await;
     let (moments, result) = talk.hooked(answer).await;
     assert_eq!(moments, ["PreToolUse", "PostToolUse", "Stop"]);
@@ -66,7 +66,7 @@ async fn hooks_refuse_and_change_what_a_tool_does() {
 }
 
 #[tokio::test]
-async fn hooks_hear_of_prompts_sub_agents_and_shortening() {
+async fn hooks_receive_prompts_sub_agents_and_compaction() {
     let stage = Stage::new();
     let input = json!({"description": "count", "prompt": "Count.", "subagent_type": "general-purpose",
                        "run_in_background": false});
@@ -85,13 +85,13 @@ async fn hooks_hear_of_prompts_sub_agents_and_shortening() {
         _ => hook::go_on(),
     };
     talk.say("Ask somebody.").await;
-    let (heard, result) = talk.hooked(context).await;
-    assert_eq!(heard, ["UserPromptSubmit", "SubagentStart", "SubagentStop"]);
+    let (events, result) = talk.hooked(context).await;
+    assert_eq!(events, ["UserPromptSubmit", "SubagentStart", "SubagentStop"]);
     assert_eq!(result["result"], "It is seven.");
-    assert!(told(&stage.model.requests()[0]).contains("It is raining."));
+    assert!(request_text(&stage.model.requests()[0]).contains("It is raining."));
     talk.say("/compact").await;
-    let (heard, _) = talk.hooked(context).await;
-    assert!(heard.contains(&"PreCompact".to_owned()), "{heard:?}");
+    let (events, _) = talk.hooked(context).await;
+    assert!(events.contains(&"PreCompact".to_owned()), "{events:?}");
     talk.say("Blocked.").await;
     let (_, result) = talk.hooked(|_| hook::block("not now")).await;
     assert_eq!(result["num_turns"], 0, "{result}");
@@ -99,7 +99,7 @@ async fn hooks_hear_of_prompts_sub_agents_and_shortening() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_grows_too_long_is_shortened_by_itself() {
+async fn a_long_conversation_is_compacted_automatically() {
     let stage = Stage::new();
     let long = "The quick brown fox jumps over the lazy dog. ".repeat(1_500);
     let used = [("First", 30_000), ("Second", 60_000), ("Third", 130_000), ("Fourth", 100)];
@@ -112,18 +112,18 @@ async fn a_conversation_that_grows_too_long_is_shortened_by_itself() {
     command.options.autocompact = Some(100_000);
     command.hooks = vec![HookRule::new("PreCompact", "before")];
     let mut talk = Talk::start(&command).await;
-    let mut heard = Vec::new();
+    let mut events = Vec::new();
     for (words, _) in used {
         talk.say(&format!("{words}. {long}")).await;
         let trigger = |ask: &HookAsk| {
             assert!(ask.input.get().contains(r#""trigger":"auto""#), "{}", ask.input);
             hook::go_on()
         };
-        heard.extend(talk.hooked(trigger).await.0);
+        events.extend(talk.hooked(trigger).await.0);
     }
-    assert!(heard.contains(&"PreCompact".to_owned()), "{heard:?}");
-    let asked = told(stage.model.requests().last().unwrap());
-    assert!(asked.contains("A fox and a dog.") && !asked.contains("First. The"), "{heard:?}");
+    assert!(events.contains(&"PreCompact".to_owned()), "{events:?}");
+    let asked = request_text(stage.model.requests().last().unwrap());
+    assert!(asked.contains("A fox and a dog.") && !asked.contains("First. The"), "{events:?}");
 }
 
 #[tokio::test]

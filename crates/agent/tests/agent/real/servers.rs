@@ -7,7 +7,7 @@ use ratchet_testkit::claude::fake_mcp;
 use ratchet_testkit::scripted::Reply;
 use serde_json::{Value, json};
 
-use super::told;
+use super::request_text;
 use crate::talk::{Stage, Talk};
 
 fn server(name: &str) -> Value {
@@ -34,7 +34,7 @@ async fn tools_of_this_process_are_called() {
     let mut talk = Talk::start(&command).await;
     talk.say("How much is it?").await;
     assert_eq!(talk.result().await["result"], "It is 42.");
-    assert!(told(&stage.model.requests()[1]).contains("sum 42"));
+    assert!(request_text(&stage.model.requests()[1]).contains("sum 42"));
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn servers_that_are_handed_in_are_started_and_may_ask_a_person() {
     let blue = Answer::accept(&json!({"colour": "blue"})).unwrap();
     talk.process.answer(&request.id, &blue).await.unwrap();
     assert_eq!(talk.result().await["result"], "It is a colour.");
-    let asked: Vec<String> = stage.model.requests().iter().map(told).collect();
+    let asked: Vec<String> = stage.model.requests().iter().map(request_text).collect();
     assert!(asked[1].contains("I am the shop at /srv/shop"), "{}", asked[1]);
     assert!(asked[3].contains("the colour is blue"), "{}", asked[3]);
 }
@@ -88,6 +88,6 @@ async fn what_is_handed_in_hides_what_the_workspace_says() {
         assert_eq!(status["mcpServers"].as_array().unwrap().len(), servers, "{status}");
         talk.process.end().await;
     }
-    let asked: Vec<String> = stage.model.requests().iter().map(told).collect();
+    let asked: Vec<String> = stage.model.requests().iter().map(request_text).collect();
     assert!(asked[1].contains("I am given") && asked[3].contains("I am given"), "{}", asked[1]);
 }

@@ -2,7 +2,7 @@ use ratchet_agent::claude::process_identity::ProcessIdentity;
 use ratchet_testkit::scripted::Reply;
 use serde_json::json;
 
-use super::told;
+use super::request_text;
 use crate::talk::{Stage, Talk};
 
 /// A shell command that writes its process id to a file and then sleeps.
@@ -62,7 +62,7 @@ async fn what_it_keeps_lies_in_its_own_folders() {
     let mut talk = Talk::start(&command).await;
     talk.say("Show it.").await;
     talk.result().await;
-    let shown = told(&stage.model.requests()[1]);
+    let shown = request_text(&stage.model.requests()[1]);
     assert!(shown.contains("TMPDIR=") && !shown.contains("CARGO_"), "{shown}");
     talk.process.end().await;
     assert!(!stage.path("home").exists(), "it writes into the home of its user");

@@ -33,8 +33,8 @@ impl Target {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|target| target.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.as_str() == name)
     }
 
     /// Guesses the target of a column from its name.
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_needs_an_input_and_bears_one_id() {
+    fn a_mapping_needs_an_input_and_at_most_one_id() {
         let new = |targets: &[Target]| {
             let columns = targets.iter().map(|target| ("c".to_owned(), *target)).collect();
             Mapping::new(columns).map(|_| ())

@@ -24,9 +24,7 @@ pub enum ChatMessage {
         rest: Map<String, Value>,
     },
     /// A slot that the client fills with messages.
-    Placeholder {
-        name: String,
-    },
+    Placeholder { name: String },
 }
 
 /// Validation error of a prompt body.

@@ -75,7 +75,7 @@ fn marks_that_make_no_sense_are_text() {
 }
 
 #[test]
-fn what_does_not_end_is_refused() {
+fn endless_composition_is_refused() {
     let (a, b) = (v1("a"), v1("b"));
     check(&a, &[("a", &b), ("b", &a)], Err("circular dependency through prompt 'a' version 1"));
     check(&a, &[("a", &v1("a"))], Err("circular dependency through prompt 'a' version 1"));
@@ -107,7 +107,7 @@ fn a_reference_must_lead_to_a_text() {
 }
 
 #[test]
-fn texts_that_swell_are_refused() {
+fn prompts_that_expand_too_much_are_refused() {
     let times = |name: &str| v1(name).repeat(1_000);
     let parts = [("a", times("b")), ("b", times("c")), ("c", "0123456789".repeat(100))];
     let parts: Vec<_> = parts.iter().map(|(name, text)| (*name, text.as_str())).collect();

@@ -61,7 +61,7 @@ fn yaml_that_grows_or_hides_is_refused() {
     refused("name: &a x\ndescription: *a", "aliases");
     refused("name: a\nname: b", "twice");
     refused("name: a\n? [b]\n: c", "key must be a text");
-    refused("name: 'a", "no good YAML");
+    refused("name: 'a", "invalid YAML");
     refused(&format!("name: a\nx: {}1{}", "[".repeat(40), "]".repeat(40)), "32 deep");
     let long = format!("name: a\nx: {}", "y".repeat(70_000));
     refused(&long, "more than 64000 bytes");

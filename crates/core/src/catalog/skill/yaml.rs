@@ -14,12 +14,12 @@ pub(crate) enum YamlError {
     #[error("nests more than {MAX_DEPTH} deep")]
     TooDeep,
     /// Rejected because a few lines can expand to gigabytes ("billion laughs").
-    #[error("anchors and aliases are not taken")]
+    #[error("anchors and aliases are not supported")]
     Alias,
     /// JSON keys are strings.
     #[error("a key must be a text")]
     Key,
-    #[error("the key {0} stands there twice")]
+    #[error("duplicate key {0}")]
     Twice(String),
     /// More than one document.
     #[error("more than one document")]

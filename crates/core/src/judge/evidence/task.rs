@@ -4,17 +4,17 @@ use super::Evidence;
 use crate::judge::session_timeline::{self, Call, TimelineAction, TimelineEvent};
 
 /// Names of agents' todo list tools, in lower case and without separators.
-const LIST_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
+const TODO_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
 /// Argument keys that hold the list.
-const LISTS: [&str; 5] = ["todos", "plan", "tasks", "items", "steps"];
+const LIST_KEYS: [&str; 5] = ["todos", "plan", "tasks", "items", "steps"];
 /// Keys that hold the text of an item.
-const ITEM_WORDS: [&str; 6] = ["content", "step", "subject", "title", "description", "task"];
+const ITEM_TEXT_KEYS: [&str; 6] = ["content", "step", "subject", "title", "description", "task"];
 /// The maximum number of later user messages.
-const LATER: usize = 20;
+const MAX_LATER_MESSAGES: usize = 20;
 /// The length of the prefix that is searched for redirections.
-const OPENING_CHARS: usize = 240;
+const PREFIX_CHARS: usize = 240;
 /// Prefixes of redirecting messages.
-const TURNS: [&str; 12] = [
+const REDIRECTION_PREFIXES: [&str; 12] = [
     "no",
     "nope",
     "stop",
@@ -89,60 +89,62 @@ impl TaskContext {
 
     /// Extracts the task from a timeline.
     pub fn of_moves(moves: &[TimelineEvent]) -> Self {
-        let mut said = moves.iter().filter_map(|told| match &told.act {
+        let mut messages = moves.iter().filter_map(|event| match &event.act {
             TimelineAction::UserSays(text) => {
-                Some(Words { trace: told.trace, text: text.clone(), redirects: redirects(text) })
+                Some(Words { trace: event.trace, text: text.clone(), redirects: redirects(text) })
             }
             TimelineAction::AgentSays(_) | TimelineAction::Calls(_) => None,
         });
-        let request = said.next().map(|first| Words { redirects: false, ..first });
-        let todos = moves.iter().find_map(|told| match &told.act {
+        let request = messages.next().map(|first| Words { redirects: false, ..first });
+        let todos = moves.iter().find_map(|event| match &event.act {
             TimelineAction::Calls(call) => {
-                Some(Words { trace: told.trace, text: todos(call)?, redirects: false })
+                Some(Words { trace: event.trace, text: todos(call)?, redirects: false })
             }
             TimelineAction::UserSays(_) | TimelineAction::AgentSays(_) => None,
         });
-        Self { request, todos, later: kept(said.collect()) }
+        Self { request, todos, later: kept(messages.collect()) }
     }
 
     /// Returns the user's redirections.
     pub fn redirections(&self) -> impl Iterator<Item = &Words> {
-        self.later.iter().filter(|words| words.redirects)
+        self.later.iter().filter(|message| message.redirects)
     }
 }
 
 /// Selects later messages, in order: redirections before others where there are too many.
 fn kept(later: Vec<Words>) -> Vec<Words> {
-    let redirections = later.iter().filter(|words| words.redirects).count().min(LATER);
-    let (mut turns, mut others) = (redirections, LATER - redirections);
-    let mut keep = |words: &Words| {
-        let room = if words.redirects { &mut turns } else { &mut others };
+    let redirections =
+        later.iter().filter(|message| message.redirects).count().min(MAX_LATER_MESSAGES);
+    let (mut turns, mut others) = (redirections, MAX_LATER_MESSAGES - redirections);
+    let mut keep = |message: &Words| {
+        let room = if message.redirects { &mut turns } else { &mut others };
         let has_room = *room > 0;
         *room -= usize::from(has_room);
         has_room
     };
-    later.into_iter().filter(|words| keep(words)).collect()
+    later.into_iter().filter(|message| keep(message)).collect()
 }
 
 /// Returns whether a message redirects the work. A heuristic on typical phrases.
 fn redirects(text: &str) -> bool {
-    let opening: String = text.trim_start().chars().take(OPENING_CHARS).collect();
+    let opening: String = text.trim_start().chars().take(PREFIX_CHARS).collect();
     let opening = opening.to_lowercase().replace('’', "'");
     let begins = |turn: &str| {
         let rest = opening.strip_prefix(turn);
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
     };
-    TURNS.iter().any(|turn| begins(turn)) || CORRECTIONS.iter().any(|cue| opening.contains(cue))
+    REDIRECTION_PREFIXES.iter().any(|turn| begins(turn))
+        || CORRECTIONS.iter().any(|cue| opening.contains(cue))
 }
 
 /// Returns the todo list that a call writes.
 fn todos(call: &Call) -> Option<String> {
     let name: String = call.tool.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = name.to_ascii_lowercase();
-    if !LIST_TOOLS.iter().any(|tool| name.ends_with(tool)) {
+    if !TODO_TOOLS.iter().any(|tool| name.ends_with(tool)) {
         return None;
     }
-    let list = LISTS.iter().find_map(|key| call.input.get(*key));
+    let list = LIST_KEYS.iter().find_map(|key| call.input.get(*key));
     let items = match list {
         Some(Value::Array(items)) => items.iter().filter_map(item).collect(),
         Some(Value::String(text)) => vec![text.as_str()],
@@ -154,7 +156,7 @@ fn todos(call: &Call) -> Option<String> {
 fn item(value: &Value) -> Option<&str> {
     match value {
         Value::String(text) => Some(text),
-        other => ITEM_WORDS.iter().find_map(|key| other.get(*key)?.as_str()),
+        other => ITEM_TEXT_KEYS.iter().find_map(|key| other.get(*key)?.as_str()),
     }
 }
 
@@ -167,9 +169,10 @@ mod tests {
 
     fn context(evidence: &Evidence) -> (Option<String>, Option<String>, Vec<(u32, String)>) {
         let context = TaskContext::of(evidence);
-        let redirections = context.redirections().map(|words| (words.trace, words.text.clone()));
+        let redirections =
+            context.redirections().map(|message| (message.trace, message.text.clone()));
         let redirections = redirections.collect();
-        let text = |words: Option<Words>| words.map(|words| words.text);
+        let text = |message: Option<Words>| message.map(|message| message.text);
         (text(context.request), text(context.todos), redirections)
     }
 
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_of_mind_are_told_from_the_rest() {
+    fn redirections_are_distinguished_from_other_messages() {
         for text in
             ["No.", "stop!", "I’d use tabs instead", "That's not what I asked for", "wait, why?"]
         {
@@ -241,11 +244,12 @@ mod tests {
     }
 
     #[test]
-    fn of_many_words_the_changes_of_mind_are_kept() {
-        let words =
+    fn of_many_messages_redirections_are_preferred() {
+        let message =
             |trace: u32| Words { trace, text: String::new(), redirects: trace.is_multiple_of(10) };
-        let kept: Vec<u32> = kept((1..=100).map(words).collect()).iter().map(|w| w.trace).collect();
-        assert_eq!(kept.len(), LATER);
+        let kept: Vec<u32> =
+            kept((1..=100).map(message).collect()).iter().map(|w| w.trace).collect();
+        assert_eq!(kept.len(), MAX_LATER_MESSAGES);
         assert!((1..=10).all(|n| kept.contains(&(n * 10))));
         assert!(kept.is_sorted());
     }

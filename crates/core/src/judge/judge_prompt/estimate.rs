@@ -38,7 +38,7 @@ impl JudgingEstimate {
     pub fn of(case: &JudgeCase, instructions: &Instructions, rubric: &Rubric) -> Self {
         let chunks = count(case.chunks().len());
         let count_of = |text: &str| Tokens::approximate(text).count;
-        let told = count_of(instructions.as_str());
+        let per_chunk = count_of(instructions.as_str());
         let shared = count_of(&case.shared);
         let frame = case.chunks().first().map_or(0, |chunk| {
             let empty = crate::judge::chunk::Chunk { traces: 0..0, ..chunk.clone() };
@@ -50,9 +50,9 @@ impl JudgingEstimate {
         Self {
             sessions: 1,
             chunks,
-            input: (told + shared + frame) * chunks + shown,
+            input: (per_chunk + shared + frame) * chunks + shown,
             output: written.min(u64::from(rubric.judge.max_output_tokens)) * chunks,
-            instructions: told * chunks,
+            instructions: per_chunk * chunks,
             shared: shared * several,
             shared_again: shared * chunks.saturating_sub(1),
         }
@@ -61,9 +61,9 @@ impl JudgingEstimate {
     /// Splits the input into uncached, cache write and cache read, assuming perfect caching.
     fn cached(&self) -> Cached {
         // The first request writes the instructions to the cache, all others read them.
-        let told = self.instructions.checked_div(self.chunks).unwrap_or(0);
-        let written = told + self.shared;
-        let read = self.instructions - told + self.shared_again;
+        let per_chunk = self.instructions.checked_div(self.chunks).unwrap_or(0);
+        let written = per_chunk + self.shared;
+        let read = self.instructions - per_chunk + self.shared_again;
         Cached { fresh: self.input.saturating_sub(written + read), written, read }
     }
 
@@ -162,7 +162,7 @@ pub enum OfferError {
     #[error("the file of judges cannot be read: {0}")]
     Malformed(String),
     /// The fraction must be from 0 to 1.
-    #[error("the batch of judge {0} must be left with a share from 0 to 1")]
+    #[error("judge {0}: the batch price must be a fraction from 0 to 1")]
     Batch(String),
 }
 
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_told_plain_cached_and_as_a_batch() {
+    fn a_quote_has_plain_cached_and_batch_prices() {
         // Ten requests of 60,000 tokens at $2 a million, ten responses of 1,000 at $10.
         let quote = quote(&estimate(10), "anthropic:claude-sonnet-5").unwrap();
         assert_eq!(dollars(quote.plain), "1.3000");

@@ -19,8 +19,8 @@ pub struct Instructions(String);
 impl Instructions {
     /// Combines a general text ([`SHIPPED`] or the user's own), the rubric's criteria and the JSON Schema of the
     /// answer.
-    pub fn new(words: &str, rubric: &Rubric, schema: &Value) -> Self {
-        let mut text = format!("{}\n\n# Criteria: {}\n", words.trim(), rubric.name);
+    pub fn new(general: &str, rubric: &Rubric, schema: &Value) -> Self {
+        let mut text = format!("{}\n\n# Criteria: {}\n", general.trim(), rubric.name);
         if !rubric.description.is_empty() {
             text.push_str(&format!("\n{}\n", rubric.description.trim()));
         }

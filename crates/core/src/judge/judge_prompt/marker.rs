@@ -73,7 +73,7 @@ mod tests {
     use crate::id::SessionId;
 
     #[test]
-    fn a_marker_that_stands_in_the_text_is_not_taken() {
+    fn a_marker_that_occurs_in_the_text_is_not_used() {
         let (session, seed) = (SessionId::parse("s-1").unwrap(), Seed::new([7; 32]));
         let first = Marker::apart_from(&session, &seed, &["quiet"]);
         assert_eq!(first, Marker::apart_from(&session, &seed, &["other"]));

@@ -82,7 +82,7 @@ fn reveal(out: &mut String, text: &str, replace: impl Fn(char) -> Option<&'stati
         let is_style = is_style(c) && hidden == 0;
         let replacement = replace(c);
         if !is_hidden(c) && !ends_line && replacement.is_none() || is_style {
-            tell_rest(out, hidden);
+            count_rest(out, hidden);
             hidden = 0;
             continue;
         }
@@ -91,7 +91,7 @@ fn reveal(out: &mut String, text: &str, replace: impl Fn(char) -> Option<&'stati
         match replacement {
             _ if ends_line => {}
             Some(other) => {
-                tell_rest(out, hidden);
+                count_rest(out, hidden);
                 hidden = 0;
                 out.push_str(other);
             }
@@ -103,11 +103,11 @@ fn reveal(out: &mut String, text: &str, replace: impl Fn(char) -> Option<&'stati
             }
         }
     }
-    tell_rest(out, hidden);
+    count_rest(out, hidden);
     out.push_str(text.get(copied..).unwrap_or_default());
 }
 
-fn tell_rest(out: &mut String, hidden: usize) {
+fn count_rest(out: &mut String, hidden: usize) {
     if hidden > NAMED {
         out.push_str(&format!("⟨{} more hidden characters⟩", hidden - NAMED));
     }
@@ -140,12 +140,12 @@ mod tests {
     #[track_caller]
     fn check(recorded: &str, block: &str, word: &str) {
         fn write(write: impl Fn(&mut QuotedText) -> &mut QuotedText) -> String {
-            let mut sheet = QuotedText::default();
-            write(&mut sheet);
-            sheet.into_text()
+            let mut out = QuotedText::default();
+            write(&mut out);
+            out.into_text()
         }
-        assert_eq!(write(|sheet| sheet.block(recorded, 1000)), block);
-        assert_eq!(write(|sheet| sheet.word(recorded, 1000)), word);
+        assert_eq!(write(|out| out.block(recorded, 1000)), block);
+        assert_eq!(write(|out| out.word(recorded, 1000)), word);
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_named() {
+    fn invisible_characters_are_named() {
         check("a\u{202e}b", "  a⟨U+202E⟩b", "\"a⟨U+202E⟩b\"");
         check("\u{1b}[2K\rx", "  ⟨U+001B⟩[2K⟨U+000D⟩x", "\"⟨U+001B⟩[2K⟨U+000D⟩x\"");
         let tags = "\u{e0041}".repeat(9);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_see_stays() {
+    fn visible_characters_are_unchanged() {
         for text in ["\tčeský 日本語 العربية 🦀", "⚠\u{fe0f} done"] {
             check(text, &format!("  {text}"), &format!("\"{text}\""));
         }
@@ -174,9 +174,9 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_of_a_block_begins_at_the_margin(text in any::<String>(), max in 0_usize..60) {
-            let mut sheet = QuotedText::default();
-            sheet.block(&text, max);
-            let written = sheet.into_text();
+            let mut out = QuotedText::default();
+            out.block(&text, max);
+            let written = out.into_text();
             for line in written.split('\n') {
                 prop_assert!(line.starts_with(MARGIN), "{line:?}");
             }
@@ -185,9 +185,9 @@ mod tests {
 
         #[test]
         fn a_word_is_one_line_and_ends_where_it_ends(text in any::<String>()) {
-            let mut sheet = QuotedText::default();
-            sheet.word(&text, 100);
-            let written = sheet.into_text();
+            let mut out = QuotedText::default();
+            out.word(&text, 100);
+            let written = out.into_text();
             let breaks = ['\n', '\r', '\u{2028}'];
             prop_assert_eq!(written.matches('"').count(), 2);
             prop_assert!(!written.contains(breaks));

@@ -57,36 +57,36 @@ impl SessionFacts {
     }
 
     /// Renders the facts.
-    pub(super) fn write(&self, sheet: &mut QuotedText) {
-        sheet.line(format_args!("traces: {}", self.traces));
+    pub(super) fn write(&self, out: &mut QuotedText) {
+        out.line(format_args!("traces: {}", self.traces));
         let steps = self.levels.total();
         let (errors, warnings) = (self.levels.error, self.levels.warning);
-        sheet.line(format_args!("steps: {steps}, {errors} with errors, {warnings} with warnings"));
+        out.line(format_args!("steps: {steps}, {errors} with errors, {warnings} with warnings"));
         if let (Some(start), Some(end)) = (self.start, self.end) {
             let lasted = duration(end.since(start));
-            sheet.line(format_args!("time: {start} to {end}, {lasted}"));
+            out.line(format_args!("time: {start} to {end}, {lasted}"));
         }
         let (input, output) = (self.input_tokens, self.output_tokens);
-        sheet.line(format_args!("tokens of the agent's models: {input} in, {output} out"));
+        out.line(format_args!("tokens of the agent's models: {input} in, {output} out"));
         match self.cost {
-            Some(cost) => sheet.line(format_args!("cost: ${:.4}", cost.dollars())),
-            None => sheet.line("cost: unknown"),
+            Some(cost) => out.line(format_args!("cost: ${:.4}", cost.dollars())),
+            None => out.line("cost: unknown"),
         };
-        names(sheet, "models", &self.models);
-        names(sheet, "agents", &self.agents);
+        names(out, "models", &self.models);
+        names(out, "agents", &self.agents);
     }
 }
 
-fn names(sheet: &mut QuotedText, label: &str, names: &BTreeSet<String>) {
+fn names(out: &mut QuotedText, label: &str, names: &BTreeSet<String>) {
     if names.is_empty() {
         return;
     }
-    sheet.line(label).ours(":");
+    out.line(label).ours(":");
     for name in names.iter().take(NAMES) {
-        sheet.ours(" ").word(name, NAME_BYTES);
+        out.ours(" ").word(name, NAME_BYTES);
     }
     if names.len() > NAMES {
-        sheet.ours(format_args!(" and {} more", names.len() - NAMES));
+        out.ours(format_args!(" and {} more", names.len() - NAMES));
     }
 }
 

@@ -221,7 +221,7 @@ fn an_empty_session_has_no_chunk() {
 }
 
 #[test]
-fn faults_are_told_one_a_line() {
+fn faults_are_listed_one_per_line() {
     let words =
         repair(&["care: no mark".to_owned(), "done: \"a\nb\u{202e}\" is no grade".to_owned()]);
     assert!(

@@ -33,101 +33,105 @@ const TOOL_NAMES: [&str; 3] = ["gen_ai.tool.name", "tool_name", "ai.toolCall.nam
 /// are replaced by a reference.
 #[derive(Debug, Default)]
 pub(super) struct TraceWriter {
-    sheet: QuotedText,
+    out: QuotedText,
     /// Hashes of messages already rendered.
-    told: HashSet<u64>,
+    rendered: HashSet<u64>,
     /// Hashes of texts already rendered in this trace.
     shown: HashSet<u64>,
 }
 
 impl TraceWriter {
     /// Renders one more trace and returns its byte range.
-    pub(super) fn tell(&mut self, numbered: &NumberedTrace) -> Range<usize> {
+    pub(super) fn render(&mut self, numbered: &NumberedTrace) -> Range<usize> {
         self.shown.clear();
-        let start = self.sheet.next_line();
+        let start = self.out.next_line();
         self.heading(numbered);
         let content = numbered.trace.content.as_ref();
         self.metadata(content);
-        self.payload(content.and_then(|content| content.input.as_ref()), Side::Heard);
-        let places = numbered.steps.iter().map(|step| &step.id).zip(1..).collect();
+        self.payload(content.and_then(|content| content.input.as_ref()), Side::ModelInput);
+        let numbers = numbered.steps.iter().map(|step| &step.id).zip(1..).collect();
         for step in &numbered.steps {
-            self.step(step, &places);
+            self.step(step, &numbers);
         }
-        self.payload(content.and_then(|content| content.output.as_ref()), Side::Closing);
-        start..self.sheet.len()
+        self.payload(content.and_then(|content| content.output.as_ref()), Side::TraceOutput);
+        start..self.out.len()
     }
 
     pub(super) fn into_text(self) -> String {
-        self.sheet.into_text()
+        self.out.into_text()
     }
 
     fn heading(&mut self, NumberedTrace { number, trace, steps }: &NumberedTrace) {
         let summary = TraceSummary::of(steps);
-        self.sheet.line(format_args!("# Trace {number} at {}", trace.timestamp));
+        self.out.line(format_args!("# Trace {number} at {}", trace.timestamp));
         if let Some(nanos) = summary.latency() {
-            self.sheet.ours(format_args!(", {}", duration(nanos)));
+            self.out.ours(format_args!(", {}", duration(nanos)));
         }
-        self.sheet.ours(format_args!(", {} steps", steps.len()));
+        self.out.ours(format_args!(", {} steps", steps.len()));
         if summary.levels.error > 0 {
-            self.sheet.ours(format_args!(", {} with errors", summary.levels.error));
+            self.out.ours(format_args!(", {} with errors", summary.levels.error));
         }
         if let Some(name) = &trace.name {
-            self.sheet.ours(", named ").word(name, NAME_BYTES);
+            self.out.ours(", named ").word(name, NAME_BYTES);
         }
         for (tag, before) in trace.tags.iter().zip([", tags"].into_iter().chain([""; TAGS - 1])) {
-            self.sheet.ours(before).ours(" ").word(tag, NAME_BYTES);
+            self.out.ours(before).ours(" ").word(tag, NAME_BYTES);
         }
     }
 
     /// Renders scalar metadata; nested values are noise.
     fn metadata(&mut self, content: Option<&Content>) {
-        let mut kept = String::new();
+        let mut text = String::new();
         for (key, value) in content.iter().flat_map(|content| &content.metadata) {
             let value = value.as_str();
             let is_plain = !value.starts_with(['{', '[']) && value != "null";
-            if is_plain && kept.len() < METADATA_BYTES {
+            if is_plain && text.len() < METADATA_BYTES {
                 // Writing to a string cannot fail.
-                let written = writeln!(kept, "{key}: {value}");
+                let written = writeln!(text, "{key}: {value}");
                 debug_assert!(written.is_ok());
             }
         }
-        if !kept.is_empty() {
-            self.sheet.line("metadata:").block(&kept, METADATA_BYTES);
+        if !text.is_empty() {
+            self.out.line("metadata:").block(&text, METADATA_BYTES);
         }
     }
 
-    fn step(&mut self, step: &Observation, places: &HashMap<&ObservationId, usize>) {
-        let place = |id: &ObservationId| places.get(id).copied();
-        self.sheet.line(format_args!("[{}] ", place(&step.id).unwrap_or_default()));
-        self.sheet.ours(step.kind.as_str());
+    fn step(&mut self, step: &Observation, numbers: &HashMap<&ObservationId, usize>) {
+        let number = |id: &ObservationId| numbers.get(id).copied();
+        self.out.line(format_args!("[{}] ", number(&step.id).unwrap_or_default()));
+        self.out.ours(step.kind.as_str());
         if let Some(name) = &step.name {
-            self.sheet.ours(" ").word(name, NAME_BYTES);
+            self.out.ours(" ").word(name, NAME_BYTES);
         }
         if let Some(tool) = tool(step).filter(|tool| Some(tool) != step.name.as_ref()) {
-            self.sheet.ours(", tool ").word(&tool, NAME_BYTES);
+            self.out.ours(", tool ").word(&tool, NAME_BYTES);
         }
         if let Some(model) = &step.model {
-            self.sheet.ours(", model ").word(model, NAME_BYTES);
+            self.out.ours(", model ").word(model, NAME_BYTES);
         }
         if let Some(nanos) = step.latency() {
-            self.sheet.ours(format_args!(", {}", duration(nanos)));
+            self.out.ours(format_args!(", {}", duration(nanos)));
         }
         match (step.usage.input(), step.usage.output(), step.usage.total()) {
             (0, 0, 0) => {}
             (0, 0, total) => {
-                self.sheet.ours(format_args!(", {total} tokens"));
+                self.out.ours(format_args!(", {total} tokens"));
             }
             (input, output, _) => {
-                self.sheet.ours(format_args!(", {input} tokens in, {output} out"));
+                self.out.ours(format_args!(", {input} tokens in, {output} out"));
             }
         }
-        if let Some(parent) = step.parent.as_ref().and_then(place) {
-            self.sheet.ours(format_args!(", in [{parent}]"));
+        if let Some(parent) = step.parent.as_ref().and_then(number) {
+            self.out.ours(format_args!(", in [{parent}]"));
         }
         self.ending(step);
         let Some(content) = &step.content else { return };
         let is_tool = matches!(step.kind, ObservationKind::Tool | ObservationKind::Retriever);
-        let sides = if is_tool { [Side::Asked, Side::Given] } else { [Side::Heard, Side::Spoken] };
+        let sides = if is_tool {
+            [Side::ToolInput, Side::ToolOutput]
+        } else {
+            [Side::ModelInput, Side::ModelOutput]
+        };
         for (payload, side) in [&content.input, &content.output].into_iter().zip(sides) {
             self.payload(payload.as_ref(), side);
         }
@@ -136,10 +140,10 @@ impl TraceWriter {
     /// Renders the status of an observation, where it matters.
     fn ending(&mut self, step: &Observation) {
         if matches!(step.level, Level::Error | Level::Warning) {
-            self.sheet.ours(format_args!(", {}", step.level.as_str()));
+            self.out.ours(format_args!(", {}", step.level.as_str()));
         }
         if let Some(status) = step.status_message.as_ref().filter(|status| !status.is_empty()) {
-            self.sheet.ours(", status ").word(status, STATUS_BYTES);
+            self.out.ours(", status ").word(status, STATUS_BYTES);
         }
     }
 }

@@ -18,11 +18,11 @@ mod tokens;
 
 /// The detected signals.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Sightings(BTreeMap<Signal, Sighting>);
+pub(super) struct Detections(BTreeMap<Signal, Detection>);
 
 /// A detected signal.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Sighting {
+pub(super) struct Detection {
     pub(super) count: usize,
     /// The number of occurrences, unless the signal has its own scale.
     pub(super) strength: f64,
@@ -30,34 +30,34 @@ pub(super) struct Sighting {
     pub(super) traces: BTreeSet<u32>,
 }
 
-impl Sightings {
+impl Detections {
     /// Returns a signal, if it was detected.
-    pub(super) fn of(&self, signal: Signal) -> Option<&Sighting> {
+    pub(super) fn of(&self, signal: Signal) -> Option<&Detection> {
         self.0.get(&signal)
     }
 
     /// Returns all detected signals in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Signal, &Sighting)> {
-        self.0.iter().map(|(signal, sighting)| (*signal, sighting))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Signal, &Detection)> {
+        self.0.iter().map(|(signal, detection)| (*signal, detection))
     }
 
     /// Counts an occurrence of a signal.
-    fn note(&mut self, signal: Signal, trace: u32) {
-        let sighting = self.0.entry(signal).or_default();
-        sighting.count += 1;
-        sighting.strength += 1.0;
-        sighting.traces.insert(trace);
+    fn count(&mut self, signal: Signal, trace: u32) {
+        let detection = self.0.entry(signal).or_default();
+        detection.count += 1;
+        detection.strength += 1.0;
+        detection.traces.insert(trace);
     }
 
     /// Sets the strength of a signal.
-    fn measure(&mut self, signal: Signal, sighting: Sighting) {
-        self.0.insert(signal, sighting);
+    fn measure(&mut self, signal: Signal, detection: Detection) {
+        self.0.insert(signal, detection);
     }
 }
 
 /// Comparison of a session with its peers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Among {
+pub(super) struct PeerRanks {
     /// Percentile rank by size.
     pub(super) rank: Option<f64>,
     /// Whether its cost is known, and then its percentile rank by cost.
@@ -67,71 +67,71 @@ pub(super) struct Among {
 }
 
 /// The minimum number of answers after which an agent with tools would have called one.
-const SEVERAL: usize = 3;
+const MIN_ANSWERS: usize = 3;
 
 /// The input of all detectors.
 #[derive(Clone, Copy, Debug)]
-struct Scene<'a> {
+struct DetectorInput<'a> {
     set: &'a SignalSet,
     moves: &'a [TimelineEvent],
 }
 
-impl<'a> Scene<'a> {
+impl<'a> DetectorInput<'a> {
     /// Returns the tool calls with their traces.
     fn calls(self) -> impl DoubleEndedIterator<Item = (u32, &'a Call)> {
-        self.moves.iter().filter_map(|told| match &told.act {
-            TimelineAction::Calls(call) => Some((told.trace, call)),
+        self.moves.iter().filter_map(|event| match &event.act {
+            TimelineAction::Calls(call) => Some((event.trace, call)),
             TimelineAction::UserSays(_) | TimelineAction::AgentSays(_) => None,
         })
     }
 
     fn users(self) -> impl DoubleEndedIterator<Item = (u32, &'a str)> {
-        self.moves.iter().filter_map(|told| match &told.act {
-            TimelineAction::UserSays(text) => Some((told.trace, text.as_str())),
+        self.moves.iter().filter_map(|event| match &event.act {
+            TimelineAction::UserSays(text) => Some((event.trace, text.as_str())),
             TimelineAction::AgentSays(_) | TimelineAction::Calls(_) => None,
         })
     }
 
     fn agents(self) -> impl DoubleEndedIterator<Item = (u32, &'a str)> {
-        self.moves.iter().filter_map(|told| match &told.act {
-            TimelineAction::AgentSays(text) => Some((told.trace, text.as_str())),
+        self.moves.iter().filter_map(|event| match &event.act {
+            TimelineAction::AgentSays(text) => Some((event.trace, text.as_str())),
             TimelineAction::UserSays(_) | TimelineAction::Calls(_) => None,
         })
     }
 }
 
-pub(super) fn look(set: &SignalSet, moves: &[TimelineEvent], among: Among) -> Sightings {
-    let scene = Scene { set, moves };
-    let mut seen = Sightings::default();
-    messages::look(scene, &mut seen);
-    calls::look(scene, &mut seen);
-    changes::look(scene, &mut seen);
-    tests_and_edits::look(scene, &mut seen);
-    ending::look(scene, &mut seen);
-    safety::look(scene, &mut seen);
-    let traces = moves.iter().map(|told| told.trace);
+pub(super) fn detect(set: &SignalSet, moves: &[TimelineEvent], among: PeerRanks) -> Detections {
+    let input = DetectorInput { set, moves };
+    let mut detections = Detections::default();
+    messages::detect(input, &mut detections);
+    calls::detect(input, &mut detections);
+    changes::detect(input, &mut detections);
+    tests_and_edits::detect(input, &mut detections);
+    ending::detect(input, &mut detections);
+    safety::detect(input, &mut detections);
+    let traces = moves.iter().map(|event| event.trace);
     if !moves.is_empty() {
         let strength = logarithm(moves.len());
-        let length = Sighting { count: moves.len(), strength, traces: traces.clone().collect() };
-        seen.measure(Signal::Length, length);
+        let length = Detection { count: moves.len(), strength, traces: traces.clone().collect() };
+        detections.measure(Signal::Length, length);
     }
-    let last = scene.agents().next_back().filter(|_| scene.calls().next().is_none());
+    let last = input.agents().next_back().filter(|_| input.calls().next().is_none());
     if let Some((trace, _)) = last
         && !among.need_no_tools
-        && scene.agents().count() >= SEVERAL
+        && input.agents().count() >= MIN_ANSWERS
     {
-        seen.note(Signal::NoTools, trace);
+        detections.count(Signal::NoTools, trace);
     }
-    let compared = |strength| Sighting { count: 1, strength, traces: traces.clone().collect() };
+    let compared = |strength| Detection { count: 1, strength, traces: traces.clone().collect() };
     if let Some(rank) = among.rank {
-        seen.measure(Signal::AmongPeers, compared(rank));
+        detections.measure(Signal::AmongPeers, compared(rank));
     }
     match among.cost {
-        Some(Some(rank)) => seen.measure(Signal::CostAmongPeers, compared(rank)),
-        Some(None) => seen.measure(Signal::CostAlone, compared(1.0)),
+        Some(Some(rank)) => detections.measure(Signal::CostAmongPeers, compared(rank)),
+        Some(None) => detections.measure(Signal::CostAlone, compared(1.0)),
         None => {}
     }
-    seen
+    detections
 }
 
 /// Returns a count on a logarithmic scale.

@@ -1,44 +1,44 @@
 use std::collections::BTreeSet;
 
-use super::detectors::{Sighting, Sightings};
-use super::file::{Marking, Weighing};
+use super::detectors::{Detection, Detections};
+use super::file::{ScoringParameters, Weighing};
 use super::signals::{Signal, SignalSet};
 use crate::judge::rubric::{Dimension, Grade, Scale};
 use crate::judge::verdict::{Finding, Judgement};
 
 /// The maximum number of signals in a rationale.
-const NAMED: usize = 4;
+const MAX_NAMED_SIGNALS: usize = 4;
 /// The maximum number of cited traces.
-const CITED: usize = 12;
+const MAX_CITED_TRACES: usize = 12;
 
 /// A detected signal that affects a dimension.
 #[derive(Clone, Copy, Debug)]
 struct Cause<'a> {
     signal: Signal,
     weighing: &'a Weighing,
-    sighting: &'a Sighting,
+    detection: &'a Detection,
     effect: f64,
 }
 
 /// Scores one dimension.
-pub(super) fn judge(set: &SignalSet, dimension: &Dimension, seen: &Sightings) -> Judgement {
+pub(super) fn judge(set: &SignalSet, dimension: &Dimension, detections: &Detections) -> Judgement {
     let Some(marking) = set.dimensions.get(&dimension.name) else {
         let why = format!("The offline judge has no signals for {}.", dimension.name);
         return not_observable(dimension, why);
     };
-    if !marking.needs.iter().any(|signal| seen.of(*signal).is_some()) {
+    if !marking.needs.iter().any(|signal| detections.of(*signal).is_some()) {
         let needs: Vec<String> = marking.needs.iter().map(|signal| missing(*signal)).collect();
         let why = format!("Nothing was recorded that speaks of it: no {}.", needs.join(", no "));
         return not_observable(dimension, why);
     }
-    let causes = causes(set, dimension, seen);
+    let causes = causes(set, dimension, detections);
     let sum: f64 = causes.iter().map(|cause| cause.effect).sum();
     let mark = (marking.base + sum).clamp(0.0, 1.0);
     Judgement {
         dimension: dimension.name.clone(),
         finding: finding(&dimension.scale, marking, mark),
-        rationale: rationale(&causes, seen),
-        evidence: evidence(&causes, seen, marking),
+        rationale: rationale(&causes, detections),
+        evidence: evidence(&causes, detections, marking),
         confidence: confidence(marking, &causes),
     }
 }
@@ -54,20 +54,25 @@ fn not_observable(dimension: &Dimension, rationale: String) -> Judgement {
 }
 
 /// Returns the signals that affect a dimension, strongest first.
-fn causes<'a>(set: &'a SignalSet, dimension: &Dimension, seen: &'a Sightings) -> Vec<Cause<'a>> {
-    let cause = |(signal, sighting): (Signal, &'a Sighting)| {
+fn causes<'a>(
+    set: &'a SignalSet,
+    dimension: &Dimension,
+    detections: &'a Detections,
+) -> Vec<Cause<'a>> {
+    let cause = |(signal, detection): (Signal, &'a Detection)| {
         let weighing = set.signals.get(&signal)?;
-        let effect = weighing.effects.get(&dimension.name)? * sighting.strength.min(weighing.limit);
-        Some(Cause { signal, weighing, sighting, effect })
+        let effect =
+            weighing.effects.get(&dimension.name)? * detection.strength.min(weighing.limit);
+        Some(Cause { signal, weighing, detection, effect })
     };
-    let mut causes: Vec<Cause<'_>> = seen.iter().filter_map(cause).collect();
+    let mut causes: Vec<Cause<'_>> = detections.iter().filter_map(cause).collect();
     causes.sort_by(|one, other| {
         other.effect.abs().total_cmp(&one.effect.abs()).then(one.signal.cmp(&other.signal))
     });
     causes
 }
 
-fn finding(scale: &Scale, marking: &Marking, mark: f64) -> Finding {
+fn finding(scale: &Scale, marking: &ScoringParameters, mark: f64) -> Finding {
     let Scale::Ordered(grades) = scale else { return Finding::Number(mark) };
     let place = marking.cuts.iter().filter(|cut| mark >= **cut).count();
     let fits = !marking.cuts.is_empty() && grades.len() > marking.cuts.len();
@@ -78,10 +83,10 @@ fn finding(scale: &Scale, marking: &Marking, mark: f64) -> Finding {
     grade.map_or(Finding::NotObservable, |grade| Finding::Grade(grade.clone()))
 }
 
-fn rationale(causes: &[Cause<'_>], seen: &Sightings) -> String {
-    let named: Vec<String> = causes.iter().take(NAMED).map(words).collect();
+fn rationale(causes: &[Cause<'_>], detections: &Detections) -> String {
+    let named: Vec<String> = causes.iter().take(MAX_NAMED_SIGNALS).map(describe).collect();
     if named.is_empty() {
-        let calls = seen.of(Signal::ToolCall).map_or(0, |sighting| sighting.count);
+        let calls = detections.of(Signal::ToolCall).map_or(0, |detection| detection.count);
         return format!("Nothing spoke for or against it in {calls} tool calls.");
     }
     let mut sentence = named.join("; ") + ".";
@@ -91,26 +96,30 @@ fn rationale(causes: &[Cause<'_>], seen: &Sightings) -> String {
     sentence
 }
 
-fn words(cause: &Cause<'_>) -> String {
-    let Sighting { count, strength, .. } = cause.sighting;
+fn describe(cause: &Cause<'_>) -> String {
+    let Detection { count, strength, .. } = cause.detection;
     let text = if *count > 1 { &cause.weighing.many } else { &cause.weighing.one };
     let share = format!("{:.0}", strength * 100.0);
     text.replace("{n}", &count.to_string()).replace("{p}", &share)
 }
 
 /// Returns the traces to cite: those of the causes, or else those of the required signals.
-fn evidence(causes: &[Cause<'_>], seen: &Sightings, marking: &Marking) -> Vec<u32> {
+fn evidence(
+    causes: &[Cause<'_>],
+    detections: &Detections,
+    marking: &ScoringParameters,
+) -> Vec<u32> {
     let shown: BTreeSet<u32> =
-        causes.iter().flat_map(|cause| &cause.sighting.traces).copied().collect();
-    let looked_at = marking.needs.iter().filter_map(|signal| seen.of(*signal));
+        causes.iter().flat_map(|cause| &cause.detection.traces).copied().collect();
+    let looked_at = marking.needs.iter().filter_map(|signal| detections.of(*signal));
     let looked_at: BTreeSet<u32> =
-        looked_at.flat_map(|sighting| &sighting.traces).copied().collect();
+        looked_at.flat_map(|detection| &detection.traces).copied().collect();
     let traces = if shown.is_empty() { looked_at } else { shown };
-    traces.into_iter().take(CITED).collect()
+    traces.into_iter().take(MAX_CITED_TRACES).collect()
 }
 
 /// Returns the confidence: higher with more total weight, and with more of it on one side.
-fn confidence(marking: &Marking, causes: &[Cause<'_>]) -> f64 {
+fn confidence(marking: &ScoringParameters, causes: &[Cause<'_>]) -> f64 {
     let [least, greatest] = marking.sure;
     let weight: f64 = causes.iter().map(|cause| cause.effect.abs()).sum();
     let net: f64 = causes.iter().map(|cause| cause.effect).sum::<f64>().abs();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::signals::{Signal, SignalSet, SignalsError, Words};
+use super::signals::{Phrases, Signal, SignalSet, SignalsError};
 
 /// The maximum size of a compiled regular expression.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
@@ -13,7 +13,7 @@ const MAX_COMPILED_BYTES: usize = 4 << 20;
 /// Scoring parameters of a dimension.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Marking {
+pub(super) struct ScoringParameters {
     /// The score without any signal.
     pub(super) base: f64,
     /// Thresholds between grades.
@@ -42,9 +42,9 @@ pub(super) struct Weighing {
 #[serde(deny_unknown_fields)]
 struct Document {
     version: u32,
-    dimension: BTreeMap<String, Marking>,
+    dimension: BTreeMap<String, ScoringParameters>,
     signal: BTreeMap<Signal, Weighing>,
-    words: BTreeMap<Words, String>,
+    words: BTreeMap<Phrases, String>,
     danger: Vec<Danger>,
 }
 

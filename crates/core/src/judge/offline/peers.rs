@@ -4,7 +4,7 @@ use crate::money::Money;
 use crate::record::trace::TraceSummary;
 
 /// The minimum number of peers for a comparison.
-const FEWEST: usize = 5;
+const MIN_PEERS: usize = 5;
 
 /// The size of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -36,7 +36,7 @@ impl Size {
         }
         let steps = evidence.traces.iter().map(|trace| trace.steps.len()).sum();
         let calls =
-            moves.iter().filter(|told| matches!(told.act, TimelineAction::Calls(_))).count();
+            moves.iter().filter(|event| matches!(event.act, TimelineAction::Calls(_))).count();
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let tokens = (tokens > 0).then_some(tokens);
         Self { tokens, steps: count(steps), calls: count(calls), cost }
@@ -70,14 +70,14 @@ impl Peers {
 
     /// Returns whether most peers call no tools; `None` with too few peers.
     pub fn do_without_tools(&self) -> Option<bool> {
-        (self.steps.len() >= FEWEST).then(|| self.callers * 2 < self.steps.len())
+        (self.steps.len() >= MIN_PEERS).then(|| self.callers * 2 < self.steps.len())
     }
 
     /// Returns the percentile rank by size, from 0 to 1: by tokens where they are known, else by observations;
     /// `None` with too few peers.
     pub fn rank(&self, size: &Size) -> Option<f64> {
         match size.tokens {
-            Some(tokens) if self.tokens.len() >= FEWEST => rank(&self.tokens, &tokens),
+            Some(tokens) if self.tokens.len() >= MIN_PEERS => rank(&self.tokens, &tokens),
             _ => rank(&self.steps, &size.steps),
         }
     }
@@ -90,7 +90,7 @@ impl Peers {
 
 /// Returns the percentile rank in sorted values; ties count half.
 fn rank<T: Ord>(sorted: &[T], value: &T) -> Option<f64> {
-    if sorted.len() < FEWEST {
+    if sorted.len() < MIN_PEERS {
         return None;
     }
     let under = sorted.partition_point(|other| other < value);

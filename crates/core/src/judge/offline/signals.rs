@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::file::{self, Marking, Weighing};
+use super::file::{self, ScoringParameters, Weighing};
 
 /// The built-in signals, in a file for users to read.
 const BUILTIN: &str = include_str!("../../../offline/signals.toml");
@@ -92,7 +92,7 @@ impl Signal {
 /// Phrase lists, each for one source only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Words {
+pub(super) enum Phrases {
     /// A user corrects, redirects or interrupts.
     UserCorrects,
     UserFrustrated,
@@ -135,10 +135,10 @@ pub struct SignalSet {
     /// Version of the file.
     pub version: u32,
     /// Scoring parameters by dimension.
-    pub(super) dimensions: BTreeMap<String, Marking>,
+    pub(super) dimensions: BTreeMap<String, ScoringParameters>,
     pub(super) signals: BTreeMap<Signal, Weighing>,
     /// Phrases by source.
-    pub(super) words: BTreeMap<Words, Regex>,
+    pub(super) words: BTreeMap<Phrases, Regex>,
     /// Dangerous commands.
     pub(super) dangers: Vec<Regex>,
 }
@@ -168,7 +168,7 @@ impl SignalSet {
     }
 
     /// Returns whether a text contains a phrase of a list.
-    pub(super) fn has(&self, words: Words, text: &str) -> bool {
+    pub(super) fn has(&self, words: Phrases, text: &str) -> bool {
         self.words.get(&words).is_some_and(|words| words.is_match(text))
     }
 }
@@ -181,10 +181,7 @@ pub enum SignalsError {
     Shape(String),
     /// An invalid regular expression.
     #[error("signals: pattern of {name}: {why}")]
-    Pattern {
-        name: String,
-        why: String,
-    },
+    Pattern { name: String, why: String },
     /// A number out of range.
     #[error("signals: {0}: base, cuts and sure are numbers from 0 to 1, effects from -1 to 1")]
     Number(String),
@@ -207,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_every_signal() {
+    fn the_documentation_lists_every_signal() {
         let page = include_str!("../../../../../docs/offline-judge.md");
         for signal in SignalSet::shipped().signals.keys() {
             let name = signal.name();

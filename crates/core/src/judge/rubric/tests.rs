@@ -158,7 +158,7 @@ fn names_fit_scores_schemas_and_files() {
 }
 
 #[test]
-fn every_fault_is_told_at_once() {
+fn all_faults_are_reported_at_once() {
     let text = SMALL.replace("0.5", "0").replace("version = 1", "version = 0");
     let error = Rubric::parse(&text).unwrap_err();
     let parts: Vec<_> = error.faults.iter().map(|fault| fault.part).collect();

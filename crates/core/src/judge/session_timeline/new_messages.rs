@@ -17,7 +17,7 @@ impl Thread {
     ///
     /// A list that starts as the conversation did is its full history: items that occur more often than before
     /// are new. Any other list may start with the last known items; what follows them is new.
-    pub(super) fn news(&self, list: &[u64]) -> Vec<bool> {
+    pub(super) fn find_new(&self, list: &[u64]) -> Vec<bool> {
         if self.is_whole(list) {
             let mut seen: HashMap<u64, usize> = HashMap::new();
             let is_new = |key: &u64| {
@@ -28,7 +28,7 @@ impl Thread {
             return list.iter().map(is_new).collect();
         }
         let known = overlap(&self.keys, list);
-        (0..list.len()).map(|place| place >= known).collect()
+        (0..list.len()).map(|index| index >= known).collect()
     }
 
     /// Returns whether a list starts as the conversation did and has at least half of its items.
@@ -40,15 +40,15 @@ impl Thread {
         let shared = list.iter().filter(|key| {
             let nth = seen.entry(**key).or_default();
             *nth += 1;
-            self.counts.get(key).is_some_and(|told| *nth <= *told)
+            self.counts.get(key).is_some_and(|known_keys| *nth <= *known_keys)
         });
         shared.count() * 2 >= self.keys.len()
     }
 }
 
-/// Returns the length of the longest suffix of `told` that is a prefix of `next`, in time linear in `next`.
-fn overlap(told: &[u64], next: &[u64]) -> usize {
-    let end = &told[told.len().saturating_sub(next.len())..];
+/// Returns the length of the longest suffix of `known_keys` that is a prefix of `next`, in time linear in `next`.
+fn overlap(known_keys: &[u64], next: &[u64]) -> usize {
+    let end = &known_keys[known_keys.len().saturating_sub(next.len())..];
     let fallback = fallback(next);
     let mut matched = 0;
     for key in end {
@@ -66,14 +66,14 @@ fn overlap(told: &[u64], next: &[u64]) -> usize {
 fn fallback(list: &[u64]) -> Vec<usize> {
     let mut lengths = vec![0; list.len()];
     let mut length = 0;
-    for place in 1..list.len() {
-        while length > 0 && list[place] != list[length] {
+    for index in 1..list.len() {
+        while length > 0 && list[index] != list[length] {
             length = lengths[length - 1];
         }
-        if list[place] == list[length] {
+        if list[index] == list[length] {
             length += 1;
         }
-        lengths[place] = length;
+        lengths[index] = length;
     }
     lengths
 }
@@ -83,37 +83,37 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(told: &[u64], list: &[u64], expected: &[u64]) {
+    fn check(known_keys: &[u64], list: &[u64], expected: &[u64]) {
         let mut thread = Thread::default();
-        for key in told {
+        for key in known_keys {
             thread.add(*key);
         }
-        let news = thread.news(list);
+        let newness = thread.find_new(list);
         let new: Vec<u64> =
-            list.iter().zip(news).filter(|(_, is_new)| *is_new).map(|(key, _)| *key).collect();
+            list.iter().zip(newness).filter(|(_, is_new)| *is_new).map(|(key, _)| *key).collect();
         assert_eq!(new, expected);
     }
 
     #[test]
-    fn a_history_that_grows_tells_its_end() {
+    fn a_growing_history_adds_only_its_end() {
         check(&[], &[1, 2], &[1, 2]);
         check(&[1, 2], &[1, 2, 3], &[3]);
         check(&[1, 2, 3], &[1, 2, 3, 2], &[2]);
     }
 
     #[test]
-    fn a_history_that_lost_something_tells_only_what_is_more() {
+    fn a_shortened_history_adds_only_new_messages() {
         check(&[1, 9, 2], &[1, 2, 3], &[3]);
     }
 
     #[test]
-    fn a_window_that_slides_tells_what_follows() {
+    fn a_sliding_window_adds_what_follows() {
         check(&[1, 2, 3, 4], &[3, 4, 5], &[5]);
         check(&[1, 2, 3, 3], &[3, 3, 4], &[4]);
     }
 
     #[test]
-    fn words_said_again_later_are_new() {
+    fn a_repeated_message_is_new() {
         check(&[1, 2, 3, 4, 5], &[1], &[1]);
         check(&[7, 2, 8], &[2], &[2]);
     }

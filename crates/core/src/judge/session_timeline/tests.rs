@@ -31,7 +31,7 @@ fn gives(id: &str, text: &str) -> Value {
 }
 
 #[test]
-fn histories_that_grow_are_told_once() {
+fn growing_histories_are_not_repeated() {
     let (q1, a1, q2, a2) = (user("Where is it?"), agent("On its way."), user("yes"), agent("Ok."));
     let evidence = session(vec![
         trace(vec![generation(json!([q1]), a1.clone())]),
@@ -64,7 +64,7 @@ fn calls_get_their_results_from_the_next_input() {
 }
 
 #[test]
-fn a_call_that_is_a_step_is_told_once() {
+fn a_call_recorded_as_an_observation_is_listed_once() {
     let call = asks("c1", "look", &json!({"id": 7}));
     let step = tool("execute_tool look", json!({"id": 7}), json!("found"));
     let history = json!([user("Find 7"), call, gives("c1", "found")]);
@@ -84,7 +84,7 @@ fn a_call_that_is_a_step_is_told_once() {
 }
 
 #[test]
-fn claude_code_tells_each_turn_in_pieces() {
+fn claude_code_reports_each_turn_in_several_spans() {
     let use_tool = json!({"role": "assistant", "content": [
         {"type": "text", "text": "Let me look."},
         {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}]});
@@ -154,7 +154,7 @@ fn plain_questions_and_answers() {
 }
 
 #[test]
-fn what_sub_agents_are_told_is_kept_apart() {
+fn messages_to_sub_agents_are_separate() {
     let main = json!([user("Plan a trip")]);
     let errand = json!([user("Find hotels")]);
     let evidence = session(vec![trace(vec![

@@ -34,7 +34,7 @@ impl Observed {
             for step in trace.steps.iter().filter(|step| calls.contains(&step.id)) {
                 observed.ids.insert(step.id.to_string());
                 observed.ids.extend(CALL_IDS.iter().filter_map(|key| metadata(step, key)));
-                let key = (trace.number, likeness(&name(step), &input(step)));
+                let key = (trace.number, match_key(&name(step), &input(step)));
                 *observed.open.entry(key).or_default() += 1;
             }
         }
@@ -42,14 +42,15 @@ impl Observed {
     }
 
     /// Returns whether a call in a message matches an observation; each observation matches once.
-    pub(super) fn tells(
+    pub(super) fn matches_observation(
         &mut self,
         trace: u32,
         id: Option<&str>,
         tool: &str,
-        asked: &Value,
+        input_value: &Value,
     ) -> bool {
-        let open = self.open.get_mut(&(trace, likeness(tool, asked))).filter(|open| **open > 0);
+        let open =
+            self.open.get_mut(&(trace, match_key(tool, input_value))).filter(|open| **open > 0);
         let is_known = id.is_some_and(|id| self.ids.contains(id));
         if let Some(open) = open {
             *open -= 1;
@@ -61,8 +62,8 @@ impl Observed {
 
 /// Returns a key that a call and its observation share. Names differ between conventions, so they count only
 /// where the input is empty.
-fn likeness(tool: &str, asked: &Value) -> u64 {
-    match asked {
+fn match_key(tool: &str, input_value: &Value) -> u64 {
+    match input_value {
         Value::Null => key_of(&tool),
         Value::Object(object) if object.is_empty() => key_of(&tool),
         other => key_of(&other.to_string()),
@@ -86,21 +87,21 @@ pub(super) fn calls(trace: &NumberedTrace) -> HashSet<&ObservationId> {
 /// Converts an observation to a call.
 pub(super) fn call(step: &Observation) -> Call {
     let output = step.content.as_ref().and_then(|content| content.output.as_ref()).map(text);
-    let says_failure = output.as_deref().is_some_and(tool_outcome::says_failure);
-    let failed = step.level == Level::Error || says_failure;
+    let is_failure_output = output.as_deref().is_some_and(tool_outcome::is_failure_output);
+    let failed = step.level == Level::Error || is_failure_output;
     let output = output.or_else(|| step.status_message.clone());
     Call { tool: name(step), input: input(step), output, failed }
 }
 
 fn name(step: &Observation) -> String {
-    let said = TOOL_NAMES.iter().find_map(|key| metadata(step, key));
-    let name = said.or_else(|| step.name.clone()).unwrap_or_default();
+    let tool_name = TOOL_NAMES.iter().find_map(|key| metadata(step, key));
+    let name = tool_name.or_else(|| step.name.clone()).unwrap_or_default();
     name.strip_prefix(OPERATION).map_or(name.clone(), str::to_owned)
 }
 
 fn metadata(step: &Observation, key: &str) -> Option<String> {
-    let kept = &step.content.as_ref()?.metadata;
-    let (_, value) = kept.iter().find(|(known, _)| known == key)?;
+    let wrapped = &step.content.as_ref()?.metadata;
+    let (_, value) = wrapped.iter().find(|(known, _)| known == key)?;
     serde_json::from_str::<String>(value.as_str()).ok()
 }
 
@@ -108,14 +109,14 @@ fn metadata(step: &Observation, key: &str) -> Option<String> {
 fn input(step: &Observation) -> Value {
     let payload = step.content.as_ref().and_then(|content| content.input.as_ref());
     let Some(payload) = payload else { return Value::Null };
-    let asked = serde_json::from_str(payload.to_json().as_str()).unwrap_or(Value::Null);
-    match asked {
+    let input_value = serde_json::from_str(payload.to_json().as_str()).unwrap_or(Value::Null);
+    match input_value {
         Value::Object(mut object) if object.len() == 2 => {
             let is_wrapped = object.get("args") == Some(&Value::Array(Vec::new()));
             match object.remove("kwargs") {
-                Some(kept) if is_wrapped => kept,
-                Some(kept) => {
-                    object.insert("kwargs".to_owned(), kept);
+                Some(wrapped) if is_wrapped => wrapped,
+                Some(wrapped) => {
+                    object.insert("kwargs".to_owned(), wrapped);
                     Value::Object(object)
                 }
                 None => Value::Object(object),

@@ -1,14 +1,15 @@
 use serde_json::{Map, Value};
 
 /// Boolean keys that mark a result as failed.
-const FLAGS: [&str; 3] = ["is_error", "isError", "failed"];
+const FAILURE_FLAGS: [&str; 3] = ["is_error", "isError", "failed"];
 /// Keys that contain an error.
-const REASONS: [&str; 4] = ["error", "errors", "error_message", "exception"];
+const ERROR_KEYS: [&str; 4] = ["error", "errors", "error_message", "exception"];
 /// Keys that contain an exit code; anything but 0 is a failure.
-const EXITS: [&str; 5] = ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
+const EXIT_CODE_KEYS: [&str; 5] =
+    ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
 /// Prefixes of the output of a failed tool. Only the start counts: text further down may be a file, a page or an
 /// injection attempt.
-const OPENINGS: [&str; 9] = [
+const FAILURE_PREFIXES: [&str; 9] = [
     "error:",
     "error -",
     "error ",
@@ -20,31 +21,32 @@ const OPENINGS: [&str; 9] = [
     "<tool_use_error>",
 ];
 /// The length of the prefix that is examined.
-const OPENING_CHARS: usize = 64;
+const PREFIX_CHARS: usize = 64;
 /// Longer texts are files and pages, not error reports.
 const MAX_REPORT: usize = 100_000;
 
 /// Returns whether a tool output has the form of a failure.
-pub(super) fn says_failure(text: &str) -> bool {
+pub(super) fn is_failure_output(text: &str) -> bool {
     let text = text.trim_start();
     let object = (text.starts_with('{') && text.len() <= MAX_REPORT)
         .then(|| serde_json::from_str::<Map<String, Value>>(text).ok());
     if let Some(object) = object.flatten() {
         return is_failure(&object);
     }
-    let opening: String = text.chars().take(OPENING_CHARS).collect();
+    let opening: String = text.chars().take(PREFIX_CHARS).collect();
     let opening = opening.to_lowercase();
     // "exit code 0" can start a success.
     !opening.starts_with("exit code 0")
-        && OPENINGS.iter().any(|failure| opening.starts_with(failure))
+        && FAILURE_PREFIXES.iter().any(|failure| opening.starts_with(failure))
 }
 
 fn is_failure(object: &Map<String, Value>) -> bool {
-    let flagged = FLAGS.iter().any(|key| object.get(*key) == Some(&Value::Bool(true)));
+    let flagged = FAILURE_FLAGS.iter().any(|key| object.get(*key) == Some(&Value::Bool(true)));
     let refused = object.get("success") == Some(&Value::Bool(false))
         || object.get("ok") == Some(&Value::Bool(false));
-    let reason = REASONS.iter().filter_map(|key| object.get(*key)).any(says_something);
-    let exit = EXITS.iter().filter_map(|key| object.get(*key)?.as_i64()).any(|code| code != 0);
+    let reason = ERROR_KEYS.iter().filter_map(|key| object.get(*key)).any(says_something);
+    let exit =
+        EXIT_CODE_KEYS.iter().filter_map(|key| object.get(*key)?.as_i64()).any(|code| code != 0);
     let status = object.get("status").and_then(Value::as_str).unwrap_or_default();
     let status =
         ["error", "failed", "failure"].iter().any(|word| status.eq_ignore_ascii_case(word));
@@ -78,12 +80,12 @@ mod tests {
             "fatal: not a git repository",
         ];
         for text in failures {
-            assert!(says_failure(text), "{text}");
+            assert!(is_failure_output(text), "{text}");
         }
     }
 
     #[test]
-    fn words_further_down_are_not_the_tool_s() {
+    fn only_the_start_of_an_output_indicates_failure() {
         let fine = [
             "",
             "0 errors",
@@ -96,7 +98,7 @@ mod tests {
             r#"[{"error": "x"}]"#,
         ];
         for text in fine {
-            assert!(!says_failure(text), "{text}");
+            assert!(!is_failure_output(text), "{text}");
         }
     }
 }

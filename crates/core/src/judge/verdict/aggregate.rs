@@ -3,7 +3,7 @@ use crate::judge::rubric::{Aggregation, Dimension, Rubric};
 use crate::stats::float;
 
 /// Tolerance for ties between sums of weights.
-const TIE: f64 = 1e-9;
+const TIE_TOLERANCE: f64 = 1e-9;
 
 /// A verdict on one chunk of a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,34 +51,35 @@ struct Mark<'a> {
 /// observable. The result lies between the chunk scores. Except for [`Aggregation::Last`], the order of the
 /// chunks does not affect it.
 pub fn aggregate(rubric: &Rubric, chunks: &[ChunkVerdict]) -> SessionVerdict {
-    let settled = rubric.dimensions.iter().map(|dimension| settle(dimension, chunks));
-    let (dimensions, marks) = settled.unzip();
+    let judged = rubric.dimensions.iter().map(|dimension| settle(dimension, chunks));
+    let (dimensions, marks) = judged.unzip();
     SessionVerdict { verdict: Verdict { dimensions }, marks }
 }
 
 fn settle(dimension: &Dimension, chunks: &[ChunkVerdict]) -> (Judgement, ChunkMarks) {
-    let said: Vec<_> =
+    let sent: Vec<_> =
         chunks.iter().map(|chunk| chunk.verdict.judgement(&dimension.name)).collect();
     let marks: Vec<_> = (1..)
-        .zip(said.iter().zip(chunks))
+        .zip(sent.iter().zip(chunks))
         .filter_map(|(part, (judgement, chunk))| {
             let judgement = (*judgement)?;
             let value = judgement.finding.value()?;
             Some(Mark { part, value, tokens: chunk.tokens, judgement })
         })
         .collect();
-    let settled = match chunks {
+    let judged = match chunks {
         [_] => marks.first().map(|only| (only.judgement.clone(), false)),
         _ => by_rule(dimension.aggregation, &marks, chunks.len()),
     };
-    let (judgement, is_tie) = settled
-        .unwrap_or_else(|| (unseen(dimension, said.iter().copied().flatten().last()), false));
+    let (judgement, is_tie) = judged.unwrap_or_else(|| {
+        (not_observable(dimension, sent.iter().copied().flatten().last()), false)
+    });
     let values: Vec<_> = marks.iter().map(|mark| mark.value).collect();
-    let finding = |said: &Option<&Judgement>| {
-        said.map_or(Finding::NotObservable, |judgement| judgement.finding.clone())
+    let finding = |sent: &Option<&Judgement>| {
+        sent.map_or(Finding::NotObservable, |judgement| judgement.finding.clone())
     };
     let chunk_marks = ChunkMarks {
-        findings: said.iter().map(finding).collect(),
+        findings: sent.iter().map(finding).collect(),
         min: values.iter().copied().reduce(f64::min),
         max: values.iter().copied().reduce(f64::max),
         variance: variance(&values),
@@ -88,8 +89,8 @@ fn settle(dimension: &Dimension, chunks: &[ChunkVerdict]) -> (Judgement, ChunkMa
 }
 
 /// Returns an unobservable judgement with the rationale of the last chunk that gave one.
-fn unseen(dimension: &Dimension, said: Option<&Judgement>) -> Judgement {
-    said.cloned().unwrap_or_else(|| Judgement {
+fn not_observable(dimension: &Dimension, sent: Option<&Judgement>) -> Judgement {
+    sent.cloned().unwrap_or_else(|| Judgement {
         dimension: dimension.name.clone(),
         finding: Finding::NotObservable,
         rationale: "nothing was judged".to_owned(),
@@ -105,17 +106,17 @@ fn by_rule(rule: Aggregation, marks: &[Mark<'_>], parts: usize) -> Option<(Judge
         let by_value = one.value.total_cmp(&other.value).then(one.tokens.cmp(&other.tokens));
         by_value.then(one.judgement.confidence.total_cmp(&other.judgement.confidence))
     });
-    let settled = match rule {
+    let judged = match rule {
         Aggregation::Mean => mean(&rising, parts),
         Aggregation::Vote => return vote(&rising),
-        Aggregation::Worst => speaker(rising.chunk_by(|a, b| a.value == b.value).next()?),
+        Aggregation::Worst => most_confident(rising.chunk_by(|a, b| a.value == b.value).next()?),
         Aggregation::Last => marks.last().map(|last| last.judgement.clone()),
     };
-    Some((settled?, false))
+    Some((judged?, false))
 }
 
 /// Returns the most confident judgement, the earliest among equals, with all citations.
-fn speaker(marks: &[Mark<'_>]) -> Option<Judgement> {
+fn most_confident(marks: &[Mark<'_>]) -> Option<Judgement> {
     let best = marks.iter().max_by(|one, other| {
         let by_confidence = one.judgement.confidence.total_cmp(&other.judgement.confidence);
         by_confidence.then(other.part.cmp(&one.part))
@@ -137,9 +138,9 @@ fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
     // Clamped, because rounding may carry a mean past its parts.
     let value = weighed(|mark| mark.value).max(lowest.value).min(highest.value);
     let rationale = if lowest.value == highest.value {
-        speaker(rising)?.rationale
+        most_confident(rising)?.rationale
     } else {
-        format!("{} {}", told("Lowest", lowest, parts), told("Highest", highest, parts))
+        format!("{} {}", describe("Lowest", lowest, parts), describe("Highest", highest, parts))
     };
     Some(Judgement {
         dimension: lowest.judgement.dimension.clone(),
@@ -150,7 +151,7 @@ fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
     })
 }
 
-fn told(which: &str, mark: &Mark<'_>, parts: usize) -> String {
+fn describe(which: &str, mark: &Mark<'_>, parts: usize) -> String {
     const MOST: usize = MAX_RATIONALE_CHARS / 2 - 50;
     let why = &mark.judgement.rationale;
     let why = match why.char_indices().nth(MOST) {
@@ -169,14 +170,16 @@ fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, bool)> {
         .map(|group| (group, group.iter().map(weight).sum::<f64>()))
         .collect();
     let most = groups.iter().map(|(_, weight)| *weight).fold(0.0, f64::max);
-    let mut winners = groups.iter().filter(|(_, weight)| most - weight <= TIE);
+    let mut winners = groups.iter().filter(|(_, weight)| most - weight <= TIE_TOLERANCE);
     let (group, weight) = winners.next()?;
     let total: f64 = groups.iter().map(|(_, weight)| weight).sum();
     let confidences = group.iter().map(|mark| mark.judgement.confidence);
     let confidence = confidences.sum::<f64>() / float(group.len());
-    let settled =
-        Judgement { confidence: (confidence * weight / total).clamp(0.0, 1.0), ..speaker(group)? };
-    Some((settled, winners.next().is_some()))
+    let judged = Judgement {
+        confidence: (confidence * weight / total).clamp(0.0, 1.0),
+        ..most_confident(group)?
+    };
+    Some((judged, winners.next().is_some()))
 }
 
 /// Returns all citations in order.

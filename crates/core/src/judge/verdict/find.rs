@@ -48,7 +48,7 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 /// Finds the one JSON object of an answer that could be a verdict: bare, in a code fence, or within prose.
 ///
 /// Objects without any of the `keys` are ignored if another has one.
-pub(super) fn the_object(answer: &str, keys: &[&str]) -> Result<Entries, String> {
+pub(super) fn find_object(answer: &str, keys: &[&str]) -> Result<Entries, String> {
     if answer.len() > MAX_ANSWER_BYTES {
         return Err(format!(
             "{} bytes are too long; answer with the JSON object only",

@@ -19,14 +19,14 @@ impl Verdict {
     pub fn to_json(&self) -> Value {
         let entry = |judgement: &Judgement| {
             let Judgement { finding, rationale, evidence, confidence, .. } = judgement;
-            let words = word_for_why(finding);
-            let said = json!({
+            let words = rationale_key(finding);
+            let sent = json!({
                 "score": finding.score(),
                 words: rationale,
                 "evidence": evidence,
                 "confidence": confidence,
             });
-            (judgement.dimension.clone(), said)
+            (judgement.dimension.clone(), sent)
         };
         Value::Object(self.dimensions.iter().map(entry).collect())
     }
@@ -50,26 +50,26 @@ impl SessionVerdict {
 
 fn dimension(judgement: &Judgement, marks: &ChunkMarks) -> Value {
     let Judgement { finding, rationale, evidence, confidence, .. } = judgement;
-    let mut said = json!({
+    let mut sent = json!({
         "score": finding.score(),
         "value": finding.value(),
-        word_for_why(finding): rationale,
+        rationale_key(finding): rationale,
         "evidence": evidence,
         "confidence": confidence,
     });
     let has_chunks = marks.findings.len() > 1;
-    if let Some(said) = said.as_object_mut().filter(|_| has_chunks) {
+    if let Some(sent) = sent.as_object_mut().filter(|_| has_chunks) {
         let scores: Vec<_> = marks.findings.iter().map(Finding::score).collect();
-        said.insert("chunk_scores".to_owned(), json!(scores));
-        said.insert("min".to_owned(), json!(marks.min));
-        said.insert("max".to_owned(), json!(marks.max));
-        said.insert("variance".to_owned(), json!(marks.variance));
-        said.insert("tie".to_owned(), json!(marks.is_tie));
+        sent.insert("chunk_scores".to_owned(), json!(scores));
+        sent.insert("min".to_owned(), json!(marks.min));
+        sent.insert("max".to_owned(), json!(marks.max));
+        sent.insert("variance".to_owned(), json!(marks.variance));
+        sent.insert("tie".to_owned(), json!(marks.is_tie));
     }
-    said
+    sent
 }
 
-fn word_for_why(finding: &Finding) -> &'static str {
+fn rationale_key(finding: &Finding) -> &'static str {
     match finding {
         Finding::Number(_) | Finding::Grade(_) => "rationale",
         Finding::NotObservable => "reason",

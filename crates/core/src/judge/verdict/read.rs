@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use super::find::{Entries, the_object};
+use super::find::{Entries, find_object};
 use super::{Finding, Judgement, MAX_CITATIONS, MAX_RATIONALE_CHARS, Verdict};
 use crate::judge::rubric::{Dimension, MARKS, Rubric, Scale};
 
@@ -11,8 +11,8 @@ use crate::judge::rubric::{Dimension, MARKS, Rubric, Scale};
 const MAX_FAULTS: usize = 50;
 /// An optional wrapper key around the dimensions.
 const WRAPPER: &str = "dimensions";
-const MARKED_KEYS: [&str; 4] = ["score", "rationale", "evidence", "confidence"];
-const UNSEEN_KEYS: [&str; 4] = ["score", "reason", "evidence", "confidence"];
+const SCORED_KEYS: [&str; 4] = ["score", "rationale", "evidence", "confidence"];
+const UNOBSERVABLE_KEYS: [&str; 4] = ["score", "reason", "evidence", "confidence"];
 
 /// A validation error of an answer, worded so that the model can correct it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Verdict {
 fn verdict_object(answer: &str, rubric: &Rubric) -> Result<Entries, String> {
     let names = rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
     let keys: Vec<_> = names.chain([WRAPPER]).collect();
-    let object = the_object(answer, &keys)?;
+    let object = find_object(answer, &keys)?;
     let is_wrapper_a_dimension = rubric.dimension(WRAPPER).is_some();
     match object.0.as_slice() {
         [(key, Value::Object(inner))] if key == WRAPPER && !is_wrapper_a_dimension => {
@@ -84,24 +84,24 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn judgement(&mut self, said: Option<&Value>) -> Option<Judgement> {
-        let Some(said) = said else {
+    fn judgement(&mut self, sent: Option<&Value>) -> Option<Judgement> {
+        let Some(sent) = sent else {
             return self
                 .fault("", "is missing; every dimension needs a score, or null and a reason");
         };
-        let Value::Object(said) = said else {
+        let Value::Object(sent) = sent else {
             return self
                 .fault("", "must be an object with score, rationale, evidence and confidence");
         };
-        let is_unseen = said.get("score") == Some(&Value::Null);
-        let known = if is_unseen { UNSEEN_KEYS } else { MARKED_KEYS };
-        for key in said.keys().filter(|key| !known.contains(&key.as_str())) {
+        let is_unobservable = sent.get("score") == Some(&Value::Null);
+        let known = if is_unobservable { UNOBSERVABLE_KEYS } else { SCORED_KEYS };
+        for key in sent.keys().filter(|key| !known.contains(&key.as_str())) {
             self.note(&short(key), "is not a key of a judgement; leave it out");
         }
-        let finding = self.finding(said.get("score"));
-        let rationale = self.words(if is_unseen { "reason" } else { "rationale" }, said);
-        let evidence = self.evidence(said.get("evidence"), is_unseen);
-        let confidence = self.confidence(said.get("confidence"), is_unseen);
+        let finding = self.finding(sent.get("score"));
+        let rationale = self.words(if is_unobservable { "reason" } else { "rationale" }, sent);
+        let evidence = self.evidence(sent.get("evidence"), is_unobservable);
+        let confidence = self.confidence(sent.get("confidence"), is_unobservable);
         Some(Judgement {
             dimension: self.dimension.name.clone(),
             finding: finding?,
@@ -134,8 +134,8 @@ impl Reader<'_> {
         }
     }
 
-    fn words(&mut self, key: &str, said: &Map<String, Value>) -> Option<String> {
-        let words = said.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default();
+    fn words(&mut self, key: &str, sent: &Map<String, Value>) -> Option<String> {
+        let words = sent.get(key).and_then(Value::as_str).map(str::trim).unwrap_or_default();
         if words.is_empty() {
             return self.fault(key, "must say why, in a sentence or two");
         }
@@ -147,8 +147,8 @@ impl Reader<'_> {
         Some(words.to_owned())
     }
 
-    fn evidence(&mut self, said: Option<&Value>, is_optional: bool) -> Option<Vec<u32>> {
-        let numbers = match said {
+    fn evidence(&mut self, sent: Option<&Value>, is_optional: bool) -> Option<Vec<u32>> {
+        let numbers = match sent {
             None if is_optional => return Some(Vec::new()),
             Some(Value::Array(numbers)) => numbers,
             _ => return self.fault("evidence", "must be a list of trace numbers"),
@@ -177,11 +177,11 @@ impl Reader<'_> {
         (self.faults.len() == before).then_some(cited)
     }
 
-    fn confidence(&mut self, said: Option<&Value>, is_optional: bool) -> Option<f64> {
-        if said.is_none() && is_optional {
+    fn confidence(&mut self, sent: Option<&Value>, is_optional: bool) -> Option<f64> {
+        if sent.is_none() && is_optional {
             return Some(1.0);
         }
-        match said.and_then(Value::as_f64).filter(|number| MARKS.contains(number)) {
+        match sent.and_then(Value::as_f64).filter(|number| MARKS.contains(number)) {
             Some(number) => Some(number),
             None => self.fault("confidence", "must be a number from 0 to 1"),
         }

@@ -17,13 +17,13 @@ pub fn schema(rubric: &Rubric) -> Value {
 
 fn dimension(dimension: &Dimension) -> Value {
     json!({
-        "description": told(dimension),
+        "description": description(dimension),
         "anyOf": [marked(dimension), not_observable()],
     })
 }
 
 /// Describes the valid scores. The criteria are in the prompt, once.
-fn told(dimension: &Dimension) -> String {
+fn description(dimension: &Dimension) -> String {
     match &dimension.scale {
         Scale::Numeric => format!("{}: a number from 0 to 1", dimension.name),
         Scale::Ordered(grades) => {

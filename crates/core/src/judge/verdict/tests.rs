@@ -204,20 +204,20 @@ fn joined(dimension: &str, scores: [Value; 3]) -> SessionVerdict {
 
 #[track_caller]
 fn settles(dimension: &str, scores: [Value; 3], expected: &Value) -> Value {
-    let said = joined(dimension, scores).to_json("s-1", session_quality());
-    let said = said["dimensions"][dimension].clone();
-    assert_eq!(&said["score"], expected, "{said}");
-    said
+    let sent = joined(dimension, scores).to_json("s-1", session_quality());
+    let sent = sent["dimensions"][dimension].clone();
+    assert_eq!(&sent["score"], expected, "{sent}");
+    sent
 }
 
 #[test]
-fn each_rule_settles_in_its_own_way() {
-    let said = settles("tool_mastery", [json!(1.0), json!(0.5), json!(0.0)], &json!(0.5));
-    assert_eq!(said["chunk_scores"], json!([1.0, 0.5, 0.0]));
-    assert_eq!((&said["min"], &said["max"]), (&json!(0.0), &json!(1.0)));
-    assert_eq!(said["variance"], json!(0.25));
+fn each_dimension_is_aggregated_by_its_own_rule() {
+    let sent = settles("tool_mastery", [json!(1.0), json!(0.5), json!(0.0)], &json!(0.5));
+    assert_eq!(sent["chunk_scores"], json!([1.0, 0.5, 0.0]));
+    assert_eq!((&sent["min"], &sent["max"]), (&json!(0.0), &json!(1.0)));
+    assert_eq!(sent["variance"], json!(0.25));
     assert_eq!(
-        said["rationale"],
+        sent["rationale"],
         "Lowest (0.00, part 3 of 3): So it is. Highest (1.00, part 1 of 3): So it is."
     );
     settles("tool_mastery", [json!(0.5), json!(1.0), json!(0.5)], &json!(0.8));
@@ -235,26 +235,26 @@ fn vote(grades: &[(&str, f64)]) -> Value {
         ChunkVerdict { verdict: read(&answer.to_string()).unwrap(), tokens: 1 }
     };
     let chunks: Vec<_> = grades.iter().map(chunk).collect();
-    let said = aggregate(session_quality(), &chunks).to_json("s-1", session_quality());
-    said["dimensions"]["user_satisfaction"].clone()
+    let sent = aggregate(session_quality(), &chunks).to_json("s-1", session_quality());
+    sent["dimensions"]["user_satisfaction"].clone()
 }
 
 #[test]
 fn votes_count_by_confidence_and_the_worse_wins_a_tie() {
-    let said = vote(&[("satisfied", 0.9), ("dissatisfied", 0.4), ("dissatisfied", 0.4)]);
-    assert_eq!((&said["score"], &said["tie"]), (&json!("satisfied"), &json!(false)));
-    let said = vote(&[("satisfied", 0.3), ("neutral", 0.1), ("neutral", 0.2)]);
-    assert_eq!((&said["score"], &said["tie"]), (&json!("neutral"), &json!(true)));
-    assert_eq!(said["rationale"], "neutral");
-    let said = vote(&[("satisfied", 0.0), ("satisfied", 0.0), ("neutral", 0.0)]);
-    assert_eq!(said["score"], "satisfied");
+    let sent = vote(&[("satisfied", 0.9), ("dissatisfied", 0.4), ("dissatisfied", 0.4)]);
+    assert_eq!((&sent["score"], &sent["tie"]), (&json!("satisfied"), &json!(false)));
+    let sent = vote(&[("satisfied", 0.3), ("neutral", 0.1), ("neutral", 0.2)]);
+    assert_eq!((&sent["score"], &sent["tie"]), (&json!("neutral"), &json!(true)));
+    assert_eq!(sent["rationale"], "neutral");
+    let sent = vote(&[("satisfied", 0.0), ("satisfied", 0.0), ("neutral", 0.0)]);
+    assert_eq!(sent["score"], "satisfied");
 }
 
 #[test]
-fn what_no_chunk_could_tell_is_not_observable() {
-    let said = settles("user_satisfaction", [json!(null), json!(null), json!(null)], &json!(null));
-    assert_eq!(said["reason"], "The user never answers.");
-    assert_eq!(said["value"], json!(null));
+fn a_dimension_without_chunk_scores_is_not_observable() {
+    let sent = settles("user_satisfaction", [json!(null), json!(null), json!(null)], &json!(null));
+    assert_eq!(sent["reason"], "The user never answers.");
+    assert_eq!(sent["value"], json!(null));
     let nothing = aggregate(session_quality(), &[]);
     assert_eq!(nothing.verdict.overall(session_quality()), None);
     assert_eq!(nothing.verdict.dimensions.len(), 6);
@@ -351,7 +351,7 @@ proptest! {
     }
 
     #[test]
-    fn only_the_last_word_depends_on_the_order((rubric, chunks) in judged()) {
+    fn only_the_last_rule_depends_on_the_order((rubric, chunks) in judged()) {
         let turned: Vec<_> = chunks.iter().rev().cloned().collect();
         let (one, other) = (aggregate(&rubric, &chunks), aggregate(&rubric, &turned));
         let pairs = values(&one.verdict).into_iter().zip(values(&other.verdict));

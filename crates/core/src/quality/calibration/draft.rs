@@ -4,13 +4,13 @@ use crate::stats::agreement::RatingPair;
 use super::{Agreement, distance, place};
 
 /// The maximum number of disagreements in a criterion.
-const EXAMPLES: usize = 4;
+const MAX_EXAMPLES: usize = 4;
 /// The maximum number of disagreements in the prompt.
-const ASKED_ABOUT: usize = 20;
+const MAX_PROMPT_EXAMPLES: usize = 20;
 /// The maximum length of a criterion.
-const LONGEST: usize = 6_000;
+const MAX_CRITERION_CHARS: usize = 6_000;
 /// The maximum length of a quoted reason.
-const REASON: usize = 240;
+const MAX_REASON_CHARS: usize = 240;
 /// The heading of the part of a criterion that was learned from labels.
 const LEARNED: &str = "Where people have marked otherwise than the judge:";
 
@@ -43,10 +43,12 @@ pub fn criterion(
 ) -> CriterionDraft {
     let own = dimension.criteria.split(LEARNED).next().unwrap_or_default().trim_end();
     let mut lines = vec![own.to_owned(), String::new(), LEARNED.to_owned()];
-    lines.extend(lean(agreement));
+    lines.extend(bias_text(agreement));
     let mut furthest: Vec<&Disagreement> = examples.iter().collect();
     furthest.sort_by(|one, other| distance(other.marks).total_cmp(&distance(one.marks)));
-    lines.extend(furthest.into_iter().take(EXAMPLES).map(|example| told(dimension, example)));
+    lines.extend(
+        furthest.into_iter().take(MAX_EXAMPLES).map(|example| example_line(dimension, example)),
+    );
     CriterionDraft {
         dimension: dimension.name.clone(),
         before: dimension.criteria.clone(),
@@ -65,7 +67,7 @@ they are no instructions to you. Answer with the new criterion alone, without a 
 pub fn question(dimension: &Dimension, agreement: &Agreement, examples: &[Disagreement]) -> String {
     let mut furthest: Vec<&Disagreement> = examples.iter().collect();
     furthest.sort_by(|one, other| distance(other.marks).total_cmp(&distance(one.marks)));
-    let told = |example: &&Disagreement| {
+    let example_line = |example: &&Disagreement| {
         serde_json::json!({
             "judge": mark(dimension, example.marks.judge),
             "judge_reason": example.judge.as_deref().map(one_line),
@@ -79,7 +81,7 @@ pub fn question(dimension: &Dimension, agreement: &Agreement, examples: &[Disagr
         "grades_from_worst_to_best": grades.collect::<Vec<_>>(),
         "criterion": dimension.criteria,
         "judge_minus_people_on_average": agreement.bias.ok().map(|bias| bias.value),
-        "disagreements": furthest.iter().take(ASKED_ABOUT).map(told).collect::<Vec<_>>(),
+        "disagreements": furthest.iter().take(MAX_PROMPT_EXAMPLES).map(example_line).collect::<Vec<_>>(),
     });
     format!("{document:#}")
 }
@@ -94,9 +96,9 @@ pub fn rewritten(dimension: &Dimension, answer: &str) -> Result<CriterionDraft, 
     if after.is_empty() {
         return Err(format!("the model wrote nothing about {}", dimension.name));
     }
-    if letters > LONGEST {
+    if letters > MAX_CRITERION_CHARS {
         return Err(format!(
-            "the model wrote {letters} letters about {}, {LONGEST} at most",
+            "the model wrote {letters} letters about {}, {MAX_CRITERION_CHARS} at most",
             dimension.name
         ));
     }
@@ -123,7 +125,7 @@ pub fn revised(rubric: &Rubric, drafts: &[CriterionDraft]) -> Rubric {
 }
 
 /// Describes the bias of the judge, if it is significant.
-fn lean(agreement: &Agreement) -> Option<String> {
+fn bias_text(agreement: &Agreement) -> Option<String> {
     let bias = agreement.bias.ok()?;
     let interval = bias.interval?;
     let off = bias.value.abs();
@@ -136,7 +138,7 @@ fn lean(agreement: &Agreement) -> Option<String> {
     }
 }
 
-fn told(dimension: &Dimension, example: &Disagreement) -> String {
+fn example_line(dimension: &Dimension, example: &Disagreement) -> String {
     let RatingPair { human, judge } = example.marks;
     let mark = |value| mark(dimension, value);
     let because = |reason: &Option<String>| {
@@ -167,8 +169,8 @@ pub fn mark(dimension: &Dimension, value: f64) -> String {
 fn one_line(reason: &str) -> String {
     let words: Vec<&str> = reason.split_whitespace().collect();
     let line = words.join(" ").replace('"', "'");
-    if line.chars().count() <= REASON {
+    if line.chars().count() <= MAX_REASON_CHARS {
         return line;
     }
-    line.chars().take(REASON - 1).chain(['…']).collect()
+    line.chars().take(MAX_REASON_CHARS - 1).chain(['…']).collect()
 }

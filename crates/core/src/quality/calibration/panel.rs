@@ -157,9 +157,9 @@ impl PanelVerdict {
 
 /// Returns the drift of each judge since its first panel.
 pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
-    let mut sittings: BTreeMap<&PanelKey, BTreeMap<&str, Judged>> = BTreeMap::new();
+    let mut by_judge: BTreeMap<&PanelKey, BTreeMap<&str, Judged>> = BTreeMap::new();
     for verdict in verdicts {
-        let weeks = sittings.entry(&verdict.who).or_default();
+        let weeks = by_judge.entry(&verdict.who).or_default();
         let judged = weeks.entry(&verdict.week).or_default();
         judged.insert(verdict.session.clone(), verdict.marks.clone());
     }
@@ -177,7 +177,7 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
         let (first, newest) = ((*first).to_owned(), (*newest).to_owned());
         Some(PanelDrift { who: who.clone(), first, newest, drifts })
     };
-    sittings.into_iter().filter_map(of).collect()
+    by_judge.into_iter().filter_map(of).collect()
 }
 
 /// Returns the drift alerts of judges with a panel in these weeks, as of the end of the range. Weeks are named
@@ -234,14 +234,14 @@ mod tests {
         let drifts = drifts(&all);
         let [panel] = drifts.as_slice() else { panic!("{drifts:?}") };
         assert_eq!((panel.first.as_str(), panel.newest.as_str()), ("2026-11-01", "2026-11-15"));
-        let told = panel.alerts();
-        assert_eq!(told.len(), 1);
+        let alerts_now = panel.alerts();
+        assert_eq!(alerts_now.len(), 1);
         assert_eq!(
-            told[0].words(),
+            alerts_now[0].words(),
             "offline has become kinder on overall_quality of session-quality since the week of \
              2026-11-01: +0.20 (+0.20 to +0.20, n = 6) on the same sessions"
         );
-        assert_eq!(alerts(&all, "2026-11-09"..="2026-11-15"), told);
+        assert_eq!(alerts(&all, "2026-11-09"..="2026-11-15"), alerts_now);
         assert_eq!(alerts(&all, "2026-11-02"..="2026-11-08"), [], "it was steady then");
         assert_eq!(alerts(&all, "2026-11-16"..="2026-11-22"), [], "nobody asked it then");
         let first_week: Vec<_> = all.into_iter().take(6).collect();
@@ -254,9 +254,9 @@ mod tests {
         let others: Vec<_> = (0..30).map(|n| SessionId::parse(&format!("o{n}")).unwrap()).collect();
         let who = verdict(0, "2026-11-01", 0.5).who;
         assert_eq!(members(&[], &who, &others).len(), SIZE);
-        let seen = [verdict(1, "2026-11-01", 0.5), verdict(2, "2026-11-08", 0.5)];
-        let kept: Vec<String> =
-            members(&seen, &who, &others).iter().map(ToString::to_string).collect();
-        assert_eq!(kept, ["s1"]);
+        let judged_before = [verdict(1, "2026-11-01", 0.5), verdict(2, "2026-11-08", 0.5)];
+        let member_ids: Vec<String> =
+            members(&judged_before, &who, &others).iter().map(ToString::to_string).collect();
+        assert_eq!(member_ids, ["s1"]);
     }
 }

@@ -7,7 +7,7 @@ use crate::id::SessionId;
 /// The default weekly sample size.
 pub const SIZE: usize = 10;
 /// The minimum sample per stratum, where the size allows.
-const FLOOR: usize = 2;
+const MIN_PER_STRATUM: usize = 2;
 
 /// A session that can be sampled.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +60,8 @@ impl Band {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|band| band.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|band| band.as_str() == name)
     }
 }
 
@@ -93,12 +93,15 @@ impl SampledSession {
 /// the seed and the ids only.
 pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSession> {
     let by_agent = strata(candidates, |candidate| candidate.agent.clone());
-    let strata =
-        if by_agent.len() * FLOOR <= size { by_agent } else { strata(candidates, |_| None) };
-    let places = places(&strata.values().map(Vec::len).collect::<Vec<_>>(), size);
+    let strata = if by_agent.len() * MIN_PER_STRATUM <= size {
+        by_agent
+    } else {
+        strata(candidates, |_| None)
+    };
+    let allocation = allocate(&strata.values().map(Vec::len).collect::<Vec<_>>(), size);
     let mut drawn = Vec::new();
-    for (((band, agent), mut sessions), taken) in strata.into_iter().zip(places) {
-        sessions.sort_by_cached_key(|session| lot(seed, session));
+    for (((band, agent), mut sessions), taken) in strata.into_iter().zip(allocation) {
+        sessions.sort_by_cached_key(|session| sort_key(seed, session));
         let population = sessions.len() as u64;
         drawn.extend(sessions.into_iter().take(taken).map(|session| SampledSession {
             session: session.clone(),
@@ -109,7 +112,7 @@ pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSes
         }));
     }
     // Shuffled, so that the order does not reveal the score.
-    drawn.sort_by_cached_key(|drawn| lot(seed, &drawn.session));
+    drawn.sort_by_cached_key(|drawn| sort_key(seed, &drawn.session));
     drawn
 }
 
@@ -132,19 +135,19 @@ fn strata(
 }
 
 /// Allocates samples one by one to the stratum with the fewest that is not exhausted.
-fn places(populations: &[usize], size: usize) -> Vec<usize> {
-    let mut places = vec![0; populations.len()];
+fn allocate(populations: &[usize], size: usize) -> Vec<usize> {
+    let mut allocation = vec![0; populations.len()];
     let mut left = size;
     while left > 0 {
-        let open = places.iter_mut().zip(populations).filter(|(taken, all)| **taken < **all);
+        let open = allocation.iter_mut().zip(populations).filter(|(taken, all)| **taken < **all);
         let Some((least, _)) = open.min_by_key(|(taken, _)| **taken) else { break };
         *least += 1;
         left -= 1;
     }
-    places
+    allocation
 }
 
-fn lot(seed: &str, session: &SessionId) -> [u8; 32] {
+fn sort_key(seed: &str, session: &SessionId) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(seed.len().to_be_bytes());
     hash.update(seed.as_bytes());
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_agents_are_not_told_apart() {
+    fn too_many_agents_share_strata() {
         let agents: Vec<String> = (0..30).map(|n| format!("agent {n}")).collect();
         let kinds: Vec<_> = agents.iter().map(|agent| (2, 0.9, agent.as_str())).collect();
         let drawn = draw(&candidates(&kinds), 10, "seed");

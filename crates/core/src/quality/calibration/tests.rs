@@ -149,7 +149,7 @@ fn the_interval_decides_whether_the_target_is_met() {
 }
 
 #[test]
-fn nothing_says_why_it_says_nothing() {
+fn an_undefined_statistic_has_a_reason() {
     let empty = report(&rubric(), &[], THRESHOLD);
     assert_eq!(empty.overall.pearson, Err(Undefined::Empty));
     assert_eq!((empty.sessions, empty.target), (0, Standing::CannotTell));
@@ -164,7 +164,7 @@ fn nothing_says_why_it_says_nothing() {
 }
 
 #[test]
-fn several_people_are_heard_together() {
+fn labels_of_several_people_are_combined() {
     let mut cases = twenty();
     for (case, human) in cases.iter_mut().zip(FIVE_JUDGE) {
         case.people.push(marks(0.5, human));
@@ -178,7 +178,7 @@ fn several_people_are_heard_together() {
 }
 
 #[test]
-fn a_draft_names_the_lean_and_the_reasons_and_does_not_grow() {
+fn a_draft_names_bias_and_reasons_and_does_not_grow() {
     let report = report(&rubric(), &twenty(), 0.05);
     let dimension = &rubric().dimensions[0];
     let example = Disagreement {
@@ -238,7 +238,7 @@ fn a_change_is_judged_session_by_session() {
 }
 
 #[test]
-fn a_judge_that_changed_its_mind_is_noticed() {
+fn a_judge_whose_scores_changed_raises_an_alert() {
     let panel = |by: f64| -> Judged {
         (0..12).map(|n| (session(n), marks((HUMAN[n] + by).min(1.0), FIVE_HUMAN[n]))).collect()
     };
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn a_judge_that_says_what_people_say_is_trusted(
+    fn a_judge_that_matches_labels_reaches_the_target(
         marked in prop::collection::vec((0.0..=1.0_f64, 1..=5_u8), 2..40),
     ) {
         let case = |(n, (mark, grade)): (usize, &(f64, u8))| Opinions {

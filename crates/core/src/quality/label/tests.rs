@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn typing_never_breaks_anything(typed in ".{0,12}") {
+    fn no_typed_text_panics(typed in ".{0,12}") {
         for dimension in &rubric().dimensions {
             if let Ok(Mark::Number(number)) = Mark::parse(dimension, &typed) {
                 prop_assert!((0.0..=1.0).contains(&number));

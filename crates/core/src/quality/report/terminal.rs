@@ -7,7 +7,7 @@ use crate::quality::synthesis::Outlier;
 /// Line width of prose.
 const WIDTH: usize = 96;
 /// The maximum number of sessions listed on a line.
-const NAMED: usize = 5;
+const MAX_SESSIONS: usize = 5;
 
 pub(super) fn text(report: &WeekReport) -> String {
     let mut out = format!(
@@ -68,10 +68,10 @@ fn outliers(title: &str, outliers: &[Outlier]) -> String {
     if outliers.is_empty() {
         return String::new();
     }
-    let named = outliers.iter().take(NAMED);
+    let named = outliers.iter().take(MAX_SESSIONS);
     let named: Vec<String> =
         named.map(|outlier| format!("{} {:.2}", outlier.session, outlier.overall)).collect();
-    let rest = outliers.len().saturating_sub(NAMED);
+    let rest = outliers.len().saturating_sub(MAX_SESSIONS);
     let rest = if rest == 0 { String::new() } else { format!(" and {rest} more") };
     format!("\n{title}: {}{rest}\n", named.join(", "))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{Edit, MOST_SESSIONS, Suggestion, is_wanting, key, severity};
+use super::{Edit, MAX_SESSIONS, Suggestion, is_wanting, key, severity};
 use crate::judge::judge_prompt::marker::Marker;
 use crate::judge::judge_prompt::quoting::QuotedText;
 use crate::judge::judge_prompt::{Seed, digits};
@@ -19,7 +19,7 @@ pub const SHIPPED: &str = include_str!("../../../../../prompts/suggest-system.md
 pub const FILE: &str = "suggest-system.md";
 
 /// The maximum number of sessions in the prompt, worst first.
-const SHOWN: usize = 40;
+const MAX_SHOWN_SESSIONS: usize = 40;
 /// Limit for a rationale.
 const RATIONALE_BYTES: usize = 600;
 /// Limit for a session id.
@@ -87,7 +87,7 @@ impl<'a> AdviceCase<'a> {
         low.sort_by(|one, other| {
             one.overall.total_cmp(&other.overall).then_with(|| one.session.cmp(&other.session))
         });
-        low.truncate(SHOWN);
+        low.truncate(MAX_SHOWN_SESSIONS);
         let told = told(week, &low);
         let marker = Marker::apart_from("a week", seed, &[&told]);
         let (opening, closing, last) = (marker.opening(), marker.closing(), low.len());
@@ -228,7 +228,7 @@ impl<'a> AdviceCase<'a> {
         let mut sessions = Vec::new();
         for session in given.sessions.iter().filter_map(|number| self.session(*number)) {
             let id = session.session.to_string();
-            if !sessions.contains(&id) && sessions.len() < MOST_SESSIONS {
+            if !sessions.contains(&id) && sessions.len() < MAX_SESSIONS {
                 sessions.push(id);
             }
         }
@@ -263,32 +263,32 @@ struct Given {
 }
 
 fn told(week: &Synthesis, sessions: &[&SessionMarks]) -> String {
-    let mut sheet = QuotedText::default();
-    sheet.line(format_args!("# The week: {} sessions", week.sessions));
+    let mut out = QuotedText::default();
+    out.line(format_args!("# The week: {} sessions", week.sessions));
     for standing in std::iter::once(&week.overall).chain(&week.dimensions) {
         let Some(marks) = standing.marks else { continue };
-        sheet.line(format_args!(
+        out.line(format_args!(
             "{}: mean {:.2}, from {:.2} to {:.2}, {} sessions",
             standing.name, marks.mean, marks.min, marks.max, standing.n
         ));
     }
     if !week.issues.is_empty() {
-        sheet.line("# What several sessions share");
+        out.line("# What several sessions share");
     }
     for issue in &week.issues {
         let count = issue.sessions.len();
-        sheet.line(format_args!("{}, in {count} sessions: ", issue.dimension));
-        sheet.word(&issue.title, RATIONALE_BYTES);
+        out.line(format_args!("{}, in {count} sessions: ", issue.dimension));
+        out.word(&issue.title, RATIONALE_BYTES);
     }
     for (at, session) in sessions.iter().enumerate() {
-        sheet.line(format_args!("# Session {}: overall {:.2}, id ", at + 1, session.overall));
-        sheet.word(&session.session.to_string(), ID_BYTES);
+        out.line(format_args!("# Session {}: overall {:.2}, id ", at + 1, session.overall));
+        out.word(&session.session.to_string(), ID_BYTES);
         for (name, mark) in session.marks.iter().filter(|(_, mark)| mark.value < WANTING) {
-            sheet.line(format_args!("{name} {:.2}:", mark.value));
-            sheet.block(&mark.rationale, RATIONALE_BYTES);
+            out.line(format_args!("{name} {:.2}:", mark.value));
+            out.block(&mark.rationale, RATIONALE_BYTES);
         }
     }
-    sheet.into_text()
+    out.into_text()
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn words_choose_the_text() {
+    fn keywords_choose_the_template() {
         let templates = Templates::shipped();
         let failing = templates.for_issue("execution_quality", "fail test").unwrap();
         assert_eq!(failing.edit, Edit::Skill);

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::{SessionMarks, WANTING, trouble};
 
 /// The Jaccard similarity from which two phrases count as the same.
-const ALIKE: f64 = 0.5;
+const MIN_SIMILARITY: f64 = 0.5;
 /// The maximum number of issues in a report.
-const MOST_ISSUES: usize = 10;
+const MAX_ISSUES: usize = 10;
 /// The maximum number of phrases compared.
-const MOST_PHRASES: usize = 4_000;
+const MAX_PHRASES: usize = 4_000;
 /// The maximum number of phrases per rationale, and of characters per phrase.
-const MOST_OF_A_RATIONALE: usize = 8;
-const MOST_CHARS: usize = 300;
+const MAX_PHRASES_PER_RATIONALE: usize = 8;
+const MAX_PHRASE_CHARS: usize = 300;
 /// The minimum number of content tokens in a phrase.
-const LEAST_WORDS: usize = 2;
+const MIN_STEMS: usize = 2;
 
 /// A problem that occurs in more than one session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,11 +59,13 @@ pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Comm
         .flat_map(|session| phrases(dimensions, session))
         .collect();
     phrases.sort();
-    phrases.truncate(MOST_PHRASES);
+    phrases.truncate(MAX_PHRASES);
     let mut groups: Vec<Vec<Phrase<'_>>> = Vec::new();
     for phrase in phrases {
         let found = groups.iter_mut().find(|group| {
-            group.first().is_some_and(|leader| likeness(&leader.words, &phrase.words) >= ALIKE)
+            group
+                .first()
+                .is_some_and(|leader| likeness(&leader.words, &phrase.words) >= MIN_SIMILARITY)
         });
         match found {
             Some(group) => group.push(phrase),
@@ -79,7 +81,7 @@ pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Comm
             .then(place.cmp(other_place))
             .then_with(|| one.key.cmp(&other.key))
     });
-    issues.into_iter().map(|(_, issue)| issue).take(MOST_ISSUES).collect()
+    issues.into_iter().map(|(_, issue)| issue).take(MAX_ISSUES).collect()
 }
 
 fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>> {
@@ -92,10 +94,10 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
             let troubled = trouble::clauses(&sentence).filter(|clause| trouble::is_named(clause));
             troubled.map(titled).collect::<Vec<_>>()
         });
-        let said = said.take(MOST_OF_A_RATIONALE).filter_map(move |text| {
+        let said = said.take(MAX_PHRASES_PER_RATIONALE).filter_map(move |text| {
             let words = words(&text);
             let session = session.session.to_string();
-            let says_something = words.len() >= LEAST_WORDS;
+            let says_something = words.len() >= MIN_STEMS;
             says_something.then_some(Phrase { dimension, words, text, session, rationale })
         });
         said.collect::<Vec<_>>()
@@ -126,7 +128,7 @@ fn sentences(text: &str) -> impl Iterator<Item = String> {
             _ => parts.push(String::new()),
         }
     }
-    let cut = |part: String| part.trim().chars().take(MOST_CHARS).collect::<String>();
+    let cut = |part: String| part.trim().chars().take(MAX_PHRASE_CHARS).collect::<String>();
     parts.into_iter().map(cut).filter(|part| !part.is_empty())
 }
 
@@ -140,7 +142,8 @@ fn words(phrase: &str) -> BTreeSet<String> {
     let plain = unquoted.split_whitespace().filter(|word| !is_name(word));
     let words = plain.flat_map(|word| word.split(|char: char| !char.is_alphanumeric()));
     let lower = words.map(str::to_lowercase);
-    let telling = lower.filter(|word| word.chars().count() > 2 && !EMPTY.contains(&word.as_str()));
+    let telling =
+        lower.filter(|word| word.chars().count() > 2 && !STOP_WORDS.contains(&word.as_str()));
     telling.map(|word| stem(&word)).collect()
 }
 
@@ -171,7 +174,7 @@ fn undouble(stem: &str) -> String {
 }
 
 /// Stop words.
-const EMPTY: [&str; 52] = [
+const STOP_WORDS: [&str; 52] = [
     "the", "and", "was", "were", "with", "for", "that", "this", "from", "are", "its", "has", "had",
     "have", "but", "not", "all", "any", "one", "two", "out", "into", "than", "then", "they",
     "them", "their", "there", "which", "when", "while", "also", "only", "some", "more", "most",

@@ -4,7 +4,7 @@
 //! issue, however frequent.
 
 /// Prefixes of words that indicate a problem.
-const TROUBLE: &[&str] = &[
+const PROBLEM_PREFIXES: &[&str] = &[
     "abandon",
     "aborted",
     "absent",
@@ -121,7 +121,7 @@ const TROUBLE: &[&str] = &[
     "wander",
     "wast",
 ];
-const TROUBLED: &[&str] = &[
+const PROBLEM_WORDS: &[&str] = &[
     "again", "against", "bad", "badly", "broke", "broken", "bug", "bugs", "empty", "false",
     "falsely", "gave", "late", "left", "lost", "poor", "poorly", "slow", "slowly", "still",
     "stopped", "stuck", "taken", "third", "too", "weak", "worse", "wrong", "wrongly",
@@ -132,7 +132,7 @@ const NEGATIONS: &[&str] = &[
     "hardly", "barely", "zero", "0", "instead", "rather",
 ];
 /// Prefixes of words that indicate a resolved problem.
-const REDEEMED: &[&str] = &[
+const RESOLVED_PREFIXES: &[&str] = &[
     "good",
     "recover",
     "fixed",
@@ -150,9 +150,9 @@ const REDEEMED: &[&str] = &[
     "thanked",
 ];
 /// The maximum distance between a negation and the negated word.
-const REACH: usize = 4;
+const NEGATION_REACH: usize = 4;
 /// Conjunctions that split a sentence into clauses.
-const TURNS: &[&str] = &["but", "however", "although", "though", "whereas", "nevertheless"];
+const CONJUNCTIONS: &[&str] = &["but", "however", "although", "though", "whereas", "nevertheless"];
 
 /// Splits a sentence at its conjunctions: `it passed but took long` has two clauses.
 pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
@@ -160,7 +160,7 @@ pub(super) fn clauses(sentence: &str) -> impl Iterator<Item = &str> {
     let mut at = 0;
     for word in sentence.split_inclusive(char::is_whitespace) {
         let bare = word.trim_matches(|char: char| !char.is_alphanumeric()).to_lowercase();
-        if TURNS.contains(&bare.as_str()) {
+        if CONJUNCTIONS.contains(&bare.as_str()) {
             cuts.extend([at, at + word.len()]);
         }
         at += word.len();
@@ -179,27 +179,31 @@ pub(super) fn is_named(clause: &str) -> bool {
     let is_negation = |word: &str| NEGATIONS.contains(&word) || word.ends_with("n't");
     // Preceded by a negation within reach.
     let is_negated = |at: usize| {
-        let before = words.get(at.saturating_sub(REACH)..at).unwrap_or_default();
+        let before = words.get(at.saturating_sub(NEGATION_REACH)..at).unwrap_or_default();
         before.iter().any(|word| is_negation(word))
     };
     let starts = |list: &[&str], word: &str| list.iter().any(|stem| word.starts_with(stem));
-    let is_trouble = |word: &str| starts(TROUBLE, word) || TROUBLED.contains(&word);
-    let is_redeemed =
-        words.iter().enumerate().any(|(at, word)| starts(REDEEMED, word) && !is_negated(at));
+    let is_problem_word =
+        |word: &str| starts(PROBLEM_PREFIXES, word) || PROBLEM_WORDS.contains(&word);
+    let is_redeemed = words
+        .iter()
+        .enumerate()
+        .any(|(at, word)| starts(RESOLVED_PREFIXES, word) && !is_negated(at));
     if is_redeemed {
         return false;
     }
-    let has_trouble =
-        words.iter().enumerate().any(|(at, word)| is_trouble(word) && !is_negated(at));
+    let has_problem =
+        words.iter().enumerate().any(|(at, word)| is_problem_word(word) && !is_negated(at));
     let lacks_good = words.iter().enumerate().any(|(at, word)| {
-        let after = words.get(at + 1..(at + 1 + REACH).min(words.len())).unwrap_or_default();
-        is_negation(word) && !after.iter().any(|word| is_trouble(word))
+        let after =
+            words.get(at + 1..(at + 1 + NEGATION_REACH).min(words.len())).unwrap_or_default();
+        is_negation(word) && !after.iter().any(|word| is_problem_word(word))
     });
-    has_trouble || lacks_good || is_over_the_odds(&words)
+    has_problem || lacks_good || is_excessive(&words)
 }
 
 /// Matches `it took more than 80 % of its peers`: more than most, or more than needed.
-fn is_over_the_odds(words: &[String]) -> bool {
+fn is_excessive(words: &[String]) -> bool {
     let more = words.iter().position(|word| word == "more");
     let Some(rest) = more.and_then(|at| words.get(at + 1..)) else { return false };
     if !rest.iter().any(|word| word == "than") {
@@ -224,7 +228,7 @@ mod tests {
     use crate::judge::offline::{Signal, SignalSet};
 
     #[test]
-    fn what_went_wrong_is_told_from_facts_and_praise() {
+    fn problems_are_distinguished_from_facts_and_praise() {
         for issue in [
             "The tests were never run after the last edit",
             "It guessed two paths that do not exist",
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_turns_at_its_turns() {
+    fn a_sentence_is_split_at_conjunctions() {
         let parts: Vec<&str> = clauses("It found the cause, but never ran the tests").collect();
         assert_eq!(parts, ["It found the cause", "never ran the tests"]);
         assert_eq!(clauses("However, it failed").collect::<Vec<_>>(), ["it failed"]);

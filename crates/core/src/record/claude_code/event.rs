@@ -17,7 +17,7 @@ use crate::record::span::{AttributeValue, Attributes, Origin};
 use crate::time::Timestamp;
 
 use super::{Patches, id};
-use fields::Saying;
+use fields::EventContext;
 
 /// The prefix of event names.
 const PREFIX: &str = "claude_code.";
@@ -101,17 +101,17 @@ impl Event {
 
     /// Returns the patches, once the turn is known.
     pub fn patches(&self, turn: TraceId) -> Patches {
-        let mut saying = Saying::new(self, turn);
+        let mut context = EventContext::new(self, turn);
         match self.name.as_str() {
-            "user_prompt" => step::prompt(&mut saying),
-            "api_request" => step::request(&mut saying),
-            "assistant_response" => step::response(&mut saying),
-            "tool_result" if self.during.is_none() => step::tool_result(&mut saying),
-            "tool_decision" if self.during.is_none() => step::tool_decision(&mut saying),
-            "subagent_completed" if self.during.is_none() => step::agent_end(&mut saying),
-            _ => saying.note(),
+            "user_prompt" => step::prompt(&mut context),
+            "api_request" => step::request(&mut context),
+            "assistant_response" => step::response(&mut context),
+            "tool_result" if self.during.is_none() => step::tool_result(&mut context),
+            "tool_decision" if self.during.is_none() => step::tool_decision(&mut context),
+            "subagent_completed" if self.during.is_none() => step::agent_end(&mut context),
+            _ => context.add_event(),
         }
-        saying.finish()
+        context.finish()
     }
 
     fn text(&self, name: &str) -> Option<&str> {

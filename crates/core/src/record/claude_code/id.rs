@@ -30,8 +30,8 @@ pub(super) fn agent(id: &str) -> Option<ObservationId> {
 
 /// Returns the id of a model call: its request id, which events contain too, or else its message id.
 pub(super) fn model_call(request: Option<&str>, message: Option<&str>) -> Option<ObservationId> {
-    let said = |id: &&str| !id.is_empty();
-    Id::parse(request.filter(said).or(message.filter(said))?).ok()
+    let is_set = |id: &&str| !id.is_empty();
+    Id::parse(request.filter(is_set).or(message.filter(is_set))?).ok()
 }
 
 /// Returns the id of a tool call or any other record that has one.

@@ -5,7 +5,7 @@ use crate::time::Timestamp;
 const LINKS: &[&str] = &["attachment", "progress"];
 
 /// Line types about the program itself: settings, titles, caches, and requests in an internal format.
-const ASIDES: &[&str] = &[
+const IGNORED: &[&str] = &[
     "agent-name",
     "agent-setting",
     "ai-title",
@@ -52,7 +52,7 @@ pub(super) enum LineKind {
 pub(super) struct Line<'a> {
     pub(super) kind: LineKind,
     /// The type as text.
-    pub(super) word: String,
+    pub(super) type_name: String,
     pub(super) at: Option<Timestamp>,
     /// The id of the sub-agent, if it is one's line.
     pub(super) agent: Option<String>,
@@ -66,18 +66,18 @@ impl<'a> Line<'a> {
     /// Reports why it is malformed.
     pub(super) fn parse(text: &'a str) -> Result<Self, String> {
         let rest = Object::parse(text).map_err(|error| error.to_string())?;
-        let word = rest.text("type").ok_or("it has no type")?;
-        let kind = match word.as_str() {
+        let type_name = rest.text("type").ok_or("it has no type")?;
+        let kind = match type_name.as_str() {
             "user" => LineKind::User,
             "assistant" => LineKind::Assistant,
             "system" => LineKind::System,
             link if LINKS.contains(&link) => LineKind::Link,
-            aside if ASIDES.contains(&aside) => LineKind::Aside,
+            aside if IGNORED.contains(&aside) => LineKind::Aside,
             _ => LineKind::Unknown,
         };
         let is_sidechain = rest.is("isSidechain");
         let agent = rest.text("agentId").filter(|_| is_sidechain);
-        Ok(Self { kind, word, at: rest.time("timestamp"), agent, rest })
+        Ok(Self { kind, type_name, at: rest.time("timestamp"), agent, rest })
     }
 
     pub(super) fn text(&self, key: &str) -> Option<String> {

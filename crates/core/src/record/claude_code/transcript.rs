@@ -22,8 +22,8 @@ use super::object::Object;
 use super::{Patches, id};
 use crate::id::TraceId;
 use crate::time::Timestamp;
-use context::Scene;
-use conversation::Talk;
+use context::LineContext;
+use conversation::Conversation;
 
 pub(crate) use answer::usage as usage_of;
 
@@ -84,7 +84,7 @@ impl Turns {
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     /// Conversations by sub-agent; `None` is the main one.
-    talks: HashMap<Option<String>, Talk>,
+    conversations: HashMap<Option<String>, Conversation>,
     /// The current turn.
     turn: Option<TraceId>,
     /// The first timestamp in the file: earlier lines were copied from another session.
@@ -118,7 +118,7 @@ impl Transcript {
         };
         self.opened = self.opened.or(line.at);
         match line.kind {
-            LineKind::Unknown => return LineResult::Unknown(line.word),
+            LineKind::Unknown => return LineResult::Unknown(line.type_name),
             LineKind::Aside | LineKind::Link => return LineResult::Nothing,
             LineKind::User | LineKind::Assistant | LineKind::System => {}
         }
@@ -129,11 +129,12 @@ impl Transcript {
             return LineResult::Malformed("it belongs to no session".to_owned());
         };
         let is_copy = self.opened.is_some_and(|opened| at < opened);
-        let mut scene = Scene { line: &line, at, turn, is_copy, patches: Patches::default() };
-        let talk = self.talks.entry(line.agent.clone()).or_default();
-        match read(&mut scene, talk, self.about.as_ref()) {
-            Ok(()) if scene.patches.is_empty() => LineResult::Nothing,
-            Ok(()) => LineResult::Said(scene.patches),
+        let mut context =
+            LineContext { line: &line, at, turn, is_copy, patches: Patches::default() };
+        let conversation = self.conversations.entry(line.agent.clone()).or_default();
+        match read(&mut context, conversation, self.about.as_ref()) {
+            Ok(()) if context.patches.is_empty() => LineResult::Nothing,
+            Ok(()) => LineResult::Said(context.patches),
             Err(why) => LineResult::Malformed(why.to_owned()),
         }
     }
@@ -147,7 +148,7 @@ impl Transcript {
             let own = || id::turn(prompt.as_deref()?);
             self.turn = known.or_else(own);
         }
-        if line.agent.is_none() && user_messages::begins_turn(line) {
+        if line.agent.is_none() && user_messages::starts_turn(line) {
             let own = || line.text("uuid").and_then(|uuid| id::turn(&uuid));
             self.turn = turns.next.take().or_else(own);
             if let (Some(prompt), Some(turn)) = (prompt, &self.turn) {
@@ -162,15 +163,15 @@ impl Transcript {
 }
 
 fn read(
-    scene: &mut Scene<'_>,
-    talk: &mut Talk,
+    context: &mut LineContext<'_>,
+    conversation: &mut Conversation,
     about: Option<&AgentAbout>,
 ) -> Result<(), &'static str> {
-    match scene.line.kind {
-        LineKind::User => user_messages::read(scene, talk, about),
-        LineKind::Assistant => answer::read(scene, talk, about),
+    match context.line.kind {
+        LineKind::User => user_messages::read(context, conversation, about),
+        LineKind::Assistant => answer::read(context, conversation, about),
         LineKind::System | LineKind::Link | LineKind::Aside | LineKind::Unknown => {
-            note::read(scene, talk, about);
+            note::read(context, conversation, about);
             Ok(())
         }
     }

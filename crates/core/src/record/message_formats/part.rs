@@ -131,12 +131,12 @@ fn call(object: &Map<String, Value>) -> Option<Part> {
 fn result(object: &Map<String, Value>) -> Part {
     let keys = ["content", "result", "output", "response"];
     let content = keys.iter().find_map(|key| object.get(*key));
-    let says_error = |key: &str| object.get(key).and_then(Value::as_bool) == Some(true);
+    let is_true = |key: &str| object.get(key).and_then(Value::as_bool) == Some(true);
     Part::Result(RecordedResult {
         id: text_at(object, &["tool_use_id", "toolCallId", "toolUseId", "id", "tool_call_id"]),
         name: text_at(object, &["name", "toolName"]),
-        is_error: says_error("is_error")
-            || says_error("isError")
+        is_error: is_true("is_error")
+            || is_true("isError")
             || text_at(object, &["status"]).as_deref() == Some("error"),
         parts: content.map(result_parts).unwrap_or_default(),
     })
@@ -147,12 +147,12 @@ fn invoked(object: &Map<String, Value>, name: String) -> Option<Part> {
     let id = text_at(object, &["toolCallId"])?;
     let sent = object.get("input").or_else(|| object.get("args"));
     let error = object.get("errorText").filter(|text| text.is_string());
-    let given = error.or_else(|| object.get("output")).or_else(|| object.get("result"));
-    let result = given.map(|given| RecordedResult {
+    let output = error.or_else(|| object.get("output")).or_else(|| object.get("result"));
+    let result = output.map(|output| RecordedResult {
         id: Some(id.clone()),
         name: Some(name.clone()),
         is_error: error.is_some(),
-        parts: result_parts(given),
+        parts: result_parts(output),
     });
     Some(Part::Call(RecordedCall { id: Some(id), name, arguments: arguments(sent), result }))
 }

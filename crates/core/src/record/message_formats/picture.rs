@@ -5,7 +5,7 @@ use super::part::text_at;
 use super::{ChatMessage, Part, Reading, RecordedResult};
 
 /// The delimiters of media references in text.
-const MARK: (&str, &str) = ("@@@langfuseMedia:", "@@@");
+const REFERENCE_TAGS: (&str, &str) = ("@@@langfuseMedia:", "@@@");
 
 /// An image or another file in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +83,10 @@ fn address_of(text: &str, object: &Map<String, Value>) -> Picture {
     {
         return Picture::Inline { mime: kind.to_owned(), data: data.to_owned() };
     }
-    if let Some(kept) = text.strip_prefix(MARK.0).and_then(|rest| kept(rest.trim_end_matches('@')))
+    if let Some(reference) =
+        text.strip_prefix(REFERENCE_TAGS.0).and_then(|rest| reference(rest.trim_end_matches('@')))
     {
-        return kept;
+        return reference;
     }
     if text.contains("://") {
         return Picture::Elsewhere(text.to_owned());
@@ -98,11 +99,11 @@ fn address_of(text: &str, object: &Map<String, Value>) -> Picture {
 pub(super) fn split(text: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once(MARK.0) {
-        let Some((inside, after)) = after.split_once(MARK.1) else { break };
-        let Some(kept) = kept(inside) else { break };
+    while let Some((before, after)) = rest.split_once(REFERENCE_TAGS.0) {
+        let Some((inside, after)) = after.split_once(REFERENCE_TAGS.1) else { break };
+        let Some(reference) = reference(inside) else { break };
         push_text(&mut parts, before);
-        parts.push(Part::Picture(kept));
+        parts.push(Part::Picture(reference));
         rest = after;
     }
     push_text(&mut parts, rest);
@@ -116,7 +117,7 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
 }
 
 /// Parses `type=image/png|id=…|source=…`.
-fn kept(inside: &str) -> Option<Picture> {
+fn reference(inside: &str) -> Option<Picture> {
     let field =
         |name: &str| inside.split('|').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
     let (mime, id) = (field("type")?.to_owned(), field("id")?.to_owned());

@@ -305,7 +305,7 @@ fn nearly() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn nothing_makes_the_reader_fall(value in nearly()) {
+    fn no_input_makes_the_reader_panic(value in nearly()) {
         let reading = read(&value.to_string());
         prop_assert!(!matches!(reading, Reading::Messages(messages) if messages.is_empty()));
     }

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_leans_only_on_one_before_it() {
+    fn a_fallback_type_precedes_its_type() {
         let leans_back =
             |row: &Row| row.otherwise.is_none_or(|kind| (kind as usize) < row.kind as usize);
         assert!(ROWS.iter().all(leans_back));

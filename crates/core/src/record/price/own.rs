@@ -56,8 +56,8 @@ impl ModelUnit {
     }
 
     /// Parses the API name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|unit| unit.as_str() == word)
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.as_str() == name)
     }
 }
 
@@ -113,11 +113,7 @@ pub enum TierCondition {
         is_case_sensitive: bool,
     },
     /// A parameter or a metadata key has one of some values.
-    Attribute {
-        source: AttributeSource,
-        key: String,
-        values: Vec<String>,
-    },
+    Attribute { source: AttributeSource, key: String, values: Vec<String> },
 }
 
 /// A comparison operator.

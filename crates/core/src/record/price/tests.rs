@@ -73,7 +73,7 @@ fn every_way_of_writing_a_model_finds_its_price() {
 }
 
 #[test]
-fn a_dated_name_that_nobody_lists_costs_what_the_undated_one_costs() {
+fn an_unlisted_dated_model_costs_the_same_as_the_undated_one() {
     check("gpt-4o-2031-01-01", &["input"], Some(2.5));
     check("claude-opus-4-5@20310101", &["input"], Some(5.0));
 }
@@ -98,7 +98,7 @@ fn clients_names_for_a_kind_cost_the_same() {
 }
 
 #[test]
-fn kinds_without_a_price_lean_on_their_neighbours() {
+fn types_without_a_price_use_their_fallback() {
     check("gpt-5", &["output_reasoning_tokens"], Some(10.0));
     check("gpt-5-pro", &["input_cached_tokens"], Some(15.0));
     check("gpt-4o", &["input_cache_creation"], Some(2.5));
@@ -115,7 +115,7 @@ fn audio_without_a_price_makes_the_cost_unknown() {
 }
 
 #[test]
-fn counters_that_nobody_bills_change_nothing() {
+fn unbilled_counters_do_not_affect_the_cost() {
     check("gpt-4o", &["input", "retries"], Some(2.5));
 }
 
@@ -270,7 +270,7 @@ fn a_flood_of_names_does_not_grow_the_memory() {
 }
 
 #[test]
-fn braces_left_open_are_told_and_do_not_fill_the_stack() {
+fn unclosed_braces_are_reported_without_a_stack_overflow() {
     let slips = "[[model]]\nname = \"a\"\nprice = {]]\n".repeat(10_000);
     let error = PriceTable::parse(&slips).unwrap_err().to_string();
     assert_eq!(error, "line 195 of the price file: 65 braces are open; is a closing one missing?");

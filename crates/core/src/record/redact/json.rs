@@ -121,15 +121,15 @@ impl<'a> Rewriter<'a> {
 
     fn list(&mut self, trail: &Trail<'_>, depth: usize) {
         self.copy(1);
-        let mut place = 0;
+        let mut index = 0;
         loop {
             self.space();
             match self.rest.as_bytes().first() {
                 Some(b',') => self.copy(1),
                 Some(b']') => return self.copy(1),
                 Some(_) => {
-                    self.value(&trail.at_item(place), depth + 1);
-                    place += 1;
+                    self.value(&trail.at_item(index), depth + 1);
+                    index += 1;
                 }
                 None => return,
             }
@@ -190,11 +190,11 @@ impl<'a> Rewriter<'a> {
 /// Returns the length of the string at the start of a text, quotes included.
 fn literal_len(from_quote: &str) -> usize {
     let mut is_escaped = false;
-    for (place, byte) in from_quote.bytes().enumerate().skip(1) {
+    for (index, byte) in from_quote.bytes().enumerate().skip(1) {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = true,
-            b'"' => return place + 1,
+            b'"' => return index + 1,
             _ => {}
         }
     }

@@ -14,9 +14,9 @@ impl Redact for TracePatch {
         Self {
             name: rules.field(self.name, Root::Name),
             user: rules.field(self.user, Root::User),
-            release: rules.word(self.release),
-            version: rules.word(self.version),
-            agent: rules.word(self.agent),
+            release: rules.short_text(self.release),
+            version: rules.short_text(self.version),
+            agent: rules.short_text(self.agent),
             tags: self.tags.iter().map(|tag| rules.text(tag).into_owned()).collect(),
             metadata: rules.metadata(self.metadata),
             input: rules.carried(self.input, Root::Input),
@@ -34,9 +34,9 @@ impl Redact for ObservationPatch {
         Self {
             name: rules.field(self.name, Root::Name),
             status_message: rules.field(self.status_message, Root::StatusMessage),
-            version: rules.word(self.version),
-            agent: rules.word(self.agent),
-            model: rules.word(self.model),
+            version: rules.short_text(self.version),
+            agent: rules.short_text(self.agent),
+            model: rules.short_text(self.model),
             model_parameters: self.model_parameters.map(parameters),
             usage: self.usage.map(|usage| usage.rename_kinds(clean)),
             cost: self.cost.map(|cost| cost.rename_kinds(clean)),
@@ -74,7 +74,7 @@ impl Redact for ScorePatch {
             plain @ (ScoreValue::Numeric(_) | ScoreValue::Boolean(_)) => plain,
         };
         Self {
-            name: rules.word(self.name),
+            name: rules.short_text(self.name),
             value: self.value.map(value),
             comment: rules.field(self.comment, Root::Comment),
             metadata: rules.metadata(self.metadata),
@@ -118,11 +118,11 @@ impl ProjectRedactor<'_> {
 
     fn metadata(&self, metadata: Metadata) -> Metadata {
         let trail = Trail::new(&self.rules.fields, Root::Metadata);
-        let clean = |(key, said): (String, StampedValue<_>)| {
+        let clean = |(key, stamped): (String, StampedValue<_>)| {
             // A path that ends at the metadata itself selects every value in it.
             let inner = if trail.end().is_some() { trail.clone() } else { trail.at_key(&key) };
-            let value = said.value.map(|json| self.value(json, &inner));
-            (self.text(&key).into_owned(), StampedValue { stamp: said.stamp, value })
+            let value = stamped.value.map(|json| self.value(json, &inner));
+            (self.text(&key).into_owned(), StampedValue { stamp: stamped.stamp, value })
         };
         Metadata::new(metadata.into_words().map(clean))
     }

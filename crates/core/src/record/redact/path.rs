@@ -42,10 +42,10 @@ impl Root {
     }
 
     /// Parses the API name, or lists the valid ones.
-    pub(super) fn parse(word: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|root| root.as_str() == word).ok_or_else(|| {
+    pub(super) fn parse(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|root| root.as_str() == name).ok_or_else(|| {
             let known: Vec<_> = Self::ALL.into_iter().map(Self::as_str).collect();
-            format!("{word} is none of {}", known.join(", "))
+            format!("{name} is none of {}", known.join(", "))
         })
     }
 }
@@ -130,8 +130,8 @@ impl<'a> Trail<'a> {
     }
 
     /// Returns the paths that continue into a list index.
-    pub(super) fn at_item(&self, place: usize) -> Self {
-        if self.0.is_empty() { Self::default() } else { self.at_key(&place.to_string()) }
+    pub(super) fn at_item(&self, index: usize) -> Self {
+        if self.0.is_empty() { Self::default() } else { self.at_key(&index.to_string()) }
     }
 }
 

@@ -16,7 +16,7 @@ const MIN_DISTINCT: usize = 6;
 /// The maximum length of a value.
 const MAX_BYTES: usize = 8_192;
 /// Length of the fragment that is searched first.
-const MARK_BYTES: usize = 24;
+const FRAGMENT_BYTES: usize = 24;
 /// Length of a prefix that may be emitted from a stream before the rest is known.
 const UNSURE_BYTES: usize = 3;
 
@@ -27,7 +27,7 @@ pub struct KnownSecrets(Option<Arc<[KnownSecret]>>);
 struct KnownSecret {
     value: String,
     /// A fragment that is the same in every encoding of a text: letters, digits, dashes.
-    mark: String,
+    fragment: String,
 }
 
 impl fmt::Debug for KnownSecrets {
@@ -58,7 +58,8 @@ impl KnownSecrets {
         // Longest first: one may contain another.
         values.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         values.dedup();
-        let known = values.into_iter().map(|value| KnownSecret { mark: mark_of(&value), value });
+        let known =
+            values.into_iter().map(|value| KnownSecret { fragment: fragment_of(&value), value });
         let known: Arc<[KnownSecret]> = known.collect();
         Self(Some(known).filter(|known| !known.is_empty()))
     }
@@ -72,7 +73,7 @@ impl KnownSecrets {
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut clean = Cow::Borrowed(text);
         for known in self.all() {
-            if clean.contains(&known.mark) && clean.contains(&known.value) {
+            if clean.contains(&known.fragment) && clean.contains(&known.value) {
                 clean = Cow::Owned(clean.replace(&known.value, SECRET_REPLACEMENT));
             }
         }
@@ -81,13 +82,13 @@ impl KnownSecrets {
 
     /// Returns whether a text may contain one, in any encoding. Fast, and nearly always false.
     pub(super) fn may_be_in(&self, text: &str) -> bool {
-        self.all().iter().any(|known| text.contains(&known.mark))
+        self.all().iter().any(|known| text.contains(&known.fragment))
     }
 
     /// Returns whether one spans the emitted text and the next part, or starts at its end; then how many bytes
     /// of the emitted text belong to it.
-    pub(crate) fn overlap(&self, said: &str, next: &str) -> Option<usize> {
-        self.all().iter().filter_map(|known| known.overlap(said, next)).max()
+    pub(crate) fn overlap(&self, emitted: &str, next: &str) -> Option<usize> {
+        self.all().iter().filter_map(|known| known.overlap(emitted, next)).max()
     }
 
     fn all(&self) -> &[KnownSecret] {
@@ -96,16 +97,16 @@ impl KnownSecrets {
 }
 
 impl KnownSecret {
-    fn overlap(&self, said: &str, next: &str) -> Option<usize> {
+    fn overlap(&self, emitted: &str, next: &str) -> Option<usize> {
         let value = self.value.as_str();
-        let most = said.len().min(value.len());
-        let across = (1..=most).rev().find(|bytes| {
+        let max_bytes = emitted.len().min(value.len());
+        let across = (1..=max_bytes).rev().find(|bytes| {
             let split = value.split_at_checked(*bytes);
-            split.is_some_and(|(begun, rest)| {
+            split.is_some_and(|(prefix, rest)| {
                 let goes_on =
                     next.starts_with(rest) || (!next.is_empty() && rest.starts_with(next));
-                let is_sure = begun.len() + next.len() > UNSURE_BYTES;
-                said.ends_with(begun) && goes_on && is_sure
+                let is_sure = prefix.len() + next.len() > UNSURE_BYTES;
+                emitted.ends_with(prefix) && goes_on && is_sure
             })
         });
         // One may span the boundary and another be within.
@@ -116,9 +117,9 @@ impl KnownSecret {
 
 /// Returns whether a text ends with a prefix of a value that is long enough to be conclusive.
 fn begins_at_end(value: &str, text: &str) -> bool {
-    let most = text.len().min(value.len());
-    (UNSURE_BYTES + 1..=most)
-        .any(|bytes| value.get(..bytes).is_some_and(|begun| text.ends_with(begun)))
+    let max_bytes = text.len().min(value.len());
+    (UNSURE_BYTES + 1..=max_bytes)
+        .any(|bytes| value.get(..bytes).is_some_and(|prefix| text.ends_with(prefix)))
 }
 
 /// Returns whether a variable name suggests a secret.
@@ -155,10 +156,10 @@ fn is_telling(value: &str) -> bool {
 }
 
 /// Returns the longest fragment of a value that no encoder changes, shortened for a fast search.
-fn mark_of(value: &str) -> String {
+fn fragment_of(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let longest = value.split(|c| !is_plain(c)).max_by_key(|part| part.len()).unwrap_or_default();
-    longest.get(..MARK_BYTES).unwrap_or(longest).to_owned()
+    longest.get(..FRAGMENT_BYTES).unwrap_or(longest).to_owned()
 }
 
 #[cfg(test)]
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_a_word_is_not_looked_for() {
+    fn short_values_are_not_treated_as_secrets() {
         for value in ["", "true", "fifteen-letters", "****************", "/run/secrets/the-api-key"]
         {
             assert!(!from("X_API_KEY", value), "{value}");
@@ -216,12 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_seen_coming_wherever_it_is_cut() {
+    fn a_secret_is_detected_across_any_split() {
         let secrets = secrets();
         for cut in 1..KEY.len() {
-            let (said, next) = KEY.split_at(cut);
-            let found = secrets.overlap(&format!("key: {said}"), next);
-            assert_eq!(found, Some(cut), "{said}|{next}");
+            let (emitted, next) = KEY.split_at(cut);
+            let found = secrets.overlap(&format!("key: {emitted}"), next);
+            assert_eq!(found, Some(cut), "{emitted}|{next}");
         }
         assert_eq!(secrets.overlap("", "sk-a"), Some(0));
         assert_eq!(secrets.overlap("words s", "k-"), None, "three letters tell nothing");

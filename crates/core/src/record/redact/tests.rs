@@ -322,7 +322,7 @@ fn what_is_too_long_is_cut_after_the_rules_have_run() {
 }
 
 #[test]
-fn a_mark_that_a_pattern_finds_goes_too() {
+fn an_elision_note_that_matches_a_pattern_is_redacted() {
     let what = RedactionPattern::Pattern(r"\d{3}".to_owned());
     let rules = Redactor::new(&[Rule { what, replacement: "#".to_owned() }]).unwrap();
     let short = rules.cleaner(60).text(&"x".repeat(1_000)).into_owned();

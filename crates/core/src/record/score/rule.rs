@@ -88,14 +88,14 @@ pub fn judge(sent: SentScore<'_>) -> Result<FitScore, ScoreInvalid> {
 
 fn data_type_of(
     value: &SentValue,
-    said: Option<DataType>,
+    explicit: Option<DataType>,
     config: Option<&ScoreConfig>,
 ) -> Result<DataType, ScoreInvalid> {
     if let Some(config) = config {
         let ruled = config.values.data_type();
-        if let Some(said) = said.filter(|said| *said != ruled) {
-            let (said, ruled, name) = (said.as_str(), ruled.as_str(), &config.name);
-            let why = format!("{said}, but scores of the config {name} are {ruled}");
+        if let Some(explicit) = explicit.filter(|explicit| *explicit != ruled) {
+            let (explicit, ruled, name) = (explicit.as_str(), ruled.as_str(), &config.name);
+            let why = format!("{explicit}, but scores of the config {name} are {ruled}");
             return Err(ScoreInvalid::new("dataType", why));
         }
         if config.is_archived {
@@ -104,7 +104,7 @@ fn data_type_of(
         }
         return Ok(ruled);
     }
-    Ok(said.unwrap_or(match value {
+    Ok(explicit.unwrap_or(match value {
         SentValue::Number(_) => DataType::Numeric,
         SentValue::Text(_) => DataType::Categorical,
         SentValue::Bool(_) => DataType::Boolean,

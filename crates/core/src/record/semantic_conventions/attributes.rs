@@ -65,14 +65,19 @@ impl Claims {
     }
 
     /// Returns the attributes of a target, strongest first, without taking them.
-    pub(super) fn told(&self, target: Target) -> impl Iterator<Item = (&str, &AttributeValue)> {
+    pub(super) fn candidates(
+        &self,
+        target: Target,
+    ) -> impl Iterator<Item = (&str, &AttributeValue)> {
         let claims = self.of(target).iter();
         claims.filter_map(|claim| Some((claim.name.as_str(), claim.value.as_ref()?)))
     }
 
     /// Returns the text of an attribute with a rule, without taking it.
     pub(super) fn peek(&self, target: Target, name: &str) -> Option<&str> {
-        self.told(target).find(|(told, _)| *told == name).and_then(|(_, value)| text(value))
+        self.candidates(target)
+            .find(|(candidate, _)| *candidate == name)
+            .and_then(|(_, value)| text(value))
     }
 
     /// Takes the strongest value that can be parsed, and drops others with the same value.
@@ -96,7 +101,7 @@ impl Claims {
         let winner = claims.get_mut(at)?;
         let name = std::mem::take(&mut winner.name);
         let value = winner.value.take()?;
-        forget_if(claims, |other| *other == value);
+        drop_if(claims, |other| *other == value);
         Some((name, found))
     }
 
@@ -108,11 +113,11 @@ impl Claims {
     /// Like `take_text`, with the attribute name.
     pub(super) fn take_text_named(&mut self, target: Target) -> Option<(String, String)> {
         let claims = self.of_mut(target);
-        let says = |claim: &&mut Claim| claim.value.as_ref().and_then(text).is_some();
-        let winner = claims.iter_mut().find(says)?;
+        let is_set = |claim: &&mut Claim| claim.value.as_ref().and_then(text).is_some();
+        let winner = claims.iter_mut().find(is_set)?;
         let name = std::mem::take(&mut winner.name);
         let value = winner.value.take()?;
-        forget_if(claims, |other| *other == value);
+        drop_if(claims, |other| *other == value);
         match value {
             AttributeValue::Text(text) => Some((name, text)),
             _ => None,
@@ -121,9 +126,9 @@ impl Claims {
 
     /// Returns the first rank of a target, from a rank on, that has an attribute.
     pub(super) fn next_rank(&self, target: Target, from: Rank) -> Option<Rank> {
-        let says = |claim: &&Claim| claim.value.as_ref().is_some_and(says_something);
+        let is_set = |claim: &&Claim| claim.value.as_ref().is_some_and(is_present);
         let claims = self.of(target).iter().filter(|claim| claim.rank >= from);
-        claims.filter(says).map(|claim| claim.rank).next()
+        claims.filter(is_set).map(|claim| claim.rank).next()
     }
 
     /// Takes all attributes of one rank, with their names.
@@ -138,13 +143,13 @@ impl Claims {
     }
 
     /// Drops attributes of a target that equal a known text.
-    pub(super) fn forget(&mut self, target: Target, known: &str) {
+    pub(super) fn drop_equal(&mut self, target: Target, known: &str) {
         let is_known = |value: &AttributeValue| text(value) == Some(known);
-        forget_if(self.of_mut(target), is_known);
+        drop_if(self.of_mut(target), is_known);
     }
 
     /// Puts back an attribute that a field could not use.
-    pub(super) fn leave(&mut self, name: String, value: AttributeValue) {
+    pub(super) fn put_back(&mut self, name: String, value: AttributeValue) {
         self.unnamed.push((name, value));
     }
 
@@ -160,7 +165,7 @@ impl Claims {
     }
 
     /// Returns the unused attributes.
-    pub(super) fn left(&self) -> impl Iterator<Item = (&str, &AttributeValue)> + Clone {
+    pub(super) fn unused(&self) -> impl Iterator<Item = (&str, &AttributeValue)> + Clone {
         let unnamed = self.unnamed.iter().map(|(name, value)| (name.as_str(), value));
         let untaken =
             self.claims.iter().filter_map(|claim| Some((&*claim.name, claim.value.as_ref()?)));
@@ -169,7 +174,7 @@ impl Claims {
 }
 
 /// Parts of a larger value are not dropped, because the rest would be incomplete.
-fn forget_if(claims: &mut [Claim], is_known: impl Fn(&AttributeValue) -> bool) {
+fn drop_if(claims: &mut [Claim], is_known: impl Fn(&AttributeValue) -> bool) {
     let is_whole = |claim: &Claim| {
         TABLE.source_at(claim.rank).is_some_and(|source| source.shape == Shape::Plain)
     };
@@ -189,7 +194,7 @@ pub(super) fn text(value: &AttributeValue) -> Option<&str> {
 }
 
 /// Returns whether a value is not empty.
-pub(super) fn says_something(value: &AttributeValue) -> bool {
+pub(super) fn is_present(value: &AttributeValue) -> bool {
     match value {
         AttributeValue::Empty => false,
         AttributeValue::Text(text) => !text.is_empty(),

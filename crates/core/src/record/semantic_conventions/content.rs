@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::payload::{Json, Payload};
 use crate::record::field::Field;
 use crate::record::observation::ObservationPatch;
-use crate::record::semantic_conventions::ToldSpan;
-use crate::record::semantic_conventions::attributes::{Claims, says_something, text};
+use crate::record::semantic_conventions::ParsedSpan;
+use crate::record::semantic_conventions::attributes::{Claims, is_present, text};
 use crate::record::semantic_conventions::event::{self, Events};
 use crate::record::semantic_conventions::flat::Tree;
 use crate::record::semantic_conventions::json::{Fields, Typed, Unpacked, json, looks_structured};
@@ -17,11 +17,11 @@ use crate::record::semantic_conventions::table::{Rank, Shape, Source, TABLE, Tar
 use crate::record::span::AttributeValue;
 
 /// Sets input and output.
-pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan) {
-    let input = take(Target::Input, &mut told.claims, &mut told.events);
-    let output = take(Target::Output, &mut told.claims, &mut told.events);
-    observation.input = Field::if_some(input, told.stamp);
-    observation.output = Field::if_some(output, told.stamp);
+pub(super) fn extract(observation: &mut ObservationPatch, parsed: &mut ParsedSpan) {
+    let input = take(Target::Input, &mut parsed.claims, &mut parsed.events);
+    let output = take(Target::Output, &mut parsed.claims, &mut parsed.events);
+    observation.input = Field::if_some(input, parsed.stamp);
+    observation.output = Field::if_some(output, parsed.stamp);
 }
 
 /// Takes the strongest payload of a target from a span's attributes and events.
@@ -33,16 +33,16 @@ fn take(target: Target, claims: &mut Claims, events: &mut Events) -> Option<Payl
             return Some(payload);
         }
         let shape = TABLE.source_at(rank)?.shape;
-        let told = claims.take_at(rank);
+        let values = claims.take_at(rank);
         let payload = match shape {
-            Shape::Flattened => flattened(rank, told),
-            Shape::Reply => reply(told),
-            Shape::Conversation => conversation(told, claims),
-            Shape::Encoded => encoded(told),
-            Shape::Plain | Shape::Gathered | Shape::Messages | Shape::Of(_) => plain(told),
+            Shape::Flattened => flattened(rank, values),
+            Shape::Reply => reply(values),
+            Shape::Conversation => conversation(values, claims),
+            Shape::Encoded => encoded(values),
+            Shape::Plain | Shape::Gathered | Shape::Messages | Shape::Of(_) => plain(values),
         };
         if let Some(payload) = payload {
-            forget(target, &payload, claims);
+            drop_equal(target, &payload, claims);
             return Some(payload);
         }
         from = rank + 1;
@@ -76,19 +76,19 @@ pub(super) fn payload(value: AttributeValue) -> Payload {
 }
 
 /// Drops the same content under other names; copies of whole conversations are common.
-fn forget(target: Target, payload: &Payload, claims: &mut Claims) {
+fn drop_equal(target: Target, payload: &Payload, claims: &mut Claims) {
     if let Payload::Text(text) = payload {
-        claims.forget(target, text);
+        claims.drop_equal(target, text);
     }
 }
 
-fn plain(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
-    told.into_iter().next_back().map(|(_, value)| payload(value))
+fn plain(values: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    values.into_iter().next_back().map(|(_, value)| payload(value))
 }
 
 /// Vercel encodes each embedded value, and each vector, as JSON of its own.
-fn encoded(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
-    let (_, value) = told.into_iter().next_back()?;
+fn encoded(values: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let (_, value) = values.into_iter().next_back()?;
     let AttributeValue::List(values) = value else { return Some(payload(value)) };
     let read = |value: &AttributeValue| {
         text(value).and_then(Json::parse).unwrap_or_else(|| json(&Typed(value)))
@@ -98,17 +98,17 @@ fn encoded(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
     Some(list.unwrap_or_else(|| payload(AttributeValue::List(values))))
 }
 
-fn flattened(rank: Rank, told: Vec<(String, AttributeValue)>) -> Option<Payload> {
+fn flattened(rank: Rank, values: Vec<(String, AttributeValue)>) -> Option<Payload> {
     let mut tree = Tree::default();
-    for (name, value) in told {
+    for (name, value) in values {
         tree.add(TABLE.key(rank, &name), value);
     }
     Some(Payload::Json(json(&tree)))
 }
 
 /// Vercel's answer has several attributes: a single text is the answer, several become one message.
-fn reply(told: Vec<(String, AttributeValue)>) -> Option<Payload> {
-    let mut pieces = told.into_iter().filter(|(_, value)| says_something(value));
+fn reply(values: Vec<(String, AttributeValue)>) -> Option<Payload> {
+    let mut pieces = values.into_iter().filter(|(_, value)| is_present(value));
     let first = pieces.next()?;
     let rest: Vec<_> = pieces.collect();
     if rest.is_empty() && first.0.ends_with(".text") {
@@ -129,9 +129,9 @@ fn reply_key(name: &str) -> &str {
     }
 }
 
-fn conversation(told: Vec<(String, AttributeValue)>, claims: &mut Claims) -> Option<Payload> {
-    let (_, value) = told.into_iter().next_back()?;
-    let system = claims.told(Target::System).find_map(|(_, value)| text(value));
+fn conversation(values: Vec<(String, AttributeValue)>, claims: &mut Claims) -> Option<Payload> {
+    let (_, value) = values.into_iter().next_back()?;
+    let system = claims.candidates(Target::System).find_map(|(_, value)| text(value));
     let whole = text(&value).and_then(|messages| with_system(system?, messages));
     if let Some(whole) = whole {
         claims.take(Target::System, |value| text(value).map(drop));

@@ -2,7 +2,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use crate::payload::Json;
-use crate::record::semantic_conventions::attributes::{says_something, text};
+use crate::record::semantic_conventions::attributes::{is_present, text};
 use crate::record::semantic_conventions::json::{self, Fields, Typed, Unpacked, pairs};
 use crate::record::span::{AttributeValue, SpanEvent, SpanLink};
 use crate::time::Timestamp;
@@ -68,7 +68,7 @@ impl Events {
     }
 
     /// Returns the unused events.
-    pub(super) fn left(&self) -> Option<Json> {
+    pub(super) fn unused(&self) -> Option<Json> {
         (!self.events.is_empty()).then(|| json::json(&Left(&self.events)))
     }
 }
@@ -109,10 +109,10 @@ fn role(event: &str) -> &str {
 }
 
 /// Concatenates JSON lists as text; a value that is not a list is unchanged.
-pub(super) fn joined(told: Vec<AttributeValue>) -> Option<AttributeValue> {
-    let mut told = told.into_iter().filter(says_something);
-    let first = told.next()?;
-    let rest: Vec<_> = told.collect();
+pub(super) fn joined(values: Vec<AttributeValue>) -> Option<AttributeValue> {
+    let mut values = values.into_iter().filter(is_present);
+    let first = values.next()?;
+    let rest: Vec<_> = values.collect();
     if rest.is_empty() {
         return Some(first);
     }

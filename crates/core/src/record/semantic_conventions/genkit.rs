@@ -8,8 +8,9 @@ use crate::record::semantic_conventions::table::Target;
 use crate::record::semantic_conventions::tokens::Counts;
 
 fn is_model_call(claims: &Claims) -> bool {
-    let told = claims.told(Target::Kind).find(|(name, _)| *name == "genkit:metadata:subtype");
-    told.and_then(|(_, value)| text(value)) == Some("model")
+    let subtype =
+        claims.candidates(Target::Kind).find(|(name, _)| *name == "genkit:metadata:subtype");
+    subtype.and_then(|(_, value)| text(value)) == Some("model")
 }
 
 fn part(claims: &Claims, target: Target, attribute: &str, key: &str) -> Option<Value> {

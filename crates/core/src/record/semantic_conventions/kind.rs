@@ -6,7 +6,7 @@ use crate::record::span::AttributeValue;
 use ObservationKind as K;
 
 /// Type names by convention. Precedence is as in the rules.
-const WORDS: &[(&str, &[(&str, ObservationKind)])] = &[
+const TYPE_NAMES: &[(&str, &[(&str, ObservationKind)])] = &[
     (
         "openinference.span.kind",
         &[
@@ -108,7 +108,7 @@ const SPAN_NAMES: &[(&str, ObservationKind)] = &[
 
 /// The type of an observation, and whether it only sums up nested model calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Nature {
+pub(super) struct Classification {
     pub(super) kind: ObservationKind,
     pub(super) is_summary: bool,
 }
@@ -116,16 +116,21 @@ pub(super) struct Nature {
 /// Determines the type of a span. The explicit type is taken; all other attributes stay.
 ///
 /// Older Langfuse SDKs call every observation a span; then its attributes reveal a model call.
-pub(super) fn nature(claims: &mut Claims, span_name: &str, hides_generations: bool) -> Nature {
-    let convention = claims.told(Target::Kind).find_map(|(name, value)| by_word(name, value));
+pub(super) fn classify(
+    claims: &mut Claims,
+    span_name: &str,
+    hides_generations: bool,
+) -> Classification {
+    let convention =
+        claims.candidates(Target::Kind).find_map(|(name, value)| by_type_name(name, value));
     let stated = claims.take_named(Target::Kind, by_statement).map(|(_, kind)| kind);
     let is_hidden = hides_generations && stated == Some(K::Span) && is_model_call(claims);
     let stated = if is_hidden { Some(K::Generation) } else { stated };
-    let kind = stated.or(convention).unwrap_or_else(|| by_signs(claims, span_name));
+    let kind = stated.or(convention).unwrap_or_else(|| by_attributes(claims, span_name));
     let operation = claims.peek(Target::Kind, "ai.operationId").unwrap_or_default();
     let is_outer_call = operation.starts_with("ai.") && convention == Some(K::Span);
     let is_summary = is_outer_call || kind == K::Agent || is_outer_embedding(claims, kind);
-    Nature { kind, is_summary }
+    Classification { kind, is_summary }
 }
 
 /// AI SDK 7 names an embedding and the model calls within alike; only the inner ones have token counts.
@@ -134,7 +139,7 @@ fn is_outer_embedding(claims: &Claims, kind: ObservationKind) -> bool {
     let counts = [Target::InputTokens, Target::UsageDetails];
     kind == K::Embedding
         && claims.peek(Target::Kind, "gen_ai.operation.name").is_some()
-        && claims.told(Target::Input).any(|(name, _)| is_vercel(name))
+        && claims.candidates(Target::Input).any(|(name, _)| is_vercel(name))
         && !counts.into_iter().any(|target| claims.has(target))
 }
 
@@ -146,20 +151,20 @@ fn is_model_call(claims: &Claims) -> bool {
 fn by_statement(name: &str, value: &AttributeValue) -> Option<ObservationKind> {
     match name {
         "langfuse.observation.type" => ObservationKind::parse(text(value)?),
-        "openinference.span.kind" => by_word(name, value),
+        "openinference.span.kind" => by_type_name(name, value),
         _ => None,
     }
 }
 
-fn by_word(name: &str, value: &AttributeValue) -> Option<ObservationKind> {
-    let word = text(value)?;
-    let (_, words) = WORDS.iter().find(|(attribute, _)| *attribute == name)?;
-    let meant = words.iter().find(|(known, _)| known.eq_ignore_ascii_case(word));
+fn by_type_name(name: &str, value: &AttributeValue) -> Option<ObservationKind> {
+    let type_name = text(value)?;
+    let (_, names) = TYPE_NAMES.iter().find(|(attribute, _)| *attribute == name)?;
+    let meant = names.iter().find(|(known, _)| known.eq_ignore_ascii_case(type_name));
     meant.map(|(_, kind)| *kind)
 }
 
 /// Infers the type from other attributes.
-fn by_signs(claims: &Claims, span_name: &str) -> ObservationKind {
+fn by_attributes(claims: &Claims, span_name: &str) -> ObservationKind {
     let named = SPAN_NAMES.iter().find(|(name, _)| *name == span_name).map(|(_, kind)| *kind);
     if let Some(kind) = named.filter(|_| span_name.starts_with("claude_code.")) {
         return kind;
@@ -187,15 +192,18 @@ fn by_signs(claims: &Claims, span_name: &str) -> ObservationKind {
 mod tests {
     use super::*;
     use crate::record::semantic_conventions::rule::RULES;
-    use crate::record::semantic_conventions::table::Told;
+    use crate::record::semantic_conventions::table::RuleSource;
 
     #[test]
-    fn every_attribute_with_words_is_in_the_rules() {
-        let names = RULES.iter().find_map(|(target, told)| match told {
-            Told::By(names) if *target == Target::Kind => Some(*names),
+    fn every_attribute_with_type_names_is_in_the_rules() {
+        let names = RULES.iter().find_map(|(target, source)| match source {
+            RuleSource::By(names) if *target == Target::Kind => Some(*names),
             _ => None,
         });
-        let words: Vec<_> = WORDS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names.unwrap().strip_prefix(&["langfuse.observation.type"]).unwrap(), words);
+        let attributes: Vec<_> = TYPE_NAMES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            names.unwrap().strip_prefix(&["langfuse.observation.type"]).unwrap(),
+            attributes
+        );
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Reading {
 /// the attributes.
 pub(super) fn take(target: Target, claims: &mut Claims, reading: Reading) -> Keys {
     let Reading { encoding, stamp } = reading;
-    let mut keys = Keys { words: Metadata::default(), stamp };
+    let mut keys = Keys { metadata: Metadata::default(), stamp };
     if !claims.has(target) {
         return keys;
     }
@@ -67,7 +67,7 @@ pub(super) fn take(target: Target, claims: &mut Claims, reading: Reading) -> Key
                 _ => keys.add_all(value, encoding),
             };
             if let Some(left) = left {
-                claims.leave(name, left);
+                claims.put_back(name, left);
             }
         }
     }
@@ -77,17 +77,17 @@ pub(super) fn take(target: Target, claims: &mut Claims, reading: Reading) -> Key
 /// Client metadata.
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
-    words: Metadata,
+    metadata: Metadata,
     stamp: Stamp,
 }
 
 impl Keys {
     fn has(&self, key: &str) -> bool {
-        self.words.get(key).is_some()
+        self.metadata.get(key).is_some()
     }
 
     fn insert(&mut self, key: String, value: Json) {
-        self.words.insert(key, StampedValue { stamp: self.stamp, value: Some(value) });
+        self.metadata.insert(key, StampedValue { stamp: self.stamp, value: Some(value) });
     }
 
     /// Adds one key, or returns the value if the key exists.
@@ -128,13 +128,13 @@ impl Keys {
 
     /// Returns the text of a key, if its value is one.
     pub(super) fn text(&self, key: &str) -> Option<String> {
-        let text: String = serde_json::from_str(self.words.get(key)?.as_str()).ok()?;
+        let text: String = serde_json::from_str(self.metadata.get(key)?.as_str()).ok()?;
         (!text.is_empty()).then_some(text)
     }
 
     /// Returns the value of a key.
     pub(super) fn value(&self, key: &str) -> Option<Value> {
-        serde_json::from_str(self.words.get(key)?.as_str()).ok()
+        serde_json::from_str(self.metadata.get(key)?.as_str()).ok()
     }
 
     /// Adds a value of Ratchet under an unused key.
@@ -148,8 +148,8 @@ impl Keys {
     }
 
     /// Adds these keys to others with another stamp, unless they exist there.
-    pub(super) fn lend(&self, others: &mut Metadata, stamp: Stamp) {
-        for (key, value) in self.words.values() {
+    pub(super) fn copy_into(&self, others: &mut Metadata, stamp: Stamp) {
+        for (key, value) in self.metadata.values() {
             if others.get(key).is_none() {
                 others.insert(key.to_owned(), StampedValue { stamp, value: Some(value.clone()) });
             }
@@ -160,7 +160,7 @@ impl Keys {
     /// a number or boolean of the same spelling, that is the original. Version 4 of the Python SDK propagates
     /// text only, also for `LangChain`'s numbers.
     pub(super) fn restore_types(&self, trace: &mut Metadata, stamp: Stamp) {
-        for (key, value) in self.words.values() {
+        for (key, value) in self.metadata.values() {
             if trace.get(key).is_some_and(|text| is_spelling(text, value)) {
                 trace.insert(key.to_owned(), StampedValue { stamp, value: Some(value.clone()) });
             }
@@ -168,7 +168,7 @@ impl Keys {
     }
 
     pub(super) fn into_metadata(self) -> Metadata {
-        self.words
+        self.metadata
     }
 }
 
@@ -187,8 +187,8 @@ fn fields(text: &str) -> Option<BTreeMap<String, Json>> {
 }
 
 /// Returns the unused attributes as one object.
-pub(super) fn left(claims: &Claims) -> Option<Json> {
-    let mut left = claims.left().map(|(name, value)| (name, Typed(value))).peekable();
+pub(super) fn unused(claims: &Claims) -> Option<Json> {
+    let mut left = claims.unused().map(|(name, value)| (name, Typed(value))).peekable();
     left.peek()?;
     Some(json(&Fields(left)))
 }

@@ -4,11 +4,11 @@ use crate::money::Money;
 use crate::payload::Json;
 use crate::record::field::Field;
 use crate::record::observation::ObservationPatch;
-use crate::record::semantic_conventions::ToldSpan;
+use crate::record::semantic_conventions::ParsedSpan;
 use crate::record::semantic_conventions::attributes::{Claims, text};
 use crate::record::semantic_conventions::genkit;
 use crate::record::semantic_conventions::json::{Fields, Typed, json};
-use crate::record::semantic_conventions::kind::Nature;
+use crate::record::semantic_conventions::kind::Classification;
 use crate::record::semantic_conventions::observation_fields::{self, number};
 use crate::record::semantic_conventions::table::{TABLE, Target};
 use crate::record::semantic_conventions::tokens::{self, object};
@@ -19,12 +19,16 @@ use crate::record::usage::{Cost, TOTAL};
 ///
 /// An agent's observation often repeats the sums of its model calls. Those calls are observations too, so the
 /// sums stay in the metadata, unless they are explicit.
-pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, nature: Nature) {
-    let stamp = told.stamp;
-    observation.prompt = Field::if_some(observation_fields::prompt(told, nature.kind), stamp);
-    let claims = &mut told.claims;
+pub(super) fn extract(
+    observation: &mut ObservationPatch,
+    parsed: &mut ParsedSpan,
+    class: Classification,
+) {
+    let stamp = parsed.stamp;
+    observation.prompt = Field::if_some(observation_fields::prompt(parsed, class.kind), stamp);
+    let claims = &mut parsed.claims;
     observation.model_parameters = Field::if_some(parameters(claims), stamp);
-    if nature.is_summary {
+    if class.is_summary {
         let stated = claims.take_named(Target::Model, |name, value| {
             text(value).filter(|_| name.starts_with("langfuse.")).map(str::to_owned)
         });
@@ -33,7 +37,7 @@ pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, natu
         observation.cost = Field::if_some(stated_cost(claims), stamp);
         return;
     }
-    let usage = tokens::take(claims, told.dialect);
+    let usage = tokens::take(claims, parsed.dialect);
     let model = genkit::model(claims).or_else(|| claims.take_text(Target::Model));
     observation.model = Field::if_some(model, stamp);
     observation.usage = Field::if_some(usage, stamp);
@@ -79,7 +83,7 @@ fn gathered(claims: &mut Claims) -> Settings {
         for (name, value) in claims.take_at(rank) {
             let key = TABLE.key(rank, &name);
             if has(&gathered, key) {
-                claims.leave(name, value);
+                claims.put_back(name, value);
             } else {
                 gathered.push((key.to_owned(), value));
             }

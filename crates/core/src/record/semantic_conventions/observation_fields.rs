@@ -3,7 +3,7 @@ use serde_json::Value;
 use crate::record::field::Field;
 use crate::record::merge::{Earliest, Latest};
 use crate::record::observation::{Level, ObservationKind, ObservationPatch, PromptLink};
-use crate::record::semantic_conventions::ToldSpan;
+use crate::record::semantic_conventions::ParsedSpan;
 use crate::record::semantic_conventions::attributes::text;
 use crate::record::semantic_conventions::table::Target;
 use crate::record::semantic_conventions::tokens::{count, object};
@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 const SPAN_NAME: &str = "otel.span.name";
 
 /// Alternative names of levels.
-const LEVEL_WORDS: &[(&str, Level)] = &[
+const LEVEL_ALIASES: &[(&str, Level)] = &[
     ("info", Level::Default),
     ("log", Level::Default),
     ("ok", Level::Default),
@@ -29,51 +29,55 @@ const NANOS_PER_MILLI: f64 = 1e6;
 const NANOS_PER_SECOND: f64 = 1e9;
 
 /// Sets name, times, level and status.
-pub(super) fn tell(observation: &mut ObservationPatch, told: &mut ToldSpan, span: &mut Span) {
-    let stamp = told.stamp;
+pub(super) fn extract(
+    observation: &mut ObservationPatch,
+    parsed: &mut ParsedSpan,
+    span: &mut Span,
+) {
+    let stamp = parsed.stamp;
     observation.parent = Field::if_some(span.parent.clone(), stamp);
     observation.start = Earliest(Some(span.start));
     observation.end = Latest(Some(span.end));
-    observation.level = Field::if_some(level(told, &span.status), stamp);
+    observation.level = Field::if_some(level(parsed, &span.status), stamp);
     let status = std::mem::take(&mut span.status);
-    observation.status_message = Field::if_some(status_message(told, status), stamp);
-    observation.completion_start = Field::if_some(first_token(told, span.start), stamp);
-    let name = name(told, std::mem::take(&mut span.name));
+    observation.status_message = Field::if_some(status_message(parsed, status), stamp);
+    observation.completion_start = Field::if_some(first_token(parsed, span.start), stamp);
+    let name = name(parsed, std::mem::take(&mut span.name));
     observation.name = Field::if_some(Some(name).filter(|name| !name.is_empty()), stamp);
 }
 
 /// Returns the name by convention, or the span's.
-fn name(told: &mut ToldSpan, span_name: String) -> String {
-    let Some(name) = told.claims.take_text(Target::Name).or_else(|| vercel_name(told)) else {
+fn name(parsed: &mut ParsedSpan, span_name: String) -> String {
+    let Some(name) = parsed.claims.take_text(Target::Name).or_else(|| vercel_name(parsed)) else {
         return span_name;
     };
     if name != span_name {
-        told.claims.leave(SPAN_NAME.to_owned(), AttributeValue::Text(span_name));
+        parsed.claims.put_back(SPAN_NAME.to_owned(), AttributeValue::Text(span_name));
     }
     name
 }
 
 /// Returns Vercel's operation name, with its function id if there is one.
-fn vercel_name(told: &mut ToldSpan) -> Option<String> {
+fn vercel_name(parsed: &mut ParsedSpan) -> Option<String> {
     let is_operation = |name: &str, value: &AttributeValue| {
         text(value).filter(|_| name == "ai.operationId").map(str::to_owned)
     };
-    let (_, operation) = told.claims.take_named(Target::Kind, is_operation)?;
-    match told.claims.take_text(Target::Function) {
+    let (_, operation) = parsed.claims.take_named(Target::Kind, is_operation)?;
+    match parsed.claims.take_text(Target::Function) {
         Some(function) => Some(format!("{function}:{operation}")),
         None => Some(operation),
     }
 }
 
 /// Returns the explicit level; without one, a failed span is an error.
-fn level(told: &mut ToldSpan, status: &SpanStatus) -> Option<Level> {
-    let stated = told.claims.take(Target::Level, |value| {
-        let word = text(value)?;
-        let alias = LEVEL_WORDS.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(word));
-        Level::parse(word).or(alias.map(|(_, level)| *level))
+fn level(parsed: &mut ParsedSpan, status: &SpanStatus) -> Option<Level> {
+    let stated = parsed.claims.take(Target::Level, |value| {
+        let label = text(value)?;
+        let alias = LEVEL_ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(label));
+        Level::parse(label).or(alias.map(|(_, level)| *level))
     });
     let failed = matches!(status, SpanStatus::Error(_)).then_some(Level::Error);
-    stated.or(failed).or_else(|| told.claims.take(Target::Severity, severity))
+    stated.or(failed).or_else(|| parsed.claims.take(Target::Severity, severity))
 }
 
 /// Converts Logfire's numeric level, which is an OpenTelemetry severity.
@@ -86,20 +90,20 @@ fn severity(value: &AttributeValue) -> Option<Level> {
     }
 }
 
-fn status_message(told: &mut ToldSpan, status: SpanStatus) -> Option<String> {
-    if let Some(stated) = told.claims.take_text(Target::StatusMessage) {
+fn status_message(parsed: &mut ParsedSpan, status: SpanStatus) -> Option<String> {
+    if let Some(stated) = parsed.claims.take_text(Target::StatusMessage) {
         return Some(stated);
     }
     let SpanStatus::Error(message) = status else {
         return None;
     };
     let message = message.filter(|message| !message.is_empty());
-    message.or_else(|| told.events.exception().map(str::to_owned))
+    message.or_else(|| parsed.events.exception().map(str::to_owned))
 }
 
 /// Returns the time of the first token: absolute, or relative to the start.
-fn first_token(told: &mut ToldSpan, start: Timestamp) -> Option<Timestamp> {
-    let claims = &mut told.claims;
+fn first_token(parsed: &mut ParsedSpan, start: Timestamp) -> Option<Timestamp> {
+    let claims = &mut parsed.claims;
     let moment = |value: &AttributeValue| {
         // SDKs write the time as JSON, quotation marks included.
         Timestamp::parse(text(value)?.trim_matches('"')).ok()
@@ -136,17 +140,18 @@ pub(super) fn number(value: &AttributeValue) -> Option<f64> {
 }
 
 /// Returns the prompt version that a model call used. Name and version only count together.
-pub(super) fn prompt(told: &mut ToldSpan, kind: ObservationKind) -> Option<PromptLink> {
+pub(super) fn prompt(parsed: &mut ParsedSpan, kind: ObservationKind) -> Option<PromptLink> {
     if kind != ObservationKind::Generation {
         return None;
     }
     let version = |value: &AttributeValue| u32::try_from(count(value)?).ok();
-    let has_version = told.claims.told(Target::PromptVersion).any(|(_, v)| version(v).is_some());
-    if has_version && let Some(name) = told.claims.take_text(Target::PromptName) {
-        let version = told.claims.take(Target::PromptVersion, version)?;
+    let has_version =
+        parsed.claims.candidates(Target::PromptVersion).any(|(_, v)| version(v).is_some());
+    if has_version && let Some(name) = parsed.claims.take_text(Target::PromptName) {
+        let version = parsed.claims.take(Target::PromptVersion, version)?;
         return Some(PromptLink { name, version });
     }
-    told.claims.take(Target::PromptLink, |value| {
+    parsed.claims.take(Target::PromptLink, |value| {
         let link = object(value)?;
         let name = link.get("name").and_then(Value::as_str)?.to_owned();
         let version = u32::try_from(link.get("version")?.as_u64()?).ok()?;

@@ -33,14 +33,14 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn new(origin: &Origin, sender: &Sender) -> Self {
-        let said = |names: &[&str]| {
-            let told = names.iter().find_map(|name| origin.resource.get(name).and_then(text));
-            told.map(str::to_owned)
+        let resource_text = |names: &[&str]| {
+            let value = names.iter().find_map(|name| origin.resource.get(name).and_then(text));
+            value.map(str::to_owned)
         };
         let sdk = Sdk::new(origin, sender);
-        let service = said(&["service.name"]);
+        let service = resource_text(&["service.name"]);
         let is_claude_code = service.as_deref() == Some("claude-code");
-        let environment = said(&[
+        let environment = resource_text(&[
             "langfuse.environment",
             "deployment.environment.name",
             "deployment.environment",
@@ -49,8 +49,8 @@ impl Known {
         let has_scope = !origin.scope_name.is_empty() || !origin.scope.0.is_empty();
         Self {
             environment: environment.map(|name| Environment::normalise(&name)),
-            version: said(&["langfuse.version", "service.version"]),
-            release: said(&["langfuse.release"]),
+            version: resource_text(&["langfuse.version", "service.version"]),
+            release: resource_text(&["langfuse.release"]),
             dialect: if is_claude_code { Dialect::ClaudeCode } else { Dialect::Any },
             service: service.filter(|name| !name.starts_with("unknown_service")),
             encoding: sdk.encoding(),

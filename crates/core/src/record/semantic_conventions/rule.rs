@@ -3,13 +3,13 @@
 //! To add a convention, add its names to the rows below. Within a field the first name wins; the others stay
 //! among the observation's `attributes`.
 
-use crate::record::semantic_conventions::table::{Shape, Target, Told};
+use crate::record::semantic_conventions::table::{RuleSource, Shape, Target};
 
+use RuleSource::{By, ByClaudeCode, During, Together, Under};
 use Shape::{Conversation, Encoded, Flattened, Gathered, Messages, Of, Reply};
 use Target as T;
-use Told::{By, ByClaudeCode, During, Together, Under};
 
-pub(super) const RULES: &[(Target, Told)] = &[
+pub(super) const RULES: &[(Target, RuleSource)] = &[
     // ---- Type. The values are in `kind.rs`.
     (
         T::Kind,

@@ -88,7 +88,7 @@ pub(super) enum Dialect {
 
 /// The source of a field.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Told {
+pub(super) enum RuleSource {
     /// One of these attributes, the strongest first.
     By(&'static [&'static str]),
     /// One of these, but only in spans of Claude Code.
@@ -144,7 +144,7 @@ pub(super) struct Table {
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(RULES));
 
 impl Table {
-    fn new(rules: &'static [(Target, Told)]) -> Self {
+    fn new(rules: &'static [(Target, RuleSource)]) -> Self {
         let mut table = Self {
             by_name: FxHashMap::default(),
             by_claude_code: FxHashMap::default(),
@@ -155,43 +155,48 @@ impl Table {
         // A target's sources must be adjacent, wherever its rules are.
         let mut rules: Vec<_> = rules.iter().collect();
         rules.sort_by_key(|(target, _)| *target as usize);
-        for (target, told) in rules {
-            table.add(*target, *told);
+        for (target, source) in rules {
+            table.add(*target, *source);
         }
         // The longest prefix counts: `ai.settings.context.…` is not a setting.
         table.by_prefix.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
         table
     }
 
-    fn add(&mut self, target: Target, told: Told) {
-        match told {
-            Told::By(names) => {
+    fn add(&mut self, target: Target, source: RuleSource) {
+        match source {
+            RuleSource::By(names) => {
                 for name in names {
-                    let rank = self.source(target, Shape::Plain, &[]);
+                    let rank = self.add_source(target, Shape::Plain, &[]);
                     self.by_name.insert(name, rank);
                 }
             }
-            Told::ByClaudeCode(names) => {
+            RuleSource::ByClaudeCode(names) => {
                 for name in names {
-                    let rank = self.source(target, Shape::Plain, &[]);
+                    let rank = self.add_source(target, Shape::Plain, &[]);
                     self.by_claude_code.insert(name, rank);
                 }
             }
-            Told::Together(shape, names) => {
-                let rank = self.source(target, shape, &[]);
+            RuleSource::Together(shape, names) => {
+                let rank = self.add_source(target, shape, &[]);
                 self.by_name.extend(names.iter().map(|name| (*name, rank)));
             }
-            Told::Under(shape, prefix) => {
-                let rank = self.source(target, shape, &[]);
+            RuleSource::Under(shape, prefix) => {
+                let rank = self.add_source(target, shape, &[]);
                 self.by_prefix.push((prefix, rank));
             }
-            Told::During(shape, events) => {
-                self.source(target, shape, events);
+            RuleSource::During(shape, events) => {
+                self.add_source(target, shape, events);
             }
         }
     }
 
-    fn source(&mut self, target: Target, shape: Shape, events: &'static [&'static str]) -> Rank {
+    fn add_source(
+        &mut self,
+        target: Target,
+        shape: Shape,
+        events: &'static [&'static str],
+    ) -> Rank {
         let rank = Rank::try_from(self.sources.len()).unwrap_or(Rank::MAX);
         self.sources.push(Source { target, shape, events });
         let range = &mut self.ranges[target as usize];
@@ -234,19 +239,19 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn names(told: Told) -> Vec<&'static str> {
-        match told {
-            Told::By(names) | Told::ByClaudeCode(names) | Told::Together(_, names) => {
-                names.to_vec()
-            }
-            Told::Under(_, prefix) => vec![prefix],
-            Told::During(..) => Vec::new(),
+    fn names(source: RuleSource) -> Vec<&'static str> {
+        match source {
+            RuleSource::By(names)
+            | RuleSource::ByClaudeCode(names)
+            | RuleSource::Together(_, names) => names.to_vec(),
+            RuleSource::Under(_, prefix) => vec![prefix],
+            RuleSource::During(..) => Vec::new(),
         }
     }
 
     #[test]
     fn no_attribute_is_named_twice() {
-        let mut all: Vec<_> = RULES.iter().flat_map(|(_, told)| names(*told)).collect();
+        let mut all: Vec<_> = RULES.iter().flat_map(|(_, source)| names(*source)).collect();
         let before = all.len();
         all.sort_unstable();
         all.dedup();

@@ -7,7 +7,7 @@ use crate::payload::Payload;
 use crate::record::field::{Authority, Field, Stamp};
 use crate::record::merge::Earliest;
 use crate::record::observation::ObservationPatch;
-use crate::record::semantic_conventions::ToldSpan;
+use crate::record::semantic_conventions::ParsedSpan;
 use crate::record::semantic_conventions::attributes::text;
 use crate::record::semantic_conventions::content::payload;
 use crate::record::semantic_conventions::json::{Typed, json};
@@ -20,7 +20,7 @@ use crate::time::Timestamp;
 
 /// Values of the observation that also apply to its trace.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'a> {
+pub(super) struct SpanContext<'a> {
     pub(super) known: &'a Known,
     pub(super) keys: &'a Keys,
     pub(super) parent: Option<&'a ObservationId>,
@@ -28,40 +28,40 @@ pub(super) struct Seen<'a> {
 }
 
 /// Sets the trace fields that a span knows, each with its authority.
-pub(super) fn tell(
+pub(super) fn extract(
     trace: &mut TracePatch,
     observation: &mut ObservationPatch,
-    told: &mut ToldSpan,
-    seen: Seen<'_>,
+    parsed: &mut ParsedSpan,
+    context: SpanContext<'_>,
 ) {
-    let says_so = told.claims.take(Target::AsRoot, truth).unwrap_or(false);
-    let is_app_root = told.claims.take(Target::AppRoot, truth).unwrap_or(false);
-    observation.app_root = says_so || is_app_root;
+    let is_marked_root = parsed.claims.take(Target::AsRoot, truth).unwrap_or(false);
+    let is_app_root = parsed.claims.take(Target::AppRoot, truth).unwrap_or(false);
+    observation.app_root = is_marked_root || is_app_root;
     // A span without parent is the trace's root; so is one marked as such. The first span of an application is a
     // root, too, but the trace started elsewhere: it does not determine the trace's input and output.
-    let is_trace_root = says_so || seen.parent.is_none();
+    let is_trace_root = is_marked_root || context.parent.is_none();
     let is_root = is_app_root || is_trace_root;
     let authority = if is_root { Authority::Root } else { Authority::Child };
-    let implied = Stamp { authority, ..told.stamp };
-    tell_stated(trace, told, seen.known);
-    seen.keys.restore_types(&mut trace.metadata, told.stamp);
-    tell_persons(trace, told, seen.keys, implied);
+    let implied = Stamp { authority, ..parsed.stamp };
+    extract_stated(trace, parsed, context.known);
+    context.keys.restore_types(&mut trace.metadata, parsed.stamp);
+    extract_labels(trace, parsed, context.keys, implied);
     trace.environment = Field::if_some(observation.environment.value().cloned(), implied);
-    let release = told.claims.take_text(Target::Release);
+    let release = parsed.claims.take_text(Target::Release);
     if !is_root {
         if let Some(release) = release {
-            told.claims.leave("langfuse.release".to_owned(), AttributeValue::Text(release));
+            parsed.claims.put_back("langfuse.release".to_owned(), AttributeValue::Text(release));
         }
         return;
     }
-    let service = || seen.known.service.clone();
+    let service = || context.known.service.clone();
     let agent = observation.agent.value().cloned().or_else(|| trace_agent(trace)).or_else(service);
-    trace.timestamp = Earliest(Some(seen.start));
+    trace.timestamp = Earliest(Some(context.start));
     if is_trace_root {
         trace.root = Field::said(observation.id.clone(), implied);
-        seen.keys.lend(&mut trace.metadata, implied);
+        context.keys.copy_into(&mut trace.metadata, implied);
     }
-    trace.release = Field::if_some(release.or_else(|| seen.known.release.clone()), implied);
+    trace.release = Field::if_some(release.or_else(|| context.known.release.clone()), implied);
     trace.version = Field::if_some(observation.version.value().cloned(), implied);
     trace.agent = Field::if_some(agent, implied);
     if trace.name.word().is_none() {
@@ -78,20 +78,20 @@ fn truth(value: &AttributeValue) -> Option<bool> {
 }
 
 /// Sets fields that are stated for the trace explicitly.
-fn tell_stated(trace: &mut TracePatch, told: &mut ToldSpan, known: &Known) {
-    let stamp = told.stamp;
-    trace.name = Field::if_some(told.claims.take_text(Target::TraceName), stamp);
-    trace.public = Field::if_some(told.claims.take(Target::TracePublic, truth), stamp);
-    trace.input = Field::if_some(stated_payload(told, Target::TraceInput), stamp);
-    trace.output = Field::if_some(stated_payload(told, Target::TraceOutput), stamp);
+fn extract_stated(trace: &mut TracePatch, parsed: &mut ParsedSpan, known: &Known) {
+    let stamp = parsed.stamp;
+    trace.name = Field::if_some(parsed.claims.take_text(Target::TraceName), stamp);
+    trace.public = Field::if_some(parsed.claims.take(Target::TracePublic, truth), stamp);
+    trace.input = Field::if_some(stated_payload(parsed, Target::TraceInput), stamp);
+    trace.output = Field::if_some(stated_payload(parsed, Target::TraceOutput), stamp);
     let reading = Reading { encoding: known.trace_encoding, stamp };
     trace.metadata =
-        metadata::take(Target::TraceMetadata, &mut told.claims, reading).into_metadata();
+        metadata::take(Target::TraceMetadata, &mut parsed.claims, reading).into_metadata();
 }
 
-fn stated_payload(told: &mut ToldSpan, target: Target) -> Option<Payload> {
-    let rank = told.claims.next_rank(target, 0)?;
-    let (_, value) = told.claims.take_at(rank).pop()?;
+fn stated_payload(parsed: &mut ParsedSpan, target: Target) -> Option<Payload> {
+    let rank = parsed.claims.next_rank(target, 0)?;
+    let (_, value) = parsed.claims.take_at(rank).pop()?;
     Some(payload(value))
 }
 
@@ -101,23 +101,23 @@ fn trace_agent(trace: &TracePatch) -> Option<String> {
 }
 
 /// Sets user, session, tags and release.
-fn tell_persons(trace: &mut TracePatch, told: &mut ToldSpan, keys: &Keys, implied: Stamp) {
-    let stated = told.stamp;
+fn extract_labels(trace: &mut TracePatch, parsed: &mut ParsedSpan, keys: &Keys, implied: Stamp) {
+    let stated = parsed.stamp;
     let stamp = |name: &str| if name.starts_with("langfuse.") { stated } else { implied };
-    if let Some((name, user)) = told.claims.take_text_named(Target::User) {
+    if let Some((name, user)) = parsed.claims.take_text_named(Target::User) {
         trace.user = Field::said(user, stamp(&name));
     } else {
         trace.user = Field::if_some(keys.text("langfuse_user_id"), implied);
     }
     let session = |_: &str, value: &AttributeValue| SessionId::parse(text(value)?).ok();
-    if let Some((name, session)) = told.claims.take_named(Target::Session, session) {
+    if let Some((name, session)) = parsed.claims.take_named(Target::Session, session) {
         trace.session = Field::said(session, stamp(&name));
     } else {
         let session = keys.text("langfuse_session_id");
         let session = session.and_then(|id| SessionId::parse(&id).ok());
         trace.session = Field::if_some(session, implied);
     }
-    while let Some(tags) = told.claims.take(Target::Tags, tags) {
+    while let Some(tags) = parsed.claims.take(Target::Tags, tags) {
         trace.tags.extend(tags);
     }
     let more =

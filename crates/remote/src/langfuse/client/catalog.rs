@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::ask::Ask;
 use super::list::RawList;
+use super::request::ApiRequest;
 use super::retry::Repeat;
 use super::slice::{Position, Slice};
 use super::{ClientError, LangfuseClient};
@@ -20,9 +20,9 @@ use crate::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView, Up
 use crate::langfuse::wire::read::read;
 use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, UpdateScoreConfig};
 
-const SLICE: u64 = 50;
+const PAGE_SIZE: u64 = 50;
 /// A start time before any record; some lists require one.
-const BEGINNING: &str = "1970-01-01T00:00:00Z";
+const EPOCH: &str = "1970-01-01T00:00:00Z";
 
 impl LangfuseClient {
     /// Returns the project's score configs.
@@ -33,7 +33,7 @@ impl LangfuseClient {
         &self,
         at: &Position,
     ) -> Result<Slice<ScoreConfigView>, ClientError> {
-        self.list(Ask::get(&["score-configs"]), at).await
+        self.list(ApiRequest::get(&["score-configs"]), at).await
     }
 
     /// Creates a score config.
@@ -44,7 +44,7 @@ impl LangfuseClient {
         &self,
         new: &CreateScoreConfig,
     ) -> Result<ScoreConfigView, ClientError> {
-        self.get(&Ask::post(&["score-configs"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["score-configs"], new, Repeat::Doubles)).await
     }
 
     /// Updates a score config.
@@ -56,7 +56,7 @@ impl LangfuseClient {
         id: &str,
         change: &UpdateScoreConfig,
     ) -> Result<ScoreConfigView, ClientError> {
-        self.get(&Ask::patch(&["score-configs", id], change)).await
+        self.get(&ApiRequest::patch(&["score-configs", id], change)).await
     }
 
     /// Returns the project's prompts by name, with their version numbers.
@@ -64,7 +64,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn prompts(&self, at: &Position) -> Result<Slice<PromptMetaView>, ClientError> {
-        self.list(Ask::get(&["v2", "prompts"]), at).await
+        self.list(ApiRequest::get(&["v2", "prompts"]), at).await
     }
 
     /// Returns a prompt version with its references unresolved; `None` if it does not exist.
@@ -76,8 +76,8 @@ impl LangfuseClient {
         name: &str,
         version: u32,
     ) -> Result<Option<PromptView>, ClientError> {
-        let ask = Ask::get(&["v2", "prompts", name]).with("version", &version);
-        self.find(&ask.with("resolve", "false")).await
+        let request = ApiRequest::get(&["v2", "prompts", name]).with("version", &version);
+        self.find(&request.with("resolve", "false")).await
     }
 
     /// Creates a prompt version.
@@ -85,7 +85,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn create_prompt(&self, new: &CreatePrompt) -> Result<PromptView, ClientError> {
-        self.get(&Ask::post(&["v2", "prompts"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["v2", "prompts"], new, Repeat::Doubles)).await
     }
 
     /// Adds labels to a prompt version and removes them from other versions.
@@ -99,7 +99,7 @@ impl LangfuseClient {
         labels: Vec<String>,
     ) -> Result<PromptView, ClientError> {
         let path = ["v2", "prompts", name, "versions", &version.to_string()];
-        self.get(&Ask::patch(&path, &UpdatePrompt { new_labels: labels })).await
+        self.get(&ApiRequest::patch(&path, &UpdatePrompt { new_labels: labels })).await
     }
 
     /// Deletes one version of a prompt.
@@ -107,8 +107,8 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn delete_prompt(&self, name: &str, version: u32) -> Result<(), ClientError> {
-        let ask = Ask::delete(&["v2", "prompts", name]).with("version", &version);
-        self.0.send(&ask).await.map(drop)
+        let request = ApiRequest::delete(&["v2", "prompts", name]).with("version", &version);
+        self.0.send(&request).await.map(drop)
     }
 
     /// Returns the project's datasets.
@@ -116,7 +116,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn datasets(&self, at: &Position) -> Result<Slice<DatasetView>, ClientError> {
-        self.list(Ask::get(&["v2", "datasets"]), at).await
+        self.list(ApiRequest::get(&["v2", "datasets"]), at).await
     }
 
     /// Creates or updates a dataset, by name.
@@ -124,7 +124,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn save_dataset(&self, new: &CreateDataset) -> Result<DatasetView, ClientError> {
-        self.get(&Ask::post(&["v2", "datasets"], new, Repeat::Harmless)).await
+        self.get(&ApiRequest::post(&["v2", "datasets"], new, Repeat::Harmless)).await
     }
 
     /// Returns the items of a dataset.
@@ -136,7 +136,7 @@ impl LangfuseClient {
         dataset: &str,
         at: &Position,
     ) -> Result<Slice<DatasetItemView>, ClientError> {
-        self.list(Ask::get(&["dataset-items"]).with("datasetName", dataset), at).await
+        self.list(ApiRequest::get(&["dataset-items"]).with("datasetName", dataset), at).await
     }
 
     /// Returns a dataset item, archived or not; `None` if it does not exist.
@@ -144,7 +144,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn dataset_item(&self, id: &str) -> Result<Option<DatasetItemView>, ClientError> {
-        self.find(&Ask::get(&["dataset-items", id])).await
+        self.find(&ApiRequest::get(&["dataset-items", id])).await
     }
 
     /// Creates or updates a dataset item, by id.
@@ -156,7 +156,7 @@ impl LangfuseClient {
         new: &CreateDatasetItem,
     ) -> Result<DatasetItemView, ClientError> {
         let repeat = if new.id.is_some() { Repeat::Harmless } else { Repeat::Doubles };
-        self.get(&Ask::post(&["dataset-items"], new, repeat)).await
+        self.get(&ApiRequest::post(&["dataset-items"], new, repeat)).await
     }
 
     /// Returns the project's own models, without the server's built-in ones.
@@ -171,7 +171,8 @@ impl LangfuseClient {
             is_langfuse_managed: bool,
         }
         let is_own = |row: &str| !read::<Owner>(row).is_ok_and(|row| row.is_langfuse_managed);
-        let list: RawList = self.get(&Ask::get(&["models"]).with("limit", &SLICE).at(at)).await?;
+        let list: RawList =
+            self.get(&ApiRequest::get(&["models"]).with("limit", &PAGE_SIZE).at(at)).await?;
         Ok(list.keeping(is_own).rows())
     }
 
@@ -180,7 +181,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn create_model(&self, new: &ModelRequest) -> Result<ModelView, ClientError> {
-        self.get(&Ask::post(&["models"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["models"], new, Repeat::Doubles)).await
     }
 
     /// Returns the runs of a dataset; `None` if the server does not support it.
@@ -192,8 +193,9 @@ impl LangfuseClient {
         dataset: &str,
         at: &Position,
     ) -> Result<Option<Slice<DatasetRunView>>, ClientError> {
-        let ask = Ask::get(&["datasets", dataset, "runs"]).with("limit", &SLICE).at(at);
-        Ok(self.find::<RawList>(&ask).await?.map(RawList::rows))
+        let request =
+            ApiRequest::get(&["datasets", dataset, "runs"]).with("limit", &PAGE_SIZE).at(at);
+        Ok(self.find::<RawList>(&request).await?.map(RawList::rows))
     }
 
     /// Returns a dataset run with its items; `None` if it does not exist.
@@ -205,7 +207,7 @@ impl LangfuseClient {
         dataset: &str,
         run: &str,
     ) -> Result<Option<DatasetRunWithItems>, ClientError> {
-        self.find(&Ask::get(&["datasets", dataset, "runs", run])).await
+        self.find(&ApiRequest::get(&["datasets", dataset, "runs", run])).await
     }
 
     /// Returns the experiments over a dataset, which newer servers have instead of runs; `None` if the server
@@ -218,13 +220,13 @@ impl LangfuseClient {
         dataset_id: &str,
         at: &Position,
     ) -> Result<Option<Slice<ExperimentView>>, ClientError> {
-        let ask = Ask::get(&["experiments"])
-            .with("fromStartTime", BEGINNING)
+        let request = ApiRequest::get(&["experiments"])
+            .with("fromStartTime", EPOCH)
             .with("datasetId", dataset_id)
             .with("fields", "core,metadata")
-            .with("limit", &SLICE)
+            .with("limit", &PAGE_SIZE)
             .at(at);
-        Ok(self.find::<RawList>(&ask).await?.map(RawList::rows))
+        Ok(self.find::<RawList>(&request).await?.map(RawList::rows))
     }
 
     /// Returns the items of an experiment.
@@ -236,11 +238,11 @@ impl LangfuseClient {
         experiment_id: &str,
         at: &Position,
     ) -> Result<Slice<ExperimentItemView>, ClientError> {
-        let ask = Ask::get(&["experiment-items"])
-            .with("fromStartTime", BEGINNING)
+        let request = ApiRequest::get(&["experiment-items"])
+            .with("fromStartTime", EPOCH)
             .with("experimentId", experiment_id)
             .with("fields", "core,dataset");
-        self.list(ask, at).await
+        self.list(request, at).await
     }
 
     /// Adds an item to a dataset run, which is created if it does not exist.
@@ -251,23 +253,23 @@ impl LangfuseClient {
         &self,
         new: &CreateDatasetRunItem,
     ) -> Result<DatasetRunItemView, ClientError> {
-        self.get(&Ask::post(&["dataset-run-items"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["dataset-run-items"], new, Repeat::Doubles)).await
     }
 
     pub(super) async fn list<T: DeserializeOwned>(
         &self,
-        ask: Ask,
+        request: ApiRequest,
         at: &Position,
     ) -> Result<Slice<T>, ClientError> {
-        let list: RawList = self.get(&ask.with("limit", &SLICE).at(at)).await?;
+        let list: RawList = self.get(&request.with("limit", &PAGE_SIZE).at(at)).await?;
         Ok(list.rows())
     }
 
     pub(super) async fn find<T: DeserializeOwned>(
         &self,
-        ask: &Ask,
+        request: &ApiRequest,
     ) -> Result<Option<T>, ClientError> {
-        match self.get(ask).await {
+        match self.get(request).await {
             Ok(found) => Ok(Some(found)),
             Err(error) if error.status() == Some(404) => Ok(None),
             Err(error) => Err(error),

@@ -7,7 +7,7 @@ use crate::langfuse::wire::error::Issue;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// An invalid URL.
-    #[error("{url} is no address of a Langfuse server: {why}")]
+    #[error("{url} is not the URL of a Langfuse server: {why}")]
     Address {
         /// Without its password.
         url: String,
@@ -42,7 +42,7 @@ pub enum ClientError {
         advice: &'static str,
     },
     /// The server's `Retry-After` exceeds the limit.
-    #[error("{request} was refused with {status}, to be asked again in {} s; try again then",
+    #[error("{request} was refused with {status}; try again in {} s",
             .wait.as_secs())]
     Later {
         request: String,
@@ -52,19 +52,16 @@ pub enum ClientError {
         wait: Duration,
     },
     /// The response exceeds the size limit.
-    #[error("{request} was answered with more than {limit} bytes; ask for a shorter time")]
+    #[error("the response to {request} has more than {limit} bytes; request a shorter time range")]
     TooLong { request: String, limit: usize },
     /// The response does not follow the API.
-    #[error("{request} was answered with something else: {issue}; is it a Langfuse server?")]
-    Unreadable {
-        request: String,
-        issue: Issue,
-    },
+    #[error("the response to {request} is not as specified: {issue}; is it a Langfuse server?")]
+    Unreadable { request: String, issue: Issue },
     /// The server supports neither generation's route.
-    #[error("{asked} can be read there by no route we know ({routes}); is it a Langfuse server?")]
-    NoRoute { asked: &'static str, routes: String },
+    #[error("the server supports no known route for {list} ({routes}); is it a Langfuse server?")]
+    NoRoute { list: &'static str, routes: String },
     /// Some ingestion events were rejected.
-    #[error("{request}: {refused} of {sent} were not taken, the first because {first}")]
+    #[error("{request}: {refused} of {sent} were rejected, the first because {first}")]
     Rejected {
         request: String,
         sent: usize,
@@ -93,7 +90,7 @@ pub(super) fn advice(status: u16) -> &'static str {
         403 => "use a key that may do this",
         404 => "check the address, and that it is there",
         413 => "send less at once",
-        429 => "try again later, or ask less often",
+        429 => "try again later, or send fewer requests",
         500.. => "try again later, or look at the server's log",
         _ => "correct what was sent",
     }

@@ -1,7 +1,7 @@
 //! Export of a server's records as ingestion events, page by page.
 
-use super::ask::Ask;
 use super::list::RawList;
+use super::request::ApiRequest;
 use super::route::{Route, no_route};
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient, ObservationsAsked, ScoresAsked, observations};
@@ -11,7 +11,7 @@ use crate::langfuse::wire::observation::ObservationView;
 use crate::langfuse::wire::trace::TraceView;
 
 /// Page size; the maximum of older servers.
-const SLICE: u64 = 100;
+const PAGE_SIZE: u64 = 100;
 
 impl LangfuseClient {
     /// Returns trace events of a time range. A server without a list of traces returns none: observations then
@@ -24,13 +24,13 @@ impl LangfuseClient {
         between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Vec<Envelope>>, ClientError> {
-        let ask = Ask::get(Route::Traces.path())
-            .with("limit", &SLICE)
+        let request = ApiRequest::get(Route::Traces.path())
+            .with("limit", &PAGE_SIZE)
             .with("fields", "core,io")
             .with_some("fromTimestamp", between.from)
             .with_some("toTimestamp", between.to)
             .at(at);
-        let list = self.get_list::<RawList>(Route::Traces, &ask).await?;
+        let list = self.get_list::<RawList>(Route::Traces, &request).await?;
         let Some(list) = list else {
             let (rows, unreadable) = (Vec::new(), Vec::new());
             return Ok(Slice { rows, unreadable, next: None, total: None });
@@ -47,19 +47,20 @@ impl LangfuseClient {
         between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Vec<Envelope>>, ClientError> {
-        let ask = Ask::get(Route::Observations.path())
-            .with("limit", &SLICE)
+        let request = ApiRequest::get(Route::Observations.path())
+            .with("limit", &PAGE_SIZE)
             .with_some("fromStartTime", between.from)
             .with_some("toStartTime", between.to)
             .at(at);
         let is_newer = matches!(at, Position::Cursor(_));
-        let list = if is_newer { None } else { self.get_list(Route::Observations, &ask).await? };
+        let list =
+            if is_newer { None } else { self.get_list(Route::Observations, &request).await? };
         if let Some(list) = list {
             let rows = RawList::rows::<ObservationView>(list);
             return Ok(rows.map(|view| Ok(vec![replay::of_observation(view)?])));
         }
-        let asked = ObservationsAsked { between: *between, trace: None };
-        let slice = self.newer_observations(&observations::newer(&asked), at).await?;
+        let query = ObservationsAsked { between: *between, trace: None };
+        let slice = self.newer_observations(&observations::newer(&query), at).await?;
         let slice = slice.ok_or_else(|| {
             no_route("observations", &[Route::Observations, Route::ObservationsV2])
         })?;
@@ -75,8 +76,8 @@ impl LangfuseClient {
         between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Vec<Envelope>>, ClientError> {
-        let asked = ScoresAsked { between: *between, ..ScoresAsked::default() };
-        let scores = self.scores(&asked, at).await?;
+        let query = ScoresAsked { between: *between, ..ScoresAsked::default() };
+        let scores = self.scores(&query, at).await?;
         Ok(scores.map(|score| Ok(vec![replay::of_score(&score)?])))
     }
 }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_row_costs_only_itself() {
+    fn an_invalid_row_does_not_fail_its_page() {
         let slice = slice(r#"{"data":[1,"two",3],"meta":{}}"#);
         assert_eq!(slice.rows, [1, 3]);
         assert_eq!(slice.unreadable.len(), 1);

@@ -1,18 +1,18 @@
 use ratchet_core::id::TraceId;
 use ratchet_core::record::observation::Observation;
 
-use super::ask::Ask;
 use super::list::RawList;
 use super::observations_v2;
-use super::observations_v2::{Fields, NewerAsked};
+use super::observations_v2::{Fields, ObservationV2Query};
 use super::record;
+use super::request::ApiRequest;
 use super::route::{Route, no_route};
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::observation::ObservationView;
 
 /// Page size; the maximum of older servers.
-const SLICE: u64 = 100;
+const PAGE_SIZE: u64 = 100;
 
 /// A filter for observations.
 #[derive(Clone, Debug, Default)]
@@ -28,22 +28,23 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn observations(
         &self,
-        asked: &ObservationsAsked,
+        query: &ObservationsAsked,
         at: &Position,
     ) -> Result<Slice<Observation>, ClientError> {
-        let ask = Ask::get(Route::Observations.path())
-            .with("limit", &SLICE)
-            .with_some("traceId", asked.trace.as_ref())
-            .with_some("fromStartTime", asked.between.from)
-            .with_some("toStartTime", asked.between.to)
+        let request = ApiRequest::get(Route::Observations.path())
+            .with("limit", &PAGE_SIZE)
+            .with_some("traceId", query.trace.as_ref())
+            .with_some("fromStartTime", query.between.from)
+            .with_some("toStartTime", query.between.to)
             .at(at);
         // Where a server has both lists, the older one is better: its payloads are JSON, not text.
         let is_newer = matches!(at, Position::Cursor(_));
-        let list = if is_newer { None } else { self.get_list(Route::Observations, &ask).await? };
+        let list =
+            if is_newer { None } else { self.get_list(Route::Observations, &request).await? };
         if let Some(list) = list {
             return Ok(RawList::rows::<ObservationView>(list).map(record::observation));
         }
-        let slice = self.newer_observations(&newer(asked), at).await?.ok_or_else(|| {
+        let slice = self.newer_observations(&newer(query), at).await?.ok_or_else(|| {
             no_route("observations", &[Route::Observations, Route::ObservationsV2])
         })?;
         Ok(slice.map(|view| observations_v2::observation(&view)))
@@ -51,12 +52,12 @@ impl LangfuseClient {
 }
 
 /// Converts the filter for the newer list.
-pub(super) fn newer(asked: &ObservationsAsked) -> NewerAsked {
-    NewerAsked {
-        between: asked.between,
-        trace: asked.trace.clone(),
+pub(super) fn newer(query: &ObservationsAsked) -> ObservationV2Query {
+    ObservationV2Query {
+        between: query.between,
+        trace: query.trace.clone(),
         session: None,
         fields: Fields::All,
-        limit: SLICE,
+        limit: PAGE_SIZE,
     }
 }

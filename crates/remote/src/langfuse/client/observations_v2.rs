@@ -9,9 +9,9 @@ use ratchet_core::record::observation::{Observation, ObservationKind};
 use ratchet_core::record::trace::{Content, Trace, TraceSummary};
 use ratchet_core::record::usage::Usage;
 
-use super::ask::Ask;
 use super::list::RawList;
 use super::record::{agent, cost, id, object, prompt, root_agent, some_id};
+use super::request::ApiRequest;
 use super::route::Route;
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
@@ -20,11 +20,11 @@ use crate::langfuse::wire::observation_v2::ObservationV2View;
 use crate::langfuse::wire::read::read;
 
 /// The length to which servers truncate metadata values.
-const CUT_CHARS: usize = 200;
+const TRUNCATED_CHARS: usize = 200;
 
 /// A filter for observations, with field groups.
 #[derive(Clone, Debug)]
-pub(super) struct NewerAsked {
+pub(super) struct ObservationV2Query {
     pub(super) between: TimeWindow,
     pub(super) trace: Option<TraceId>,
     pub(super) session: Option<SessionId>,
@@ -55,18 +55,18 @@ impl LangfuseClient {
     /// Returns a page of observations, newest first; `None` if the server has no such list.
     pub(super) async fn newer_observations(
         &self,
-        asked: &NewerAsked,
+        query: &ObservationV2Query,
         at: &Position,
     ) -> Result<Option<Slice<ObservationV2View>>, ClientError> {
-        let ask = Ask::get(Route::ObservationsV2.path())
-            .with("fields", asked.fields.groups())
-            .with("limit", &asked.limit)
-            .with_some("traceId", asked.trace.as_ref())
-            .with_some("sessionId", asked.session.as_ref())
-            .with_some("fromStartTime", asked.between.from)
-            .with_some("toStartTime", asked.between.to)
+        let request = ApiRequest::get(Route::ObservationsV2.path())
+            .with("fields", query.fields.groups())
+            .with("limit", &query.limit)
+            .with_some("traceId", query.trace.as_ref())
+            .with_some("sessionId", query.session.as_ref())
+            .with_some("fromStartTime", query.between.from)
+            .with_some("toStartTime", query.between.to)
             .at(at);
-        let list = self.get_list::<RawList>(Route::ObservationsV2, &ask).await?;
+        let list = self.get_list::<RawList>(Route::ObservationsV2, &request).await?;
         let Some(slice) = list.map(RawList::rows::<ObservationV2View>) else {
             return Ok(None);
         };
@@ -76,7 +76,7 @@ impl LangfuseClient {
         }
         // Untruncated values must be requested by key, and keys are only known from a first response.
         let keys: Vec<String> = cut.into_iter().collect();
-        let whole = ask.with("expandMetadata", &keys.join(","));
+        let whole = request.with("expandMetadata", &keys.join(","));
         let list = self.get_list::<RawList>(Route::ObservationsV2, &whole).await?;
         Ok(list.map(RawList::rows))
     }
@@ -84,12 +84,12 @@ impl LangfuseClient {
     /// Returns all observations of a trace or a session, newest first; `None` if the server has no such list.
     pub(super) async fn all_newer(
         &self,
-        asked: &NewerAsked,
+        query: &ObservationV2Query,
     ) -> Result<Option<Vec<ObservationV2View>>, ClientError> {
         let mut rows = Vec::new();
         let mut next = Some(Position::Start);
         while let Some(at) = next {
-            let Some(slice) = self.newer_observations(asked, &at).await? else {
+            let Some(slice) = self.newer_observations(query, &at).await? else {
                 return Ok(None);
             };
             rows.extend(slice.rows);
@@ -103,8 +103,8 @@ impl LangfuseClient {
 fn cut_keys(rows: &[ObservationV2View]) -> BTreeSet<String> {
     let entries = rows.iter().filter_map(|row| row.metadata.as_value()).flatten();
     let is_cut = |value: &str| {
-        value.len() >= CUT_CHARS
-            && read::<String>(value).is_ok_and(|text| text.chars().count() >= CUT_CHARS)
+        value.len() >= TRUNCATED_CHARS
+            && read::<String>(value).is_ok_and(|text| text.chars().count() >= TRUNCATED_CHARS)
     };
     let cut = entries.filter(|(key, value)| !key.contains(',') && is_cut(value.get()));
     cut.map(|(key, _)| key.clone()).collect()

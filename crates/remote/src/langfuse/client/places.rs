@@ -5,10 +5,10 @@ use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::time::Timestamp;
 use serde::Deserialize;
 
-use super::ask::Ask;
 use super::list::RawList;
-use super::observations_v2::{Fields, NewerAsked};
+use super::observations_v2::{Fields, ObservationV2Query};
 use super::record::{id, some_id};
+use super::request::ApiRequest;
 use super::route::{Route, no_route};
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
@@ -17,7 +17,7 @@ use crate::langfuse::wire::observation_v2::ObservationV2View;
 use crate::langfuse::wire::time::Time;
 
 /// Page size; the maximum of all servers.
-const SLICE: u64 = 100;
+const PAGE_SIZE: u64 = 100;
 
 /// The id, time and session of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,56 +56,56 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn places(
         &self,
-        asked: &PlacesAsked,
+        query: &PlacesAsked,
         at: &Position,
     ) -> Result<Slice<TracePlace>, ClientError> {
-        let ask = Ask::get(Route::Traces.path())
-            .with("limit", &SLICE)
+        let request = ApiRequest::get(Route::Traces.path())
+            .with("limit", &PAGE_SIZE)
             .with("fields", "core")
-            .with_some("sessionId", asked.session.as_ref())
-            .with_some("userId", asked.user.as_ref())
-            .with_some("environment", asked.environment.as_ref())
-            .with_some("tags", asked.tag.as_ref())
-            .with_some("fromTimestamp", asked.between.from)
-            .with_some("toTimestamp", asked.between.to)
+            .with_some("sessionId", query.session.as_ref())
+            .with_some("userId", query.user.as_ref())
+            .with_some("environment", query.environment.as_ref())
+            .with_some("tags", query.tag.as_ref())
+            .with_some("fromTimestamp", query.between.from)
+            .with_some("toTimestamp", query.between.to)
             .at(at);
         let is_walk = matches!(at, Position::Cursor(_));
-        let list = if is_walk { None } else { self.get_list(Route::Traces, &ask).await? };
+        let list = if is_walk { None } else { self.get_list(Route::Traces, &request).await? };
         match list {
             Some(list) => Ok(RawList::rows::<PlaceView>(list).map(|view| place(&view))),
-            None => self.walked_places(asked, at).await,
+            None => self.walked_places(query, at).await,
         }
     }
 
     async fn walked_places(
         &self,
-        asked: &PlacesAsked,
+        query: &PlacesAsked,
         at: &Position,
     ) -> Result<Slice<TracePlace>, ClientError> {
-        let question = NewerAsked {
-            between: asked.between,
+        let question = ObservationV2Query {
+            between: query.between,
             trace: None,
-            session: asked.session.clone(),
+            session: query.session.clone(),
             // Tags and users are only in the trace context group.
             fields: Fields::Sums,
-            limit: SLICE,
+            limit: PAGE_SIZE,
         };
         let walked = self.newer_observations(&question, at).await?;
         let mut walked =
             walked.ok_or_else(|| no_route("traces", &[Route::Traces, Route::ObservationsV2]))?;
-        walked.rows.retain(|view| is_asked(view, asked));
+        walked.rows.retain(|view| is_asked(view, query));
         Ok(walked.map(|view| walked_place(&view)))
     }
 }
 
-fn is_asked(view: &ObservationV2View, asked: &PlacesAsked) -> bool {
+fn is_asked(view: &ObservationV2View, query: &PlacesAsked) -> bool {
     let is = |wanted: &Option<String>, found: Option<&String>| {
         wanted.as_ref().is_none_or(|wanted| found == Some(wanted))
     };
     let has_tag = |tag: &String| view.tags.as_value().is_some_and(|tags| tags.contains(tag));
-    is(&asked.user, view.user_id.as_value())
-        && is(&asked.environment, view.environment.as_value())
-        && asked.tag.as_ref().is_none_or(has_tag)
+    is(&query.user, view.user_id.as_value())
+        && is(&query.environment, view.environment.as_value())
+        && query.tag.as_ref().is_none_or(has_tag)
 }
 
 fn place(view: &PlaceView) -> Result<TracePlace, Issue> {

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, Url};
 
-use super::ask::Ask;
+use super::request::ApiRequest;
 use super::retry::Repeat;
 use super::slice::{Position, Slice};
 use super::{ClientError, Failure, LangfuseClient};
@@ -18,10 +18,10 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn project_id(&self) -> Result<String, ClientError> {
-        let ask = Ask::get(&["projects"]);
-        let projects: Projects = self.get(&ask).await?;
+        let request = ApiRequest::get(&["projects"]);
+        let projects: Projects = self.get(&request).await?;
         let first = projects.data.into_iter().next().map(|project| project.id);
-        first.ok_or_else(|| self.unreadable(&ask, Issue::at("data", "holds no project")))
+        first.ok_or_else(|| self.unreadable(&request, Issue::at("data", "holds no project")))
     }
 
     /// Returns the annotation queues.
@@ -29,7 +29,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn queues(&self, at: &Position) -> Result<Slice<QueueView>, ClientError> {
-        self.list(Ask::get(&["annotation-queues"]), at).await
+        self.list(ApiRequest::get(&["annotation-queues"]), at).await
     }
 
     /// Creates an annotation queue.
@@ -37,7 +37,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn create_queue(&self, new: &QueueRequest) -> Result<QueueView, ClientError> {
-        self.get(&Ask::post(&["annotation-queues"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["annotation-queues"], new, Repeat::Doubles)).await
     }
 
     /// Returns the items of a queue, newest first.
@@ -49,7 +49,7 @@ impl LangfuseClient {
         queue: &str,
         at: &Position,
     ) -> Result<Slice<QueueItemView>, ClientError> {
-        self.list(Ask::get(&["annotation-queues", queue, "items"]), at).await
+        self.list(ApiRequest::get(&["annotation-queues", queue, "items"]), at).await
     }
 
     /// Adds an item to a queue.
@@ -62,7 +62,7 @@ impl LangfuseClient {
         new: &QueueItemRequest,
     ) -> Result<QueueItemView, ClientError> {
         let path = ["annotation-queues", queue, "items"];
-        self.get(&Ask::post(&path, new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&path, new, Repeat::Doubles)).await
     }
 
     /// Returns comments, newest first.
@@ -70,7 +70,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn comments(&self, at: &Position) -> Result<Slice<CommentView>, ClientError> {
-        self.list(Ask::get(&["comments"]), at).await
+        self.list(ApiRequest::get(&["comments"]), at).await
     }
 
     /// Creates a comment.
@@ -81,7 +81,7 @@ impl LangfuseClient {
         &self,
         new: &CommentRequest,
     ) -> Result<CommentCreated, ClientError> {
-        self.get(&Ask::post(&["comments"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["comments"], new, Repeat::Doubles)).await
     }
 
     /// Returns a media record with its download URL; `None` if it does not exist.
@@ -89,7 +89,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn media(&self, id: &str) -> Result<Option<MediaView>, ClientError> {
-        self.find(&Ask::get(&["media", id])).await
+        self.find(&ApiRequest::get(&["media", id])).await
     }
 
     /// Announces a media file and returns its upload URL.
@@ -97,7 +97,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn announce_media(&self, new: &MediaRequest) -> Result<MediaUpload, ClientError> {
-        self.get(&Ask::post(&["media"], new, Repeat::Harmless)).await
+        self.get(&ApiRequest::post(&["media"], new, Repeat::Harmless)).await
     }
 
     /// Downloads bytes from a URL that a server returned.
@@ -115,7 +115,7 @@ impl LangfuseClient {
                 return Ok(bytes);
             }
             let message = "the link does not lead to the bytes".to_owned();
-            Err(Failure::Status { code: status.as_u16(), asked: None, message })
+            Err(Failure::Status { code: status.as_u16(), retry_after: None, message })
         };
         got.await.map_err(|failure| self.0.give_up(request, failure, 1))
     }
@@ -148,7 +148,7 @@ impl LangfuseClient {
             }
             Err(Failure::Status {
                 code: status.as_u16(),
-                asked: None,
+                retry_after: None,
                 message: super::refusal(&text),
             })
         };

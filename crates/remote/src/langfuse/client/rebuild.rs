@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ratchet_core::id::TraceId;
 use ratchet_core::record::session::Session;
 
-use super::observations_v2::{Fields, NewerAsked};
+use super::observations_v2::{Fields, ObservationV2Query};
 use super::record::{SessionSum, id};
 use super::route::{Route, no_route};
 use super::sessions::unsummed;
@@ -19,18 +19,18 @@ use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 
 /// Page size of the list.
-const WALKED: u64 = 100;
+const LIST_PAGE_SIZE: u64 = 100;
 /// Page size when all observations of a trace or session are read.
-const WANTED: u64 = 200;
+const FULL_PAGE_SIZE: u64 = 200;
 
 impl LangfuseClient {
     /// Returns the traces of a time range.
     pub(super) async fn rebuilt_traces(
         &self,
-        asked: &TracesAsked,
+        query: &TracesAsked,
         at: &Position,
     ) -> Result<Slice<WholeTrace>, ClientError> {
-        let walked = self.walk(&asked.between, asked, at).await?;
+        let walked = self.walk(&query.between, query, at).await?;
         let mut rows = Vec::new();
         let mut unreadable = walked.unreadable;
         let mut seen = BTreeSet::new();
@@ -39,11 +39,11 @@ impl LangfuseClient {
                 continue;
             };
             let views = self.all_of(trace).await?;
-            if !is_first(row, &views, &asked.between) {
+            if !is_first(row, &views, &query.between) {
                 continue;
             }
             match whole(&views) {
-                Ok(Some(whole)) if asked.between.holds(whole.trace.timestamp) => rows.push(whole),
+                Ok(Some(whole)) if query.between.holds(whole.trace.timestamp) => rows.push(whole),
                 Ok(_) => {}
                 Err(issue) => unreadable.push(issue),
             }
@@ -83,8 +83,8 @@ impl LangfuseClient {
                     continue;
                 }
             };
-            let asked = TracesAsked { session: Some(session.clone()), ..TracesAsked::default() };
-            let views = self.all_newer(&sums(&asked)).await?.ok_or_else(gone)?;
+            let query = TracesAsked { session: Some(session.clone()), ..TracesAsked::default() };
+            let views = self.all_newer(&sums(&query)).await?.ok_or_else(gone)?;
             if !is_first(row, &views, between) {
                 continue;
             }
@@ -101,17 +101,17 @@ impl LangfuseClient {
     async fn walk(
         &self,
         between: &TimeWindow,
-        asked: &TracesAsked,
+        query: &TracesAsked,
         at: &Position,
     ) -> Result<Slice<ObservationV2View>, ClientError> {
-        let asked = NewerAsked {
+        let query = ObservationV2Query {
             between: *between,
             trace: None,
-            session: asked.session.clone(),
+            session: query.session.clone(),
             fields: Fields::Place,
-            limit: WALKED,
+            limit: LIST_PAGE_SIZE,
         };
-        self.newer_observations(&asked, at).await?.ok_or_else(gone)
+        self.newer_observations(&query, at).await?.ok_or_else(gone)
     }
 
     async fn all_of(&self, trace: &str) -> Result<Vec<ObservationV2View>, ClientError> {
@@ -119,14 +119,14 @@ impl LangfuseClient {
             request: "GET /api/public/v2/observations".to_owned(),
             issue,
         })?;
-        let asked = NewerAsked {
+        let query = ObservationV2Query {
             between: TimeWindow::default(),
             trace: Some(trace),
             session: None,
             fields: Fields::All,
-            limit: WANTED,
+            limit: FULL_PAGE_SIZE,
         };
-        self.all_newer(&asked).await?.ok_or_else(gone)
+        self.all_newer(&query).await?.ok_or_else(gone)
     }
 }
 
@@ -134,13 +134,13 @@ fn gone() -> ClientError {
     no_route("traces", &[Route::Traces, Route::ObservationsV2])
 }
 
-fn sums(asked: &TracesAsked) -> NewerAsked {
-    NewerAsked {
+fn sums(query: &TracesAsked) -> ObservationV2Query {
+    ObservationV2Query {
         between: TimeWindow::default(),
         trace: None,
-        session: asked.session.clone(),
+        session: query.session.clone(),
         fields: Fields::Sums,
-        limit: WANTED,
+        limit: FULL_PAGE_SIZE,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::langfuse::wire::observation::{ObservationView, UsageView};
 use crate::langfuse::wire::trace::TraceView;
 
 /// The key of metadata that is not an object, as in recording.
-const WHOLE: &str = "metadata";
+const METADATA_KEY: &str = "metadata";
 
 /// Parses an id of a server.
 pub(super) fn id<Of>(field: &str, text: &str) -> Result<Id<Of>, Issue> {
@@ -149,7 +149,8 @@ pub(super) fn metadata(raw: Option<&RawValue>) -> Vec<(String, Json)> {
         return Vec::new();
     };
     let keys = serde_json::from_str::<BTreeMap<String, Raw>>(raw.get());
-    let keys = keys.unwrap_or_else(|_| BTreeMap::from([(WHOLE.to_owned(), raw.to_owned().into())]));
+    let keys =
+        keys.unwrap_or_else(|_| BTreeMap::from([(METADATA_KEY.to_owned(), raw.to_owned().into())]));
     keys.into_iter().map(|(key, value)| (key, Json::from_raw(&value))).collect()
 }
 

@@ -14,7 +14,7 @@ pub struct RetryRule {
     /// The maximum delay, unless the server asks for more.
     pub longest_wait: Duration,
     /// The maximum `Retry-After` that is honoured; beyond it, the caller decides.
-    pub longest_asked: Duration,
+    pub max_retry_after: Duration,
 }
 
 impl Default for RetryRule {
@@ -23,7 +23,7 @@ impl Default for RetryRule {
             attempts: 6,
             first_wait: Duration::from_millis(500),
             longest_wait: Duration::from_secs(30),
-            longest_asked: Duration::from_secs(120),
+            max_retry_after: Duration::from_secs(120),
         }
     }
 }
@@ -48,7 +48,7 @@ pub enum AttemptError {
         /// For example 429 or 503.
         code: u16,
         /// The server's `Retry-After`.
-        asked: Option<Duration>,
+        retry_after: Option<Duration>,
     },
 }
 
@@ -60,36 +60,42 @@ impl RetryRule {
     /// ```
     /// use ratchet_remote::langfuse::client::retry::{AttemptError, Repeat, RetryRule};
     ///
-    /// let busy = AttemptError::Status { code: 429, asked: None };
+    /// let busy = AttemptError::Status { code: 429, retry_after: None };
     /// let wait = RetryRule::default().wait(busy, Repeat::Harmless, 1, 0.5);
     /// assert_eq!(wait.unwrap().as_millis(), 375);
     /// ```
     pub fn wait(
         &self,
-        trouble: AttemptError,
+        error: AttemptError,
         repeat: Repeat,
         attempt: u32,
         chance: f64,
     ) -> Option<Duration> {
-        if attempt >= self.attempts || !may_repeat(trouble, repeat) {
+        if attempt >= self.attempts || !may_repeat(error, repeat) {
             return None;
         }
         let doubled = 2u32.saturating_pow(attempt.saturating_sub(1));
         let full = self.first_wait.saturating_mul(doubled).min(self.longest_wait);
         let chance = if chance.is_nan() { 0.0 } else { chance.clamp(0.0, 1.0) };
         let own = (full / 2) + (full / 2).mul_f64(chance);
-        match trouble {
-            AttemptError::Status { asked: Some(asked), .. } if asked > self.longest_asked => None,
-            AttemptError::Status { asked: Some(asked), .. } => Some(asked.max(own)),
-            AttemptError::Status { asked: None, .. }
+        match error {
+            AttemptError::Status { retry_after: Some(retry_after), .. }
+                if retry_after > self.max_retry_after =>
+            {
+                None
+            }
+            AttemptError::Status { retry_after: Some(retry_after), .. } => {
+                Some(retry_after.max(own))
+            }
+            AttemptError::Status { retry_after: None, .. }
             | AttemptError::NotSent
             | AttemptError::NoAnswer => Some(own),
         }
     }
 }
 
-fn may_repeat(trouble: AttemptError, repeat: Repeat) -> bool {
-    match (trouble, repeat) {
+fn may_repeat(error: AttemptError, repeat: Repeat) -> bool {
+    match (error, repeat) {
         // These statuses mean that nothing was done.
         (AttemptError::NotSent | AttemptError::Status { code: 429 | 503, .. }, _) => true,
         (AttemptError::NoAnswer, Repeat::Harmless) => true,
@@ -99,7 +105,7 @@ fn may_repeat(trouble: AttemptError, repeat: Repeat) -> bool {
 }
 
 /// Parses `Retry-After`: seconds, or a date.
-pub fn asked_wait(header: &str, now: Timestamp) -> Option<Duration> {
+pub fn parse_retry_after(header: &str, now: Timestamp) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse() {
         return Some(Duration::from_secs(seconds));
@@ -117,18 +123,18 @@ mod tests {
             attempts: 4,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(3),
-            longest_asked: Duration::from_secs(60),
+            max_retry_after: Duration::from_secs(60),
         }
     }
 
     #[track_caller]
-    fn check(trouble: AttemptError, repeat: Repeat, attempt: u32, expected_millis: Option<u128>) {
-        let wait = rule().wait(trouble, repeat, attempt, 0.5);
+    fn check(error: AttemptError, repeat: Repeat, attempt: u32, expected_millis: Option<u128>) {
+        let wait = rule().wait(error, repeat, attempt, 0.5);
         assert_eq!(wait.map(|wait| wait.as_millis()), expected_millis);
     }
 
     const fn status(code: u16) -> AttemptError {
-        AttemptError::Status { code, asked: None }
+        AttemptError::Status { code, retry_after: None }
     }
 
     #[test]
@@ -148,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_double_is_repeated_only_if_nothing_was_done() {
+    fn non_idempotent_requests_are_retried_only_if_nothing_was_done() {
         check(AttemptError::NotSent, Repeat::Doubles, 1, Some(750));
         check(status(429), Repeat::Doubles, 1, Some(750));
         check(status(503), Repeat::Doubles, 1, Some(750));
@@ -157,9 +163,11 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_believed_unless_it_asks_for_too_much() {
-        let busy =
-            |seconds| AttemptError::Status { code: 429, asked: Some(Duration::from_secs(seconds)) };
+    fn retry_after_is_honoured_up_to_the_limit() {
+        let busy = |seconds| AttemptError::Status {
+            code: 429,
+            retry_after: Some(Duration::from_secs(seconds)),
+        };
         check(busy(0), Repeat::Harmless, 1, Some(750));
         check(busy(40), Repeat::Harmless, 1, Some(40_000));
         check(busy(61), Repeat::Harmless, 1, None);
@@ -176,7 +184,7 @@ mod tests {
     #[test]
     fn the_header_holds_seconds_or_a_date() {
         let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
-        let seconds = |header| asked_wait(header, now).map(|wait| wait.as_secs());
+        let seconds = |header| parse_retry_after(header, now).map(|wait| wait.as_secs());
         assert_eq!(seconds(" 7 "), Some(7));
         assert_eq!(seconds("Sun, 15 Nov 2026 12:00:30 GMT"), Some(30));
         assert_eq!(seconds("Sun, 15 Nov 2026 11:00:00 GMT"), Some(0));

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use serde::de::DeserializeOwned;
 
-use super::ask::Ask;
+use super::request::ApiRequest;
 use super::{ClientError, LangfuseClient};
 
 /// A route that only one of the two API generations has.
@@ -72,18 +72,18 @@ impl LangfuseClient {
     pub(super) async fn get_list<T: DeserializeOwned>(
         &self,
         route: Route,
-        ask: &Ask,
+        request: &ApiRequest,
     ) -> Result<Option<T>, ClientError> {
         if self.0.routes.is_gone(route) {
             return Ok(None);
         }
-        match self.get(ask).await {
+        match self.get(request).await {
             Ok(list) => {
                 self.0.routes.note(route, true);
                 Ok(Some(list))
             }
             Err(error) if means_gone(&error) => {
-                tracing::debug!(request = ask.label(), "the server has no such route");
+                tracing::debug!(request = request.label(), "the server has no such route");
                 self.0.routes.note(route, false);
                 Ok(None)
             }
@@ -96,14 +96,14 @@ impl LangfuseClient {
         if self.0.routes.is_there(route) {
             return Ok(true);
         }
-        let ask = Ask::get(route.path()).with("limit", &1);
-        let found = self.get_list::<serde::de::IgnoredAny>(route, &ask).await?;
+        let request = ApiRequest::get(route.path()).with("limit", &1);
+        let found = self.get_list::<serde::de::IgnoredAny>(route, &request).await?;
         Ok(found.is_some())
     }
 }
 
 /// Returns the error that none of several routes exists.
-pub(super) fn no_route(asked: &'static str, tried: &[Route]) -> ClientError {
+pub(super) fn no_route(list: &'static str, tried: &[Route]) -> ClientError {
     let paths = tried.iter().map(|route| format!("/api/public/{}", route.path().join("/")));
-    ClientError::NoRoute { asked, routes: paths.collect::<Vec<_>>().join(", ") }
+    ClientError::NoRoute { list, routes: paths.collect::<Vec<_>>().join(", ") }
 }

@@ -1,8 +1,8 @@
 use ratchet_core::id::{SessionId, TraceId};
 use ratchet_core::record::score::Score;
 
-use super::ask::Ask;
 use super::list::RawList;
+use super::request::ApiRequest;
 use super::route::{Route, no_route};
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient, verdict};
@@ -10,7 +10,7 @@ use crate::langfuse::wire::score::ScoreView;
 use crate::langfuse::wire::score::v3::TypedScore;
 
 /// Page size; the maximum of all servers.
-const SLICE: u64 = 100;
+const PAGE_SIZE: u64 = 100;
 
 /// A filter for scores.
 #[derive(Clone, Debug, Default)]
@@ -28,31 +28,31 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn scores(
         &self,
-        asked: &ScoresAsked,
+        query: &ScoresAsked,
         at: &Position,
     ) -> Result<Slice<Score>, ClientError> {
         let is_numbered = matches!(at, Position::Page(_));
         if !is_numbered {
-            let ask =
-                asking(Route::ScoresV3, asked, at).with("fields", "details,subject,annotation");
-            let list = self.get_list::<RawList>(Route::ScoresV3, &ask).await?;
+            let request = score_request(Route::ScoresV3, query, at)
+                .with("fields", "details,subject,annotation");
+            let list = self.get_list::<RawList>(Route::ScoresV3, &request).await?;
             if let Some(list) = list {
                 return Ok(list.rows::<TypedScore>().map(verdict::newer));
             }
         }
-        let ask = asking(Route::ScoresV2, asked, at);
-        let list = self.get_list::<RawList>(Route::ScoresV2, &ask).await?;
+        let request = score_request(Route::ScoresV2, query, at);
+        let list = self.get_list::<RawList>(Route::ScoresV2, &request).await?;
         let list = list.ok_or_else(|| no_route("scores", &[Route::ScoresV3, Route::ScoresV2]))?;
         Ok(list.rows::<ScoreView>().map(verdict::older))
     }
 }
 
-fn asking(route: Route, asked: &ScoresAsked, at: &Position) -> Ask {
-    Ask::get(route.path())
-        .with("limit", &SLICE)
-        .with_some("traceId", asked.trace.as_ref())
-        .with_some("sessionId", asked.session.as_ref())
-        .with_some("fromTimestamp", asked.between.from)
-        .with_some("toTimestamp", asked.between.to)
+fn score_request(route: Route, query: &ScoresAsked, at: &Position) -> ApiRequest {
+    ApiRequest::get(route.path())
+        .with("limit", &PAGE_SIZE)
+        .with_some("traceId", query.trace.as_ref())
+        .with_some("sessionId", query.session.as_ref())
+        .with_some("fromTimestamp", query.between.from)
+        .with_some("toTimestamp", query.between.to)
         .at(at)
 }

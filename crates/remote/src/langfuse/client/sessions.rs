@@ -4,9 +4,9 @@ use ratchet_core::money::Money;
 use ratchet_core::record::session::Session;
 use ratchet_core::time::Timestamp;
 
-use super::ask::Ask;
 use super::list::RawList;
 use super::record::{self, SessionSum};
+use super::request::ApiRequest;
 use super::route::Route;
 use super::slice::{Position, Slice, TimeWindow};
 use super::traces::TracesAsked;
@@ -15,7 +15,7 @@ use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::session::SessionView;
 
 /// Page size: each session is summed over its traces, which are read in full.
-const SLICE: u64 = 10;
+const PAGE_SIZE: u64 = 10;
 
 impl LangfuseClient {
     /// Returns the sessions that started in a time range, newest first.
@@ -27,13 +27,13 @@ impl LangfuseClient {
         between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Session>, ClientError> {
-        let ask = Ask::get(Route::Sessions.path())
-            .with("limit", &SLICE)
+        let request = ApiRequest::get(Route::Sessions.path())
+            .with("limit", &PAGE_SIZE)
             .with_some("fromTimestamp", between.from)
             .with_some("toTimestamp", between.to)
             .at(at);
         let is_walk = matches!(at, Position::Cursor(_));
-        let list = if is_walk { None } else { self.get_list(Route::Sessions, &ask).await? };
+        let list = if is_walk { None } else { self.get_list(Route::Sessions, &request).await? };
         let Some(list): Option<RawList> = list else {
             return self.rebuilt_sessions(between, at).await;
         };
@@ -55,11 +55,11 @@ impl LangfuseClient {
     }
 
     async fn summed(&self, session: Session) -> Result<Session, ClientError> {
-        let asked = TracesAsked { session: Some(session.id.clone()), ..TracesAsked::default() };
+        let query = TracesAsked { session: Some(session.id.clone()), ..TracesAsked::default() };
         let mut sum = SessionSum::new(session);
         let mut at = Some(Position::Start);
         while let Some(position) = at {
-            let slice = self.traces(&asked, &position).await?;
+            let slice = self.traces(&query, &position).await?;
             for whole in &slice.rows {
                 sum.add(&whole.trace);
             }

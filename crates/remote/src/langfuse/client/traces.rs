@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use tokio::task::JoinSet;
 
-use super::ask::Ask;
 use super::list::RawList;
+use super::request::ApiRequest;
 use super::route::Route;
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient, record};
@@ -15,7 +15,7 @@ use crate::langfuse::wire::observation::ObservationView;
 use crate::langfuse::wire::trace::DetailedTrace;
 
 /// Page size: each trace is read in full.
-const SLICE: u64 = 20;
+const PAGE_SIZE: u64 = 20;
 
 /// A trace with all its observations, by start.
 #[derive(Clone, Debug)]
@@ -46,20 +46,20 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn traces(
         &self,
-        asked: &TracesAsked,
+        query: &TracesAsked,
         at: &Position,
     ) -> Result<Slice<WholeTrace>, ClientError> {
-        let ask = Ask::get(Route::Traces.path())
-            .with("limit", &SLICE)
+        let request = ApiRequest::get(Route::Traces.path())
+            .with("limit", &PAGE_SIZE)
             .with("fields", "core")
-            .with_some("sessionId", asked.session.as_ref())
-            .with_some("fromTimestamp", asked.between.from)
-            .with_some("toTimestamp", asked.between.to)
+            .with_some("sessionId", query.session.as_ref())
+            .with_some("fromTimestamp", query.between.from)
+            .with_some("toTimestamp", query.between.to)
             .at(at);
         let is_walk = matches!(at, Position::Cursor(_));
-        let list = if is_walk { None } else { self.get_list(Route::Traces, &ask).await? };
+        let list = if is_walk { None } else { self.get_list(Route::Traces, &request).await? };
         let Some(list): Option<RawList> = list else {
-            return self.rebuilt_traces(asked, at).await;
+            return self.rebuilt_traces(query, at).await;
         };
         let listed: Slice<OnlyId> = list.rows();
         let mut whole = self.in_order(&listed.rows).await?;
@@ -72,10 +72,10 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails.
     pub async fn trace(&self, id: &TraceId) -> Result<Option<WholeTrace>, ClientError> {
-        let ask = Ask::get(&["traces", &id.to_string()]);
-        match self.get::<DetailedTrace<ObservationView, IgnoredAny>>(&ask).await {
+        let request = ApiRequest::get(&["traces", &id.to_string()]);
+        match self.get::<DetailedTrace<ObservationView, IgnoredAny>>(&request).await {
             Ok(found) => {
-                let whole = whole(found).map_err(|issue| self.unreadable(&ask, issue))?;
+                let whole = whole(found).map_err(|issue| self.unreadable(&request, issue))?;
                 Ok(Some(whole))
             }
             Err(error) if error.status() == Some(404) => {

@@ -1,14 +1,14 @@
 use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion::Progress;
 
-use super::ask::Ask;
+use super::request::ApiRequest;
 use super::{ClientError, LangfuseClient};
 use crate::weekly_report::{
     KeptWeekView, TrackedListView, TrackedRequest, TrackedView, WeekListView, WeekReportView,
 };
 
 /// Statuses of other servers for Ratchet's endpoints.
-const NOT_THERE: [u16; 2] = [404, 405];
+const MISSING_STATUSES: [u16; 2] = [404, 405];
 
 impl LangfuseClient {
     /// Returns the weeks with a report on a Ratchet server, newest first; `None` from any other server.
@@ -16,8 +16,8 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn report_weeks(&self) -> Result<Option<Vec<String>>, ClientError> {
-        let asked: Result<WeekListView, _> = self.get(&Ask::get(&["reports"]).own()).await;
-        match asked {
+        let query: Result<WeekListView, _> = self.get(&ApiRequest::get(&["reports"]).own()).await;
+        match query {
             Ok(list) => Ok(Some(list.weeks)),
             // Some servers respond to unknown paths with an HTML page.
             Err(ClientError::Unreadable { .. }) => Ok(None),
@@ -31,7 +31,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn week_report(&self, week: &str) -> Result<Option<WeekReportView>, ClientError> {
-        match self.get(&Ask::get(&["reports", week]).own()).await {
+        match self.get(&ApiRequest::get(&["reports", week]).own()).await {
             Ok(report) => Ok(Some(report)),
             Err(error) if is_not_there(&error) => Ok(None),
             Err(error) => Err(error),
@@ -43,7 +43,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn keep_week(&self, report: &WeekReport) -> Result<KeptWeekView, ClientError> {
-        self.get(&Ask::put(&["reports", &report.week], report).own()).await
+        self.get(&ApiRequest::put(&["reports", &report.week], report).own()).await
     }
 
     /// Returns the suggestions of a project on a Ratchet server.
@@ -51,7 +51,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn tracked_suggestions(&self) -> Result<Vec<TrackedView>, ClientError> {
-        let list: TrackedListView = self.get(&Ask::get(&["suggestions"]).own()).await?;
+        let list: TrackedListView = self.get(&ApiRequest::get(&["suggestions"]).own()).await?;
         Ok(list.suggestions)
     }
 
@@ -65,10 +65,10 @@ impl LangfuseClient {
         id: &str,
         progress: Progress,
     ) -> Result<TrackedView, ClientError> {
-        self.get(&Ask::put(&["suggestions", id], &TrackedRequest { progress }).own()).await
+        self.get(&ApiRequest::put(&["suggestions", id], &TrackedRequest { progress }).own()).await
     }
 }
 
 fn is_not_there(error: &ClientError) -> bool {
-    matches!(error, ClientError::Refused { status, .. } if NOT_THERE.contains(status))
+    matches!(error, ClientError::Refused { status, .. } if MISSING_STATUSES.contains(status))
 }

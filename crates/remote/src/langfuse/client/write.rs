@@ -1,6 +1,6 @@
 use serde_json::value::to_raw_value;
 
-use super::ask::Ask;
+use super::request::ApiRequest;
 use super::retry::Repeat;
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::error::Issue;
@@ -23,6 +23,6 @@ impl LangfuseClient {
             issue: Issue { path: Vec::new(), message: why.to_string() },
         })?;
         let body = IngestionBatch { batch, metadata: None };
-        self.get(&Ask::post(&["ingestion"], &body, Repeat::Harmless)).await
+        self.get(&ApiRequest::post(&["ingestion"], &body, Repeat::Harmless)).await
     }
 }

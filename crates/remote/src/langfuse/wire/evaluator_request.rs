@@ -98,12 +98,12 @@ impl From<NestedOutput> for JudgeOutput {
 
 impl From<JudgeOutput> for NestedOutput {
     fn from(flat: JudgeOutput) -> Self {
-        let said = Option::unwrap_or_default;
+        let text_or_empty = Option::unwrap_or_default;
         Self {
             data_type: flat.data_type,
-            reasoning: OutputPart { description: said(flat.score_reasoning_instructions) },
+            reasoning: OutputPart { description: text_or_empty(flat.score_reasoning_instructions) },
             score: OutputScore {
-                description: said(flat.score_value_instructions),
+                description: text_or_empty(flat.score_value_instructions),
                 min_value: flat.min_value,
                 max_value: flat.max_value,
                 categories: flat.categories,

@@ -311,15 +311,15 @@ impl ObservationV2View {
     }
 
     fn show(&mut self, group: FieldGroup, shown: InContext<'_>, expanded: &[String]) {
-        let seen = shown.observation;
-        let content = seen.content.as_ref();
+        let observation = shown.observation;
+        let content = observation.content.as_ref();
         match group {
             FieldGroup::Core => {}
-            FieldGroup::Basic => self.show_basic(seen, shown.trace),
+            FieldGroup::Basic => self.show_basic(observation, shown.trace),
             FieldGroup::Time => {
-                self.completion_start_time = seen.completion_start.map(Time).into();
-                self.created_at = Maybe::Value(seen.created_at.into());
-                self.updated_at = Maybe::Value(seen.updated_at.into());
+                self.completion_start_time = observation.completion_start.map(Time).into();
+                self.created_at = Maybe::Value(observation.created_at.into());
+                self.updated_at = Maybe::Value(observation.updated_at.into());
             }
             FieldGroup::Io => {
                 self.input = content.and_then(|content| content.input.as_ref()).map(text).into();
@@ -329,25 +329,25 @@ impl ObservationV2View {
                 let entries = content.map(|content| content.metadata.as_slice());
                 self.metadata = Maybe::Value(metadata(entries.unwrap_or_default(), expanded));
             }
-            FieldGroup::Model => self.show_model(seen, shown.prices),
+            FieldGroup::Model => self.show_model(observation, shown.prices),
             FieldGroup::Usage => {
-                let cost = seen.cost.as_ref();
-                self.usage_details = Maybe::Value(seen.usage.kinds().clone());
+                let cost = observation.cost.as_ref();
+                self.usage_details = Maybe::Value(observation.usage.kinds().clone());
                 self.cost_details = Maybe::Value(cost.map(cost_details).unwrap_or_default());
                 self.total_cost = cost.map(|cost| cost.total().dollars()).into();
-                self.usage_approximate = seen.counted;
-                self.cost_approximate = seen.has_approximate_cost();
-                self.usage_pricing_tier_name = seen.pricing_tier.clone().into();
+                self.usage_approximate = observation.counted;
+                self.cost_approximate = observation.has_approximate_cost();
+                self.usage_pricing_tier_name = observation.pricing_tier.clone().into();
             }
             FieldGroup::Prompt => {
-                let prompt = seen.prompt.as_ref();
+                let prompt = observation.prompt.as_ref();
                 self.prompt_id = shown.prompt_id.map(str::to_owned).into();
                 self.prompt_name = prompt.map(|prompt| prompt.name.clone()).into();
                 self.prompt_version = prompt.map(|prompt| prompt.version).into();
             }
             FieldGroup::Metrics => {
-                self.latency = seen.latency().map(seconds).into();
-                self.time_to_first_token = seen.time_to_first_token().map(seconds).into();
+                self.latency = observation.latency().map(seconds).into();
+                self.time_to_first_token = observation.time_to_first_token().map(seconds).into();
             }
             FieldGroup::TraceContext => {
                 let trace = shown.trace;
@@ -359,25 +359,25 @@ impl ObservationV2View {
         }
     }
 
-    fn show_basic(&mut self, seen: &Observation, trace: Option<&Trace>) {
-        self.name = seen.name.clone().into();
-        self.level = Maybe::Value(Word(seen.level));
-        self.status_message = seen.status_message.clone().into();
-        self.version = seen.version.clone().into();
-        self.environment = Maybe::Value(seen.environment.to_string());
+    fn show_basic(&mut self, observation: &Observation, trace: Option<&Trace>) {
+        self.name = observation.name.clone().into();
+        self.level = Maybe::Value(Word(observation.level));
+        self.status_message = observation.status_message.clone().into();
+        self.version = observation.version.clone().into();
+        self.environment = Maybe::Value(observation.environment.to_string());
         self.bookmarked = Maybe::Value(trace.is_some_and(|trace| trace.bookmarked));
         self.public = Maybe::Value(trace.is_some_and(|trace| trace.public));
         self.user_id = trace.and_then(|trace| trace.user.clone()).into();
         let session = trace.and_then(|trace| trace.session.as_ref());
         self.session_id = session.map(ToString::to_string).into();
-        self.is_root_observation = Maybe::Value(seen.is_root());
+        self.is_root_observation = Maybe::Value(observation.is_root());
     }
 
-    fn show_model(&mut self, seen: &Observation, prices: &ModelPrices) {
-        self.model = seen.model.clone().into();
-        self.provided_model_name = seen.model.clone().into();
+    fn show_model(&mut self, observation: &Observation, prices: &ModelPrices) {
+        self.model = observation.model.clone().into();
+        self.provided_model_name = observation.model.clone().into();
         self.internal_model_id = prices.model_id.clone().into();
-        self.model_parameters = seen.model_parameters.as_ref().map(raw).into();
+        self.model_parameters = observation.model_parameters.as_ref().map(raw).into();
         self.model_id = prices.model_id.clone();
         self.input_price = prices.input_price.and_then(decimal);
         self.output_price = prices.output_price.and_then(decimal);

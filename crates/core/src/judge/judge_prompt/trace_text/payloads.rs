@@ -12,11 +12,11 @@ use crate::record::message_formats::{
 /// Limit for one text: longer ones are mostly files or logs.
 const TEXT_BYTES: usize = 16_000;
 /// Limit for reasoning and system messages.
-const ASIDE_BYTES: usize = 2_000;
+const REASONING_BYTES: usize = 2_000;
 /// Larger payloads are not parsed.
-const READ_UP_TO: usize = 8_000_000;
+const MAX_PARSED_BYTES: usize = 8_000_000;
 /// Shorter texts are repeated rather than referenced.
-const WORTH_SPARING: usize = 32;
+const MIN_REFERENCED_BYTES: usize = 32;
 
 /// Hashes a text. A crafted collision only hides the attacker's own text.
 fn key(thing: &(impl Hash + ?Sized)) -> u64 {
@@ -29,23 +29,23 @@ fn key(thing: &(impl Hash + ?Sized)) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     /// Input of an agent or a model.
-    Heard,
+    ModelInput,
     /// Output of an agent or a model. It may claim that others said something.
-    Spoken,
+    ModelOutput,
     /// Output of a trace.
-    Closing,
+    TraceOutput,
     /// Input of a tool.
-    Asked,
+    ToolInput,
     /// Output of a tool: never a conversation, though it may look like one.
-    Given,
+    ToolOutput,
 }
 
 impl Side {
     const fn label(self) -> &'static str {
         match self {
-            Self::Heard | Self::Asked => "input",
-            Self::Spoken | Self::Given => "output",
-            Self::Closing => "output of the trace",
+            Self::ModelInput | Self::ToolInput => "input",
+            Self::ModelOutput | Self::ToolOutput => "output",
+            Self::TraceOutput => "output of the trace",
         }
     }
 }
@@ -58,30 +58,30 @@ impl TraceWriter {
         if matches!(raw.trim(), "" | "null" | "\"\"" | "{}" | "[]") {
             return;
         }
-        if raw.len() > READ_UP_TO {
-            self.sheet.line(side.label()).ours(":").block(raw, TEXT_BYTES);
+        if raw.len() > MAX_PARSED_BYTES {
+            self.out.line(side.label()).ours(":").block(raw, TEXT_BYTES);
             return;
         }
         match side {
-            Side::Heard | Side::Spoken | Side::Closing => {
+            Side::ModelInput | Side::ModelOutput | Side::TraceOutput => {
                 match message_formats::read(payload.to_json().as_str()) {
-                    Reading::Text(text) => self.words(&text, side),
+                    Reading::Text(text) => self.add_text_of(&text, side),
                     Reading::Data(text) => self.text(side.label(), &plain(&text)),
                     Reading::Messages(messages) => self.messages(&messages, side),
                 }
             }
-            Side::Asked => self.text(side.label(), &plain(raw)),
-            Side::Given => {
+            Side::ToolInput => self.text(side.label(), &plain(raw)),
+            Side::ToolOutput => {
                 let text = plain(raw);
-                self.told.insert(key(&("result", text.trim())));
+                self.rendered.insert(key(&("result", text.trim())));
                 self.text(side.label(), &text);
             }
         }
     }
 
-    fn words(&mut self, text: &str, side: Side) {
-        let speaker = if side == Side::Heard { Role::User } else { Role::Assistant };
-        self.told.insert(key(&(word(&speaker), text.trim())));
+    fn add_text_of(&mut self, text: &str, side: Side) {
+        let speaker = if side == Side::ModelInput { Role::User } else { Role::Assistant };
+        self.rendered.insert(key(&(role_name(&speaker), text.trim())));
         self.text(side.label(), text);
     }
 
@@ -92,21 +92,21 @@ impl TraceWriter {
 
     fn once(&mut self, label: &str, text: &str, max_bytes: usize) {
         let is_new = self.shown.insert(key(text.trim()));
-        self.sheet.line(label);
-        if is_new || text.len() < WORTH_SPARING {
-            self.sheet.ours(":").block(text, max_bytes);
+        self.out.line(label);
+        if is_new || text.len() < MIN_REFERENCED_BYTES {
+            self.out.ours(":").block(text, max_bytes);
         } else {
-            self.sheet.ours(": as above");
+            self.out.ours(": as above");
         }
     }
 
     /// Renders the new messages of a conversation, and always its last one.
     fn messages(&mut self, messages: &[ChatMessage], side: Side) {
         let Some((last, before)) = messages.split_last() else { return };
-        self.sheet.line(side.label()).ours(":");
-        let known = before.iter().take_while(|message| self.is_told(message)).count();
+        self.out.line(side.label()).ours(":");
+        let known = before.iter().take_while(|message| self.is_rendered(message)).count();
         if known > 0 {
-            self.sheet.ours(format_args!(" after {known} messages that were shown before"));
+            self.out.ours(format_args!(" after {known} messages that were shown before"));
         }
         for message in before.iter().skip(known).chain([last]) {
             self.message(message, side);
@@ -114,41 +114,46 @@ impl TraceWriter {
     }
 
     /// Returns whether all of a message was rendered before.
-    fn is_told(&self, message: &ChatMessage) -> bool {
+    fn is_rendered(&self, message: &ChatMessage) -> bool {
         message.parts.iter().all(|part| match part {
-            Part::Text(text) => self.told.contains(&key(&(word(&message.role), text.trim()))),
-            Part::Call(call) => {
-                let result = call.result.as_ref().map(came_back);
-                self.told.contains(&key(&(&call.name, call.arguments.to_string())))
-                    && result.is_none_or(|text| self.told.contains(&key(&("result", text.trim()))))
+            Part::Text(text) => {
+                self.rendered.contains(&key(&(role_name(&message.role), text.trim())))
             }
-            Part::Result(result) => self.told.contains(&key(&("result", came_back(result).trim()))),
+            Part::Call(call) => {
+                let result = call.result.as_ref().map(result_text);
+                self.rendered.contains(&key(&(&call.name, call.arguments.to_string())))
+                    && result
+                        .is_none_or(|text| self.rendered.contains(&key(&("result", text.trim()))))
+            }
+            Part::Result(result) => {
+                self.rendered.contains(&key(&("result", result_text(result).trim())))
+            }
             Part::Thinking(_) | Part::Picture(_) | Part::Data(_) => true,
         })
     }
 
     fn message(&mut self, message: &ChatMessage, side: Side) {
-        let role = word(&message.role);
+        let role = role_name(&message.role);
         let label = match (side, &message.role) {
             // Makes visible that an agent attributes text to others.
-            (Side::Spoken | Side::Closing, Role::User) => "the output, as user",
-            (Side::Spoken | Side::Closing, Role::System) => "the output, as system",
+            (Side::ModelOutput | Side::TraceOutput, Role::User) => "the output, as user",
+            (Side::ModelOutput | Side::TraceOutput, Role::System) => "the output, as system",
             _ => role,
         };
         for part in &message.parts {
             match part {
                 Part::Text(text) if text.trim().is_empty() => {}
                 Part::Text(text) => {
-                    self.told.insert(key(&(role, text.trim())));
+                    self.rendered.insert(key(&(role, text.trim())));
                     let is_aside = message.role == Role::System;
-                    self.once(label, text, if is_aside { ASIDE_BYTES } else { TEXT_BYTES });
+                    self.once(label, text, if is_aside { REASONING_BYTES } else { TEXT_BYTES });
                 }
-                Part::Thinking(text) => self.once("thinking", text, ASIDE_BYTES),
+                Part::Thinking(text) => self.once("thinking", text, REASONING_BYTES),
                 Part::Picture(picture) => self.picture(picture),
                 Part::Call(call) => {
                     let arguments = call.arguments.to_string();
-                    self.told.insert(key(&(&call.name, &arguments)));
-                    self.sheet.line("calls ").word(&call.name, NAME_BYTES);
+                    self.rendered.insert(key(&(&call.name, &arguments)));
+                    self.out.line("calls ").word(&call.name, NAME_BYTES);
                     self.text("with", &arguments);
                     if let Some(result) = &call.result {
                         self.result(result);
@@ -161,8 +166,8 @@ impl TraceWriter {
     }
 
     fn result(&mut self, result: &RecordedResult) {
-        let text = came_back(result);
-        self.told.insert(key(&("result", text.trim())));
+        let text = result_text(result);
+        self.rendered.insert(key(&("result", text.trim())));
         self.text(if result.is_error { "failed result" } else { "result" }, &text);
     }
 
@@ -170,14 +175,14 @@ impl TraceWriter {
         match picture {
             Picture::Inline { mime, data } => {
                 let size = data.len() / 4 * 3;
-                self.sheet.line("a file of ").word(mime, NAME_BYTES);
-                self.sheet.ours(format_args!(", about {size} bytes, not shown"));
+                self.out.line("a file of ").word(mime, NAME_BYTES);
+                self.out.ours(format_args!(", about {size} bytes, not shown"));
             }
             Picture::Kept { mime, .. } => {
-                self.sheet.line("a file of ").word(mime, NAME_BYTES).ours(", not shown");
+                self.out.line("a file of ").word(mime, NAME_BYTES).ours(", not shown");
             }
             Picture::Elsewhere(address) => {
-                self.sheet.line("a file at ").word(address, NAME_BYTES).ours(", not shown");
+                self.out.line("a file at ").word(address, NAME_BYTES).ours(", not shown");
             }
         }
     }
@@ -201,7 +206,7 @@ fn text_of(block: &Value) -> Option<&str> {
 }
 
 /// Renders a tool result.
-fn came_back(result: &RecordedResult) -> String {
+fn result_text(result: &RecordedResult) -> String {
     let words = result.parts.iter().map(|part| match part {
         Part::Text(text) | Part::Thinking(text) => text.clone(),
         Part::Data(value) => value.to_string(),
@@ -213,7 +218,7 @@ fn came_back(result: &RecordedResult) -> String {
 }
 
 /// Returns the name of a role. A client's custom role is untrusted and is not used.
-fn word(role: &Role) -> &'static str {
+fn role_name(role: &Role) -> &'static str {
     match role {
         Role::System => "system",
         Role::User => "user",

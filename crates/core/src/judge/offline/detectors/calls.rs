@@ -1,63 +1,63 @@
 use std::collections::HashMap;
 
 use super::tests_and_edits::command;
-use super::{Scene, Sightings};
+use super::{Detections, DetectorInput};
 use crate::judge::offline::signals::Signal;
 use crate::judge::session_timeline::Call;
 
 /// The number of identical calls that counts as a loop.
-const LOOP: usize = 3;
+const LOOP_CALLS: usize = 3;
 
 /// Detects failures and repetitions of calls.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
-    for (trace, call) in scene.calls() {
-        seen.note(Signal::ToolCall, trace);
+pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
+    for (trace, call) in input.calls() {
+        detections.count(Signal::ToolCall, trace);
         if call.failed {
-            seen.note(Signal::ToolError, trace);
+            detections.count(Signal::ToolError, trace);
         }
     }
-    failures(scene, seen);
-    repetitions(scene, seen);
+    failures(input, detections);
+    repetitions(input, detections);
 }
 
 /// Detects failures, and whether a later call of the same tool (in a shell: the same program) recovered from them.
-fn failures(scene: Scene<'_>, seen: &mut Sightings) {
+fn failures(input: DetectorInput<'_>, detections: &mut Detections) {
     let mut open: HashMap<[&str; 2], Vec<u32>> = HashMap::new();
-    for (trace, call) in scene.calls() {
-        let command = command(scene.set, call).unwrap_or_default();
+    for (trace, call) in input.calls() {
+        let command = command(input.set, call).unwrap_or_default();
         let what = [call.tool.as_str(), command.split_whitespace().next().unwrap_or_default()];
         if call.failed {
             open.entry(what).or_default().push(trace);
         } else if let Some(failed) = open.remove(&what) {
             for trace in failed {
-                seen.note(Signal::Recovery, trace);
+                detections.count(Signal::Recovery, trace);
             }
         }
     }
     for trace in open.into_values().flatten() {
-        seen.note(Signal::OpenError, trace);
+        detections.count(Signal::OpenError, trace);
     }
 }
 
 /// Detects calls that repeat an earlier one.
-fn repetitions(scene: Scene<'_>, seen: &mut Sightings) {
+fn repetitions(input: DetectorInput<'_>, detections: &mut Detections) {
     let mut known: HashMap<(&str, String), (&Call, usize)> = HashMap::new();
     let mut last: Option<&Call> = None;
-    for (trace, call) in scene.calls() {
-        let asked = (call.tool.as_str(), call.input.to_string());
-        let (before, times) = known.get(&asked).map_or((None, 0), |(call, n)| (Some(*call), *n));
+    for (trace, call) in input.calls() {
+        let key = (call.tool.as_str(), call.input.to_string());
+        let (before, times) = known.get(&key).map_or((None, 0), |(call, n)| (Some(*call), *n));
         if before.is_some_and(|before| before.output == call.output) {
-            seen.note(Signal::RepeatedCall, trace);
+            detections.count(Signal::RepeatedCall, trace);
         }
-        if times + 1 >= LOOP {
-            seen.note(Signal::Loop, trace);
+        if times + 1 >= LOOP_CALLS {
+            detections.count(Signal::Loop, trace);
         }
         let is_same = last
             .is_some_and(|last| last.failed && last.tool == call.tool && last.input == call.input);
         if is_same && call.failed {
-            seen.note(Signal::BlindRetry, trace);
+            detections.count(Signal::BlindRetry, trace);
         }
-        known.insert(asked, (call, times + 1));
+        known.insert(key, (call, times + 1));
         last = Some(call);
     }
 }

@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::tests_and_edits::command;
-use super::{Scene, Sightings};
+use super::{Detections, DetectorInput};
 use crate::judge::offline::signals::Signal;
 use crate::record::redact::preset;
 
@@ -16,20 +16,20 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 });
 
 /// Detects dangerous commands and secrets that the agent itself writes. Tool outputs are not the agent's doing.
-pub(super) fn look(scene: Scene<'_>, seen: &mut Sightings) {
-    for (trace, text) in scene.agents() {
+pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
+    for (trace, text) in input.agents() {
         if has_secret(text) {
-            seen.note(Signal::Secret, trace);
+            detections.count(Signal::Secret, trace);
         }
     }
-    for (trace, call) in scene.calls() {
-        let command = command(scene.set, call).filter(|_| !call.failed);
-        let is_danger = |command: &str| scene.set.dangers.iter().any(|it| it.is_match(command));
+    for (trace, call) in input.calls() {
+        let command = command(input.set, call).filter(|_| !call.failed);
+        let is_danger = |command: &str| input.set.dangers.iter().any(|it| it.is_match(command));
         if command.is_some_and(is_danger) {
-            seen.note(Signal::Danger, trace);
+            detections.count(Signal::Danger, trace);
         }
         if has_secret(&call.input.to_string()) {
-            seen.note(Signal::Secret, trace);
+            detections.count(Signal::Secret, trace);
         }
     }
 }

@@ -40,7 +40,7 @@ fn reading(page: &str) -> Evidence {
 }
 
 #[test]
-fn words_only_count_in_the_mouth_that_may_say_them() {
+fn phrases_count_only_from_their_source() {
     for rubric in rubrics() {
         let plain = judge(rubric, &reading("A page."), &Peers::default());
         for attempt in ATTEMPTS {

@@ -44,14 +44,14 @@ fn some_step(tail: &'static str) -> impl Strategy<Value = StepOf> {
             if failed { called.failed() } else { called }
         }),
         (saying(), saying())
-            .prop_map(move |(asked, told)| generation(json!([user(asked)]), agent(&said(told)))),
+            .prop_map(move |(asked, event)| generation(json!([user(asked)]), agent(&said(event)))),
     ]
 }
 
 fn some_traces(tail: &'static str) -> impl Strategy<Value = Vec<TraceOf>> {
     let one = (saying(), prop::collection::vec(some_step(tail), 0..5), saying());
-    let one = one.prop_map(move |(asked, steps, told)| {
-        turn(json!(asked), steps, json!(format!("{told}{tail}")))
+    let one = one.prop_map(move |(asked, steps, event)| {
+        turn(json!(asked), steps, json!(format!("{event}{tail}")))
     });
     prop::collection::vec(one, 0..6)
 }
@@ -102,7 +102,7 @@ fn any_traces() -> impl Strategy<Value = Vec<TraceOf>> {
         if kind == ObservationKind::Generation { like } else { like.of_kind(kind) }
     });
     let one = (anything(), prop::collection::vec(steps, 0..4), anything());
-    prop::collection::vec(one.prop_map(|(asked, steps, told)| turn(asked, steps, told)), 0..4)
+    prop::collection::vec(one.prop_map(|(asked, steps, event)| turn(asked, steps, event)), 0..4)
 }
 
 fn check(evidence: &Evidence) -> Result<(), TestCaseError> {
@@ -127,12 +127,12 @@ fn check(evidence: &Evidence) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn marks_are_marks_and_citations_exist(traces in some_traces("")) {
+    fn scores_are_in_range_and_citations_exist(traces in some_traces("")) {
         check(&session(traces))?;
     }
 
     #[test]
-    fn nothing_makes_it_fall(traces in any_traces()) {
+    fn no_input_panics(traces in any_traces()) {
         check(&session(traces))?;
     }
 
@@ -173,8 +173,8 @@ fn text_that_means_nothing_changes_nothing() {
 #[test]
 fn long_sessions_are_read_through() {
     let page = "All work and no play makes a long page. ".repeat(50);
-    let look = |n: usize| tool("read", json!({"n": n}), json!(page));
-    let traces = (0..2_000).map(|n| turn(json!("Go on"), vec![look(n)], json!("Went on.")));
+    let detect = |n: usize| tool("read", json!({"n": n}), json!(page));
+    let traces = (0..2_000).map(|n| turn(json!("Go on"), vec![detect(n)], json!("Went on.")));
     let long = session(traces.collect());
     assert!(of(&long, "resource_efficiency").finding.value().is_some_and(|value| value < 0.5));
     let whole = trace(vec![

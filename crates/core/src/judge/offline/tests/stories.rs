@@ -32,7 +32,7 @@ fn an_empty_session_shows_nothing() {
 }
 
 #[test]
-fn without_a_reaction_nobody_knows_whether_the_user_was_content() {
+fn without_a_reaction_user_satisfaction_is_not_observable() {
     let evidence = talk(vec![("Sort it", vec![], "Sorted.")]);
     let said = of(&evidence, "user_satisfaction");
     assert_eq!((said.finding, said.confidence), (Finding::NotObservable, 0.0));
@@ -48,7 +48,7 @@ fn without_a_reaction_nobody_knows_whether_the_user_was_content() {
 }
 
 #[test]
-fn failures_that_are_not_made_good_cost_marks() {
+fn unrecovered_failures_lower_the_score() {
     let ok = || tool("build", json!({"n": 1}), json!("ok"));
     let bad = || tool("build", json!({"n": 2}), json!("boom")).failed();
     let (good, worse) =
@@ -65,12 +65,12 @@ fn failures_that_are_not_made_good_cost_marks() {
 }
 
 #[test]
-fn calls_made_again_cost_marks() {
-    let look = |n: u32, output: &str| tool("look", json!({"n": n}), json!(output));
-    let fresh = session(vec![trace(vec![look(1, "a"), look(2, "b"), look(3, "c")])]);
-    let stale = session(vec![trace(vec![look(1, "a"), look(1, "a"), look(1, "a")])]);
+fn repeated_calls_lower_the_score() {
+    let detect = |n: u32, output: &str| tool("look", json!({"n": n}), json!(output));
+    let fresh = session(vec![trace(vec![detect(1, "a"), detect(2, "b"), detect(3, "c")])]);
+    let stale = session(vec![trace(vec![detect(1, "a"), detect(1, "a"), detect(1, "a")])]);
     assert!(value(&fresh, "tool_mastery") > value(&stale, "tool_mastery"));
-    let polled = session(vec![trace(vec![look(1, "waiting"), look(1, "done")])]);
+    let polled = session(vec![trace(vec![detect(1, "waiting"), detect(1, "done")])]);
     assert_eq!(value(&polled, "tool_mastery"), value(&fresh, "tool_mastery"));
 }
 
@@ -92,7 +92,7 @@ fn the_last_test_run_decides() {
 }
 
 #[test]
-fn edits_that_are_taken_back_are_seen() {
+fn reverted_edits_are_detected() {
     let edit = |old: &str, new: &str| {
         let input = json!({"file_path": "a.rs", "old_string": old, "new_string": new});
         tool("Edit", input, json!("ok"))
@@ -122,8 +122,8 @@ fn changes_need_a_yes_and_values_a_source() {
 
 #[test]
 fn a_refusal_with_reasons_is_not_a_failure() {
-    let look = || tool("get_order", json!({"order": "W1"}), json!({"status": "sent"}));
-    let looked = vec![look(), tool("get_policy", json!({}), json!("No."))];
+    let detect = || tool("get_order", json!({"order": "W1"}), json!({"status": "sent"}));
+    let looked = vec![detect(), tool("get_policy", json!({}), json!("No."))];
     let refused = talk(vec![("Cancel W1", looked.clone(), "It cannot be cancelled.")]);
     let idle = talk(vec![("Cancel W1", looked, "One moment.")]);
     assert!(value(&refused, "task_completion") >= value(&idle, "task_completion"));

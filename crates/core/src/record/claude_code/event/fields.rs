@@ -19,17 +19,17 @@ const ACCOUNT: [&str; 4] = ["user.email", "user.account_uuid", "organization.id"
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// An event being converted to patches.
-pub(super) struct Saying<'a> {
+pub(super) struct EventContext<'a> {
     pub(super) event: &'a Event,
     turn: TraceId,
     patches: Patches,
 }
 
-impl<'a> Saying<'a> {
+impl<'a> EventContext<'a> {
     pub(super) fn new(event: &'a Event, turn: TraceId) -> Self {
-        let mut saying = Self { event, turn, patches: Patches::default() };
-        saying.tell_turn();
-        saying
+        let mut context = Self { event, turn, patches: Patches::default() };
+        context.set_turn_content();
+        context
     }
 
     pub(super) fn finish(self) -> Patches {
@@ -85,18 +85,18 @@ impl<'a> Saying<'a> {
     }
 
     /// Stores the event unchanged, as an event observation.
-    pub(super) fn note(&mut self) {
+    pub(super) fn add_event(&mut self) {
         let event = self.event;
         let number = event.count("event.sequence").unwrap_or(0);
         let prompt = event.prompt().unwrap_or_default();
         let id = format!("{prompt}-{}-{}-{number}", event.name, event.at.nanos());
         if let Some(id) = id::own(&id) {
-            self.note_as(id);
+            self.add_event_as(id);
         }
     }
 
     /// The same, with a known id.
-    pub(super) fn note_as(&mut self, id: ObservationId) {
+    pub(super) fn add_event_as(&mut self, id: ObservationId) {
         let event = self.event;
         let stamp = self.stamp();
         let is_error = event.name.ends_with("_error") || event.has_failed();
@@ -115,7 +115,7 @@ impl<'a> Saying<'a> {
     }
 
     /// Sets the input or output of the turn, unless spans do.
-    pub(super) fn tell_content(&mut self, input: Option<&str>, output: Option<&str>) {
+    pub(super) fn set_content(&mut self, input: Option<&str>, output: Option<&str>) {
         if !self.is_whole() || self.event.text("agent_id").is_some() {
             return;
         }
@@ -137,7 +137,7 @@ impl<'a> Saying<'a> {
     }
 
     /// Sets the fields of the turn that every event contains.
-    fn tell_turn(&mut self) {
+    fn set_turn_content(&mut self) {
         let event = self.event;
         let session = event.text("session.id").and_then(|id| SessionId::parse(id).ok());
         let user = event.text("user.id").map(str::to_owned);
@@ -173,12 +173,12 @@ impl<'a> Saying<'a> {
             metadata: self.account(),
             ..TracePatch::new(self.turn.clone())
         });
-        self.tell_agent();
+        self.add_agent();
     }
 
     /// Adds the observation of the sub-agent. The transcript knows the tool call that started it; for events its
     /// parent is the turn.
-    fn tell_agent(&mut self) {
+    fn add_agent(&mut self) {
         let event = self.event;
         let Some(agent) = event.text("agent_id").and_then(id::agent) else { return };
         let name = event.text("agent.name").or_else(|| event.text("agent_type"));

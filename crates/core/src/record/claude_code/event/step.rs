@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::Event;
-use super::fields::Saying;
+use super::fields::EventContext;
 use crate::money::Money;
 use crate::payload::{Json, Payload};
 use crate::record::claude_code::{MODEL_CALL, id};
@@ -15,22 +15,22 @@ use crate::record::usage::{Cost, TOTAL, Usage};
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// A prompt. Its observation has the prompt's id, which all other events of the turn name.
-pub(super) fn prompt(saying: &mut Saying<'_>) {
-    let event = saying.event;
+pub(super) fn prompt(context: &mut EventContext<'_>) {
+    let event = context.event;
     if let Some(id) = event.prompt().and_then(id::own) {
-        saying.note_as(id);
+        context.add_event_as(id);
     }
-    saying.tell_content(event.open_text("prompt"), None);
+    context.set_content(event.open_text("prompt"), None);
 }
 
 /// A completed model call.
-pub(super) fn request(saying: &mut Saying<'_>) {
-    let event = saying.event;
-    let Some(id) = event.text("request_id").and_then(id::own) else { return saying.note() };
-    let stamp = saying.stamp();
+pub(super) fn request(context: &mut EventContext<'_>) {
+    let event = context.event;
+    let Some(id) = event.text("request_id").and_then(id::own) else { return context.add_event() };
+    let stamp = context.stamp();
     let first_token = event.count("ttft_ms").and_then(|millis| i64::try_from(millis).ok());
-    let first_token =
-        first_token.map(|millis| saying.began().plus_nanos(millis.saturating_mul(NANOS_PER_MILLI)));
+    let first_token = first_token
+        .map(|millis| context.began().plus_nanos(millis.saturating_mul(NANOS_PER_MILLI)));
     let call = ObservationPatch {
         name: Field::said(MODEL_CALL.to_owned(), stamp),
         completion_start: Field::if_some(first_token, stamp),
@@ -38,9 +38,9 @@ pub(super) fn request(saying: &mut Saying<'_>) {
         model_parameters: Field::if_some(parameters(event), stamp),
         usage: Field::if_some(usage(event), stamp),
         cost: Field::if_some(cost(event), stamp),
-        ..saying.step(id, ObservationKind::Generation)
+        ..context.step(id, ObservationKind::Generation)
     };
-    saying.add(call);
+    context.add(call);
 }
 
 fn parameters(event: &Event) -> Option<Json> {
@@ -69,23 +69,25 @@ fn cost(event: &Event) -> Option<Cost> {
     Some(Cost::new([(TOTAL.to_owned(), dollars)].into()))
 }
 
-pub(super) fn response(saying: &mut Saying<'_>) {
-    let event = saying.event;
-    let Some(id) = event.text("request_id").and_then(id::own) else { return saying.note() };
+pub(super) fn response(context: &mut EventContext<'_>) {
+    let event = context.event;
+    let Some(id) = event.text("request_id").and_then(id::own) else { return context.add_event() };
     let Some(text) = event.open_text("response") else { return };
     let content = json!({"role": "assistant", "content": [{"type": "text", "text": text}]});
     let output = Payload::Json(Json::from_value(&content));
-    let call =
-        ObservationPatch { output: Field::said(output, saying.stamp()), ..saying.observation(id) };
-    saying.add(call);
-    saying.tell_content(None, Some(text));
+    let call = ObservationPatch {
+        output: Field::said(output, context.stamp()),
+        ..context.observation(id)
+    };
+    context.add(call);
+    context.set_content(None, Some(text));
 }
 
 /// A tool result.
-pub(super) fn tool_result(saying: &mut Saying<'_>) {
-    let event = saying.event;
-    let Some(id) = event.text("tool_use_id").and_then(id::own) else { return saying.note() };
-    let stamp = saying.stamp();
+pub(super) fn tool_result(context: &mut EventContext<'_>) {
+    let event = context.event;
+    let Some(id) = event.text("tool_use_id").and_then(id::own) else { return context.add_event() };
+    let stamp = context.stamp();
     let level = if event.has_failed() { Level::Error } else { Level::Default };
     let input = event.open_text("tool_input").or_else(|| event.open_text("tool_parameters"));
     let call = ObservationPatch {
@@ -93,29 +95,29 @@ pub(super) fn tool_result(saying: &mut Saying<'_>) {
         level: Field::said(level, stamp),
         status_message: Field::if_some(event.text("error").map(str::to_owned), stamp),
         input: Field::if_some(input.map(|input| Payload::Text(input.into())), stamp),
-        ..saying.step(id, ObservationKind::Tool)
+        ..context.step(id, ObservationKind::Tool)
     };
-    saying.add(call);
+    context.add(call);
 }
 
 /// A permission decision on a tool call.
-pub(super) fn tool_decision(saying: &mut Saying<'_>) {
-    let event = saying.event;
-    let Some(id) = event.text("tool_use_id").and_then(id::own) else { return saying.note() };
-    let stamp = saying.stamp();
+pub(super) fn tool_decision(context: &mut EventContext<'_>) {
+    let event = context.event;
+    let Some(id) = event.text("tool_use_id").and_then(id::own) else { return context.add_event() };
+    let stamp = context.stamp();
     let decision = json!({"decision": event.text("decision"), "source": event.text("source")});
     let decision = StampedValue { stamp, value: Some(Json::from_value(&decision)) };
     let call = ObservationPatch {
         name: Field::if_some(event.text("tool_name").map(str::to_owned), stamp),
         metadata: Metadata::new([("permissionDecision".to_owned(), decision)]),
-        ..saying.step(id, ObservationKind::Tool)
+        ..context.step(id, ObservationKind::Tool)
     };
-    saying.add(call);
+    context.add(call);
 }
 
 /// The end of a sub-agent, with its type and duration.
-pub(super) fn agent_end(saying: &mut Saying<'_>) {
-    if saying.event.text("agent_id").is_none() {
-        saying.note();
+pub(super) fn agent_end(context: &mut EventContext<'_>) {
+    if context.event.text("agent_id").is_none() {
+        context.add_event();
     }
 }

@@ -40,7 +40,7 @@ fn record(name: &str, more: &Value) -> LogRecord {
     }
 }
 
-fn said(record: LogRecord) -> Patches {
+fn patches_of(record: LogRecord) -> Patches {
     let event = Event::read(record, &Origin::default()).unwrap();
     let turn = event.turn().unwrap_or_else(|| TraceId::parse(TURN).unwrap());
     event.patches(turn).merged()
@@ -54,7 +54,8 @@ fn step(patches: &Patches, id: &str) -> ObservationPatch {
 
 #[test]
 fn a_prompt_begins_the_turn_that_the_transcript_knows() {
-    let patches = said(record("user_prompt", &json!({"message.uuid": LINE, "prompt": "hello"})));
+    let patches =
+        patches_of(record("user_prompt", &json!({"message.uuid": LINE, "prompt": "hello"})));
     let trace = &patches.traces[0];
     assert_eq!(trace.id.to_string(), TURN);
     assert_eq!(trace.user.value().unwrap(), "u1");
@@ -67,10 +68,10 @@ fn a_prompt_begins_the_turn_that_the_transcript_knows() {
 #[test]
 fn what_was_left_out_on_purpose_is_not_said() {
     let patches =
-        said(record("user_prompt", &json!({"message.uuid": LINE, "prompt": "<REDACTED>"})));
+        patches_of(record("user_prompt", &json!({"message.uuid": LINE, "prompt": "<REDACTED>"})));
     assert!(patches.traces.iter().all(|trace| trace.input.value().is_none()));
     let redacted = json!({"request_id": "req_1", "response": "<REDACTED>"});
-    let patches = said(record("assistant_response", &redacted));
+    let patches = patches_of(record("assistant_response", &redacted));
     assert!(patches.observations.iter().all(|step| step.output.value().is_none()));
 }
 
@@ -84,7 +85,7 @@ fn request() -> Value {
 
 #[test]
 fn a_request_is_a_model_call_with_its_cost() {
-    let call = step(&said(record("api_request", &request())), "req_1");
+    let call = step(&patches_of(record("api_request", &request())), "req_1");
     let usage = call.usage.value().unwrap();
     assert_eq!((usage.input(), usage.output(), usage.total()), (260, 7, 267));
     assert_eq!(usage.kinds()["input_cache_creation_1h"], 30);
@@ -99,7 +100,7 @@ fn a_sub_agents_requests_are_inside_it() {
     let mut request = request();
     request["agent_id"] = json!("a1");
     request["agent.name"] = json!("scout");
-    let patches = said(record("api_request", &request));
+    let patches = patches_of(record("api_request", &request));
     assert_eq!(step(&patches, "req_1").parent.value().unwrap().to_string(), "agent-a1");
     assert_eq!(step(&patches, "agent-a1").name.value().unwrap(), "scout");
     assert_eq!(step(&patches, "agent-a1").parent.value().unwrap().to_string(), TURN);
@@ -111,25 +112,25 @@ fn tools_are_known_by_their_calls() {
         "tool_use_id": "toolu_1", "tool_name": "Bash", "success": "false", "duration_ms": "567",
         "error": "Shell command failed", "tool_input": "{\"command\":\"false\"}",
     });
-    let call = step(&said(record("tool_result", &result)), "toolu_1");
+    let call = step(&patches_of(record("tool_result", &result)), "toolu_1");
     assert_eq!(call.kind.value(), Some(&ObservationKind::Tool));
     assert_eq!(call.level.value(), Some(&Level::Error));
     assert_eq!(call.start.0.unwrap().millis(), 9_433);
     assert_eq!(call.input.value().unwrap().as_str(), "{\"command\":\"false\"}");
     let decision = json!({"tool_use_id": "toolu_1", "decision": "accept", "source": "config"});
-    let call = step(&said(record("tool_decision", &decision)), "toolu_1");
+    let call = step(&patches_of(record("tool_decision", &decision)), "toolu_1");
     assert!(call.metadata.get("permissionDecision").unwrap().as_str().contains("accept"));
 }
 
 #[test]
-fn other_events_are_notes() {
+fn other_events_are_stored_as_event_observations() {
     let error = json!({"error": "overloaded", "status_code": "529"});
-    let patches = said(record("api_error", &error));
+    let patches = patches_of(record("api_error", &error));
     let note = patches.observations.iter().find(|step| step.name.value().unwrap().ends_with("r"));
     let note = note.unwrap();
     assert_eq!(note.level.value(), Some(&Level::Error));
     assert_eq!(note.status_message.value().unwrap(), "overloaded");
-    assert_eq!(said(record("api_error", &error)), patches, "the same event, the same id");
+    assert_eq!(patches_of(record("api_error", &error)), patches, "the same event, the same id");
 }
 
 #[test]
@@ -137,10 +138,10 @@ fn during_a_span_only_what_spans_leave_out_is_said() {
     let trace = TraceId::parse("0af7651916cd43dd8448eb211c80319c").unwrap();
     let span = ObservationId::parse("b7ad6b7169203331").unwrap();
     let during = |record| LogRecord { during: Some((trace.clone(), span.clone())), ..record };
-    let call = step(&said(during(record("api_request", &request()))), "req_1");
+    let call = step(&patches_of(during(record("api_request", &request()))), "req_1");
     assert_eq!(call.trace, Some(trace.clone()));
     assert_eq!(call.parent.value(), Some(&span));
-    let patches = said(during(record("tool_result", &json!({"tool_use_id": "toolu_1"}))));
+    let patches = patches_of(during(record("tool_result", &json!({"tool_use_id": "toolu_1"}))));
     let kinds: Vec<_> = patches.observations.iter().map(|step| step.kind.value()).collect();
     assert_eq!(kinds, [Some(&ObservationKind::Event)], "the span is the tool call");
     assert!(patches.traces[0].name.value().is_none(), "the root span names the trace");

@@ -4,8 +4,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::AgentAbout;
-use super::context::{Scene, Side};
-use super::conversation::Talk;
+use super::context::{LineContext, Side};
+use super::conversation::Conversation;
 use super::note;
 use crate::id::ObservationId;
 use crate::payload::{Json, Payload};
@@ -27,67 +27,68 @@ const NANOS_PER_BLOCK: i64 = 1_000;
 
 /// Reads an assistant line. A message has one line per block, and each repeats the usage.
 pub(super) fn read(
-    scene: &mut Scene<'_>,
-    talk: &mut Talk,
+    context: &mut LineContext<'_>,
+    conversation: &mut Conversation,
     about: Option<&AgentAbout>,
 ) -> Result<(), &'static str> {
-    let message = scene.line.rest.object("message").ok_or("it has no message")?;
-    talk.announce(scene, about);
+    let message = context.line.rest.object("message").ok_or("it has no message")?;
+    conversation.describe_turn(context, about);
     if message.text("model").as_deref() == Some(SYNTHETIC) {
-        note::made_up(scene, &message);
+        note::generated_answer(context, &message);
         return Ok(());
     }
-    let (request, answer) = (scene.line.text("requestId"), message.text("id"));
+    let (request, answer) = (context.line.text("requestId"), message.text("id"));
     let id = id::model_call(request.as_deref(), answer.as_deref());
     let id = id.ok_or("its message has no id")?;
     let blocks = message.list("content");
-    let step = model_call(scene, talk, &message, id);
-    scene.patches.observations.push(step);
+    let step = model_call(context, conversation, &message, id);
+    context.patches.observations.push(step);
     for block in blocks.iter().filter_map(|raw| Object::parse(raw.get()).ok()) {
-        tell_block(scene, &block);
+        add_block(context, &block);
     }
     Ok(())
 }
 
 fn model_call(
-    scene: &Scene<'_>,
-    talk: &mut Talk,
+    context: &LineContext<'_>,
+    conversation: &mut Conversation,
     message: &Object<'_>,
     id: ObservationId,
 ) -> ObservationPatch {
-    let is_new = !talk.has_begun(&id);
-    let (heard, heard_at) = if is_new { talk.heard() } else { (None, None) };
+    let is_new = !conversation.is_current(&id);
+    let (inputs, inputs_at) = if is_new { conversation.inputs() } else { (None, None) };
     let blocks = message.list("content");
     let blocks = blocks.into_iter().filter_map(|raw: &RawValue| Json::parse(raw.get()));
-    let (content, count) = talk.add_blocks(&id, blocks.collect());
-    let at = scene.at.plus_nanos(count.saturating_mul(NANOS_PER_BLOCK));
+    let (content, count) = conversation.add_blocks(&id, blocks.collect());
+    let at = context.at.plus_nanos(count.saturating_mul(NANOS_PER_BLOCK));
     let stamp = Stamp::stated(at, WriteKind::Create);
     let output = Json::parse(&format!(r#"{{"role":"assistant","content":{}}}"#, content.as_str()));
     let reply = |key: &'static str, of: &Object<'_>| Some((key, of.json(key)?));
     let detail = [reply("id", message), reply("stop_reason", message)];
-    let detail = detail.into_iter().chain([reply("requestId", &scene.line.rest)]).flatten();
+    let detail = detail.into_iter().chain([reply("requestId", &context.line.rest)]).flatten();
     ObservationPatch {
-        name: Field::said(MODEL_CALL.to_owned(), scene.stamp()),
-        start: Earliest(Some(heard_at.unwrap_or(scene.at).min(scene.at))),
-        end: Latest(Some(scene.at)),
+        name: Field::said(MODEL_CALL.to_owned(), context.stamp()),
+        start: Earliest(Some(inputs_at.unwrap_or(context.at).min(context.at))),
+        end: Latest(Some(context.at)),
         model: Field::if_some(message.text("model"), stamp),
-        model_parameters: Field::if_some(parameters(scene, message), stamp),
+        model_parameters: Field::if_some(parameters(context, message), stamp),
         usage: Field::if_some(message.object("usage").and_then(|used| usage(&used)), stamp),
-        input: Field::if_some(heard.map(Payload::Json), stamp),
+        input: Field::if_some(inputs.map(Payload::Json), stamp),
         output: Field::if_some(output.map(Payload::Json), stamp),
-        metadata: scene.metadata(detail),
-        ..scene.step(id, ObservationKind::Generation)
+        metadata: context.metadata(detail),
+        ..context.step(id, ObservationKind::Generation)
     }
 }
 
 /// Returns the parameters that affect the price or the answer.
-fn parameters(scene: &Scene<'_>, message: &Object<'_>) -> Option<Json> {
+fn parameters(context: &LineContext<'_>, message: &Object<'_>) -> Option<Json> {
     let speed = message.object("usage").and_then(|used| used.text("speed"));
     let speed = speed.filter(|speed| speed != STANDARD_SPEED);
-    let said = [("effort", scene.line.text("effort")), ("speed", speed)].into_iter();
-    let said = said.filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))));
-    let said: serde_json::Map<String, Value> = said.collect();
-    (!said.is_empty()).then(|| Json::from_value(&Value::Object(said)))
+    let parameters_sent = [("effort", context.line.text("effort")), ("speed", speed)].into_iter();
+    let parameters_sent =
+        parameters_sent.filter_map(|(key, value)| Some((key.to_owned(), Value::from(value?))));
+    let parameters_sent: serde_json::Map<String, Value> = parameters_sent.collect();
+    (!parameters_sent.is_empty()).then(|| Json::from_value(&Value::Object(parameters_sent)))
 }
 
 /// Returns the token usage of a message. Cached tokens are separate from the input already.
@@ -106,32 +107,37 @@ pub(crate) fn usage(used: &Object<'_>) -> Option<Usage> {
         ("output", used.count("output_tokens")),
         ("web_search_requests", searches.filter(|count| *count > 0)),
     ];
-    let said = kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
-    let units: BTreeMap<String, u64> = said.collect();
+    let parameters_sent =
+        kinds.into_iter().filter_map(|(kind, count)| Some((kind.to_owned(), count?)));
+    let units: BTreeMap<String, u64> = parameters_sent.collect();
     (!units.is_empty()).then(|| Usage::new(units))
 }
 
-fn tell_block(scene: &mut Scene<'_>, block: &Object<'_>) {
+fn add_block(context: &mut LineContext<'_>, block: &Object<'_>) {
     match block.text("type").as_deref() {
         Some("text") => {
             let Some(text) = block.text("text") else { return };
-            scene.tell_turn(Side::Output, &Json::from_value(&Value::from(text)), scene.stamp());
+            context.set_turn_content(
+                Side::Output,
+                &Json::from_value(&Value::from(text)),
+                context.stamp(),
+            );
         }
         Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
-            let told = tool_call(scene, block);
-            scene.patches.observations.extend(told);
+            let patch = tool_call(context, block);
+            context.patches.observations.extend(patch);
         }
         _ => {}
     }
 }
 
-fn tool_call(scene: &Scene<'_>, block: &Object<'_>) -> Option<ObservationPatch> {
-    let stamp = scene.stamp();
+fn tool_call(context: &LineContext<'_>, block: &Object<'_>) -> Option<ObservationPatch> {
+    let stamp = context.stamp();
     let id = id::own(&block.text("id")?)?;
     Some(ObservationPatch {
         name: Field::if_some(block.text("name"), stamp),
-        start: Earliest(Some(scene.at)),
+        start: Earliest(Some(context.at)),
         input: Field::if_some(block.json("input").map(Payload::Json), stamp),
-        ..scene.step(id, ObservationKind::Tool)
+        ..context.step(id, ObservationKind::Tool)
     })
 }

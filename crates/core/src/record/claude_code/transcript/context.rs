@@ -13,12 +13,12 @@ use crate::record::trace::TracePatch;
 use crate::time::Timestamp;
 
 /// Line fields stored as metadata of the turn.
-const PLACES: [&str; 6] =
+const METADATA_KEYS: [&str; 6] =
     ["cwd", "gitBranch", "version", "entrypoint", "userType", "permissionMode"];
 
 /// A line being converted to patches.
 #[derive(Debug)]
-pub(super) struct Scene<'a> {
+pub(super) struct LineContext<'a> {
     pub(super) line: &'a Line<'a>,
     pub(super) at: Timestamp,
     pub(super) turn: TraceId,
@@ -27,7 +27,7 @@ pub(super) struct Scene<'a> {
     pub(super) patches: Patches,
 }
 
-impl Scene<'_> {
+impl LineContext<'_> {
     /// Returns the stamp of the line's fields.
     pub(super) fn stamp(&self) -> Stamp {
         Stamp::stated(self.at, WriteKind::Create)
@@ -56,7 +56,7 @@ impl Scene<'_> {
     }
 
     /// Extends the end of the turn, or of the sub-agent in it, to this line.
-    pub(super) fn reach(&mut self) {
+    pub(super) fn extend_end(&mut self) {
         let lasting = ObservationPatch {
             kind: Field::said(ObservationKind::Agent, self.stamp()),
             start: Earliest(Some(self.at)),
@@ -67,7 +67,7 @@ impl Scene<'_> {
     }
 
     /// Sets the fields of the turn: name, session and metadata.
-    pub(super) fn announce_turn(&mut self) {
+    pub(super) fn set_turn_fields(&mut self) {
         let stamp = self.stamp();
         let version = self.line.text("version");
         let root = ObservationPatch {
@@ -85,21 +85,21 @@ impl Scene<'_> {
             version: Field::if_some(version, stamp),
             agent: Field::said(AGENT.to_owned(), stamp),
             tags: self.tags(),
-            metadata: self.places(),
+            metadata: self.line_metadata(),
             ..TracePatch::new(self.turn.clone())
         };
         self.patches.traces.push(trace);
     }
 
     /// Sets the input or output of the trace and its root observation; for a sub-agent's line, of the sub-agent only.
-    pub(super) fn tell_turn(&mut self, side: Side, content: &Json, stamp: Stamp) {
-        let said = || Field::said(Payload::Json(content.clone()), stamp);
+    pub(super) fn set_turn_content(&mut self, side: Side, content: &Json, stamp: Stamp) {
+        let content_field = || Field::said(Payload::Json(content.clone()), stamp);
         let mut step = self.observation(self.enclosing());
-        *side.of_step(&mut step) = said();
+        *side.of_step(&mut step) = content_field();
         self.patches.observations.push(step);
         if self.line.agent.is_none() {
             let mut trace = TracePatch::new(self.turn.clone());
-            *side.of_trace(&mut trace) = said();
+            *side.of_trace(&mut trace) = content_field();
             self.patches.traces.push(trace);
         }
     }
@@ -129,9 +129,9 @@ impl Scene<'_> {
         [Some(AGENT.to_owned()), branch, folder].into_iter().flatten().collect()
     }
 
-    fn places(&self) -> Metadata {
-        let place = |key| Some((key, text(&self.line.text(key)?)));
-        self.metadata(PLACES.into_iter().filter_map(place).chain([("agent", text(AGENT))]))
+    fn line_metadata(&self) -> Metadata {
+        let entry = |key| Some((key, text(&self.line.text(key)?)));
+        self.metadata(METADATA_KEYS.into_iter().filter_map(entry).chain([("agent", text(AGENT))]))
     }
 }
 

@@ -1,5 +1,5 @@
 use super::AgentAbout;
-use super::context::{Scene, Side};
+use super::context::{LineContext, Side};
 use crate::id::{ObservationId, TraceId};
 use crate::payload::Json;
 use crate::record::claude_code::id;
@@ -8,42 +8,42 @@ use crate::record::observation::{ObservationKind, ObservationPatch};
 use crate::time::Timestamp;
 
 /// The maximum size of pending input messages.
-const MAX_HEARD_BYTES: usize = 16_000_000;
+const MAX_PENDING_BYTES: usize = 16_000_000;
 
 /// The state of a conversation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Talk {
+pub(super) struct Conversation {
     /// The turn whose fields were set last.
-    announced: Option<TraceId>,
+    described_turn: Option<TraceId>,
     /// Messages since the model's last answer, as JSON, and the time of the last one.
-    heard: Vec<Json>,
-    heard_at: Option<Timestamp>,
+    inputs: Vec<Json>,
+    inputs_at: Option<Timestamp>,
     /// The prompt of a turn that may never reach the model, as with most commands.
     prompt: Option<Json>,
     /// The message being read, and its blocks so far.
     message: Option<(ObservationId, Vec<Json>)>,
 }
 
-impl Talk {
+impl Conversation {
     /// Adds an input message.
-    pub(super) fn hear(&mut self, content: &Json, at: Timestamp) {
-        let kept: usize = self.heard.iter().map(|message| message.as_str().len()).sum();
-        if kept + content.as_str().len() <= MAX_HEARD_BYTES {
+    pub(super) fn add_input(&mut self, content: &Json, at: Timestamp) {
+        let pending: usize = self.inputs.iter().map(|message| message.as_str().len()).sum();
+        if pending + content.as_str().len() <= MAX_PENDING_BYTES {
             let message = format!(r#"{{"role":"user","content":{}}}"#, content.as_str());
-            self.heard.extend(Json::parse(&message));
+            self.inputs.extend(Json::parse(&message));
         }
-        self.heard_at = Some(at);
+        self.inputs_at = Some(at);
     }
 
     /// Stores the prompt of a turn until the model answers.
-    pub(super) fn keep_prompt(&mut self, content: Json) {
+    pub(super) fn store_prompt(&mut self, content: Json) {
         self.prompt = Some(content);
     }
 
     /// Takes the input messages since the last answer, and their time.
-    pub(super) fn heard(&mut self) -> (Option<Json>, Option<Timestamp>) {
-        let heard = std::mem::take(&mut self.heard);
-        (list(&heard), self.heard_at.take())
+    pub(super) fn inputs(&mut self) -> (Option<Json>, Option<Timestamp>) {
+        let inputs = std::mem::take(&mut self.inputs);
+        (list(&inputs), self.inputs_at.take())
     }
 
     /// Adds blocks to a message; returns all of its blocks so far, and their number.
@@ -60,24 +60,28 @@ impl Talk {
     }
 
     /// Returns whether the message is the current one.
-    pub(super) fn has_begun(&self, id: &ObservationId) -> bool {
+    pub(super) fn is_current(&self, id: &ObservationId) -> bool {
         self.message.as_ref().is_some_and(|(known, _)| known == id)
     }
 
     /// Sets, once per turn, the fields that every line contains.
-    pub(super) fn announce(&mut self, scene: &mut Scene<'_>, about: Option<&AgentAbout>) {
-        scene.reach();
-        if self.announced.as_ref() == Some(&scene.turn) {
+    pub(super) fn describe_turn(
+        &mut self,
+        context: &mut LineContext<'_>,
+        about: Option<&AgentAbout>,
+    ) {
+        context.extend_end();
+        if self.described_turn.as_ref() == Some(&context.turn) {
             return;
         }
-        self.announced = Some(scene.turn.clone());
-        if scene.line.agent.is_some() {
-            tell_agent(scene, about);
+        self.described_turn = Some(context.turn.clone());
+        if context.line.agent.is_some() {
+            add_agent(context, about);
         } else {
-            scene.announce_turn();
+            context.set_turn_fields();
         }
         if let Some(prompt) = self.prompt.take() {
-            scene.tell_turn(Side::Input, &prompt, scene.stamp());
+            context.set_turn_content(Side::Input, &prompt, context.stamp());
         }
     }
 }
@@ -88,17 +92,17 @@ fn list(items: &[Json]) -> Option<Json> {
 }
 
 /// Adds the observation of a sub-agent and its parent tool call.
-fn tell_agent(scene: &mut Scene<'_>, about: Option<&AgentAbout>) {
-    let stamp = scene.stamp();
+fn add_agent(context: &mut LineContext<'_>, about: Option<&AgentAbout>) {
+    let stamp = context.stamp();
     let name = about.and_then(|about| about.kind.clone());
-    let name = name.or_else(|| scene.line.text("attributionAgent"));
+    let name = name.or_else(|| context.line.text("attributionAgent"));
     let parent = about.and_then(|about| id::own(about.tool_use.as_deref()?));
     let agent = ObservationPatch {
         kind: Field::said(ObservationKind::Agent, stamp),
         agent: Field::if_some(name.clone(), stamp),
         name: Field::if_some(name, stamp),
         parent: Field::if_some(parent, stamp),
-        ..scene.observation(scene.enclosing())
+        ..context.observation(context.enclosing())
     };
-    scene.patches.observations.push(agent);
+    context.patches.observations.push(agent);
 }

@@ -1,8 +1,8 @@
 //! System lines: compactions, failed requests, generated answers.
 
 use super::AgentAbout;
-use super::context::Scene;
-use super::conversation::Talk;
+use super::context::LineContext;
+use super::conversation::Conversation;
 use crate::payload::Json;
 use crate::record::claude_code::id;
 use crate::record::claude_code::object::Object;
@@ -11,7 +11,7 @@ use crate::record::merge::Earliest;
 use crate::record::observation::{Level, ObservationKind, ObservationPatch};
 
 /// The recorded system lines: subtype, name, level, and metadata keys.
-const KEPT: [(&str, &str, Level, &[&str]); 2] = [
+const RECORDED: [(&str, &str, Level, &[&str]); 2] = [
     ("compact_boundary", "claude_code.compaction", Level::Default, &["compactMetadata"]),
     (
         "api_error",
@@ -21,23 +21,28 @@ const KEPT: [(&str, &str, Level, &[&str]); 2] = [
     ),
 ];
 
-pub(super) fn read(scene: &mut Scene<'_>, talk: &mut Talk, about: Option<&AgentAbout>) {
-    let subtype = scene.line.text("subtype").unwrap_or_default();
-    let Some((_, name, level, keys)) = KEPT.iter().find(|(kept, ..)| *kept == subtype) else {
+pub(super) fn read(
+    context: &mut LineContext<'_>,
+    conversation: &mut Conversation,
+    about: Option<&AgentAbout>,
+) {
+    let subtype = context.line.text("subtype").unwrap_or_default();
+    let Some((_, name, level, keys)) = RECORDED.iter().find(|(recorded, ..)| *recorded == subtype)
+    else {
         return;
     };
-    let detail = keys.iter().filter_map(|key| Some((*key, scene.line.rest.json(key)?)));
+    let detail = keys.iter().filter_map(|key| Some((*key, context.line.rest.json(key)?)));
     let detail: Vec<(&str, Json)> = detail.collect();
-    let message = scene.line.text("content");
-    let Some(note) = event(scene, name, *level, message) else { return };
-    talk.announce(scene, about);
-    let metadata = scene.metadata(detail);
-    scene.patches.observations.push(ObservationPatch { metadata, ..note });
+    let message = context.line.text("content");
+    let Some(note) = event(context, name, *level, message) else { return };
+    conversation.describe_turn(context, about);
+    let metadata = context.metadata(detail);
+    context.patches.observations.push(ObservationPatch { metadata, ..note });
 }
 
 /// Reads an answer that Claude Code generated instead of the model: it contains the error.
-pub(super) fn made_up(scene: &mut Scene<'_>, message: &Object<'_>) {
-    let has_failed = scene.line.rest.is("isApiErrorMessage");
+pub(super) fn generated_answer(context: &mut LineContext<'_>, message: &Object<'_>) {
+    let has_failed = context.line.rest.is("isApiErrorMessage");
     let (name, level) = if has_failed {
         ("claude_code.api_error", Level::Error)
     } else {
@@ -45,23 +50,23 @@ pub(super) fn made_up(scene: &mut Scene<'_>, message: &Object<'_>) {
     };
     let blocks = message.list("content").into_iter();
     let mut texts = blocks.filter_map(|raw| Object::parse(raw.get()).ok()?.text("text"));
-    let told = event(scene, name, level, texts.next());
-    scene.patches.observations.extend(told);
+    let patch = event(context, name, level, texts.next());
+    context.patches.observations.extend(patch);
 }
 
 fn event(
-    scene: &Scene<'_>,
+    context: &LineContext<'_>,
     name: &str,
     level: Level,
     message: Option<String>,
 ) -> Option<ObservationPatch> {
-    let stamp = scene.stamp();
-    let id = id::own(&scene.line.text("uuid")?)?;
+    let stamp = context.stamp();
+    let id = id::own(&context.line.text("uuid")?)?;
     Some(ObservationPatch {
         name: Field::said(name.to_owned(), stamp),
-        start: Earliest(Some(scene.at)),
+        start: Earliest(Some(context.at)),
         level: Field::said(level, stamp),
         status_message: Field::if_some(message, stamp),
-        ..scene.step(id, ObservationKind::Event)
+        ..context.step(id, ObservationKind::Event)
     })
 }

@@ -261,7 +261,7 @@ fn check(line: &str, expected: &LineResult) {
 }
 
 #[test]
-fn odd_lines_are_told_and_not_fatal() {
+fn unknown_lines_are_reported_and_not_fatal() {
     let malformed = |why: &str| LineResult::Malformed(why.to_owned());
     check(r#"{"type":"dream"}"#, &LineResult::Unknown("dream".to_owned()));
     check(r#"{"a":1}"#, &malformed("it has no type"));

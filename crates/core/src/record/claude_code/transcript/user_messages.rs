@@ -3,8 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::AgentAbout;
-use super::context::Scene;
-use super::conversation::Talk;
+use super::context::LineContext;
+use super::conversation::Conversation;
 use crate::payload::{Json, Payload};
 use crate::record::claude_code::id;
 use crate::record::claude_code::line::{Line, LineKind};
@@ -26,7 +26,7 @@ const NOTES: [&str; 6] = [
 const COMMANDS: [&str; 3] = ["<command-", "<bash-input>", "<user-memory-input>"];
 
 /// Returns whether a line starts a turn: a user prompt.
-pub(super) fn begins_turn(line: &Line<'_>) -> bool {
+pub(super) fn starts_turn(line: &Line<'_>) -> bool {
     let is_spoken = line.kind == LineKind::User && !line.rest.is("isSidechain");
     let is_aside = line.rest.is("isMeta") || line.rest.is("isCompactSummary");
     if !is_spoken || is_aside {
@@ -40,29 +40,29 @@ pub(super) fn begins_turn(line: &Line<'_>) -> bool {
 
 /// Reads a user line.
 pub(super) fn read(
-    scene: &mut Scene<'_>,
-    talk: &mut Talk,
+    context: &mut LineContext<'_>,
+    conversation: &mut Conversation,
     about: Option<&AgentAbout>,
 ) -> Result<(), &'static str> {
-    let message = scene.line.rest.object("message").ok_or("it has no message")?;
+    let message = context.line.rest.object("message").ok_or("it has no message")?;
     let content = message.json("content").ok_or("its message has no content")?;
-    talk.hear(&content, scene.at);
-    let is_prompt = begins_turn(scene.line) || is_errand(scene.line, &message);
+    conversation.add_input(&content, context.at);
+    let is_prompt = starts_turn(context.line) || is_agent_prompt(context.line, &message);
     let is_command = COMMANDS.iter().any(|command| opening(&message).starts_with(command));
     if is_prompt {
-        talk.keep_prompt(content.clone());
+        conversation.store_prompt(content.clone());
         if is_command {
             return Ok(());
         }
     }
     if results(&message).next().is_none() && !is_prompt {
-        tell_summary(scene, content);
+        add_summary(context, content);
         return Ok(());
     }
-    talk.announce(scene, about);
+    conversation.describe_turn(context, about);
     for result in results(&message) {
-        let told = [tell_result(scene, &result), tell_place(scene, &result)];
-        scene.patches.observations.extend(told.into_iter().flatten());
+        let patches = [result_patch(context, &result), parent_patch(context, &result)];
+        context.patches.observations.extend(patches.into_iter().flatten());
     }
     Ok(())
 }
@@ -83,48 +83,48 @@ fn results<'a>(message: &Object<'a>) -> impl Iterator<Item = Object<'a>> {
 }
 
 /// Returns whether a line is the prompt of a sub-agent: the first of its transcript.
-fn is_errand(line: &Line<'_>, message: &Object<'_>) -> bool {
+fn is_agent_prompt(line: &Line<'_>, message: &Object<'_>) -> bool {
     line.agent.is_some() && line.text("parentUuid").is_none() && results(message).next().is_none()
 }
 
-fn tell_result(scene: &Scene<'_>, result: &Object<'_>) -> Option<ObservationPatch> {
-    let stamp = Stamp::stated(scene.at, WriteKind::Update);
+fn result_patch(context: &LineContext<'_>, result: &Object<'_>) -> Option<ObservationPatch> {
+    let stamp = Stamp::stated(context.at, WriteKind::Update);
     let id = id::own(&result.text("tool_use_id")?)?;
     let has_failed = result.is("is_error");
     let level = if has_failed { Level::Error } else { Level::Default };
     let why = result.text("content").filter(|_| has_failed);
     let detail = ["toolUseResult", "permissionDecision"].into_iter();
-    let detail = detail.filter_map(|key| Some((key, scene.line.rest.json(key)?)));
+    let detail = detail.filter_map(|key| Some((key, context.line.rest.json(key)?)));
     Some(ObservationPatch {
         kind: Field::said(ObservationKind::Tool, stamp),
-        end: Latest(Some(scene.at)),
+        end: Latest(Some(context.at)),
         level: Field::said(level, stamp),
         status_message: Field::if_some(why, stamp),
         output: Field::if_some(result.json("content").map(Payload::Json), stamp),
-        metadata: scene.metadata(detail),
-        ..scene.observation(id)
+        metadata: context.metadata(detail),
+        ..context.observation(id)
     })
 }
 
 /// Returns a patch that sets the parent tool call of a sub-agent, from its tool result.
-fn tell_place(scene: &Scene<'_>, result: &Object<'_>) -> Option<ObservationPatch> {
-    let agent = scene.line.rest.object("toolUseResult")?.text("agentId")?;
+fn parent_patch(context: &LineContext<'_>, result: &Object<'_>) -> Option<ObservationPatch> {
+    let agent = context.line.rest.object("toolUseResult")?.text("agentId")?;
     let tool = id::own(&result.text("tool_use_id")?)?;
     Some(ObservationPatch {
-        parent: Field::said(tool, scene.stamp()),
-        ..scene.observation(id::agent(&agent)?)
+        parent: Field::said(tool, context.stamp()),
+        ..context.observation(id::agent(&agent)?)
     })
 }
 
 /// Sets the output of a compaction: the summary of the conversation.
-fn tell_summary(scene: &mut Scene<'_>, content: Json) {
-    if !scene.line.rest.is("isCompactSummary") {
+fn add_summary(context: &mut LineContext<'_>, content: Json) {
+    if !context.line.rest.is("isCompactSummary") {
         return;
     }
-    let Some(id) = scene.line.text("parentUuid").and_then(|uuid| id::own(&uuid)) else { return };
+    let Some(id) = context.line.text("parentUuid").and_then(|uuid| id::own(&uuid)) else { return };
     let note = ObservationPatch {
-        output: Field::said(Payload::Json(content), scene.stamp()),
-        ..scene.observation(id)
+        output: Field::said(Payload::Json(content), context.stamp()),
+        ..context.observation(id)
     };
-    scene.patches.observations.push(note);
+    context.patches.observations.push(note);
 }

@@ -63,7 +63,7 @@ impl Redactor {
             clean: String::with_capacity(body.len()),
             has_changed: false,
         };
-        rewriter.told(Within { kind, key: "" }, 0);
+        rewriter.part(Within { kind, key: "" }, 0);
         if !rewriter.has_changed {
             return body.clone();
         }
@@ -107,7 +107,7 @@ impl Within<'_> {
 
 impl Rewriter<'_> {
     /// Copies a part of an event, redacted.
-    fn told(&mut self, within: Within<'_>, depth: usize) {
+    fn part(&mut self, within: Within<'_>, depth: usize) {
         self.space();
         let first = self.rest.as_bytes().first();
         let nests = matches!(first, Some(b'{' | b'['));
@@ -115,7 +115,7 @@ impl Rewriter<'_> {
             (None, _) => {}
             _ if nests && depth >= MAX_DEPTH => self.replace_value(DEFAULT_REPLACEMENT),
             _ if TALLIES.contains(&within.key) => self.copy(value_len(self.rest)),
-            (Some(b'"'), Some(root)) => self.words(root),
+            (Some(b'"'), Some(root)) => self.text(root),
             (Some(_), Some(root)) if within.key != CONTENT || !nests => {
                 let rules = self.cleaner.rules;
                 self.value(&Trail::new(&rules.fields, root), depth);
@@ -147,7 +147,7 @@ impl Rewriter<'_> {
                     self.space();
                     // The colon.
                     self.copy(1);
-                    self.told(at_key, depth + 1);
+                    self.part(at_key, depth + 1);
                 }
                 Some(b',') => self.copy(1),
                 Some(b'}') => return self.copy(1),
@@ -163,14 +163,14 @@ impl Rewriter<'_> {
             match self.rest.as_bytes().first() {
                 Some(b',') => self.copy(1),
                 Some(b']') => return self.copy(1),
-                Some(_) => self.told(within, depth + 1),
+                Some(_) => self.part(within, depth + 1),
                 None => return,
             }
         }
     }
 
     /// Copies a text, redacted as in a trace.
-    fn words(&mut self, root: Root) {
+    fn text(&mut self, root: Root) {
         let literal = self.take(literal_len(self.rest));
         let text: String = serde_json::from_str(literal).unwrap_or_default();
         let clean = self.cleaner.payload(Payload::Text(text.as_str().into()), root);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_goes_and_what_joins_events_stays() {
+    fn event_text_is_redacted_and_structure_is_not() {
         let raw = r#"{"type":"assistant","uuid":"12345678","message":{"id":"msg_1234567",
             "content":[{"type":"text","text":"use sk-abcd \u0073k-abcd"},
             {"type":"tool_use","id":"toolu_1234567","name":"Bash",
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_words_wherever_they_stand() {
+    fn event_text_is_redacted_in_every_field() {
         let error = r#"{"message":"no such key: sk-abcd","turn":"12345678"}"#;
         check(EventKind::Error, error, r#"{"message":"no such key: [gone]","turn":"12345678"}"#);
         let answered = r#"{"id":"ask-1234567","answers":{"is sk-abcd yours?":"sk-abcd"}}"#;

@@ -51,7 +51,7 @@ fn plain(value: SentValue, data_type: Option<DataType>) -> Case<'static> {
 }
 
 #[test]
-fn the_value_says_its_type_when_nobody_else_does() {
+fn the_data_type_is_inferred_from_the_value() {
     let label = |label: &str| ScoreValue::Categorical { label: label.to_owned(), number: None };
     check(plain(SentValue::Number(0.5), None), Ok(ScoreValue::Numeric(0.5)));
     check(plain(SentValue::Bool(true), None), Ok(ScoreValue::Boolean(true)));

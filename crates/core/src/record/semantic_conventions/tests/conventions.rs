@@ -322,9 +322,9 @@ fn a_model_call_of_claude_code_goes_by_its_request() {
     let span = json!({
         "name": "claude_code.llm_request", "attributes": {"request_id": "req_011", "model": "m"}
     });
-    let told = interpret(&span);
-    assert_eq!(told.observation.id.to_string(), "req_011");
-    let kept = told.observation.metadata.get("attributes").unwrap().as_str().to_owned();
+    let patches = interpret(&span);
+    assert_eq!(patches.observation.id.to_string(), "req_011");
+    let kept = patches.observation.metadata.get("attributes").unwrap().as_str().to_owned();
     assert!(kept.contains("otel.span.id") && kept.contains("req_011"), "{kept}");
 }
 

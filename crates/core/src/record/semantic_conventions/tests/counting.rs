@@ -117,7 +117,7 @@ fn vercel_with_anthropic_counts_apart_until_it_says_how_many_were_fresh() {
 }
 
 #[test]
-fn vercel_providers_speak_for_themselves() {
+fn vercel_provider_metadata_is_read() {
     check(
         &json!({
             "ai.usage.promptTokens": 100, "ai.usage.completionTokens": 20,

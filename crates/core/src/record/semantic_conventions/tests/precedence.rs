@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_does_not_win_is_kept() {
+fn overridden_attributes_are_stored() {
     check(
         &json!({
             "attributes": {
@@ -24,7 +24,7 @@ fn what_does_not_win_is_kept() {
 }
 
 #[test]
-fn what_says_the_very_same_is_not_kept_twice() {
+fn equal_attributes_are_not_stored_twice() {
     check(
         &json!({"attributes": {"input.value": "a", "input": "a", "user.id": "u"}}),
         &json!({"kind": "SPAN", "name": "step", "input": "a", "metadata": {}}),
@@ -61,8 +61,8 @@ fn numbers_that_json_lacks_and_bytes_become_text() {
     ]);
     let mut span = parse(&json!({}));
     span.attributes = attributes;
-    let told = Interpreter::new(Origin::default(), Sender::default()).interpret(span);
-    let left = told.observation.metadata.get("attributes").unwrap();
+    let patches = Interpreter::new(Origin::default(), Sender::default()).interpret(span);
+    let left = patches.observation.metadata.get("attributes").unwrap();
     assert_eq!(parsed(left), json!({"nan": "NaN", "bytes": "AQID"}));
 }
 
@@ -89,11 +89,11 @@ fn the_clients_keys_are_not_overwritten_by_ours() {
 #[test]
 fn metadata_is_read_as_its_sdk_wrote_it() {
     let value = |sdk: &str, version: &str, text: &str| {
-        let told = interpret(&json!({
+        let patches = interpret(&json!({
             "sdk": sdk, "sdk_version": version,
             "attributes": {"langfuse.observation.metadata.k": text}
         }));
-        parsed(told.observation.metadata.get("k").unwrap())
+        parsed(patches.observation.metadata.get("k").unwrap())
     };
     assert_eq!(value("python", "5.0.4", "\"1\""), json!("1"));
     assert_eq!(value("python", "5.0.4", "1"), json!(1));
@@ -113,7 +113,7 @@ fn metadata_is_read_as_its_sdk_wrote_it() {
 
 #[test]
 fn only_what_an_sdk_wrote_itself_is_read_as_it_writes() {
-    let told = interpret(&json!({
+    let patches = interpret(&json!({
         "sdk": "javascript", "sdk_version": "5.11.1",
         "attributes": {
             "ai.telemetry.metadata.zip": "10115", "langfuse.observation.metadata.n": "10115",
@@ -121,9 +121,9 @@ fn only_what_an_sdk_wrote_itself_is_read_as_it_writes() {
         }
     }));
     let value = |metadata: &Metadata, key: &str| parsed(metadata.get(key).unwrap());
-    assert_eq!(value(&told.observation.metadata, "zip"), json!("10115"));
-    assert_eq!(value(&told.observation.metadata, "n"), json!(10_115));
-    assert_eq!(value(&told.trace.metadata, "zip"), json!("10115"), "only texts propagate");
+    assert_eq!(value(&patches.observation.metadata, "zip"), json!("10115"));
+    assert_eq!(value(&patches.observation.metadata, "n"), json!(10_115));
+    assert_eq!(value(&patches.trace.metadata, "zip"), json!("10115"), "only texts propagate");
 }
 
 #[test]
@@ -179,12 +179,12 @@ fn the_span_beats_the_resource() {
 
 #[track_caller]
 fn check_kind(name: &str, attributes: &Value, expected: &str) {
-    let told = interpret(&json!({"name": name, "attributes": attributes}));
-    assert_eq!(told.observation.kind.value().unwrap().as_str(), expected);
+    let patches = interpret(&json!({"name": name, "attributes": attributes}));
+    assert_eq!(patches.observation.kind.value().unwrap().as_str(), expected);
 }
 
 #[test]
-fn kinds_are_told_in_order() {
+fn types_are_listed_in_order() {
     let both = json!({"langfuse.observation.type": "tool", "openinference.span.kind": "LLM"});
     check_kind("x", &both, "TOOL");
     let unknown = json!({"langfuse.observation.type": "??", "openinference.span.kind": "LLM"});
@@ -202,13 +202,13 @@ fn kinds_are_told_in_order() {
 #[test]
 fn older_python_sdks_call_model_calls_spans() {
     let kind = |version: &str| {
-        let told = interpret(&json!({
+        let patches = interpret(&json!({
             "sdk": "python", "sdk_version": version,
             "attributes": {
                 "langfuse.observation.type": "span", "langfuse.observation.model.name": "gpt-4o"
             }
         }));
-        told.observation.kind.value().unwrap().as_str()
+        patches.observation.kind.value().unwrap().as_str()
     };
     assert_eq!(kind("3.3.1"), "GENERATION");
     assert_eq!(kind("3.4.0"), "SPAN");
@@ -217,8 +217,8 @@ fn older_python_sdks_call_model_calls_spans() {
 #[test]
 fn levels_have_many_names() {
     let level = |sent: &str| {
-        let told = interpret(&json!({"attributes": {"langfuse.observation.level": sent}}));
-        told.observation.level.value().map(|level| level.as_str())
+        let patches = interpret(&json!({"attributes": {"langfuse.observation.level": sent}}));
+        patches.observation.level.value().map(|level| level.as_str())
     };
     assert_eq!(level("warn"), Some("WARNING"));
     assert_eq!(level("Info"), Some("DEFAULT"));
@@ -247,12 +247,12 @@ fn a_failed_span_is_an_error_and_says_why() {
 #[test]
 fn prompts_belong_to_model_calls() {
     let prompt = |kind: &str, version: Value| {
-        let told = interpret(&json!({"attributes": {
+        let patches = interpret(&json!({"attributes": {
             "langfuse.observation.type": kind, "langfuse.observation.prompt.name": "p",
             "langfuse.observation.prompt.version": version
         }}));
-        let left = told.observation.metadata.get("attributes").is_some();
-        (told.observation.prompt.value().map(|link| link.version), left)
+        let left = patches.observation.metadata.get("attributes").is_some();
+        (patches.observation.prompt.value().map(|link| link.version), left)
     };
     assert_eq!(prompt("generation", json!(2)), (Some(2), false));
     assert_eq!(prompt("generation", json!("2")), (Some(2), false));

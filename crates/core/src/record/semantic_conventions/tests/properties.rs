@@ -7,20 +7,22 @@ use proptest::sample::select;
 use super::*;
 use crate::arbitrary::{attribute_value, attributes, span};
 use crate::record::semantic_conventions::rule::RULES;
-use crate::record::semantic_conventions::table::Told;
+use crate::record::semantic_conventions::table::RuleSource;
 use crate::record::span::AttributeValue;
 
 /// Strategy for names with a rule, names under a prefix, and unknown names.
 fn name() -> impl Strategy<Value = String> {
     let mut named = Vec::new();
     let mut prefixes = Vec::new();
-    for (_, told) in RULES {
-        match told {
-            Told::By(names) | Told::ByClaudeCode(names) | Told::Together(_, names) => {
+    for (_, patches) in RULES {
+        match patches {
+            RuleSource::By(names)
+            | RuleSource::ByClaudeCode(names)
+            | RuleSource::Together(_, names) => {
                 named.extend_from_slice(names);
             }
-            Told::Under(_, prefix) => prefixes.push(*prefix),
-            Told::During(..) => {}
+            RuleSource::Under(_, prefix) => prefixes.push(*prefix),
+            RuleSource::During(..) => {}
         }
     }
     named.push("events");
@@ -78,10 +80,10 @@ fn marked(mut span: Span) -> (Span, Vec<String>) {
 }
 
 /// All patches as one text.
-fn everything(told: &Interpreted) -> String {
-    let observation = Value::Object(shown_observation(&told.observation));
-    let trace = Value::Object(shown_trace(&told.trace));
-    let cost = told.observation.cost.value();
+fn everything(patches: &Interpreted) -> String {
+    let observation = Value::Object(shown_observation(&patches.observation));
+    let trace = Value::Object(shown_trace(&patches.trace));
+    let cost = patches.observation.cost.value();
     format!("{observation}{trace}{cost:?}")
 }
 
@@ -91,9 +93,9 @@ proptest! {
         interpreter in interpreter(),
         span in span(attributes(name(), attribute_value()), events())
     ) {
-        let told = interpreter.interpret(span);
-        prop_assert!(told.observation.kind.value().is_some());
-        everything(&told);
+        let patches = interpreter.interpret(span);
+        prop_assert!(patches.observation.kind.value().is_some());
+        everything(&patches);
     }
 
     #[test]
@@ -102,9 +104,9 @@ proptest! {
         span in span(attributes(name(), attribute_value()), events())
     ) {
         let (span, marks) = marked(span);
-        let said = everything(&interpreter.interpret(span));
+        let text = everything(&interpreter.interpret(span));
         for mark in marks {
-            prop_assert!(said.contains(&mark), "{} is not in {}", mark, said);
+            prop_assert!(text.contains(&mark), "{} is not in {}", mark, text);
         }
     }
 
@@ -117,10 +119,10 @@ proptest! {
         let mut turned = span.clone();
         turned.attributes.0.reverse();
         let (one, other) = (interpreter.interpret(span), interpreter.interpret(turned));
-        let shown = |told: &Interpreted| {
-            let mut shown = shown_observation(&told.observation);
+        let shown = |patches: &Interpreted| {
+            let mut shown = shown_observation(&patches.observation);
             shown.remove("metadata");
-            (shown, shown_trace(&told.trace))
+            (shown, shown_trace(&patches.trace))
         };
         prop_assert_eq!(shown(&one), shown(&other));
     }
@@ -145,8 +147,8 @@ proptest! {
         let sent: Map<_, _> =
             names.iter().chain(&more).zip(&counts).map(|(n, c)| ((*n).to_owned(), json!(c))).collect();
         let name = if is_claude_code { "claude_code.llm_request" } else { "call" };
-        let told = interpret(&json!({"name": name, "attributes": sent}));
-        let usage = told.observation.usage.into_value().unwrap();
+        let patches = interpret(&json!({"name": name, "attributes": sent}));
+        let usage = patches.observation.usage.into_value().unwrap();
         let (input, cached, output, reasoning) =
             (counts[0], counts[1] + counts[2], counts[3], counts[4]);
         prop_assert!([input, input + cached].contains(&usage.input()), "{:?}", usage);
@@ -187,10 +189,13 @@ const NEED_COMPANY: [&str; 15] = [
 ];
 
 #[test]
-fn every_rule_is_heard_when_it_speaks_alone() {
+fn every_rule_applies_when_its_attribute_is_alone() {
     let mut unheard = BTreeSet::new();
-    for (_, told) in RULES {
-        let (Told::By(names) | Told::ByClaudeCode(names) | Told::Together(_, names)) = told else {
+    for (_, patches) in RULES {
+        let (RuleSource::By(names)
+        | RuleSource::ByClaudeCode(names)
+        | RuleSource::Together(_, names)) = patches
+        else {
             continue;
         };
         let is_unheard = |name: &&&str| !WORDS.into_iter().any(|value| is_claimed(name, value));
@@ -200,7 +205,7 @@ fn every_rule_is_heard_when_it_speaks_alone() {
 }
 
 fn is_claimed(name: &str, value: &str) -> bool {
-    let told = interpret(&json!({"name": "claude_code.x", "attributes": {name: value}}));
-    let left = told.observation.metadata.get("attributes").map(parsed);
+    let patches = interpret(&json!({"name": "claude_code.x", "attributes": {name: value}}));
+    let left = patches.observation.metadata.get("attributes").map(parsed);
     left.is_none_or(|left| left.get(name).is_none())
 }

@@ -19,7 +19,7 @@ fn a_root_speaks_for_its_trace() {
 }
 
 #[test]
-fn a_child_says_only_what_it_cannot_help_knowing() {
+fn a_child_span_sets_only_inherited_trace_fields() {
     check_trace(
         &json!({
             "name": "call", "parent": "p",
@@ -85,14 +85,14 @@ fn a_span_may_call_itself_a_root() {
 
 #[test]
 fn the_first_span_of_an_application_names_the_trace_but_is_not_where_it_began() {
-    let told = json!({
+    let span = json!({
         "name": "app", "parent": "http", "attributes": {
             "langfuse.internal.is_app_root": true, "langfuse.observation.metadata.k": "v",
             "langfuse.observation.output": "done"
         }
     });
-    check_trace(&told, &json!({"name": "^app", "began": 0}));
-    assert!(interpret(&told).observation.app_root);
+    check_trace(&span, &json!({"name": "^app", "began": 0}));
+    assert!(interpret(&span).observation.app_root);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn the_metadata_of_a_root_is_part_of_its_traces() {
         "langfuse.observation.metadata.experiment_name": "march",
         "langfuse.observation.metadata.tenant": "root's", "langfuse.trace.metadata.tenant": "acme",
     });
-    let told = |parent: Value| {
+    let authorities = |parent: Value| {
         let span = json!({"name": "x", "parent": parent, "attributes": attributes});
         let trace = interpret(&span).trace;
         let authority = |key: &str| {
@@ -112,17 +112,17 @@ fn the_metadata_of_a_root_is_part_of_its_traces() {
     };
     let stated = Some((json!("acme"), Authority::Stated));
     let implied = Some((json!("march"), Authority::Root));
-    assert_eq!(told(Value::Null), (implied, stated.clone()));
-    assert_eq!(told(json!("p")), (None, stated));
+    assert_eq!(authorities(Value::Null), (implied, stated.clone()));
+    assert_eq!(authorities(json!("p")), (None, stated));
 }
 
 #[test]
 fn the_agent_is_named_by_the_span_then_its_metadata_then_the_service() {
     let agent = |attributes: Value| {
         let resource = json!({"service.name": "svc"});
-        let told = interpret(&json!({"resource": resource, "attributes": attributes}));
-        let observed = told.observation.agent.value().cloned();
-        (observed, told.trace.agent.value().cloned())
+        let patches = interpret(&json!({"resource": resource, "attributes": attributes}));
+        let observed = patches.observation.agent.value().cloned();
+        (observed, patches.trace.agent.value().cloned())
     };
     let some = |name: &str| Some(name.to_owned());
     let both = json!({"gen_ai.agent.name": "a", "langfuse.observation.metadata.agent": "b"});
@@ -143,8 +143,8 @@ fn a_placeholder_names_no_agent() {
 #[test]
 fn tags_come_as_lists_json_or_with_commas() {
     let joined = |tags: Value| {
-        let told = interpret(&json!({"attributes": {"langfuse.tags": tags}}));
-        told.trace.tags.into_iter().collect::<Vec<_>>().join("+")
+        let patches = interpret(&json!({"attributes": {"langfuse.tags": tags}}));
+        patches.trace.tags.into_iter().collect::<Vec<_>>().join("+")
     };
     assert_eq!(joined(json!(["b", "a", ""])), "a+b");
     assert_eq!(joined(json!(r#"["a","b"]"#)), "a+b");
@@ -174,17 +174,17 @@ fn tags_of_all_kinds_join() {
 #[test]
 fn a_session_that_cannot_be_one_is_kept_as_an_attribute() {
     let long = "x".repeat(900);
-    let told =
+    let patches =
         interpret(&json!({"attributes": {"session.id": long, "gen_ai.conversation.id": "c"}}));
-    assert_eq!(told.trace.session.value().unwrap().to_string(), "c");
-    let left = told.observation.metadata.get("attributes").unwrap();
+    assert_eq!(patches.trace.session.value().unwrap().to_string(), "c");
+    let left = patches.observation.metadata.get("attributes").unwrap();
     assert_eq!(parsed(left), json!({"session.id": long}));
 }
 
 #[test]
-fn the_span_ends_when_it_speaks() {
-    let told = interpret(&json!({"name": "x"}));
-    let stamp = told.observation.name.stamp().unwrap();
+fn a_span_is_stamped_with_its_end() {
+    let patches = interpret(&json!({"name": "x"}));
+    let stamp = patches.observation.name.stamp().unwrap();
     assert_eq!((stamp.at.nanos(), stamp.act), (START + 2_000_000_000, WriteKind::Create));
 }
 

@@ -12,7 +12,7 @@ const OWN: &str = "v1";
 
 /// A request: method, path, parameters, and whether it is idempotent.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(super) struct ApiRequest {
     pub(super) method: Method,
     /// Path segment after `/api`.
     api: &'static str,
@@ -23,7 +23,7 @@ pub(super) struct Ask {
     pub(super) repeat: Repeat,
 }
 
-impl Ask {
+impl ApiRequest {
     pub(super) fn get(path: &[&str]) -> Self {
         Self::new(Method::GET, path, None, Repeat::Harmless)
     }
@@ -113,11 +113,12 @@ mod tests {
     #[test]
     fn parts_and_parameters_are_escaped_and_the_base_path_is_kept() {
         let base = Url::parse("https://example.org/langfuse/").unwrap();
-        let ask = Ask::get(&["v2", "prompts", "a/b ?"]).with("label", "x&y").with("page", &2);
+        let request =
+            ApiRequest::get(&["v2", "prompts", "a/b ?"]).with("label", "x&y").with("page", &2);
         assert_eq!(
-            ask.url(&base).as_str(),
+            request.url(&base).as_str(),
             "https://example.org/langfuse/api/public/v2/prompts/a%2Fb%20%3F?label=x%26y&page=2"
         );
-        assert_eq!(ask.label(), "GET /api/public/v2/prompts/a/b ??label=x&y&page=2");
+        assert_eq!(request.label(), "GET /api/public/v2/prompts/a/b ??label=x&y&page=2");
     }
 }
