@@ -24,7 +24,7 @@ async fn site() -> Site {
     let slice = count::next(site.data.folder(), site.now()).await.unwrap();
     assert_eq!(slice.len(), 1);
     let counts = count::count(slice);
-    site.data.telemetry().keep_counts(counts, site.now()).await.unwrap();
+    site.data.telemetry().save_counts(counts, site.now()).await.unwrap();
     site
 }
 

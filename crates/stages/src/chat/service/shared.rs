@@ -176,7 +176,7 @@ impl Shared {
                 Err(error) => return Err(error),
                 Ok(()) => {
                     if events.iter().any(|event| Notification::of(event).is_some()) {
-                        self.store.catalog.tell_soon();
+                        self.store.catalog.wake_delivery();
                     }
                     return Ok(Written { events, hush });
                 }
