@@ -16,20 +16,20 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::child::{Door, Server, folder_bytes};
+use crate::child::{AuthMode, Server, folder_bytes};
 use crate::client::Client;
 use crate::clock::{cpu_alone, memory_of, own_cpu};
 use crate::sample::{Spread, micros_each};
 pub(crate) use agent::{is_wanted, play};
-use listener::{Heard, Listener};
+use listener::{Listener, ReceivedEvents};
 
 /// Target latency of an event from the agent to a client, without waiting for the disk.
-pub(crate) const AIM_MS: f64 = 5.0;
+pub(crate) const TARGET_MS: f64 = 5.0;
 
 /// A file system in memory, where there is one.
 const IN_MEMORY: &str = "/dev/shm";
 /// Timeout of a short turn.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Number of chats and clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -117,9 +117,9 @@ async fn run(
     let listeners = talk.listeners().await?;
     let with_clients = memory_of(pid)?;
     let (cpu, own) = (cpu_alone(pid)?, own_cpu());
-    let heard = talk.load(listeners).await?;
+    let received = talk.load(listeners).await?;
     let (cpu, own) = (cpu_alone(pid)?.saturating_sub(cpu), own_cpu().saturating_sub(own));
-    let kept = heard.events / crowd.clients.max(1) as u64;
+    let kept = received.events / crowd.clients.max(1) as u64;
     let grown = folder_bytes(&talk.data)?.saturating_sub(before);
     let at_rest = talk.at_rest;
     talk.server.stop().await?;
@@ -128,11 +128,11 @@ async fn run(
         crowd,
         place,
         events: kept,
-        relayed: heard.events,
-        took: Spread::of(heard.took),
+        relayed: received.events,
+        took: Spread::of(received.took),
         cpu_us_per_event: micros_each(cpu, kept),
-        cpu_us_per_relayed: micros_each(cpu, heard.events),
-        client_us_per_relayed: micros_each(own, heard.events),
+        cpu_us_per_relayed: micros_each(cpu, received.events),
+        client_us_per_relayed: micros_each(own, received.events),
         bytes_per_session: share(with_sessions.saturating_sub(at_rest), crowd.sessions as u64),
         bytes_per_client: share(with_clients.saturating_sub(with_sessions), clients),
         bytes_per_event: share(grown, kept),
@@ -165,7 +165,7 @@ impl Talk {
             ("RATCHET_CHAT_PROCESSES", crowd.sessions.to_string()),
             ("RATCHET_LIMITS_CONNECTIONS", (crowd.sessions * (crowd.clients + 2)).to_string()),
         ];
-        let server = Server::start_with(program, &data, Door::Keys, &settings).await?;
+        let server = Server::start_with(program, &data, AuthMode::Keys, &settings).await?;
         let at_rest = memory_of(server.pid()?)?;
         let mut client = Client::connect(&server.target).await?;
         let mut sessions = Vec::with_capacity(crowd.sessions);
@@ -188,7 +188,7 @@ impl Talk {
 
     async fn until_idle(&self, client: &mut Client, session: &str) -> anyhow::Result<()> {
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < TIMEOUT {
             let (_, told) = client.get(&format!("/api/v1/sessions/{session}")).await?;
             let told: Value = serde_json::from_slice(&told)?;
             if told["state"] == "idle" {
@@ -211,7 +211,7 @@ impl Talk {
     }
 
     /// Lets all agents print until all clients have received the end.
-    async fn load(&self, listeners: Vec<Listener>) -> anyhow::Result<Heard> {
+    async fn load(&self, listeners: Vec<Listener>) -> anyhow::Result<ReceivedEvents> {
         let mut listening = JoinSet::new();
         for listener in listeners {
             listening.spawn(listener.until_done());
@@ -221,13 +221,13 @@ impl Talk {
         for session in &self.sessions {
             say(&mut client, session, &order).await?;
         }
-        let mut all = Heard::default();
-        while let Some(heard) = listening.join_next().await {
-            let heard = heard??;
-            let said = heard.took.len() as u64;
+        let mut all = ReceivedEvents::default();
+        while let Some(received) = listening.join_next().await {
+            let received = received??;
+            let said = received.took.len() as u64;
             // Each line becomes two events: itself, and the text in it.
             ensure!(said == 2 * self.crowd.lines, "a client got {said} of the events");
-            all.add(heard);
+            all.add(received);
         }
         Ok(all)
     }

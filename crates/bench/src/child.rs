@@ -19,7 +19,7 @@ const SECRET_KEY: &str = "sk-lf-bench";
 pub(crate) const PROJECT: &str = "bench";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum AuthMode {
     Keys,
     /// Without authentication: a browser has no keys.
     Open,
@@ -38,8 +38,8 @@ impl Server {
     ///
     /// # Errors
     /// Fails if the program does not exist or does not start.
-    pub(crate) async fn start(program: &Path, data: &Path, door: Door) -> anyhow::Result<Self> {
-        Self::start_with(program, data, door, &[]).await
+    pub(crate) async fn start(program: &Path, data: &Path, auth: AuthMode) -> anyhow::Result<Self> {
+        Self::start_with(program, data, auth, &[]).await
     }
 
     /// The same with settings as environment variables.
@@ -49,11 +49,11 @@ impl Server {
     pub(crate) async fn start_with(
         program: &Path,
         data: &Path,
-        door: Door,
+        auth: AuthMode,
         settings: &[(&str, String)],
     ) -> anyhow::Result<Self> {
         let began = Instant::now();
-        let how: &[&str] = if door == Door::Open { &["--no-auth"] } else { &[] };
+        let how: &[&str] = if auth == AuthMode::Open { &["--no-auth"] } else { &[] };
         let mut child = Command::new(program)
             .args(["serve", "--json", "--listen", "127.0.0.1:0"])
             .args(["--otlp-grpc", "off", "--otlp-http", "off", "--data"])

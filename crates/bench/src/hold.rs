@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::child::{Door, Server};
+use crate::child::{AuthMode, Server};
 use crate::client::{Client, Target};
 use crate::clock::peak_memory_of;
 use crate::reads::ask;
@@ -31,7 +31,7 @@ const PATHS: [&str; 5] = [
 ];
 const HEALTH: &str = "/api/public/health";
 /// Number of health checks of an idle server.
-const ASKED: usize = 200;
+const REPETITIONS: usize = 200;
 const BATCH: u64 = 1_000;
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -68,8 +68,8 @@ pub(crate) async fn measure(
     data: &Path,
     (lasts, spans): (Duration, u64),
 ) -> anyhow::Result<Holding> {
-    let server = Server::start(program, data, Door::Keys).await?;
-    let health_idle = ask(&server.target, ASKED, |_| HEALTH.to_owned()).await?;
+    let server = Server::start(program, data, AuthMode::Keys).await?;
+    let health_idle = ask(&server.target, REPETITIONS, |_| HEALTH.to_owned()).await?;
     let (health, refused) = under_bombs(&server.target, lasts).await?;
     let peak_bytes = peak_memory_of(server.pid()?)?;
     record(&server.target, spans).await?;
@@ -165,13 +165,13 @@ fn event(nth: u64) -> Value {
 }
 
 async fn read_whole(program: &Path, data: &Path, spans: u64) -> anyhow::Result<LongTrace> {
-    let server = Server::start(program, data, Door::Keys).await?;
+    let server = Server::start(program, data, AuthMode::Keys).await?;
     let began = Instant::now();
     let mut client = Client::connect(&server.target).await?;
     let mut answer = client.follow(&format!("/api/public/traces/{TRACE}")).await?;
     let mut bytes = 0;
     while let Some(frame) = answer.frame().await {
-        let frame = frame.context("the answer broke off")?;
+        let frame = frame.context("the response ended early")?;
         bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
     }
     let seconds = began.elapsed().as_secs_f64();

@@ -6,7 +6,7 @@ use anyhow::Context;
 use ratchet_browser::{Browser, Cost};
 use serde::Serialize;
 
-use crate::child::{Door, PROJECT, Server};
+use crate::child::{AuthMode, PROJECT, Server};
 use crate::fill::Filled;
 use crate::reads::ask;
 use crate::record::hex;
@@ -25,12 +25,12 @@ pub(crate) struct PageReading {
 }
 
 /// HTTP requests per page.
-const ASKED: usize = 15;
+const REPETITIONS: usize = 15;
 /// Browser loads per page.
 const OPENED: usize = 7;
 
 /// Target for first paint.
-pub(crate) const AIM_MS: f64 = 200.0;
+pub(crate) const TARGET_MS: f64 = 200.0;
 
 /// Pages whose content grows, by path suffix, besides one trace.
 const PAGES: [(&str, &str); 7] = [
@@ -52,14 +52,14 @@ pub(crate) async fn measure(
     data: &Path,
     filled: &Filled,
 ) -> anyhow::Result<Vec<PageReading>> {
-    let server = Server::start(program, data, Door::Open).await?;
+    let server = Server::start(program, data, AuthMode::Open).await?;
     let trace = filled.traces.last().map(|id| hex(id)).context("the folder is empty")?;
     let lists = PAGES.map(|(name, end)| (name, format!("/project/{PROJECT}{end}")));
     let one = ("one trace", format!("/project/{PROJECT}/traces/{trace}"));
     let mut readings = Vec::new();
     for (name, path) in lists.into_iter().chain([one]) {
         eprintln!("  opening {name}");
-        let took = ask(&server.target, ASKED, |_| path.clone()).await?;
+        let took = ask(&server.target, REPETITIONS, |_| path.clone()).await?;
         let url = format!("http://{}{path}", server.target.authority);
         let costs = tokio::task::spawn_blocking(move || open(&url)).await?;
         let paints = costs.iter().filter_map(|cost| cost.first_paint).collect();

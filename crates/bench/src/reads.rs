@@ -11,7 +11,7 @@ use ratchet_store::aggregate::{AggregateQuery, Dimension, Step};
 use ratchet_store::query::TimeRange;
 use serde::Serialize;
 
-use crate::child::{Door, Server};
+use crate::child::{AuthMode, Server};
 use crate::client::{Client, Target};
 use crate::fill::Filled;
 use crate::pages::{self, PageReading};
@@ -19,7 +19,7 @@ use crate::record::{Cell, Load, Recording, hex};
 use crate::sample::Spread;
 use crate::split;
 use crate::template::Pool;
-use crate::text::Dice;
+use crate::text::SeededRng;
 
 /// The cost of queries at one size.
 #[derive(Clone, Debug, Serialize)]
@@ -46,9 +46,9 @@ pub(crate) struct Reading {
 }
 
 /// Repetitions per query.
-const ASKED: usize = 400;
+const REPETITIONS: usize = 400;
 /// Repetitions of queries that read many rows.
-const ASKED_TO_SCAN: usize = 5;
+const SCAN_REPETITIONS: usize = 5;
 
 /// Runs all queries on a folder.
 ///
@@ -62,18 +62,19 @@ pub(crate) async fn measure(
 ) -> anyhow::Result<Reading> {
     let aggregate = aggregates(data).await?;
     let pages = pages::measure(program, data, filled).await?;
-    let server = Server::start(program, data, Door::Keys).await?;
-    let list = ask(&server.target, ASKED, |_| "/api/public/traces?limit=50".to_owned()).await?;
-    let mut dice = Dice::new(5);
-    let get = ask(&server.target, ASKED, |_| {
-        let id = filled.traces.get(dice.below(filled.traces.len()));
+    let server = Server::start(program, data, AuthMode::Keys).await?;
+    let list =
+        ask(&server.target, REPETITIONS, |_| "/api/public/traces?limit=50".to_owned()).await?;
+    let mut rng = SeededRng::new(5);
+    let get = ask(&server.target, REPETITIONS, |_| {
+        let id = filled.traces.get(rng.below(filled.traces.len()));
         format!("/api/public/traces/{}", id.map(|id| hex(id)).unwrap_or_default())
     })
     .await?;
     let path = metrics_path("providedModelName", 30);
-    let metrics = ask(&server.target, ASKED / 4, |_| path.clone()).await?;
+    let metrics = ask(&server.target, REPETITIONS / 4, |_| path.clone()).await?;
     let path = metrics_path("traceName", 1);
-    let metrics_scan = ask(&server.target, ASKED_TO_SCAN, |_| path.clone()).await?;
+    let metrics_scan = ask(&server.target, SCAN_REPETITIONS, |_| path.clone()).await?;
     let (target, pid) = (server.target.clone(), Some(server.pid()?));
     let load = Load { target, pid, lasts, pool, reads_back: true };
     let recording = load.run(Cell { connections: 4, batch: 100 }).await?;
@@ -143,7 +144,7 @@ async fn aggregates(data: &Path) -> anyhow::Result<Spread> {
     let folder = split::open(data)?;
     let end = Clock::System.now();
     let mut taken = Vec::new();
-    for _ in 0..ASKED / 4 {
+    for _ in 0..REPETITIONS / 4 {
         let asked = Instant::now();
         let answer = folder.telemetry.aggregate(last_thirty_days(end)?).await?;
         taken.push(asked.elapsed());

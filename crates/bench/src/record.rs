@@ -172,8 +172,8 @@ impl Load {
 
     /// Waits until the server is idle: some acknowledge first and work later.
     async fn settle(&self, began: Instant) -> anyhow::Result<Duration> {
-        const LOOK_EVERY: Duration = Duration::from_millis(250);
-        const PATIENCE: Duration = Duration::from_secs(300);
+        const POLL_INTERVAL: Duration = Duration::from_millis(250);
+        const TIMEOUT: Duration = Duration::from_secs(300);
         let Some(pid) = self.pid else {
             return Ok(began.elapsed());
         };
@@ -181,10 +181,10 @@ impl Load {
         let mut busy_until = began.elapsed();
         let mut last = cpu_of(pid)?;
         let mut quiet = 0;
-        while quiet < 4 && waiting.elapsed() < PATIENCE {
-            tokio::time::sleep(LOOK_EVERY).await;
+        while quiet < 4 && waiting.elapsed() < TIMEOUT {
+            tokio::time::sleep(POLL_INTERVAL).await;
             let now = cpu_of(pid)?;
-            let is_busy = now - last > LOOK_EVERY / 10;
+            let is_busy = now - last > POLL_INTERVAL / 10;
             quiet = if is_busy { 0 } else { quiet + 1 };
             if is_busy {
                 busy_until = began.elapsed();

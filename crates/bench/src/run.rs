@@ -6,12 +6,12 @@ use anyhow::Context;
 
 use crate::args::{Args, Part};
 use crate::chat::Crowd;
-use crate::child::{self, Door, Server, folder_bytes};
+use crate::child::{self, AuthMode, Server, folder_bytes};
 use crate::client::Target;
 use crate::clock::memory_of;
 use crate::record::{Cell, Load, Recording};
 use crate::report::{Idle, Peer, Report, Setting};
-use crate::scratch::{Fate, Scratch};
+use crate::scratch::{Cleanup, Scratch};
 use crate::template::Pool;
 use crate::{chat, fill, hold, reads, score, split};
 
@@ -40,14 +40,14 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(args: &'a Args) -> anyhow::Result<Self> {
         let seconds = if args.quick { args.seconds.min(1.5) } else { args.seconds };
-        let (place, fate) = match &args.keep {
-            Some(keep) => (Some(keep), Fate::Kept),
-            None => (args.scratch.as_ref(), Fate::Removed),
+        let (place, cleanup) = match &args.keep {
+            Some(keep) => (Some(keep), Cleanup::Kept),
+            None => (args.scratch.as_ref(), Cleanup::Removed),
         };
         Ok(Self {
             args,
             program: child::program(args.ratchet.as_deref())?,
-            scratch: Scratch::new(place.map(PathBuf::as_path), fate)?,
+            scratch: Scratch::new(place.map(PathBuf::as_path), cleanup)?,
             pool: Arc::new(Pool::write(TRACES, 1)),
             lasts: Duration::try_from_secs_f64(seconds).context("--seconds makes no sense")?,
         })
@@ -135,7 +135,7 @@ impl<'a> Bench<'a> {
         for nth in 0..5 {
             let name = format!("idle-{nth}");
             let server =
-                Server::start(&self.program, &self.scratch.place(&name), Door::Keys).await?;
+                Server::start(&self.program, &self.scratch.place(&name), AuthMode::Keys).await?;
             starts.push(server.cold_start.as_secs_f64() * 1e3);
             tokio::time::sleep(Duration::from_millis(500)).await;
             memory_bytes = memory_of(server.pid()?)?;
@@ -170,7 +170,7 @@ impl<'a> Bench<'a> {
 
     /// Every load gets a new server and folder.
     async fn record(&self, data: &Path, cell: Cell) -> anyhow::Result<Recording> {
-        let server = Server::start(&self.program, data, Door::Keys).await?;
+        let server = Server::start(&self.program, data, AuthMode::Keys).await?;
         let load = self.load(server.target.clone(), Some(server.pid()?), true);
         let recording = load.run(cell).await?;
         server.stop().await?;

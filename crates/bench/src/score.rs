@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::child::{Door, Server};
+use crate::child::{AuthMode, Server};
 use crate::client::Client;
 use crate::clock::{cpu_of, peak_memory_of};
 use crate::sample::{micros_each, rate};
@@ -22,12 +22,12 @@ pub(crate) use judge::Sent;
 use sessions::Shape;
 
 /// Target time per hundred traces.
-pub(crate) const AIM_PER_100_MS: f64 = 20.0;
+pub(crate) const TARGET_PER_100_MS: f64 = 20.0;
 /// Target memory for a session of a million tokens.
-pub(crate) const AIM_BYTES: f64 = 200e6;
+pub(crate) const TARGET_BYTES: f64 = 200e6;
 
 /// Polling interval for the process's CPU time and memory.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The typical session: a hundred traces of a coding agent, some 25,000 tokens.
 const USUAL: Shape = Shape { traces: 100, output_bytes: 600 };
 /// The long session: a million tokens.
@@ -97,7 +97,7 @@ impl ScoringBench<'_> {
     /// Records sessions on a server.
     async fn record(&self, name: &str, shape: Shape, sessions: u64) -> anyhow::Result<()> {
         eprintln!("  recording {sessions} {name} sessions of {} traces", shape.traces);
-        let server = Server::start(self.program, self.data, Door::Keys).await?;
+        let server = Server::start(self.program, self.data, AuthMode::Keys).await?;
         let mut client = Client::connect(&server.target).await?;
         for nth in 0..sessions {
             for body in sessions::bodies(name, nth, shape) {
@@ -127,7 +127,7 @@ impl ScoringBench<'_> {
             // Both only grow, so that the last poll sees nearly all of it.
             cpu = cpu_of(pid).unwrap_or_default().max(cpu);
             memory = peak_memory_of(pid).unwrap_or_default().max(memory);
-            if let Ok(output) = tokio::time::timeout(LOOK, &mut ended).await {
+            if let Ok(output) = tokio::time::timeout(POLL_INTERVAL, &mut ended).await {
                 break output?;
             }
         };

@@ -6,12 +6,12 @@ use anyhow::Context;
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
-    fate: Fate,
+    cleanup: Cleanup,
 }
 
 /// What happens to measured folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Cleanup {
     Removed,
     /// They stay, for inspection.
     Kept,
@@ -22,12 +22,12 @@ impl Scratch {
     ///
     /// # Errors
     /// Fails if it cannot be created.
-    pub(crate) fn new(within: Option<&Path>, fate: Fate) -> anyhow::Result<Self> {
+    pub(crate) fn new(within: Option<&Path>, cleanup: Cleanup) -> anyhow::Result<Self> {
         let place = within.map_or_else(std::env::temp_dir, Path::to_owned);
         let path = place.join(format!("ratchet-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path)
             .with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(Self { path, fate })
+        Ok(Self { path, cleanup })
     }
 
     pub(crate) fn place(&self, name: &str) -> PathBuf {
@@ -39,7 +39,7 @@ impl Scratch {
     /// # Errors
     /// Fails if it cannot be deleted.
     pub(crate) fn clear(&self, name: &str) -> anyhow::Result<()> {
-        if self.fate == Fate::Kept {
+        if self.cleanup == Cleanup::Kept {
             return Ok(());
         }
         std::fs::remove_dir_all(self.place(name)).with_context(|| format!("cannot remove {name}"))
@@ -48,7 +48,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if self.fate == Fate::Kept {
+        if self.cleanup == Cleanup::Kept {
             eprintln!("ratchet-bench: kept {}", self.path.display());
             return;
         }

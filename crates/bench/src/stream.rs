@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ratchet_core::time::Timestamp;
 
 use crate::template::{Fresh, Pool, TRACE_LEN};
-use crate::text::Dice;
+use crate::text::SeededRng;
 
 const SESSION_LEN: u64 = 3;
 /// Duration of a span in nanoseconds, before random variation.
@@ -15,7 +15,7 @@ const SPAN_NANOS: u64 = 40_000_000;
 #[derive(Debug)]
 pub(crate) struct Stream {
     pool: Arc<Pool>,
-    dice: Dice,
+    rng: SeededRng,
     current: Current,
     begun: u64,
     finished: Vec<[u8; 16]>,
@@ -46,7 +46,7 @@ impl Stream {
             next: TRACE_LEN,
             at: 0,
         };
-        Self { pool, dice: Dice::new(seed), current, begun: 0, finished: Vec::new() }
+        Self { pool, rng: SeededRng::new(seed), current, begun: 0, finished: Vec::new() }
     }
 
     /// A sample of completely sent traces; at most a few thousand.
@@ -89,15 +89,15 @@ impl Stream {
         }
         let current = &mut self.current;
         if self.begun.is_multiple_of(SESSION_LEN) {
-            let digits = format!("{:016x}{:016x}", self.dice.roll(), self.dice.roll());
+            let digits = format!("{:016x}{:016x}", self.rng.roll(), self.rng.roll());
             current.session.copy_from_slice(digits.as_bytes());
         }
-        let (high, low) = (self.dice.roll().to_be_bytes(), self.dice.roll().to_be_bytes());
+        let (high, low) = (self.rng.roll().to_be_bytes(), self.rng.roll().to_be_bytes());
         let (front, back) = current.trace.split_at_mut(8);
         front.copy_from_slice(&high);
         back.copy_from_slice(&low);
-        current.spans.iter_mut().for_each(|id| *id = self.dice.roll().to_be_bytes());
-        current.template = self.dice.below(self.pool.traces.len());
+        current.spans.iter_mut().for_each(|id| *id = self.rng.roll().to_be_bytes());
+        current.template = self.rng.below(self.pool.traces.len());
         current.next = 0;
         current.at = at;
         self.begun += 1;
@@ -118,7 +118,7 @@ impl Stream {
             parent: parent.copied().unwrap_or_default(),
             session: current.session,
             start,
-            end: start + SPAN_NANOS + self.dice.roll() % SPAN_NANOS,
+            end: start + SPAN_NANOS + self.rng.roll() % SPAN_NANOS,
         };
         // Field 2 of ScopeSpans.
         inner.push(0x12);
@@ -136,7 +136,7 @@ impl Stream {
             return;
         }
         let count = usize::try_from(self.begun).unwrap_or(usize::MAX);
-        let place = self.dice.below(count);
+        let place = self.rng.below(count);
         if let Some(kept) = self.finished.get_mut(place) {
             *kept = self.current.trace;
         }

@@ -7,7 +7,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message as _;
 use serde_json::json;
 
-use crate::text::{Dice, Writer};
+use crate::text::{SeededRng, Writer};
 
 pub(crate) const TRACE_LEN: usize = 10;
 
@@ -130,7 +130,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     pub(crate) fn write(traces: usize, seed: u64) -> Self {
-        let mut author = Author { writer: Writer::new(seed), dice: Dice::new(seed ^ 1) };
+        let mut author = Author { writer: Writer::new(seed), rng: SeededRng::new(seed ^ 1) };
         let resource = Resource {
             attributes: vec![
                 text("service.name", "checkout-assistant"),
@@ -164,12 +164,12 @@ impl Pool {
 
 struct Author {
     writer: Writer,
-    dice: Dice,
+    rng: SeededRng,
 }
 
 impl Author {
     fn trace(&mut self) -> Vec<SpanTemplate> {
-        let user = format!("user-{:03}", self.dice.below(500));
+        let user = format!("user-{:03}", self.rng.below(500));
         // The last text is repeated in the next request, as in conversations.
         let mut said = self.writer.prose(INPUT_BYTES);
         let spans = SHAPE.iter().map(|(part, within)| {
@@ -195,7 +195,7 @@ impl Author {
 
     fn attributes(&mut self, part: Part, user: &str, input: &str, output: &str) -> Vec<KeyValue> {
         let models = ["claude-sonnet-5", "gpt-5.6-terra", "gemini-3.7-flash"];
-        let model = models[self.dice.below(models.len())];
+        let model = models[self.rng.below(models.len())];
         let mut attributes = vec![
             text("gen_ai.operation.name", part.operation()),
             text("gen_ai.conversation.id", SESSION_MARK),
@@ -210,7 +210,7 @@ impl Author {
             Part::Tool => attributes.extend([
                 text("gen_ai.tool.name", "search_orders"),
                 text("gen_ai.tool.type", "function"),
-                text("gen_ai.tool.call.id", &format!("call_{:016x}", self.dice.roll())),
+                text("gen_ai.tool.call.id", &format!("call_{:016x}", self.rng.roll())),
                 text("gen_ai.tool.call.arguments", &json!({ "query": input }).to_string()),
                 text("gen_ai.tool.call.result", &json!({ "rows": output }).to_string()),
             ]),
@@ -225,7 +225,7 @@ impl Author {
                 text("gen_ai.provider.name", "anthropic"),
                 text("gen_ai.request.model", model),
                 text("gen_ai.response.model", model),
-                text("gen_ai.response.id", &format!("msg_{:016x}", self.dice.roll())),
+                text("gen_ai.response.id", &format!("msg_{:016x}", self.rng.roll())),
                 number("gen_ai.usage.input_tokens", fresh + cached),
                 number("gen_ai.usage.cache_read.input_tokens", cached),
                 number("gen_ai.usage.output_tokens", written),
@@ -236,7 +236,7 @@ impl Author {
     }
 
     fn below(&mut self, bound: usize) -> i64 {
-        i64::try_from(self.dice.below(bound)).unwrap_or(0)
+        i64::try_from(self.rng.below(bound)).unwrap_or(0)
     }
 }
 

@@ -7,9 +7,9 @@ const WORDS: &str = include_str!("words.txt");
 
 /// A seeded random number generator.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -32,13 +32,13 @@ impl Dice {
 #[derive(Debug)]
 pub(crate) struct Writer {
     words: Vec<&'static str>,
-    dice: Dice,
+    rng: SeededRng,
 }
 
 impl Writer {
     /// A writer with a seed.
     pub(crate) fn new(seed: u64) -> Self {
-        Self { words: WORDS.split_whitespace().collect(), dice: Dice::new(seed) }
+        Self { words: WORDS.split_whitespace().collect(), rng: SeededRng::new(seed) }
     }
 
     /// About that many bytes of sentences.
@@ -47,7 +47,7 @@ impl Writer {
         let mut words_left = 0;
         while text.len() < bytes {
             if words_left == 0 {
-                words_left = 6 + self.dice.below(14);
+                words_left = 6 + self.rng.below(14);
                 text.push_str(if text.is_empty() { "" } else { ". " });
             } else {
                 text.push(' ');
@@ -63,7 +63,7 @@ impl Writer {
         let mut text = self.prose(bytes - bytes * percent.min(100) / 100);
         let quoted = bytes.saturating_sub(text.len());
         let words: Vec<&str> = of.split(' ').collect();
-        let from = self.dice.below(words.len());
+        let from = self.rng.below(words.len());
         let mut taken = words.iter().cycle().skip(from);
         let limit = text.len() + quoted;
         while text.len() < limit
@@ -77,17 +77,17 @@ impl Writer {
 
     /// Common words often, rare ones sometimes, and now and then a number or a name.
     fn word(&mut self, text: &mut String) {
-        match self.dice.below(100) {
+        match self.rng.below(100) {
             0..4 => {
-                let number = self.dice.below(100_000);
+                let number = self.rng.below(100_000);
                 // Writing into a string cannot fail.
                 let _written = write!(text, "{number}");
             }
-            4..8 => text.extend((0..4 + self.dice.below(6)).map(|_| self.letter())),
+            4..8 => text.extend((0..4 + self.rng.below(6)).map(|_| self.letter())),
             _ => {
                 // The product of two random numbers favours the front of the list.
-                let reach = 1 + self.dice.below(self.words.len());
-                let nth = self.dice.below(reach);
+                let reach = 1 + self.rng.below(self.words.len());
+                let nth = self.rng.below(reach);
                 text.push_str(self.words.get(nth).unwrap_or(&"and"));
             }
         }
@@ -95,7 +95,7 @@ impl Writer {
 
     fn letter(&mut self) -> char {
         const LETTERS: &[u8] = b"etaoinshrdlucmfwypvbgk";
-        LETTERS.get(self.dice.below(LETTERS.len())).map_or('e', |letter| char::from(*letter))
+        LETTERS.get(self.rng.below(LETTERS.len())).map_or('e', |letter| char::from(*letter))
     }
 }
 

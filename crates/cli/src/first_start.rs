@@ -132,10 +132,10 @@ impl Presets {
             Some(project) => project,
             None => create_project(catalog, self.project, now).await?,
         };
-        let has_people = catalog.has_people().await?;
+        let has_users = catalog.has_users().await?;
         // Whoever can sign in makes keys on a page, and may have revoked all there were.
         let lacks_keys =
-            is_new_project || (!has_people && catalog.keys(project.id.clone()).await?.is_empty());
+            is_new_project || (!has_users && catalog.keys(project.id.clone()).await?.is_empty());
         let new_keys = match (self.pair, first_keys) {
             (Some(pair), _) => ensure_key(catalog, &project, pair, now).await.map(|()| None)?,
             (None, FirstKeysFor::Reader) if lacks_keys => {
@@ -143,7 +143,7 @@ impl Presets {
             }
             (None, FirstKeysFor::Reader | FirstKeysFor::Nobody) => None,
         };
-        let set_up_token = if has_people { None } else { Some(random_token()?) };
+        let set_up_token = if has_users { None } else { Some(random_token()?) };
         Ok(Opening { project, new_keys, set_up_token })
     }
 }

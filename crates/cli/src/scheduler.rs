@@ -160,7 +160,7 @@ async fn work(station: &Station, run: &DueRun, stop: &Stop) -> anyhow::Result<St
     let sink =
         Sink::Local(LocalSink { telemetry, catalog: catalog.clone(), project: project.clone() });
     let name = run.schedule.name.clone();
-    let told = catalog.told_by_schedule(project, name, folder.secrets.clone()).await?;
+    let told = catalog.schedule_webhooks(project, name, folder.secrets.clone()).await?;
     let webhook = match told.webhook {
         Some(url) => Some(Webhook::Signed(url, webhook_secret()?)),
         None => None,

@@ -170,7 +170,7 @@ impl Caller {
     /// # Errors
     /// 403 without the permission.
     pub fn may_back_up(self) -> ApiResult<BackupOperator> {
-        self.permitted(Permission::Backup, "take a backup, which holds every project")
+        self.permitted(Permission::Backup, "take a backup, which contains every project")
             .map(BackupOperator)
     }
 
@@ -217,7 +217,7 @@ enum Identity {
 
 async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
     if let Access::Open(project) = &app.settings.access {
-        site::refuse_others(headers)?;
+        site::reject_cross_site(headers)?;
         let (project, key) = (project.clone(), "open".to_owned());
         let (role, permissions, actor) = (Role::Owner, Permissions::ALL, Actor::Anyone);
         return Ok(Identity::Full(Caller { project, key, role, permissions, actor }));
@@ -235,7 +235,7 @@ async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
     let (Identity::Full(caller) | Identity::PublicOnly(caller)) = &identity;
     if headers.contains_key(ORIGIN) {
         let intake = app.store.catalog.intake(&caller.project).await?;
-        site::refuse_strangers(headers, &intake.page_origins)?;
+        site::check_page_origin(headers, &intake.page_origins)?;
     }
     app.rates
         .take(&caller.key, app.clock.monotonic())

@@ -42,7 +42,7 @@ async fn packed(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let most = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
     let Ok(plain) = to_bytes(body, most).await else {
-        return ApiError::internal("an answer of ours could not be read").into_response();
+        return ApiError::internal("cannot read a response body").into_response();
     };
     let mut encoder = GzEncoder::new(Vec::with_capacity(plain.len() / 4), Compression::new(LEVEL));
     let written = encoder.write_all(&plain);

@@ -27,7 +27,7 @@ use tower::ServiceExt;
 
 use crate::app::Timeouts;
 use crate::connection_limiter::{ActiveRequest, ConnectionPermit};
-use crate::write_timeout::Taken;
+use crate::write_timeout::WriteTimeout;
 
 /// Maximum number of concurrent HTTP/2 streams per connection.
 const STREAMS: u32 = 128;
@@ -55,7 +55,7 @@ pub(crate) async fn serve(
         answer(routes.clone(), peer, request, begin())
     });
     let builder = builder(timeouts.headers);
-    let taken = Taken::new(stream, timeouts.stall, permit.write_blocked());
+    let taken = WriteTimeout::new(stream, timeouts.stall, permit.write_blocked());
     let serving =
         watcher.watch(builder.serve_connection(TokioIo::new(taken), service).into_owned());
     // The library has no timeout for the first bytes, which decide between HTTP/1.1 and HTTP/2.
@@ -69,7 +69,7 @@ pub(crate) async fn serve(
         ended = serving => if let Err(error) = ended {
             tracing::debug!(error.cause = %error, "connection ended early");
         },
-        () = silence => tracing::debug!("connection closed: no request came"),
+        () = silence => tracing::debug!("connection closed: no request received"),
         () = permit.evicted() => {}
     }
 }

@@ -26,12 +26,12 @@ use crate::app::App;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Middleware that drains the body of a rejected request.
-pub(crate) async fn hear_out(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn drain(State(app): State<App>, request: Request, next: Next) -> Response {
     // HTTP/2 can reject one stream without affecting the connection.
-    let needs_hearing = request.version() < Version::HTTP_2 && !request.body().is_end_stream();
+    let needs_draining = request.version() < Version::HTTP_2 && !request.body().is_end_stream();
     // A client that sends `Expect` waits before sending the body, and can be rejected at once.
-    let is_asking = request.headers().contains_key(EXPECT);
-    if !needs_hearing || is_asking {
+    let expects_continue = request.headers().contains_key(EXPECT);
+    if !needs_draining || expects_continue {
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();

@@ -56,13 +56,13 @@ pub enum ApiError {
     #[error("{0}")]
     Unprocessable(String),
     /// The key's rate limit is exceeded. 429.
-    #[error("this key calls too often; come back in {} s", seconds(*.retry_after))]
+    #[error("the rate limit of this key is exceeded; retry in {} s", seconds(*.retry_after))]
     TooManyRequests {
         /// Until the next request is allowed.
         retry_after: Duration,
     },
     /// Temporarily unavailable. 503.
-    #[error("{why}; nothing was recorded, send the same request again later")]
+    #[error("{why}; nothing was recorded, retry later")]
     Unavailable {
         /// The reason.
         why: String,
@@ -116,7 +116,7 @@ impl ApiError {
         };
         let id = uuid::Uuid::new_v4();
         tracing::error!(error.id = %id, error.cause = %chain(cause.as_ref()), "request failed");
-        format!("the server failed; its log says why under the id {id}")
+        format!("internal server error; see the server log for error id {id}")
     }
 
     /// When to retry, if that makes sense.

@@ -108,7 +108,7 @@ impl Metrics {
         to.register("disk_free_bytes", "Bytes free on the data disk", self.disk_free.clone());
         to.register(
             "disk_reserve_bytes",
-            "Bytes kept free there: recording stops when fewer are left",
+            "Disk reserve in bytes: recording stops when less is free",
             self.disk_reserve.clone(),
         );
     }

@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 
 use crate::app::App;
 use crate::body::hold_room;
-use crate::drain_body::hear_out;
+use crate::drain_body::drain;
 use crate::error::ApiError;
 use crate::{
     api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_encoding,
@@ -35,7 +35,7 @@ pub fn router(app: App, pages: Router) -> Router {
         .layer(from_fn(compression::pack))
         .layer(from_fn_with_state(app.clone(), middleware::allow_browsers))
         .layer(from_fn(middleware::catch_panic))
-        .layer(from_fn_with_state(app.clone(), hear_out))
+        .layer(from_fn_with_state(app.clone(), drain))
         .layer(from_fn_with_state(app, middleware::observe));
     // Paths are normalized before routing.
     Router::new().fallback_service(routes.map_request(path_encoding::encode))

@@ -39,7 +39,7 @@ pub struct Listeners {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A task panicked.
-    #[error("a part of the server broke")]
+    #[error("a server task panicked")]
     Task(#[from] JoinError),
 }
 
@@ -62,7 +62,7 @@ pub async fn run(
     let mut tasks = JoinSet::new();
     let mut listen = |listener, routes, refusal| {
         let (limiter, app) = (limiter.clone(), app.clone());
-        let door = Door { listener, routes, refusal, limiter, app };
+        let door = BoundListener { listener, routes, refusal, limiter, app };
         tasks.spawn(door.serve(stop.clone()));
     };
     listen(listeners.web, routes.clone(), TOO_MANY);
@@ -102,7 +102,7 @@ async fn sweep_hourly(app: App, stop: Stop) {
         };
         match swept {
             Ok(swept) => log_swept(swept),
-            Err(error) => tracing::warn!(error.cause = %error, "cannot delete what is to go"),
+            Err(error) => tracing::warn!(error.cause = %error, "the retention sweep failed"),
         }
     }
 }
@@ -111,7 +111,13 @@ async fn sweep_hourly(app: App, stop: Stop) {
 fn log_swept(swept: Swept) {
     let Swept { traces, abandoned, scores, media, held } = swept;
     if (Swept { traces, abandoned, scores, media, held: None }) != Swept::default() {
-        tracing::info!(traces, abandoned, scores, media, "deleted what was to go");
+        tracing::info!(
+            traces,
+            abandoned,
+            scores,
+            media,
+            "the retention sweep deleted expired data"
+        );
     }
     if let Some(hold) = held {
         tracing::warn!("{hold}");
@@ -119,7 +125,7 @@ fn log_swept(swept: Swept) {
 }
 
 /// A listener and its router.
-struct Door {
+struct BoundListener {
     listener: TcpListener,
     routes: Router,
     /// Response to a client that is at its connection limit.
@@ -128,7 +134,7 @@ struct Door {
     app: App,
 }
 
-impl Door {
+impl BoundListener {
     async fn serve(self, stop: Stop) {
         let graceful = GracefulShutdown::new();
         let mut connections = JoinSet::new();
@@ -155,7 +161,7 @@ impl Door {
             let permit = match admitted {
                 Ok(permit) => permit,
                 Err(TooManyOfClient) => {
-                    self.turn_away(&stream);
+                    self.reject(&stream);
                     continue;
                 }
             };
@@ -168,14 +174,17 @@ impl Door {
             .await
             .is_err()
         {
-            tracing::warn!(connections = connections.len(), "cutting connections that did not end");
+            tracing::warn!(
+                connections = connections.len(),
+                "closing connections that did not end in time"
+            );
         }
         connections.shutdown().await;
     }
 
     /// Sends the reason for closing a connection, if that is possible without waiting.
-    fn turn_away(&self, stream: &TcpStream) {
-        tracing::debug!("refused a connection: its client has too many");
+    fn reject(&self, stream: &TcpStream) {
+        tracing::debug!("rejected a connection: its client has too many");
         drop(stream.try_write(self.refusal));
     }
 }

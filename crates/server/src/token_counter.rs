@@ -7,14 +7,14 @@ use crate::error::{ApiError, ApiResult};
 use crate::shutdown::Stop;
 
 /// Polling interval for model calls without usage.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause between two slices, so that recording has priority.
-const BREATH: Duration = Duration::from_millis(20);
+const SLICE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Counts tokens of model calls without usage, in slices, until shutdown. The rest is counted after
 /// the next start.
 pub(crate) async fn run(app: App, stop: Stop) {
-    let mut ticks = tokio::time::interval(EVERY);
+    let mut ticks = tokio::time::interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -42,7 +42,7 @@ async fn settle_all(app: &App) -> ApiResult<()> {
 
 async fn forget_all(app: &App) -> ApiResult<()> {
     while count::forget(&app.store, app.clock.now()).await? > 0 {
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(SLICE_PAUSE).await;
     }
     Ok(())
 }
@@ -56,6 +56,6 @@ async fn count_all(app: &App) -> ApiResult<()> {
         let work = move || Ok(count::count(slice));
         let counts = app.workers.run(usize::MAX, work).await?;
         count::write(&app.store, counts, app.clock.now()).await?;
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(SLICE_PAUSE).await;
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::Sleep;
 /// A connection with a write timeout: it is closed if the client reads nothing for that long, so
 /// that it holds neither a connection slot nor memory.
 #[derive(Debug)]
-pub(crate) struct Taken<S> {
+pub(crate) struct WriteTimeout<S> {
     stream: S,
     patience: Duration,
     /// Runs while the client does not read pending data.
@@ -20,7 +20,7 @@ pub(crate) struct Taken<S> {
     is_stalled: Arc<AtomicBool>,
 }
 
-impl<S> Taken<S> {
+impl<S> WriteTimeout<S> {
     pub(crate) const fn new(stream: S, patience: Duration, is_stalled: Arc<AtomicBool>) -> Self {
         Self { stream, patience, stalled: None, is_stalled }
     }
@@ -40,12 +40,12 @@ impl<S> Taken<S> {
         self.is_stalled.store(true, Ordering::Relaxed);
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
         ready!(stalled.as_mut().poll(context));
-        let why = "the client does not take what it is sent";
+        let why = "the client does not read the response";
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Taken<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -55,7 +55,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Taken<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -97,7 +97,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_nothing_is_given_up() {
         let (near, far) = tokio::io::duplex(4);
-        let mut taken = Taken::new(near, Duration::from_millis(20), Arc::default());
+        let mut taken = WriteTimeout::new(near, Duration::from_millis(20), Arc::default());
         taken.write_all(b"four").await.unwrap();
         let refused = taken.write_all(b"more").await.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
@@ -107,7 +107,7 @@ mod tests {
     #[tokio::test]
     async fn whoever_takes_a_little_at_a_time_is_not() {
         let (near, mut far) = tokio::io::duplex(1);
-        let mut taken = Taken::new(near, Duration::from_secs(60), Arc::default());
+        let mut taken = WriteTimeout::new(near, Duration::from_secs(60), Arc::default());
         let taking = async {
             for _ in 0..6 {
                 far.read_u8().await.unwrap();

@@ -95,7 +95,7 @@ impl Notifier {
             };
             tokio::select! {
                 () = &mut stop => return,
-                () = self.store.catalog.telling_wanted() => {}
+                () = self.store.catalog.delivery_wanted() => {}
                 Some(()) = under_way.next() => {}
                 () = self.pace.pause(pause) => {}
             }
@@ -130,7 +130,7 @@ impl Notifier {
     /// Settles who is told of what has happened.
     async fn settle(&self) -> StoreResult<()> {
         loop {
-            let news = self.store.telemetry.untold(PAGE).await?;
+            let news = self.store.telemetry.pending_notifications(PAGE).await?;
             if news.is_empty() {
                 return Ok(());
             }
@@ -138,7 +138,7 @@ impl Notifier {
             for untold in news {
                 self.post(untold).await?;
             }
-            self.store.telemetry.settle_told(numbers).await?;
+            self.store.telemetry.mark_notified(numbers).await?;
         }
     }
 
@@ -200,7 +200,7 @@ impl Notifier {
         if settled != DeliveryState::Delivered {
             tracing::info!(receiver, notice, status, "a notice did not arrive");
         }
-        if let Err(error) = self.store.catalog.settle_delivery(due, (settled, status), now).await {
+        if let Err(error) = self.store.catalog.finish_delivery(due, (settled, status), now).await {
             tracing::error!(%error, receiver, notice, "cannot keep what became of a notice");
         }
     }

@@ -18,7 +18,7 @@ use ratchet_remote::langfuse::wire::score_config::{
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{
-    Catalog, Change, KeptScoreConfig, NewDataset, NewDatasetItem, NewPrompt,
+    Catalog, Change, NewDataset, NewDatasetItem, NewPrompt, StoredScoreConfig,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
@@ -116,7 +116,7 @@ impl Sink {
             Self::Local(local) => {
                 let (created_at, updated_at, description) = (now, now, None);
                 let config = config.clone();
-                let kept = KeptScoreConfig { config, description, created_at, updated_at };
+                let kept = StoredScoreConfig { config, description, created_at, updated_at };
                 let kept = local.catalog.create_score_config(local.project.clone(), kept).await?;
                 Ok(kept.config.id)
             }

@@ -11,15 +11,15 @@ pub(crate) type Outcome = Box<dyn Any + Send>;
 ///
 /// A generic closure would have the runtime's task code compiled for it in every calling crate.
 /// Boxed, all work shares one copy.
-pub(crate) async fn beside<T: Send + 'static>(
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> StoreResult<T> {
     let work: Box<dyn FnOnce() -> Outcome + Send> = Box::new(move || Box::new(work()));
-    unboxed(tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closing)?)
+    downcast(tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closing)?)
 }
 
 /// Downcasts an outcome to its type.
-pub(crate) fn unboxed<T: 'static>(outcome: Outcome) -> StoreResult<T> {
+pub(crate) fn downcast<T: 'static>(outcome: Outcome) -> StoreResult<T> {
     // The closure produced exactly this type: the downcast cannot fail.
     outcome.downcast().map(|outcome| *outcome).map_err(|_| StoreError::Closing)
 }

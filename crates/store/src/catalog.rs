@@ -89,9 +89,9 @@ pub use document::{Document, DocumentKind, Documents};
 pub use identity::{Admission, Identity};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
-pub use login::{Login, LoginUser, SESSION_IDLE, SESSION_LIFE};
+pub use login::{LOGIN_IDLE, LOGIN_LIFE, Login, LoginUser};
 pub use media::{Media, MediaOwner, MediaRef, MediaUse, NewMedia, TraceUse, UploadReport};
-pub use model::KeptModel;
+pub use model::StoredModel;
 pub use notice::{
     DeliveryOutcome, DeliveryState, DueDelivery, NewNotice, NewReceiver, NoticeDelivery,
     NoticeReceiver, ReceiverChange, ReceiverKeys,
@@ -102,14 +102,14 @@ pub use project::{NewProject, Project};
 pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
 pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
 pub use recording_settings::RecordingSettings;
-pub use redaction::KeptRule;
-pub use report::{KeptReport, NewReport, ReportEffect, SavedReport};
+pub use redaction::StoredRule;
+pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
-    NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle, ScheduledWeek,
-    Told, WEEKLY,
+    NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
+    ScheduleWebhooks, ScheduledWeek, WEEKLY,
 };
-pub use score_config::KeptScoreConfig;
+pub use score_config::StoredScoreConfig;
 pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};
 pub use sign_in::{ThrottleKey, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};

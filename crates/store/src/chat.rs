@@ -13,7 +13,7 @@ use crate::telemetry::Telemetry;
 /// A chat event that may cause notifications and is not processed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingNotification {
-    /// The number for [`Telemetry::settle_told`].
+    /// The number for [`Telemetry::mark_notified`].
     pub number: i64,
     /// `None` if the project was deleted.
     pub project: Option<ProjectId>,
@@ -26,9 +26,9 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn untold(&self, limit: u32) -> StoreResult<Vec<PendingNotification>> {
+    pub async fn pending_notifications(&self, limit: u32) -> StoreResult<Vec<PendingNotification>> {
         match self {
-            Self::Embedded(engine) => engine.untold(limit).await,
+            Self::Embedded(engine) => engine.pending_notifications(limit).await,
         }
     }
 
@@ -36,9 +36,9 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn settle_told(&self, numbers: Vec<i64>) -> StoreResult<()> {
+    pub async fn mark_notified(&self, numbers: Vec<i64>) -> StoreResult<()> {
         match self {
-            Self::Embedded(engine) => engine.settle_told(numbers).await,
+            Self::Embedded(engine) => engine.mark_notified(numbers).await,
         }
     }
 

@@ -60,24 +60,24 @@ use ratchet_core::time::Timestamp;
 use rusqlite::ErrorCode;
 
 pub use backup::{
-    BackupOutline, BackupReport, BackupSecrets, FileDigest, KeptFile, MANIFEST_FILE, Manifest,
+    BackupFile, BackupOutline, BackupReport, BackupSecrets, FileDigest, MANIFEST_FILE, Manifest,
     ManifestFile, Proof, is_backup_path, restore,
 };
 pub use catalog_db::CatalogDb;
-pub use checksum_check::examine_deep;
+pub use checksum_check::check_checksums;
 pub use compact::CompactReport;
 pub(crate) use disk_reserve::DiskMonitor;
 use disk_reserve::ReserveFile;
 pub use disk_reserve::{DiskReserve, DiskSpace};
-pub use integrity_check::{Finding, Health, examine};
+pub use integrity_check::{Finding, Health, check_integrity};
 pub use prepare::{Prepared, WritableBatch};
 
 use crate::aggregate::{Aggregate, AggregateQuery};
-use crate::blocking::beside;
+use crate::blocking::run_blocking;
 use crate::catalog::{self, Catalog};
 use crate::experiment::{
-    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
-    RunQuery,
+    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, RunQuery,
+    StoredExperimentItem,
 };
 use crate::media::MediaFiles;
 use crate::metrics::{MetricsAnswer, MetricsQuery};
@@ -159,7 +159,7 @@ impl Store {
         })?;
         private_files::keep_closed(path);
         let ballast = ReserveFile::new(path, options.reserve);
-        ballast.throw_out_if_full();
+        ballast.delete_if_full();
         let lock = Arc::new(Lock::take(path, &options.holder)?);
         let prices = ProjectPrices::new(options.prices);
         let room = DiskMonitor::new(path.to_owned(), options.reserve);
@@ -174,7 +174,7 @@ impl Store {
         }
         let media = MediaFiles::new(path.join(MEDIA_FOLDER), options.reserve);
         media.tidy();
-        ballast.take_in();
+        ballast.create_if_missing();
         Ok(Self {
             media,
             secrets: Secrets::new(path),
@@ -194,7 +194,7 @@ impl Store {
         let outcome = self.engine.shared.writer.run(compact::checkpoint).await;
         let shared = self.engine.shared.clone();
         // Joins the writer thread, which may have to finish a transaction.
-        beside(move || shared.writer.close()).await?;
+        run_blocking(move || shared.writer.close()).await?;
         outcome
     }
 
@@ -350,7 +350,7 @@ impl Engine {
     pub(crate) async fn experiment_items(
         &self,
         query: ExperimentItemQuery,
-    ) -> StoreResult<Page<KeptExperimentItem>> {
+    ) -> StoreResult<Page<StoredExperimentItem>> {
         self.shared.readers.read(move |db| read::experiments::items(db, &query)).await
     }
 

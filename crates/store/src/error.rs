@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use ratchet_core::size::bytes_text;
 
 /// Advice for a full disk.
-const MAKE_ROOM: &str =
+const DISK_FULL_ADVICE: &str =
     "delete traces, set a retention, run `ratchet compact`, or make the disk larger";
 
 /// The result of a store operation.
@@ -19,10 +19,10 @@ pub enum StoreError {
     #[error("the store is shutting down")]
     Closing,
     /// The disk is full; nothing of this commit was stored.
-    #[error("the disk is full; {MAKE_ROOM}")]
+    #[error("the disk is full; {DISK_FULL_ADVICE}")]
     DiskFull,
     /// Free disk space is down to the reserve for deleting and compacting.
-    #[error("the disk is full up to its reserve: {} are free, and {} are kept free (disk.reserve); {MAKE_ROOM}", bytes_text(*free), bytes_text(*reserve))]
+    #[error("the disk is full up to its reserve: {} are free, and {} are kept free (disk.reserve); {DISK_FULL_ADVICE}", bytes_text(*free), bytes_text(*reserve))]
     DiskLow {
         free: u64,
         /// Bytes that recording leaves free.
@@ -56,7 +56,7 @@ pub enum StoreError {
     #[error("a stored secret cannot be opened with {}; put the key back or set the secret again", .0.display())]
     Sealed(PathBuf),
     /// The operating system has no randomness.
-    #[error("the system gives no random bytes: {0}")]
+    #[error("the system has no randomness: {0}")]
     Random(String),
     /// Settings of a project are invalid; nothing is recorded until they are fixed.
     #[error("{0}")]
@@ -65,7 +65,7 @@ pub enum StoreError {
     #[error("{0}")]
     BadQuery(String),
     /// The query exceeded its time limit.
-    #[error("finding the answer takes too long; ask about a shorter time, or for less")]
+    #[error("the query takes too long; use a shorter time range or a narrower filter")]
     TooSlow,
     /// The object exists already.
     #[error("{0} exists already")]

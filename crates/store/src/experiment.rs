@@ -40,7 +40,7 @@ pub struct ExperimentSummary {
 
 /// One run of one dataset item.
 #[derive(Clone, Debug)]
-pub struct KeptExperimentItem {
+pub struct StoredExperimentItem {
     pub id: String,
     pub experiment: Experiment,
     /// Id of the dataset item.

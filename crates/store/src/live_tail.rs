@@ -14,7 +14,7 @@ use crate::project::ProjectId;
 use crate::telemetry::Telemetry;
 
 /// Minimum number of records in memory.
-const REMEMBERED: usize = 20_000;
+const CAPACITY: usize = 20_000;
 
 /// A position in the order of arrival, as an opaque cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct ArrivalCursor {
 
 /// Error for a malformed arrival cursor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is not a moment that this server gave")]
+#[error("it is not a cursor of this server")]
 pub struct ArrivalCursorError;
 
 impl fmt::Display for ArrivalCursor {
@@ -105,7 +105,7 @@ impl Log {
         self.remembered += length;
         self.batches.push_back(Came { project, before, records });
         while let Some(oldest) = self.batches.front()
-            && self.remembered - oldest.records.len() >= REMEMBERED
+            && self.remembered - oldest.records.len() >= CAPACITY
         {
             self.remembered -= oldest.records.len();
             self.batches.pop_front();
@@ -225,7 +225,7 @@ mod tests {
         let mut log = Log::default();
         let start = log.now();
         log.add(shop.clone(), traces(0..10));
-        log.add(shop.clone(), traces(10..REMEMBERED + 10));
+        log.add(shop.clone(), traces(10..CAPACITY + 10));
         let found = log.after(start, (&shop, RecordKind::Traces), 1);
         assert_eq!((found.records, found.is_cut), (traces([10]), true));
         let of_another = ArrivalCursor { opened: start.opened ^ 1, count: 5 };

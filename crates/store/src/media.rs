@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
-use crate::blocking::beside;
+use crate::blocking::run_blocking;
 use crate::catalog::Catalog;
 use crate::embedded::{DiskMonitor, DiskReserve};
 use crate::{StoreError, StoreResult, private_files};
@@ -70,7 +70,7 @@ impl MediaFiles {
     pub(crate) async fn remove_unknown(&self, catalog: &Catalog) -> StoreResult<u64> {
         let Ok(_removing) = self.staying.try_write() else { return Ok(0) };
         let here = self.clone();
-        let files = beside(move || here.list()).await??;
+        let files = run_blocking(move || here.list()).await??;
         let names = files.iter().filter_map(|path| hash_named(path));
         let hashes: Vec<_> = names.filter_map(|name| MediaHash::from_hex(&name)).collect();
         let mut removed = 0;

@@ -28,7 +28,7 @@ pub struct MetricsQuery<C> {
     /// And for each time bucket, if any.
     pub every: Option<Granularity>,
     /// The metrics in each row.
-    pub metrics: Vec<AskedFigure<C>>,
+    pub metrics: Vec<MetricRequest<C>>,
 }
 
 /// A dimension to group by.
@@ -44,7 +44,7 @@ pub enum By<C> {
 
 /// A requested metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AskedFigure<C> {
+pub struct MetricRequest<C> {
     pub measure: Measure<C>,
     pub aggregation: Aggregation,
 }

@@ -84,12 +84,12 @@ pub fn close_to_others(folder: &Path) -> io::Result<bool> {
 pub(crate) fn keep_closed(folder: &Path) {
     match close_to_others(folder) {
         Ok(true) => {
-            tracing::info!(folder = %folder.display(), "closed the data folder to other users");
+            tracing::info!(folder = %folder.display(), "restricted the data folder to its owner");
         }
         Ok(false) => {}
         Err(error) => tracing::warn!(
             folder = %folder.display(), error.cause = %error,
-            "other users can read the data folder, and it cannot be closed to them"
+            "other users can read the data folder, and its permissions cannot be changed"
         ),
     }
 }

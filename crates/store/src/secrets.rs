@@ -153,7 +153,7 @@ fn read(file: &Path) -> StoreResult<Option<[u8; KEY_BYTES]>> {
     };
     let bytes = URL_SAFE_NO_PAD.decode(text.trim()).ok();
     let key = bytes.and_then(|bytes| <[u8; KEY_BYTES]>::try_from(bytes).ok());
-    let what = || "it does not hold 32 bytes in base64".to_owned();
+    let what = || "it does not contain 32 bytes in base64".to_owned();
     key.map(Some).ok_or_else(|| StoreError::Corrupt { file: file.to_owned(), what: what() })
 }
 

@@ -11,8 +11,8 @@ use crate::StoreResult;
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::embedded::{self, Prepared, WritableBatch};
 use crate::experiment::{
-    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
-    RunQuery,
+    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, RunQuery,
+    StoredExperimentItem,
 };
 use crate::metrics::{MetricsAnswer, MetricsQuery};
 use crate::project::ProjectId;
@@ -274,7 +274,7 @@ impl Telemetry {
     pub async fn experiment_items(
         &self,
         query: ExperimentItemQuery,
-    ) -> StoreResult<Page<KeptExperimentItem>> {
+    ) -> StoreResult<Page<StoredExperimentItem>> {
         match self {
             Self::Embedded(engine) => engine.experiment_items(query).await,
         }

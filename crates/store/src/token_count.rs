@@ -44,9 +44,9 @@ impl Telemetry {
     ///
     /// # Errors
     /// On any error nothing has changed.
-    pub async fn forget_uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<usize> {
+    pub async fn drop_uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<usize> {
         match self {
-            Self::Embedded(engine) => engine.forget_uncounted(before, limit).await,
+            Self::Embedded(engine) => engine.drop_uncounted(before, limit).await,
         }
     }
 

@@ -6,7 +6,7 @@ use ratchet_core::record::score::Score;
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 use ratchet_store::aggregate::{Aggregate, AggregateQuery, Dimension, Step};
-use ratchet_store::metrics::{Aggregation, AskedFigure, Measure, MetricsQuery};
+use ratchet_store::metrics::{Aggregation, Measure, MetricRequest, MetricsQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
@@ -82,7 +82,7 @@ pub fn metrics<C>(project: &ProjectId) -> MetricsQuery<C> {
         conditions: Vec::new(),
         by: Vec::new(),
         every: None,
-        metrics: vec![AskedFigure { measure: Measure::Records, aggregation: Aggregation::Count }],
+        metrics: vec![MetricRequest { measure: Measure::Records, aggregation: Aggregation::Count }],
     }
 }
 

@@ -122,7 +122,7 @@ impl From<ScorePatch> for Patch {
 }
 
 /// The initial stamp of builders: a create event at the start, about the record itself.
-const FIRST_WORD: Stamp = Stamp::stated(START, WriteKind::Create);
+const INITIAL_STAMP: Stamp = Stamp::stated(START, WriteKind::Create);
 
 /// A metadata value: a JSON text, or null to remove it.
 fn word(value: &str, stamp: Stamp) -> StampedValue<Json> {

@@ -9,15 +9,15 @@ use crate::build::START;
 
 /// A backoff that never waits, and records how long it should have. Clones share the record.
 #[derive(Clone, Debug, Default)]
-pub struct Hurry(Arc<Mutex<Vec<Duration>>>);
+pub struct NoBackoff(Arc<Mutex<Vec<Duration>>>);
 
-impl Hurry {
+impl NoBackoff {
     pub fn waits(&self) -> Vec<Duration> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl BackoffClock for Hurry {
+impl BackoffClock for NoBackoff {
     fn now(&self) -> Timestamp {
         START
     }

@@ -31,7 +31,7 @@ pub const PUBLIC_KEY: &str = "pk-lf-test";
 pub const SECRET_KEY: &str = "sk-lf-test";
 
 /// Timeout for a process to listen or to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Raises this process's limit on open files, as far as the system allows.
 pub fn allow_open_files(wanted: u64) {
@@ -160,7 +160,7 @@ impl Launch {
         let mut child = self.command.spawn().unwrap();
         let log = Log::follow(child.stderr.take().unwrap());
         let lines = lines_of(child.stdout.take().unwrap());
-        let first = lines.recv_timeout(PATIENCE);
+        let first = lines.recv_timeout(TIMEOUT);
         let mut ratchet = Ratchet { child, lines, log, ready: Value::Null, _home: self.home };
         match first {
             Ok(line) => ratchet.ready = serde_json::from_str(&line).unwrap(),
@@ -235,7 +235,7 @@ impl Ratchet {
     /// On timeout; the message has the log.
     #[track_caller]
     pub fn wait_for_log(&self, text: &str) {
-        let is_there = self.log.wait_for(text, PATIENCE);
+        let is_there = self.log.wait_for(text, TIMEOUT);
         assert!(is_there, "no {text:?} in:\n{}", self.log());
     }
 
@@ -251,7 +251,7 @@ impl Ratchet {
     pub fn wait(mut self) -> Ended {
         let mut stdout = Vec::new();
         loop {
-            match self.lines.recv_timeout(PATIENCE) {
+            match self.lines.recv_timeout(TIMEOUT) {
                 Ok(line) => stdout.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.log()),

@@ -19,14 +19,14 @@ use crate::process::{Launch, Signal};
 pub use display::Display;
 
 /// Timeout for something to appear.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A program in a pseudo-terminal. Killed on drop.
 #[derive(Debug)]
 pub struct Pty {
     child: Child,
     master: File,
-    heard: Arc<Heard>,
+    heard: Arc<PtyOutput>,
     /// The reader thread, which ends when the pipe is closed.
     reading: Option<(PipeWriter, JoinHandle<()>)>,
     size: (u16, u16),
@@ -35,7 +35,7 @@ pub struct Pty {
 
 /// Everything that the program wrote.
 #[derive(Debug, Default)]
-struct Heard {
+struct PtyOutput {
     written: Mutex<Written>,
     news: Condvar,
 }
@@ -72,7 +72,7 @@ impl Pty {
         drop(own);
         drop(slave);
         let master = File::from(master);
-        let heard = Arc::new(Heard::default());
+        let heard = Arc::new(PtyOutput::default());
         let (listening, terminal) = (Arc::clone(&heard), master.try_clone().unwrap());
         let (stop, stopper) = std::io::pipe().unwrap();
         let thread = thread::spawn(move || listening.listen(terminal, &stop));
@@ -135,7 +135,7 @@ impl Pty {
     /// On timeout; the message has the screen.
     #[track_caller]
     pub fn wait_until(&self, what: &str, is_true: impl Fn(&Display) -> bool) {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         let mut written = self.heard.written.lock().unwrap();
         loop {
             let display = Display::of(&written.bytes, self.size);
@@ -154,7 +154,7 @@ impl Pty {
     /// # Panics
     /// On timeout.
     pub fn wait(&mut self) -> Option<i32> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         let mut written = self.heard.written.lock().unwrap();
         while !written.is_over {
             let left = until.saturating_duration_since(Instant::now());
@@ -166,7 +166,7 @@ impl Pty {
     }
 }
 
-impl Heard {
+impl PtyOutput {
     /// Reads output until the other side is closed, or a stop is requested.
     fn listen(&self, mut terminal: File, stop: &PipeReader) {
         let mut bytes = [0; 4096];

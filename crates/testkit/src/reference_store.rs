@@ -20,25 +20,25 @@ use ratchet_store::metrics::{MetricsQuery, MetricsRow};
 use ratchet_store::query::{Condition, ObservationColumn, ScoreColumn, TraceColumn};
 use ratchet_store::telemetry::Batch;
 
-use self::column::Around;
+use self::column::RecordContext;
 
 /// The expected state of one project.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    traces: BTreeMap<TraceId, Told<TracePatch>>,
-    observations: BTreeMap<ObservationId, Told<ObservationPatch>>,
-    scores: BTreeMap<String, Told<ScorePatch>>,
+    traces: BTreeMap<TraceId, PatchLog<TracePatch>>,
+    observations: BTreeMap<ObservationId, PatchLog<ObservationPatch>>,
+    scores: BTreeMap<String, PatchLog<ScorePatch>>,
 }
 
 /// All patches of one record, and the arrival of the first and last.
 #[derive(Clone, Debug)]
-struct Told<T> {
+struct PatchLog<T> {
     patch: T,
     first_at: Timestamp,
     last_at: Timestamp,
 }
 
-impl<T: Merge> Told<T> {
+impl<T: Merge> PatchLog<T> {
     fn new(patch: T, at: Timestamp) -> Self {
         Self { patch, first_at: at, last_at: at }
     }
@@ -52,7 +52,7 @@ impl<T: Merge> Told<T> {
     }
 }
 
-fn tell<K: Ord, T: Merge>(map: &mut BTreeMap<K, Told<T>>, key: K, word: Told<T>) {
+fn tell<K: Ord, T: Merge>(map: &mut BTreeMap<K, PatchLog<T>>, key: K, word: PatchLog<T>) {
     let known = match map.remove(&key) {
         Some(known) => known.and(word),
         None => word,
@@ -65,13 +65,13 @@ impl Model {
     pub fn record(&mut self, batch: Batch) {
         let at = batch.received_at;
         for patch in batch.traces {
-            tell(&mut self.traces, patch.id.clone(), Told::new(patch, at));
+            tell(&mut self.traces, patch.id.clone(), PatchLog::new(patch, at));
         }
         for patch in batch.observations {
-            tell(&mut self.observations, patch.id.clone(), Told::new(patch, at));
+            tell(&mut self.observations, patch.id.clone(), PatchLog::new(patch, at));
         }
         for patch in batch.scores {
-            tell(&mut self.scores, patch.id.to_string(), Told::new(patch, at));
+            tell(&mut self.scores, patch.id.to_string(), PatchLog::new(patch, at));
         }
     }
 
@@ -210,8 +210,8 @@ impl Model {
         metrics::rows(query, &passing, |score| score.timestamp, cell)
     }
 
-    fn around(&self) -> Around {
-        Around { steps: self.observations(), scores: self.scores() }
+    fn around(&self) -> RecordContext {
+        RecordContext { steps: self.observations(), scores: self.scores() }
     }
 
     fn traces_by_id(&self) -> BTreeMap<TraceId, Trace> {

@@ -36,7 +36,7 @@ pub use http::Asked;
 pub use reply::{Call, Failure, Reply, Tokens};
 
 use batches::Batches;
-use http::Said;
+use http::ScriptedResponse;
 
 /// A running model. It serves until the process ends.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ enum Line {
 struct Format {
     /// The tool for structured output, if the request names one.
     tool: fn(&Value) -> Option<&str>,
-    say: fn(&Asked, &Reply, &str) -> Said,
+    say: fn(&Asked, &Reply, &str) -> ScriptedResponse,
 }
 
 const MESSAGES: Format = Format { tool: anthropic::tool, say: anthropic::said };
@@ -166,15 +166,15 @@ impl ScriptedModel {
         self.state.lock().unwrap()
     }
 
-    fn answer(&self, asked: &Asked) -> Said {
+    fn answer(&self, asked: &Asked) -> ScriptedResponse {
         let path = asked.path.as_str();
         match path {
             "/script" => {
                 let replies = asked.body["replies"].as_array().into_iter().flatten();
                 self.script(replies.map(Reply::from_json).collect::<Vec<_>>());
-                return Said::json(200, &json!({}));
+                return ScriptedResponse::json(200, &json!({}));
             }
-            "/requests" => return Said::json(200, &json!(self.requests())),
+            "/requests" => return ScriptedResponse::json(200, &json!(self.requests())),
             _ => {}
         }
         let format = match path {
@@ -192,7 +192,7 @@ impl ScriptedModel {
             return self.turn(state).reply(asked, format);
         }
         if path == "/v1/messages/count_tokens" {
-            return Said::json(200, &json!({"input_tokens": 100}));
+            return ScriptedResponse::json(200, &json!({"input_tokens": 100}));
         }
         if path == "/v1/embeddings" {
             return openai::embedding(asked);
@@ -204,7 +204,7 @@ impl ScriptedModel {
             }
             return said;
         }
-        Said::json(404, &json!({"error": {"message": format!("no {path} here")}}))
+        ScriptedResponse::json(404, &json!({"error": {"message": format!("no {path} here")}}))
     }
 
     /// Waits until it may answer.
@@ -217,22 +217,24 @@ impl ScriptedModel {
 
 impl State {
     /// The next response to a request in some format.
-    fn reply(&mut self, asked: &Asked, format: Format) -> Said {
+    fn reply(&mut self, asked: &Asked, format: Format) -> ScriptedResponse {
         let last = since_the_answer(&asked.body);
         let Some(reply) = self.replies.iter_mut().find_map(|line| line.take(&last)) else {
             let message = format!("the script has no reply to {last}");
-            return Said::json(400, &json!({"type": "error", "error": {"message": message}}));
+            return ScriptedResponse::json(
+                400,
+                &json!({"type": "error", "error": {"message": message}}),
+            );
         };
         self.answered += 1;
         // Unique on this machine, so that no two scripts use the same id.
         let id = format!("{}x{}", std::process::id(), self.answered);
         let reply = reply.handed_in((format.tool)(&asked.body));
         match reply.failure {
-            Some(Failure::Status(status)) => Said::failure(status, &reply.text),
-            Some(Failure::Later(status, seconds)) => {
-                Said::failure(status, &reply.text).with("retry-after", seconds.to_string())
-            }
-            Some(Failure::Silence) => Said::silence(),
+            Some(Failure::Status(status)) => ScriptedResponse::failure(status, &reply.text),
+            Some(Failure::Later(status, seconds)) => ScriptedResponse::failure(status, &reply.text)
+                .with("retry-after", seconds.to_string()),
+            Some(Failure::Silence) => ScriptedResponse::silence(),
             Some(Failure::Malformed) => (format.say)(asked, &reply, &id).malformed(),
             Some(Failure::Cut) => (format.say)(asked, &reply, &id).cut(),
             Some(Failure::Stall) => (format.say)(asked, &reply, &id).stalled(),

@@ -17,9 +17,9 @@ use serde_json::Value;
 pub use browser::FakeBrowser;
 
 /// Timeout for a message.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum number of unread messages.
-const MOST_WAITING: usize = 1_000;
+const MAX_WAITING: usize = 1_000;
 
 /// The response to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +36,14 @@ pub enum InboxAnswer {
 }
 
 #[derive(Clone, Debug)]
-pub struct HeardLetter {
+pub struct ReceivedMessage {
     /// Path of the request.
     pub path: String,
     headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl HeardLetter {
+impl ReceivedMessage {
     /// The value of a header.
     #[track_caller]
     pub fn header(&self, name: &str) -> &str {
@@ -66,7 +66,7 @@ impl HeardLetter {
 #[derive(Debug)]
 pub struct Inbox {
     address: SocketAddr,
-    heard: Receiver<HeardLetter>,
+    heard: Receiver<ReceivedMessage>,
     answers: Arc<Mutex<VecDeque<InboxAnswer>>>,
 }
 
@@ -75,7 +75,7 @@ impl Inbox {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (sender, heard) = sync_channel(MOST_WAITING);
+        let (sender, heard) = sync_channel(MAX_WAITING);
         let answers: Arc<Mutex<VecDeque<InboxAnswer>>> = Arc::default();
         let told = Arc::clone(&answers);
         std::thread::spawn(move || listen(&listener, &sender, &told));
@@ -93,8 +93,8 @@ impl Inbox {
 
     /// Waits for the next message.
     #[track_caller]
-    pub fn next(&self) -> HeardLetter {
-        self.heard.recv_timeout(PATIENCE).unwrap()
+    pub fn next(&self) -> ReceivedMessage {
+        self.heard.recv_timeout(TIMEOUT).unwrap()
     }
 
     /// Whether there are no unread messages.
@@ -105,7 +105,7 @@ impl Inbox {
 
 fn listen(
     listener: &TcpListener,
-    heard: &SyncSender<HeardLetter>,
+    heard: &SyncSender<ReceivedMessage>,
     answers: &Mutex<VecDeque<InboxAnswer>>,
 ) {
     // Connections that are left open.
@@ -138,7 +138,7 @@ fn listen(
     }
 }
 
-fn hear(stream: &TcpStream) -> Option<HeardLetter> {
+fn hear(stream: &TcpStream) -> Option<ReceivedMessage> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -153,5 +153,5 @@ fn hear(stream: &TcpStream) -> Option<HeardLetter> {
     let length = headers.iter().find(|(name, _)| name == "content-length")?;
     let mut body = vec![0; length.1.parse().ok()?];
     reader.read_exact(&mut body).ok()?;
-    Some(HeardLetter { path, headers, body })
+    Some(ReceivedMessage { path, headers, body })
 }

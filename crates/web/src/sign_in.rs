@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use ratchet_core::network::Networks;
 use ratchet_core::secret::Secret;
-use ratchet_store::catalog::{Actor, LoginUser, Role, SESSION_LIFE, ThrottleKey, Turn, User};
+use ratchet_store::catalog::{Actor, LOGIN_LIFE, LoginUser, Role, ThrottleKey, Turn, User};
 
 use crate::client_address;
 use crate::cookie::{Channel, Cookie};
@@ -58,7 +58,7 @@ async fn show(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     if Viewer::identify(&web, &parts).await.is_ok() {
         return Ok(Redirect::to(next.as_str()).into_response());
     }
-    if !web.store.catalog.has_people().await? {
+    if !web.store.catalog.has_users().await? {
         return Ok(Redirect::to("/set-up").into_response());
     }
     SignInForm { email: "", next: &next, problem: None }.show(&web, &parts.headers)
@@ -101,12 +101,12 @@ async fn welcome(web: &Web, headers: &HeaderMap, user: &User) -> PageResult<Head
     end_present_session(web, headers).await?;
     let client = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let catalog = web.store.catalog.by(Actor::person(user));
-    let begun = catalog.begin_session(user.id.clone(), client.to_owned(), web.now());
+    let begun = catalog.begin_login(user.id.clone(), client.to_owned(), web.now());
     let (session, token) = begun.await?;
     tracing::info!(user.id, session = session.id, "signed in");
     let channel = Channel::of(headers);
     let cookies =
-        [Cookie::Session.set(&token, Some(SESSION_LIFE), channel), Cookie::Form.clear(channel)];
+        [Cookie::Session.set(&token, Some(LOGIN_LIFE), channel), Cookie::Form.clear(channel)];
     let mut answer = HeaderMap::new();
     for (name, value) in cookies {
         answer.append(name, value);
@@ -121,7 +121,7 @@ async fn end_present_session(web: &Web, headers: &HeaderMap) -> PageResult<()> {
     if let Some(LoginUser { session, user }) =
         web.store.catalog.signed_in(&token, web.now()).await?
     {
-        web.store.catalog.end_session(user.id, session.id).await?;
+        web.store.catalog.end_login(user.id, session.id).await?;
     }
     Ok(())
 }

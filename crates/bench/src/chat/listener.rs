@@ -20,13 +20,13 @@ pub(super) struct Listener {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct ReceivedEvents {
     pub(super) events: u64,
     /// Latencies of the events with a timestamp.
     pub(super) took: Vec<Duration>,
 }
 
-impl Heard {
+impl ReceivedEvents {
     pub(super) fn add(&mut self, more: Self) {
         self.events += more.events;
         self.took.extend(more.took);
@@ -54,12 +54,12 @@ impl Listener {
     }
 
     /// Receives events until the turn is done.
-    pub(super) async fn until_done(mut self) -> anyhow::Result<Heard> {
+    pub(super) async fn until_done(mut self) -> anyhow::Result<ReceivedEvents> {
         self.hear().await
     }
 
-    async fn hear(&mut self) -> anyhow::Result<Heard> {
-        let mut heard = Heard::default();
+    async fn hear(&mut self) -> anyhow::Result<ReceivedEvents> {
+        let mut received = ReceivedEvents::default();
         loop {
             let Some(frame) = self.body.frame().await else { bail!("a stream has ended") };
             let at = moment();
@@ -68,13 +68,13 @@ impl Listener {
             let mut begin = 0;
             while let Some(len) = find(&self.rest[begin..], FRAME_END) {
                 let frame = &self.rest[begin..begin + len];
-                heard.frame(frame, at);
+                received.frame(frame, at);
                 is_done |= find(frame, DONE).is_some();
                 begin += len + FRAME_END.len();
             }
             self.rest.drain(..begin);
             if is_done {
-                return Ok(heard);
+                return Ok(received);
             }
         }
     }
@@ -97,13 +97,13 @@ mod tests {
 
     #[test]
     fn moments_are_found_and_counted() {
-        let mut heard = Heard::default();
-        heard.frame(
+        let mut received = ReceivedEvents::default();
+        received.frame(
             b"id: 3\nevent: raw\ndata: {\"text\":\"@@2000@@ words\"}",
             Duration::from_nanos(5_000),
         );
-        heard.frame(b"id: 4\nevent: state\ndata: {}", Duration::from_nanos(6_000));
-        heard.frame(b": still here", Duration::from_nanos(7_000));
-        assert_eq!((heard.events, heard.took), (2, vec![Duration::from_nanos(3_000)]));
+        received.frame(b"id: 4\nevent: state\ndata: {}", Duration::from_nanos(6_000));
+        received.frame(b": still here", Duration::from_nanos(7_000));
+        assert_eq!((received.events, received.took), (2, vec![Duration::from_nanos(3_000)]));
     }
 }

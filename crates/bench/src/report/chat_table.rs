@@ -1,5 +1,5 @@
 use super::table::{milliseconds, table, whole};
-use crate::chat::{AIM_MS, Place, Relaying};
+use crate::chat::{Place, Relaying, TARGET_MS};
 
 /// Latency of relaying, with and without a disk to wait for, and its cost.
 pub(super) fn tables(relaying: &[Relaying]) -> String {
@@ -46,7 +46,7 @@ fn latency(relaying: &Relaying) -> Vec<String> {
     // The target excludes the disk.
     let of_aim = match relaying.place {
         Place::Disk => String::new(),
-        Place::Memory => format!("{:.2}", relaying.took.p99_ms / AIM_MS),
+        Place::Memory => format!("{:.2}", relaying.took.p99_ms / TARGET_MS),
     };
     let mut row = who(relaying);
     row.extend([whole(relaying.events), whole(relaying.relayed)]);

@@ -1,6 +1,6 @@
-use crate::pages::{AIM_MS, PageReading};
+use crate::pages::{PageReading, TARGET_MS};
 use crate::record::Recording;
-use crate::score::{AIM_BYTES, AIM_PER_100_MS, ScoringPace, Sent};
+use crate::score::{ScoringPace, Sent, TARGET_BYTES, TARGET_PER_100_MS};
 
 use super::{Idle, Peer, Report, chat_table, hold_table};
 
@@ -156,7 +156,7 @@ fn page_table(report: &Report) -> String {
             milliseconds(page.server.p50_ms),
             milliseconds(page.server.p99_ms),
             milliseconds(page.first_paint.p50_ms),
-            format!("{:.2}", page.first_paint.p50_ms / AIM_MS),
+            format!("{:.2}", page.first_paint.p50_ms / TARGET_MS),
             whole(page.bytes),
         ]
     };
@@ -184,14 +184,14 @@ fn scoring_table(report: &Report) -> String {
     };
     let row = |what: &str, pace: &ScoringPace| {
         #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
-        let of_memory = pace.memory_bytes as f64 / AIM_BYTES;
+        let of_memory = pace.memory_bytes as f64 / TARGET_BYTES;
         vec![
             what.to_owned(),
             pace.judge.to_owned(),
             format!("{:.1}", pace.per_second),
             milliseconds(pace.cpu_ms_per_100),
             milliseconds(pace.ms_per_100),
-            format!("{:.2}", pace.ms_per_100 / AIM_PER_100_MS),
+            format!("{:.2}", pace.ms_per_100 / TARGET_PER_100_MS),
             megabytes(pace.memory_bytes),
             format!("{of_memory:.2}"),
         ]

@@ -31,7 +31,7 @@ pub(crate) struct Sent {
 #[derive(Debug)]
 pub(super) struct InstantJudge {
     pub(super) url: String,
-    heard: Arc<Mutex<Vec<Bytes>>>,
+    received: Arc<Mutex<Vec<Bytes>>>,
     _serving: JoinSet<()>,
 }
 
@@ -43,29 +43,29 @@ impl InstantJudge {
     pub(super) async fn start() -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let url = format!("http://{}", listener.local_addr()?);
-        let heard: Arc<Mutex<Vec<Bytes>>> = Arc::default();
+        let received: Arc<Mutex<Vec<Bytes>>> = Arc::default();
         let app = Router::new()
             .route("/v1/messages", post(answer))
             .layer(DefaultBodyLimit::disable())
-            .with_state(Arc::clone(&heard));
+            .with_state(Arc::clone(&received));
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // It serves until the benchmark ends; clients report failures.
             drop(axum::serve(listener, app).await);
         });
-        Ok(Self { url, heard, _serving: serving })
+        Ok(Self { url, received, _serving: serving })
     }
 
     /// Resets the counts.
     pub(super) fn forget(&self) {
-        heard(&self.heard).clear();
+        received(&self.received).clear();
     }
 
     /// The counts since the reset.
     pub(super) fn sent(&self) -> Sent {
         let mut sent = Sent::default();
         let mut kept = HashSet::new();
-        for body in heard(&self.heard).iter() {
+        for body in received(&self.received).iter() {
             let question: Value = serde_json::from_slice(body).unwrap_or_default();
             add(&mut sent, &mut kept, &question);
         }
@@ -73,8 +73,8 @@ impl InstantJudge {
     }
 }
 
-fn heard(heard: &Mutex<Vec<Bytes>>) -> MutexGuard<'_, Vec<Bytes>> {
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+fn received(received: &Mutex<Vec<Bytes>>) -> MutexGuard<'_, Vec<Bytes>> {
+    received.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counts a request. Marked prefixes are cached, and not counted the next time.
@@ -99,7 +99,7 @@ fn add(sent: &mut Sent, kept: &mut HashSet<String>, question: &Value) {
 /// Responds in the format of Anthropic's Messages.
 async fn answer(State(all): State<Arc<Mutex<Vec<Bytes>>>>, body: Bytes) -> Json<Value> {
     let tool = tool(&body);
-    heard(&all).push(body);
+    received(&all).push(body);
     let verdict = rubric::shipped().find(|rubric| rubric.name == rubric::DEFAULT).map(verdict);
     let verdict = verdict.unwrap_or_default();
     let content = match tool {

@@ -11,7 +11,7 @@ pub(super) struct Shape {
 }
 
 /// Traces per request.
-const TOGETHER: usize = 50;
+const TRACES_PER_REQUEST: usize = 50;
 
 /// The requests that record a session of a coding agent, tagged with its kind.
 pub(super) fn bodies(kind: &str, nth: u64, shape: Shape) -> Vec<Value> {
@@ -22,7 +22,7 @@ pub(super) fn bodies(kind: &str, nth: u64, shape: Shape) -> Vec<Value> {
         let events = traces.iter().flat_map(|n| turn(&mut writer, (kind, &session), *n, shape));
         json!({ "batch": events.collect::<Vec<_>>() })
     };
-    traces.chunks(TOGETHER).map(batch).collect()
+    traces.chunks(TRACES_PER_REQUEST).map(batch).collect()
 }
 
 /// A turn: user message, model answer, tool call.

@@ -96,14 +96,14 @@ fn store_checks(config: &Config) -> Vec<Check> {
     if !disk::is_data_folder(&config.data) {
         return Vec::new();
     }
-    match embedded::examine(&config.data) {
+    match embedded::check_integrity(&config.data) {
         Ok(findings) => findings.into_iter().map(Check::from).collect(),
         Err(error) => vec![Check::new("database", State::Bad, error.to_string())],
     }
 }
 
 fn deep_checks(config: &Config) -> Vec<Check> {
-    match embedded::examine_deep(&config.data) {
+    match embedded::check_checksums(&config.data) {
         Ok(findings) => findings.into_iter().map(Check::from).collect(),
         Err(error) => {
             vec![Check::new("deep", State::Bad, format!("{:#}", anyhow::Error::from(error)))]

@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_server_cannot_write_outside_the_folder() {
-        refused(&[("../a.db", &[1; 9])], &[], "plain files");
+        refused(&[("../a.db", &[1; 9])], &[], "regular files");
     }
 
     #[test]

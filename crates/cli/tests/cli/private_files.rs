@@ -57,5 +57,5 @@ fn a_folder_that_was_open_to_others_is_closed_to_them() {
     }
     let running = server(data.path()).start();
     assert_private(data.path());
-    assert!(running.log().contains("closed the data folder to other users"), "{}", running.log());
+    assert!(running.log().contains("restricted the data folder to its owner"), "{}", running.log());
 }

@@ -14,9 +14,9 @@ use crate::auth::Administrator;
 use crate::error::{ApiError, ApiResult};
 
 /// Default page size.
-const USUAL: u64 = 50;
+const DEFAULT_LIMIT: u64 = 50;
 /// Maximum page size.
-const MOST: u64 = 1_000;
+const MAX_LIMIT: u64 = 1_000;
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -118,9 +118,9 @@ impl AuditRequest {
             let unknown = || ApiError::Invalid(format!("noun: one of {}", nouns()));
             Noun::parse(&noun).ok_or_else(unknown)
         });
-        let limit = self.limit.unwrap_or(USUAL);
-        if !(1..=MOST).contains(&limit) {
-            return Err(ApiError::Invalid(format!("limit: from 1 to {MOST}")));
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(ApiError::Invalid(format!("limit: from 1 to {MAX_LIMIT}")));
         }
         let query = AuditQuery { noun: noun.transpose()?, ..AuditQuery::newest(project, limit) };
         match &self.cursor {

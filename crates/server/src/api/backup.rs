@@ -16,7 +16,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use ratchet_store::embedded::{BackupOutline, FileDigest, KeptFile, MANIFEST_FILE, Manifest};
+use ratchet_store::embedded::{BackupFile, BackupOutline, FileDigest, MANIFEST_FILE, Manifest};
 use ratchet_store::media::SweepGuard;
 
 use super::tar::{ArchivedFile, BLOCK, padding};
@@ -70,7 +70,7 @@ struct Archive {
     databases: VecDeque<Content>,
     /// Too many to hold open at the same time.
     media: VecDeque<PathBuf>,
-    kept: VecDeque<KeptFile>,
+    kept: VecDeque<BackupFile>,
     /// Prevents deletion of media until they are sent.
     _staying: Option<SweepGuard>,
     open: Option<Content>,
@@ -117,7 +117,7 @@ impl Archive {
             let name = format!("{MEDIA_FOLDER}/{}", file_name(&path));
             return Content::open(&path, name, false).map(Some);
         }
-        while let Some(KeptFile { path, name, is_program }) = self.kept.pop_front() {
+        while let Some(BackupFile { path, name, is_program }) = self.kept.pop_front() {
             match Content::open_changing(&path, name, is_program) {
                 Ok(content) => return Ok(Some(content)),
                 // A running agent has removed it since it was listed.
@@ -258,7 +258,7 @@ mod tests {
         let media = folder.path().join(&hash);
         std::fs::write(&media, "hello").unwrap();
         let name = format!("chats/{}/t.jsonl", "f".repeat(120));
-        let kept = |path: PathBuf| KeptFile { path, name: name.clone(), is_program: false };
+        let kept = |path: PathBuf| BackupFile { path, name: name.clone(), is_program: false };
         let gone = kept(folder.path().join("gone"));
 
         let outline = BackupOutline {

@@ -176,7 +176,7 @@ pub(super) async fn create(
     tag = "Administration",
     params(
         ProjectParam,
-        ("key" = String, Path, description = "The key's id or its public half."),
+        ("key" = String, Path, description = "The key's id or public key."),
     ),
     request_body = PermissionsRequest,
     responses((status = 200, body = KeyView))
@@ -199,7 +199,7 @@ pub(super) async fn permit(
     tag = "Administration",
     params(
         ProjectParam,
-        ("key" = String, Path, description = "The key's id or its public half."),
+        ("key" = String, Path, description = "The key's id or public key."),
     ),
     responses((status = 200, body = KeyView))
 )]

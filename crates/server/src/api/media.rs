@@ -57,7 +57,7 @@ pub(crate) struct Link {
 
 /// An incoming signed URL, not yet verified.
 #[derive(Debug)]
-pub(super) struct Followed {
+pub(super) struct UnverifiedLink {
     project: ProjectId,
     media: String,
     params: LinkParams,
@@ -69,7 +69,7 @@ struct LinkParams {
     signature: String,
 }
 
-impl FromRequestParts<App> for Followed {
+impl FromRequestParts<App> for UnverifiedLink {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
@@ -82,7 +82,7 @@ impl FromRequestParts<App> for Followed {
 }
 
 fn not_ours() -> ApiError {
-    ApiError::Unauthorized("this link is not ours or has expired; ask for a new one".to_owned())
+    ApiError::Unauthorized("this link is invalid or has expired; request a new one".to_owned())
 }
 
 impl Link {
@@ -128,8 +128,12 @@ fn seconds(time: Timestamp) -> i64 {
 }
 
 /// Verifies a signed URL and returns its media.
-async fn linked(app: &App, grant: Grant, followed: Followed) -> ApiResult<(ProjectId, Media)> {
-    let Followed { project, media, params } = followed;
+async fn linked(
+    app: &App,
+    grant: Grant,
+    followed: UnverifiedLink,
+) -> ApiResult<(ProjectId, Media)> {
+    let UnverifiedLink { project, media, params } = followed;
     let link = Link { project, media, grant, until: params.until };
     link.check(app, &params.signature)?;
     let media = app.store.catalog.media(link.project.clone(), link.media).await?;
@@ -147,18 +151,18 @@ async fn linked(app: &App, grant: Grant, followed: Followed) -> ApiResult<(Proje
     params(
         ("project" = String, Path, description = "The project's id."),
         ("media" = String, Path, description = "The media's id."),
-        ("until" = i64, Query, description = "Until when the link works, in seconds since 1970."),
-        ("signature" = String, Query, description = "What makes the link ours."),
+        ("until" = i64, Query, description = "Expiry of the signed URL, Unix time in seconds."),
+        ("signature" = String, Query, description = "Signature of the URL."),
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
-        (status = 200, description = "The bytes are kept"),
-        (status = 401, description = "Not a link of ours, or an expired one", body = ErrorBody),
+        (status = 200, description = "The bytes are stored"),
+        (status = 401, description = "Invalid or expired signed URL", body = ErrorBody),
     )
 )]
 pub(super) async fn upload(
     State(app): State<App>,
-    followed: Followed,
+    followed: UnverifiedLink,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<StatusCode> {
@@ -196,7 +200,7 @@ impl Upload<'_> {
             let is_last = frame.is_none();
             if let Some(frame) = frame {
                 let frame = frame
-                    .map_err(|error| ApiError::Invalid(format!("the body broke off: {error}")))?;
+                    .map_err(|error| ApiError::Invalid(format!("the body ended early: {error}")))?;
                 waiting.extend_from_slice(&frame.into_data().unwrap_or_default());
             }
             self.check_len(incoming.bytes().saturating_add(waiting.len() as u64), is_last)?;
@@ -216,7 +220,7 @@ impl Upload<'_> {
             return Ok(());
         }
         let sent = if is_all { came.to_string() } else { "more".to_owned() };
-        Err(ApiError::Invalid(format!("{} bytes were announced, {sent} came", self.len)))
+        Err(ApiError::Invalid(format!("{} bytes were announced, {sent} were sent", self.len)))
     }
 }
 
@@ -231,15 +235,18 @@ impl Upload<'_> {
     params(
         ("project" = String, Path, description = "The project's id."),
         ("media" = String, Path, description = "The media's id."),
-        ("until" = i64, Query, description = "Until when the link works, in seconds since 1970."),
-        ("signature" = String, Query, description = "What makes the link ours."),
+        ("until" = i64, Query, description = "Expiry of the signed URL, Unix time in seconds."),
+        ("signature" = String, Query, description = "Signature of the URL."),
     ),
     responses(
         (status = 200, description = "The bytes", body = Vec<u8>, content_type = "*/*"),
-        (status = 401, description = "Not a link of ours, or an expired one", body = ErrorBody),
+        (status = 401, description = "Invalid or expired signed URL", body = ErrorBody),
     )
 )]
-pub(super) async fn download(State(app): State<App>, followed: Followed) -> ApiResult<Response> {
+pub(super) async fn download(
+    State(app): State<App>,
+    followed: UnverifiedLink,
+) -> ApiResult<Response> {
     let (_, media) = linked(&app, Grant::Download, followed).await?;
     let (files, hash) = (app.store.media.clone(), media.hash);
     let file = blocking(move || files.open(hash)).await?;

@@ -182,7 +182,7 @@ async fn change(
     let now = app.clock.now();
     let changed = catalog.change_notice_receiver(caller.project, id, with, now).await?;
     // Deliveries that were pending while it was paused may be due now.
-    catalog.tell_soon();
+    catalog.wake_delivery();
     Ok(Json(NewReceiverView::new(changed, secret.as_ref())))
 }
 

@@ -3,7 +3,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use ratchet_core::record::redact::preset::{self, Preset};
 use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
-use ratchet_store::catalog::KeptRule;
+use ratchet_store::catalog::StoredRule;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -29,8 +29,8 @@ pub struct RedactionRuleView {
     pub created_at: String,
 }
 
-impl From<KeptRule> for RedactionRuleView {
-    fn from(kept: KeptRule) -> Self {
+impl From<StoredRule> for RedactionRuleView {
+    fn from(kept: StoredRule) -> Self {
         Self {
             id: kept.id,
             kind: kept.rule.what.kind().to_owned(),
@@ -121,7 +121,7 @@ impl TrialRequest {
     ///
     /// # Errors
     /// 400 if there is no such field.
-    pub fn run(&self, rules: Vec<KeptRule>) -> ApiResult<TrialView> {
+    pub fn run(&self, rules: Vec<StoredRule>) -> ApiResult<TrialView> {
         let rules: Vec<Rule> = rules.into_iter().map(|kept| kept.rule).collect();
         let redactor = Redactor::new(&rules).map_err(|why| refused(&why))?;
         let field = self.field.as_deref().unwrap_or("input");

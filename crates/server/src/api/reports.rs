@@ -17,9 +17,9 @@ use crate::body::JsonBody;
 use crate::error::{ApiError, ApiResult};
 
 /// Maximum number of dimensions in a report.
-const MOST_DIMENSIONS: usize = 50;
+const MAX_DIMENSIONS: usize = 50;
 /// Maximum number of suggestions in a report.
-const MOST_SUGGESTIONS: usize = 50;
+const MAX_SUGGESTIONS: usize = 50;
 
 /// `GET /api/v1/reports`: the weekly reports of the key's project.
 #[utoipa::path(
@@ -54,7 +54,7 @@ pub(super) async fn show(
     let report = serde_json::from_str(kept.document.as_str());
     Ok(Json(WeekReportView {
         week: kept.week,
-        report: report.map_err(|why| ApiError::internal(format!("a kept report: {why}")))?,
+        report: report.map_err(|why| ApiError::internal(format!("a stored report: {why}")))?,
         created_at: kept.created_at.to_string(),
         updated_at: kept.updated_at.to_string(),
     }))
@@ -102,21 +102,21 @@ fn check(week: &str, report: &WeekReport) -> ApiResult<()> {
     }
     let standings = &report.synthesis.dimensions;
     let is_long = |standing: &Standing| standing.history.len() > WEEKS;
-    if standings.len() > MOST_DIMENSIONS
+    if standings.len() > MAX_DIMENSIONS
         || standings.iter().chain([&report.synthesis.overall]).any(is_long)
     {
-        let why = format!("synthesis: at most {MOST_DIMENSIONS} dimensions over {WEEKS} weeks");
+        let why = format!("synthesis: at most {MAX_DIMENSIONS} dimensions over {WEEKS} weeks");
         return Err(ApiError::Invalid(why));
     }
-    if report.suggestions.len() > MOST_SUGGESTIONS {
-        return Err(ApiError::Invalid(format!("suggestions: at most {MOST_SUGGESTIONS}")));
+    if report.suggestions.len() > MAX_SUGGESTIONS {
+        return Err(ApiError::Invalid(format!("suggestions: at most {MAX_SUGGESTIONS}")));
     }
     let is_another = |given: &&suggestion::Suggestion| {
         given.key != suggestion::key(&given.dimension, given.edit, &given.text)
     };
     match report.suggestions.iter().find(is_another) {
         Some(other) => {
-            let why = format!("suggestions: {} is not the key of what it says", other.key);
+            let why = format!("suggestions: {} is not the key of its content", other.key);
             Err(ApiError::Invalid(why))
         }
         None => Ok(()),
@@ -143,7 +143,7 @@ pub(super) async fn suggestions(
     put,
     path = "/api/v1/suggestions/{id}",
     tag = "Quality",
-    params(("id" = String, Path, description = "The suggestion, by its id.")),
+    params(("id" = String, Path, description = "The suggestion's id.")),
     request_body = TrackedRequest,
     responses((status = 200, body = TrackedView))
 )]

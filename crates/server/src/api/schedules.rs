@@ -98,8 +98,8 @@ impl ScheduleView {
             rubric: what.rubric,
             max_cost: what.max_cost.map(Money::dollars),
             learnings: what.learnings,
-            slack: what.tells_slack,
-            webhook: what.tells_webhook,
+            slack: what.notifies_slack,
+            webhook: what.notifies_webhook,
             next: next.map(|next| next.to_string()),
         }
     }
@@ -347,7 +347,7 @@ pub(super) async fn run(
     Path((project, name)): Path<(String, String)>,
 ) -> ApiResult<(StatusCode, Json<ScheduleRunView>)> {
     let project = weekly(&app, &project).await?;
-    let asked = caller.catalog(&app).ask_for_run(project, name, app.clock.now()).await?;
+    let asked = caller.catalog(&app).request_run(project, name, app.clock.now()).await?;
     app.run_soon();
     Ok((StatusCode::ACCEPTED, Json(asked.into())))
 }

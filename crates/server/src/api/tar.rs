@@ -53,7 +53,7 @@ pub enum TarError {
     #[error("the archive is damaged: a header's checksum is wrong")]
     Checksum,
     /// A folder, a link, or a name outside the target folder.
-    #[error("the archive holds something other than plain files")]
+    #[error("the archive contains something other than regular files")]
     NotAFile,
     /// The name is too long for a header.
     #[error("the file name does not fit into a header")]

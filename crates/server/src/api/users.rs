@@ -172,7 +172,7 @@ pub(super) async fn create(
     put,
     path = "/api/v1/users/{user}/password",
     tag = "Administration",
-    params(("user" = String, Path, description = "The person's id or email.")),
+    params(("user" = String, Path, description = "The user's id or email.")),
     request_body = PasswordRequest,
     responses((status = 200, body = UserWithPassword))
 )]
@@ -197,7 +197,7 @@ pub(super) async fn set_password(
     delete,
     path = "/api/v1/users/{user}",
     tag = "Administration",
-    params(("user" = String, Path, description = "The person's id or email.")),
+    params(("user" = String, Path, description = "The user's id or email.")),
     responses((status = 200, body = UserView))
 )]
 pub(super) async fn remove(

@@ -7,7 +7,7 @@ use crate::error::{ApiError, ApiResult};
 
 /// Rejects cross-site requests. Without authentication, any web page could use the visitor's
 /// browser to call this server; cross-site pages are detected by Origin, DNS rebinding by Host.
-pub(super) fn refuse_others(headers: &HeaderMap) -> ApiResult<()> {
+pub(super) fn reject_cross_site(headers: &HeaderMap) -> ApiResult<()> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     // HTTP/2 has no Host header; no browser uses it without TLS.
     let host = text(HOST);
@@ -25,7 +25,7 @@ pub(super) fn refuse_others(headers: &HeaderMap) -> ApiResult<()> {
 }
 
 /// Rejects pages of other origins than the allowed ones. An empty list allows any.
-pub(super) fn refuse_strangers(headers: &HeaderMap, known: &[PageOrigin]) -> ApiResult<()> {
+pub(super) fn check_page_origin(headers: &HeaderMap, known: &[PageOrigin]) -> ApiResult<()> {
     if known.is_empty() || !headers.contains_key(ORIGIN) {
         return Ok(());
     }
@@ -58,7 +58,7 @@ mod tests {
         let named = named
             .iter()
             .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
-        assert_eq!(refuse_others(&named.collect()).is_ok(), is_let_in);
+        assert_eq!(reject_cross_site(&named.collect()).is_ok(), is_let_in);
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, HeaderValue::from_static("ratchet.example"));
             headers.extend(origin.map(|origin| (ORIGIN, HeaderValue::from_static(origin))));
-            assert_eq!(refuse_strangers(&headers, &known).is_ok(), is_let_in, "{origin:?}");
+            assert_eq!(check_page_origin(&headers, &known).is_ok(), is_let_in, "{origin:?}");
         };
         check(&[], Some("https://evil.example"), true);
         let app = ["https://app.example"];

@@ -72,7 +72,7 @@ fn check_values(size: &JsonSize, limit: usize) -> ApiResult<()> {
         return Ok(());
     }
     Err(ApiError::TooLarge(format!(
-        "the body holds more than {limit} JSON values; send smaller batches"
+        "the body has more than {limit} JSON values; send smaller batches"
     )))
 }
 

@@ -131,8 +131,8 @@ impl<'a> Reader<'a> {
             let gap_ends = Instant::now() + self.timeouts.body_gap;
             let frame = timeout_at(gap_ends.min(deadline), body.frame()).await;
             let Some(frame) = frame.map_err(|_| self.too_slow())? else { break };
-            let frame =
-                frame.map_err(|error| ApiError::Invalid(format!("the body broke off: {error}")))?;
+            let frame = frame
+                .map_err(|error| ApiError::Invalid(format!("the body ended early: {error}")))?;
             if let Ok(data) = frame.into_data() {
                 self.push(data)?;
             }

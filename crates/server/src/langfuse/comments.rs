@@ -62,7 +62,7 @@ pub(super) async fn create(
     get,
     path = "/api/public/comments",
     tag = "Comments",
-    params(PageParams, ("objectType" = Option<CommentedKindWord>, Query, description = "On this kind of object."), ("objectId" = Option<String>, Query, description = "On this object; needs objectType."), ("authorUserId" = Option<String>, Query, description = "By this person.")),
+    params(PageParams, ("objectType" = Option<CommentedKindWord>, Query, description = "Kind of object."), ("objectId" = Option<String>, Query, description = "Id of the object; requires objectType."), ("authorUserId" = Option<String>, Query, description = "Id of the author.")),
     responses((status = 200, body = Paged<CommentView>))
 )]
 pub(super) async fn list(

@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::documents::{self, Kept, Stamp, set, with_code};
+use super::documents::{self, Stamp, StoredDocument, set, with_code};
 use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
@@ -224,7 +224,7 @@ fn missing_placement(id: &str) -> ApiError {
     StoreError::NotFound(format!("placement {id}")).into()
 }
 
-impl Kept for DashboardView {
+impl StoredDocument for DashboardView {
     const KIND: DocumentKind = DocumentKind::Dashboard;
 
     fn stamp(&mut self) -> Stamp<'_> {

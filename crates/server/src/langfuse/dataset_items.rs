@@ -44,10 +44,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     tag = "DatasetItems",
     params(
         PageParams,
-        ("datasetName" = Option<String>, Query, description = "Of this dataset."),
-        ("sourceTraceId" = Option<String>, Query, description = "Made from this trace."),
-        ("sourceObservationId" = Option<String>, Query, description = "Made from this step."),
-        ("version" = Option<Time>, Query, description = "As they were then; needs datasetName."),
+        ("datasetName" = Option<String>, Query, description = "Name of the dataset."),
+        ("sourceTraceId" = Option<String>, Query, description = "Created from this trace."),
+        ("sourceObservationId" = Option<String>, Query, description = "Created from this observation."),
+        ("version" = Option<Time>, Query, description = "State at this time; requires datasetName."),
     ),
     responses((status = 200, body = Paged<DatasetItemView>))
 )]

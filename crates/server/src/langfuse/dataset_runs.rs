@@ -15,7 +15,7 @@ use ratchet_remote::langfuse::wire::trace::Deleted;
 use ratchet_stages::record;
 use ratchet_store::catalog::{Dataset, DatasetItem, Noun};
 use ratchet_store::experiment::{
-    Experiment, ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, RunQuery,
+    Experiment, ExperimentItemQuery, ExperimentQuery, RunQuery, StoredExperimentItem,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Detail, PageNumber, Paging, TimeRange};
@@ -188,11 +188,11 @@ pub(super) async fn create(
     let mut query = items_of(&caller.project, &experiment, Paging::Numbered(first));
     query.items = vec![told.item.clone()];
     let kept = app.store.telemetry.experiment_items(query).await?.rows.into_iter();
-    let is_it = |kept: &KeptExperimentItem| {
+    let is_it = |kept: &StoredExperimentItem| {
         kept.trace == trace && told.is_same_try(&kept.item, kept.observation.as_ref())
     };
     let kept = kept.filter(is_it).map(item_view).next();
-    kept.map(Json).ok_or_else(|| ApiError::internal("a run item is not there after it was written"))
+    kept.map(Json).ok_or_else(|| ApiError::internal("a run item is missing after it was written"))
 }
 
 /// The run of a dataset by name.
@@ -290,7 +290,7 @@ fn view(run: Experiment, dataset: &Dataset) -> DatasetRunView {
     }
 }
 
-fn item_view(item: KeptExperimentItem) -> DatasetRunItemView {
+fn item_view(item: StoredExperimentItem) -> DatasetRunItemView {
     DatasetRunItemView {
         id: item.id,
         dataset_run_id: item.experiment.id,

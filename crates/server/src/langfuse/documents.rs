@@ -28,7 +28,7 @@ use crate::error::{ApiError, ApiResult};
 const MAX_ERROR_BYTES: usize = 1_000_000;
 
 /// A resource that is stored as a whole document.
-pub(super) trait Kept: Serialize + DeserializeOwned + Send + 'static {
+pub(super) trait StoredDocument: Serialize + DeserializeOwned + Send + 'static {
     const KIND: DocumentKind;
 
     /// The fields that all documents have.
@@ -53,7 +53,7 @@ pub(super) struct Stamp<'kept> {
 /// The response form of documents in one version of the routes.
 pub(super) trait View: Sized + Send + 'static {
     /// The document type.
-    type Of: Kept;
+    type Of: StoredDocument;
 
     /// Converts documents, in order.
     fn all(documents: &Documents<'_>, kept: Vec<Self::Of>) -> ApiResult<Vec<Self>>;
@@ -61,12 +61,12 @@ pub(super) trait View: Sized + Send + 'static {
     /// Converts one document.
     fn one(documents: &Documents<'_>, kept: Self::Of) -> ApiResult<Self> {
         let shown = Self::all(documents, vec![kept])?.pop();
-        shown.ok_or_else(|| ApiError::internal("a definition was not shown"))
+        shown.ok_or_else(|| ApiError::internal("a document has no response form"))
     }
 }
 
 /// Most documents are returned as they are stored.
-impl<K: Kept> View for K {
+impl<K: StoredDocument> View for K {
     type Of = Self;
 
     fn all(_: &Documents<'_>, kept: Vec<Self>) -> ApiResult<Vec<Self>> {
@@ -162,7 +162,7 @@ pub(super) async fn change<V: View>(
 ///
 /// # Errors
 /// As [`change`].
-pub(super) async fn change_part<K: Kept, T: Send + 'static>(
+pub(super) async fn change_part<K: StoredDocument, T: Send + 'static>(
     app: &App,
     caller: Caller,
     id: String,
@@ -175,7 +175,7 @@ pub(super) async fn change_part<K: Kept, T: Send + 'static>(
     caller.catalog(app).with_documents(caller.project, work).await
 }
 
-fn altered<K: Kept, T>(
+fn altered<K: StoredDocument, T>(
     documents: &Documents<'_>,
     (id, now): (&str, Timestamp),
     alter: impl FnOnce(&mut K) -> ApiResult<T>,
@@ -189,7 +189,11 @@ fn altered<K: Kept, T>(
 ///
 /// # Errors
 /// 404 if the project has none of that id, 409 if it is referenced.
-pub(super) async fn delete<K: Kept>(app: &App, caller: Caller, id: String) -> ApiResult<()> {
+pub(super) async fn delete<K: StoredDocument>(
+    app: &App,
+    caller: Caller,
+    id: String,
+) -> ApiResult<()> {
     let now = app.clock.now();
     let work = move |documents: &Documents<'_>| {
         find::<K>(documents, &id)?.check_unused(documents)?;
@@ -202,7 +206,7 @@ pub(super) async fn delete<K: Kept>(app: &App, caller: Caller, id: String) -> Ap
 ///
 /// # Errors
 /// 404 if the project has none of that id.
-pub(super) fn find<K: Kept>(documents: &Documents<'_>, id: &str) -> ApiResult<K> {
+pub(super) fn find<K: StoredDocument>(documents: &Documents<'_>, id: &str) -> ApiResult<K> {
     Ok(definitions::read(&documents.find(K::KIND, id)?)?)
 }
 
@@ -210,7 +214,7 @@ pub(super) fn find<K: Kept>(documents: &Documents<'_>, id: &str) -> ApiResult<K>
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(super) fn all<K: Kept>(documents: &Documents<'_>) -> ApiResult<Vec<K>> {
+pub(super) fn all<K: StoredDocument>(documents: &Documents<'_>) -> ApiResult<Vec<K>> {
     Ok(documents.all(K::KIND)?.iter().map(definitions::read).collect::<StoreResult<_>>()?)
 }
 
@@ -222,7 +226,7 @@ pub(super) fn set<T>(kept: &mut T, given: Option<T>) {
 }
 
 /// Saves a document. Fails if it is invalid, or nests too deep to be read again.
-fn keep<K: Kept>(documents: &Documents<'_>, mut kept: K, now: Timestamp) -> ApiResult<K> {
+fn keep<K: StoredDocument>(documents: &Documents<'_>, mut kept: K, now: Timestamp) -> ApiResult<K> {
     kept.check(documents)?;
     let Stamp { id, created_at, updated_at } = kept.stamp();
     let (id, created_at) = (id.to_owned(), created_at.0);

@@ -16,7 +16,7 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;
 
-use super::documents::{self, Kept, Stamp};
+use super::documents::{self, Stamp, StoredDocument};
 use crate::error::{ApiError, ApiResult};
 
 /// Machine-readable reason why evaluators do not run.
@@ -130,7 +130,7 @@ fn check_mapping(mapping: &[VariableMapping], variables: &[String]) -> Result<()
     Ok(())
 }
 
-impl Kept for KeptEvaluator {
+impl StoredDocument for KeptEvaluator {
     const KIND: DocumentKind = DocumentKind::Evaluator;
 
     fn stamp(&mut self) -> Stamp<'_> {
@@ -157,7 +157,7 @@ impl Kept for KeptEvaluator {
     }
 }
 
-impl Kept for EvaluationRuleView {
+impl StoredDocument for EvaluationRuleView {
     const KIND: DocumentKind = DocumentKind::EvaluationRule;
 
     fn stamp(&mut self) -> Stamp<'_> {
@@ -219,7 +219,7 @@ fn check_assignment(
 ) -> Result<(), String> {
     if definition.kind == EvaluatorKind::Code {
         let has_mapping = assignment.variable_mapping.is_some();
-        let why = "variableMapping: code evaluators are given everything, and take no mapping";
+        let why = "variableMapping: code evaluators get all fields, and take no mapping";
         return if has_mapping { Err(why.to_owned()) } else { Ok(()) };
     }
     let variables = definition.variables();

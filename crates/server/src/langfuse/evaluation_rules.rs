@@ -52,7 +52,7 @@ pub(super) async fn list(
     request_body = EvaluationRuleRequest,
     responses(
         (status = 200, body = EvaluationRuleView),
-        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+        (status = 422, description = "No LLM connection has the model of an evaluator.", body = ErrorBody),
     )
 )]
 pub(super) async fn create(
@@ -101,7 +101,7 @@ pub(super) async fn show(
     request_body = EvaluationRuleChange,
     responses(
         (status = 200, body = EvaluationRuleView),
-        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+        (status = 422, description = "No LLM connection has the model of an evaluator.", body = ErrorBody),
     )
 )]
 pub(super) async fn change(

@@ -59,7 +59,7 @@ pub(super) async fn list(
     request_body = FlatRuleRequest,
     responses(
         (status = 200, body = FlatRuleView),
-        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+        (status = 422, description = "No LLM connection has the model of an evaluator.", body = ErrorBody),
     )
 )]
 pub(super) async fn create(
@@ -111,7 +111,7 @@ pub(super) async fn show(
     request_body = FlatRuleChange,
     responses(
         (status = 200, body = FlatRuleView),
-        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+        (status = 422, description = "No LLM connection has the model of an evaluator.", body = ErrorBody),
     )
 )]
 pub(super) async fn change(
@@ -186,7 +186,7 @@ fn references(
         }
         (None, None, _) => Ok(None),
         (Some(_), _, _) => Err(ApiError::Invalid(
-            "evaluators: cannot stand beside evaluator or mapping".to_owned(),
+            "evaluators: cannot be combined with evaluator or mapping".to_owned(),
         )),
     }
 }

@@ -58,7 +58,7 @@ pub(super) async fn list(
     request_body = EvaluatorRequest,
     responses(
         (status = 200, body = EvaluatorView),
-        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+        (status = 422, description = "No LLM connection has the model of an evaluator.", body = ErrorBody),
     )
 )]
 pub(super) async fn create(
@@ -104,7 +104,7 @@ pub(super) async fn show(
     request_body = EvaluatorChange,
     responses(
         (status = 200, body = EvaluatorView),
-        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+        (status = 422, description = "No LLM connection has the model of an evaluator.", body = ErrorBody),
     )
 )]
 pub(super) async fn change(
@@ -153,7 +153,7 @@ pub(super) async fn versions(
     mut params: Params,
 ) -> ApiResult<Json<Sliced<EvaluatorVersionView>>> {
     let behind: Option<u32> =
-        params.parsed("cursor", |text| text.parse().map_err(|_| "not one of ours".to_owned()));
+        params.parsed("cursor", |text| text.parse().map_err(|_| "malformed".to_owned()));
     let (_, limit) = params.slice();
     params.finish()?;
     let work = move |documents: &Documents<'_>| documents::find::<KeptEvaluator>(documents, &id);
@@ -177,7 +177,7 @@ fn alter(kept: &mut KeptEvaluator, change: EvaluatorChange, now: Timestamp) -> A
     let Some(kind) = change.kind else { return Ok(()) };
     let before = latest(kept)?;
     let mut checks = Checks::default();
-    checks.must(kind == before.definition.kind, "type", "an evaluator keeps its type");
+    checks.must(kind == before.definition.kind, "type", "the type of an evaluator cannot change");
     checks.finish()?;
     let number = before.version.saturating_add(1);
     let request = EvaluatorRequest {

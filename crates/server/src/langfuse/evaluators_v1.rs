@@ -63,7 +63,7 @@ pub(super) async fn list(
     request_body = FlatEvaluatorRequest,
     responses(
         (status = 200, body = FlatEvaluatorView),
-        (status = 422, description = "No LLM connection leads to the model of an evaluator.", body = ErrorBody),
+        (status = 422, description = "No LLM connection has the model of an evaluator.", body = ErrorBody),
     )
 )]
 pub(super) async fn create(

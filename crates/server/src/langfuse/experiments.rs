@@ -18,7 +18,7 @@ use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::score::v3::TypedScore;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::Word;
-use ratchet_store::experiment::{ExperimentSummary, KeptExperimentItem, Outcome};
+use ratchet_store::experiment::{ExperimentSummary, Outcome, StoredExperimentItem};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{PageNumber, Paging, ScoreQuery, ScoresOn, TimeRange};
 use utoipa_axum::router::OpenApiRouter;
@@ -44,8 +44,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         ("fields" = Option<String>, Query, description = "Groups of fields, with commas: core, \
           metadata, scores."),
         SliceParams,
-        ("id" = Option<String>, Query, description = "With one of these ids, with commas."),
-        ("name" = Option<String>, Query, description = "With one of these names, with commas."),
+        ("id" = Option<String>, Query, description = "Comma-separated ids."),
+        ("name" = Option<String>, Query, description = "Comma-separated names."),
         ("datasetId" = Option<String>, Query, description = "Over one of these datasets, with \
           commas."),
         ("filter" = Option<String>, Query, description = "Conditions on id, name and datasetId, \
@@ -133,7 +133,7 @@ async fn scores(app: &App, project: &ProjectId, on: ScoresOn, limit: u64) -> Api
 }
 
 /// Whether a score is on the item's observation or on its whole trace.
-fn is_on(score: &Score, item: &KeptExperimentItem) -> bool {
+fn is_on(score: &Score, item: &StoredExperimentItem) -> bool {
     match &score.target {
         ScoreTarget::Trace(_) => true,
         ScoreTarget::Observation(_, observation) => item.observation.as_ref() == Some(observation),
@@ -161,7 +161,7 @@ fn view(summary: &ExperimentSummary, groups: &[Group]) -> ExperimentView {
     }
 }
 
-fn item_view(item: &KeptExperimentItem, groups: &[ItemGroup]) -> ExperimentItemView {
+fn item_view(item: &StoredExperimentItem, groups: &[ItemGroup]) -> ExperimentItemView {
     let place = Place::of(item);
     let experiment = &item.experiment;
     let content = place.content;
@@ -219,7 +219,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(item: &'a KeptExperimentItem) -> Self {
+    fn of(item: &'a StoredExperimentItem) -> Self {
         match &item.outcome {
             Some(Outcome::Step(step)) => {
                 let end = step.end.unwrap_or(step.start);

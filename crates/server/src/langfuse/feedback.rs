@@ -47,7 +47,7 @@ pub(super) async fn submit(
         goal: sent.goal,
         reference_url: sent.reference_url,
     };
-    let id = app.store.catalog.keep_feedback(caller.project, said, app.clock.now()).await?;
+    let id = app.store.catalog.save_feedback(caller.project, said, app.clock.now()).await?;
     Ok((StatusCode::CREATED, Json(FeedbackKept { id })))
 }
 

@@ -204,7 +204,7 @@ fn read_body(form: &Form, text: &str) -> Result<Raw, Issue> {
     }
     let is_named = fields.get("id").is_some_and(|id| id.get() != "null");
     if let Some(name) = form.changes.filter(|_| !is_named) {
-        return Err(Issue::at(name, "is missing; it names what to change"));
+        return Err(Issue::at(name, "required: the id of the record to change"));
     }
     let written = to_raw_value(&fields).map(Raw::from);
     written.map_err(|why| Issue::at("body", why.to_string()))

@@ -67,7 +67,7 @@ pub(super) async fn keep(
             .map_err(|why| ApiError::InvalidFields(vec![Issue::at("baseURL", why.to_string())]))?;
     }
     let (catalog, secrets) = (caller.catalog(&app), app.store.secrets.clone());
-    let kept = catalog.keep_llm_connection(caller.project, new, secrets, app.clock.now()).await?;
+    let kept = catalog.save_llm_connection(caller.project, new, secrets, app.clock.now()).await?;
     Ok(Json(view(&kept)))
 }
 

@@ -57,7 +57,7 @@ pub(super) async fn announce(
     get,
     path = "/api/public/media/{id}",
     tag = "Media",
-    params(("id" = String, Path, description = "The id that follows from the hash.")),
+    params(("id" = String, Path, description = "The media id, derived from the hash.")),
     responses((status = 200, body = MediaView))
 )]
 pub(super) async fn show(
@@ -87,7 +87,7 @@ pub(super) async fn show(
     patch,
     path = "/api/public/media/{id}",
     tag = "Media",
-    params(("id" = String, Path, description = "The id that follows from the hash.")),
+    params(("id" = String, Path, description = "The media id, derived from the hash.")),
     request_body = UploadOutcome,
     responses((status = 204))
 )]

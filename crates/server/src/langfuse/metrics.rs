@@ -35,7 +35,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     get,
     path = "/api/public/metrics",
     tag = "Metrics",
-    params(("query" = String, Query, description = "The question, as a JSON object.")),
+    params(("query" = String, Query, description = "The query, as a JSON object.")),
     responses((status = 200, body = MetricsView))
 )]
 pub(super) async fn first(
@@ -51,7 +51,7 @@ pub(super) async fn first(
     get,
     path = "/api/public/v2/metrics",
     tag = "Metrics",
-    params(("query" = String, Query, description = "The question, as a JSON object.")),
+    params(("query" = String, Query, description = "The query, as a JSON object.")),
     responses((status = 200, body = MetricsView))
 )]
 pub(super) async fn second(

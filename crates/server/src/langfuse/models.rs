@@ -10,7 +10,7 @@ use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView, TierConditionView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_stages::validation::{Checks, MAX_NAME_CHARS};
-use ratchet_store::catalog::KeptModel;
+use ratchet_store::catalog::StoredModel;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
@@ -134,7 +134,8 @@ pub(super) async fn delete(
 
 fn refuse_built_in(app: &App, id: &str) -> ApiResult<()> {
     if app.prices.definitions().iter().any(|model| model.name == id) {
-        let message = format!("{id} comes with the program; define a model that matches before it");
+        let message =
+            format!("{id} is built in; define a custom model with the same pattern instead");
         return Err(ApiError::Invalid(message));
     }
     Ok(())
@@ -149,8 +150,8 @@ async fn keep(
     let definition = check(request)?;
     let wrong = |field, problem: String| ApiError::InvalidFields(vec![Issue::at(field, problem)]);
     OwnModel::new(id.clone(), &definition).map_err(|why| wrong(why.field, why.problem))?;
-    let kept = KeptModel { id, definition, created_at: app.clock.now() };
-    let kept = caller.catalog(app).keep_model(caller.project, kept, app.clock.now()).await?;
+    let kept = StoredModel { id, definition, created_at: app.clock.now() };
+    let kept = caller.catalog(app).save_model(caller.project, kept, app.clock.now()).await?;
     Ok(Json(own_view(&kept)))
 }
 
@@ -168,7 +169,7 @@ fn check(request: ModelRequest) -> ApiResult<ModelDefinition> {
     .filter_map(|(kind, price)| Some((kind.to_owned(), price?)))
     .collect();
     let is_total_alone = request.total_price.is_none() || flat.len() == 1;
-    checks.must(is_total_alone, "totalPrice", "cannot stand beside inputPrice or outputPrice");
+    checks.must(is_total_alone, "totalPrice", "cannot be combined with inputPrice or outputPrice");
     let is_one_way = flat.is_empty() != request.pricing_tiers.is_none();
     checks.must(is_one_way, "pricingTiers", "either these or the flat prices must be given");
     checks.finish()?;
@@ -197,7 +198,7 @@ fn for_client(mut view: ModelView, headers: &HeaderMap) -> ModelView {
     view
 }
 
-fn own_view(kept: &KeptModel) -> ModelView {
+fn own_view(kept: &StoredModel) -> ModelView {
     ModelView::new(kept.id.clone(), &kept.definition, MadeBy::Project, kept.created_at)
 }
 

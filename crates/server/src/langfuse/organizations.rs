@@ -195,7 +195,7 @@ fn role(role: MembershipRole) -> ApiResult<Role> {
         MembershipRole::Member => Ok(Role::Member),
         MembershipRole::Viewer => Ok(Role::Viewer),
         MembershipRole::Admin => {
-            Err(ApiError::Invalid("role: this server knows OWNER, MEMBER and VIEWER".to_owned()))
+            Err(ApiError::Invalid("role: must be OWNER, MEMBER or VIEWER".to_owned()))
         }
     }
 }

@@ -116,13 +116,13 @@ pub(super) async fn delete(
 ) -> ApiResult<(StatusCode, Json<ProjectDeleted>)> {
     let id = project_at(&id)?;
     if id == caller.project {
-        let message = "a key cannot delete the project it opens; use an owner's key of another one";
+        let message = "a key cannot delete its own project; use an owner's key of another one";
         return Err(ApiError::Conflict(message.to_owned()));
     }
     let catalog = caller.catalog(&app);
     sweep::delete_project(&app.store, &catalog, id.clone(), app.clock.now()).await?;
     app.sweep_soon();
-    let message = format!("project {id} is deleted; what it recorded is being removed");
+    let message = format!("project {id} is deleted; its telemetry is being removed");
     Ok((StatusCode::ACCEPTED, Json(ProjectDeleted { success: true, message })))
 }
 

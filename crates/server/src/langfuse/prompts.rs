@@ -46,11 +46,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     tag = "Prompts",
     params(
         PageParams,
-        ("name" = Option<String>, Query, description = "Of this name."),
+        ("name" = Option<String>, Query, description = "Name."),
         ("label" = Option<String>, Query, description = "Versions with this label."),
         ("tag" = Option<String>, Query, description = "With this tag."),
-        ("fromUpdatedAt" = Option<Time>, Query, description = "Versions changed then or later."),
-        ("toUpdatedAt" = Option<Time>, Query, description = "Versions changed before."),
+        ("fromUpdatedAt" = Option<Time>, Query, description = "Versions changed at this time or later."),
+        ("toUpdatedAt" = Option<Time>, Query, description = "Versions changed before this time."),
     ),
     responses((status = 200, body = Paged<PromptMetaView>))
 )]
@@ -84,7 +84,7 @@ pub(super) async fn list(
         ("name" = String, Path, description = "The prompt's name; slashes are encoded."),
         ("version" = Option<u32>, Query, description = "The version with this number."),
         ("label" = Option<String>, Query, description = "The version with this label."),
-        ("resolve" = Option<bool>, Query, description = "False: references are left as they are."),
+        ("resolve" = Option<bool>, Query, description = "False: references are not resolved."),
     ),
     responses((status = 200, body = PromptView))
 )]
@@ -166,7 +166,7 @@ pub(super) async fn label(
 ) -> ApiResult<Response> {
     let mut issues = word_issues("newLabels", &sent.new_labels, check_label);
     if sent.new_labels.iter().any(|label| label == LATEST) {
-        let why = "latest always stands at the newest version and cannot be moved";
+        let why = "latest always points to the newest version and cannot be moved";
         issues.push(Issue::at("newLabels", why));
     }
     refuse(issues)?;
@@ -186,7 +186,7 @@ pub(super) async fn label(
         ("version" = Option<u32>, Query, description = "Only the version with this number."),
         ("label" = Option<String>, Query, description = "Only the version with this label."),
     ),
-    responses((status = 204, description = "It is gone."))
+    responses((status = 204, description = "Deleted."))
 )]
 pub(super) async fn remove(
     State(app): State<App>,

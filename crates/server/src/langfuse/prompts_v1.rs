@@ -41,7 +41,7 @@ async fn show(
 ) -> ApiResult<Response> {
     let name = params.text("name");
     if name.is_none() {
-        params.report([Issue::at("name", "is missing; it says which prompt")]);
+        params.report([Issue::at("name", "required: the name of the prompt")]);
     }
     prompts::find(&app, caller.project, name.unwrap_or_default(), params).await
 }

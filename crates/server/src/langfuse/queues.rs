@@ -103,7 +103,7 @@ pub(super) async fn show(
     get,
     path = "/api/public/annotation-queues/{queue}/items",
     tag = "AnnotationQueues",
-    params(("queue" = String, Path, description = "The queue's id."), PageParams, ("status" = Option<ItemStatusWord>, Query, description = "Only those that are so far.")),
+    params(("queue" = String, Path, description = "The queue's id."), PageParams, ("status" = Option<ItemStatusWord>, Query, description = "Only items with this status.")),
     responses((status = 200, body = Paged<QueueItemView>))
 )]
 pub(super) async fn items(

@@ -12,7 +12,7 @@ use ratchet_remote::langfuse::wire::score_config::{
     ConfigCategory, CreateScoreConfig, ScoreConfigView, UpdateScoreConfig,
 };
 use ratchet_remote::langfuse::wire::word::Word;
-use ratchet_store::catalog::KeptScoreConfig;
+use ratchet_store::catalog::StoredScoreConfig;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -120,7 +120,7 @@ fn new_config(
     sent: CreateScoreConfig,
     id: String,
     now: Timestamp,
-) -> Result<KeptScoreConfig, ScoreInvalid> {
+) -> Result<StoredScoreConfig, ScoreInvalid> {
     check_name(&sent.name)?;
     check_description(sent.description.as_deref())?;
     let stated = StatedValues {
@@ -129,7 +129,7 @@ fn new_config(
         categories: sent.categories.map(categories),
     };
     let values = ConfigValues::new(sent.data_type.0, stated)?;
-    Ok(KeptScoreConfig {
+    Ok(StoredScoreConfig {
         config: ScoreConfig { id, name: sent.name, values, is_archived: false },
         description: sent.description,
         created_at: now,
@@ -138,10 +138,10 @@ fn new_config(
 }
 
 fn changed(
-    kept: KeptScoreConfig,
+    kept: StoredScoreConfig,
     sent: UpdateScoreConfig,
     now: Timestamp,
-) -> Result<KeptScoreConfig, ScoreInvalid> {
+) -> Result<StoredScoreConfig, ScoreInvalid> {
     let ScoreConfig { id, name, values, is_archived } = kept.config;
     let name = sent.name.unwrap_or(name);
     check_name(&name)?;
@@ -160,7 +160,7 @@ fn changed(
     };
     let values = ConfigValues::new(data_type, stated)?;
     let is_archived = sent.is_archived.unwrap_or(is_archived);
-    Ok(KeptScoreConfig {
+    Ok(StoredScoreConfig {
         config: ScoreConfig { id, name, values, is_archived },
         description,
         created_at: kept.created_at,
@@ -193,8 +193,8 @@ fn refuse(ScoreInvalid { field, why }: ScoreInvalid) -> ApiError {
     ApiError::InvalidFields(vec![Issue::at(field, why)])
 }
 
-fn view(kept: KeptScoreConfig, project: &str) -> ScoreConfigView {
-    let KeptScoreConfig { config, description, created_at, updated_at } = kept;
+fn view(kept: StoredScoreConfig, project: &str) -> ScoreConfigView {
+    let StoredScoreConfig { config, description, created_at, updated_at } = kept;
     let (min_value, max_value) = match &config.values {
         ConfigValues::Numeric { min, max } => (*min, *max),
         ConfigValues::Boolean | ConfigValues::Categorical(_) | ConfigValues::Text => (None, None),

@@ -37,9 +37,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     tag = "Sessions",
     params(
         PageParams,
-        ("fromTimestamp" = Option<Time>, Query, description = "Began then or later."),
-        ("toTimestamp" = Option<Time>, Query, description = "Began before."),
-        ("environment" = Option<Vec<String>>, Query, description = "Ran in one of these."),
+        ("fromTimestamp" = Option<Time>, Query, description = "Started at this time or later."),
+        ("toTimestamp" = Option<Time>, Query, description = "Started before this time."),
+        ("environment" = Option<Vec<String>>, Query, description = "Any of these environments."),
     ),
     responses((status = 200, body = Paged<SessionView>))
 )]

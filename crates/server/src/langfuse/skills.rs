@@ -50,11 +50,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     tag = "Skills",
     params(
         PageParams,
-        ("name" = Option<String>, Query, description = "Of this name."),
-        ("search" = Option<String>, Query, description = "With this in name or description."),
+        ("name" = Option<String>, Query, description = "Name."),
+        ("search" = Option<String>, Query, description = "Substring of the name or description."),
         ("tag" = Option<String>, Query, description = "With this tag."),
-        ("fromUpdatedAt" = Option<Time>, Query, description = "Changed then or later."),
-        ("toUpdatedAt" = Option<Time>, Query, description = "Changed before."),
+        ("fromUpdatedAt" = Option<Time>, Query, description = "Changed at this time or later."),
+        ("toUpdatedAt" = Option<Time>, Query, description = "Changed before this time."),
     ),
     responses((status = 200, body = SkillList))
 )]
@@ -125,7 +125,7 @@ pub(super) async fn show(
     params((
         "sha256Hashes" = String,
         Query,
-        description = "1 to 50 SHA-256 hashes in base64, with commas between them."
+        description = "1 to 50 comma-separated SHA-256 hashes in base64."
     )),
     responses((status = 200, body = SkillContents))
 )]

@@ -45,17 +45,17 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     tag = "Traces",
     params(
         PageParams,
-        ("userId" = Option<String>, Query, description = "Whom it served."),
-        ("name" = Option<String>, Query, description = "What it is called."),
-        ("sessionId" = Option<String>, Query, description = "What it belongs to."),
-        ("fromTimestamp" = Option<Time>, Query, description = "Began then or later."),
-        ("toTimestamp" = Option<Time>, Query, description = "Began before."),
+        ("userId" = Option<String>, Query, description = "Id of the user."),
+        ("name" = Option<String>, Query, description = "Name."),
+        ("sessionId" = Option<String>, Query, description = "Id of the session."),
+        ("fromTimestamp" = Option<Time>, Query, description = "Started at this time or later."),
+        ("toTimestamp" = Option<Time>, Query, description = "Started before this time."),
         ("orderBy" = Option<String>, Query, description = "A field and .asc or .desc."),
-        ("tags" = Option<Vec<String>>, Query, description = "Has all of these."),
-        ("version" = Option<String>, Query, description = "The trace's own version."),
+        ("tags" = Option<Vec<String>>, Query, description = "Has all of these tags."),
+        ("version" = Option<String>, Query, description = "Version of the trace."),
         ("release" = Option<String>, Query, description = "The application's release."),
-        ("environment" = Option<Vec<String>>, Query, description = "Ran in one of these."),
-        ("fields" = Option<String>, Query, description = "Field groups, with commas between."),
+        ("environment" = Option<Vec<String>>, Query, description = "Any of these environments."),
+        ("fields" = Option<String>, Query, description = "Comma-separated field groups."),
         ("filter" = Option<String>, Query, description = "Conditions, as a JSON array."),
     ),
     responses((status = 200, body = Paged<DetailedTrace<String, String>>))
@@ -96,7 +96,7 @@ pub(super) async fn list(
     tag = "Traces",
     params(
         ("id" = String, Path, description = "The trace's id."),
-        ("fields" = Option<String>, Query, description = "Field groups, with commas between."),
+        ("fields" = Option<String>, Query, description = "Comma-separated field groups."),
     ),
     responses((status = 200, body = DetailedTrace<ObservationView, ScoreView>))
 )]

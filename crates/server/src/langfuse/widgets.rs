@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::documents::{self, Kept, Stamp, set, with_code};
+use super::documents::{self, Stamp, StoredDocument, set, with_code};
 use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
@@ -144,7 +144,7 @@ pub(super) async fn delete(
     Ok(Json(Deleted { message: "Dashboard widget successfully deleted".to_owned() }))
 }
 
-impl Kept for WidgetView {
+impl StoredDocument for WidgetView {
     const KIND: DocumentKind = DocumentKind::Widget;
 
     fn stamp(&mut self) -> Stamp<'_> {

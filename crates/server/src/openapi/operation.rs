@@ -12,18 +12,22 @@ enum Of {
 }
 
 const ERRORS: [(&str, Of, &str); 12] = [
-    ("400", Of::Every, "The request makes no sense; the message names the field."),
+    ("400", Of::Every, "The request is invalid; the message names the field."),
     ("401", Of::Keyed, "No key, or one that is unknown or revoked."),
-    ("403", Of::Keyed, "The key's role may not do this."),
-    ("404", Of::Every, "Not there, or not in this project."),
-    ("405", Of::Every, "The path does not take this method."),
+    ("403", Of::Keyed, "The key's role or permissions do not allow this."),
+    ("404", Of::Every, "Not found in this project."),
+    ("405", Of::Every, "The path does not support this method."),
     ("408", Of::WithBody, "The client stopped sending."),
-    ("409", Of::Change, "What is there already stands in the way."),
-    ("413", Of::WithBody, "Beyond a limit."),
-    ("415", Of::WithBody, "A content type or encoding that is not read."),
-    ("429", Of::Keyed, "The key calls too often; Retry-After says when to come back."),
-    ("500", Of::Every, "The server failed; its log says why under the id in the message."),
-    ("503", Of::Every, "Not now; Retry-After says when to come back."),
+    ("409", Of::Change, "Conflicts with an existing object."),
+    ("413", Of::WithBody, "A limit is exceeded."),
+    ("415", Of::WithBody, "Unsupported content type or encoding."),
+    ("429", Of::Keyed, "The key's rate limit is exceeded; see Retry-After."),
+    (
+        "500",
+        Of::Every,
+        "Internal error; the server's log has the cause under the id in the message.",
+    ),
+    ("503", Of::Every, "Temporarily unavailable; see Retry-After."),
 ];
 
 /// The error responses, by status.
@@ -39,7 +43,7 @@ pub(super) fn error_answers() -> Value {
 pub(super) fn finish(path: &str, method: &str, operation: &mut Value) {
     let Some(fields) = operation.as_object_mut() else { return };
     name(path, method, fields);
-    tell(fields);
+    set_summary(fields);
     let is_public = fields.get("security") == Some(&json!([{}]));
     if !fields.contains_key("security") {
         fields.insert("security".to_owned(), json!([{"basic": []}]));
@@ -75,7 +79,7 @@ fn name(path: &str, method: &str, fields: &mut Map<String, Value>) {
 }
 
 /// Removes the route from the handler's first doc line, where it is for readers of the code.
-fn tell(fields: &mut Map<String, Value>) {
+fn set_summary(fields: &mut Map<String, Value>) {
     let Some(summary) = fields.get("summary").and_then(Value::as_str) else { return };
     let told = match summary.split_once("`: ") {
         Some((route, told)) if route.starts_with('`') => told,

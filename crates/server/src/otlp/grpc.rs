@@ -89,11 +89,11 @@ fn check_content_type(headers: &HeaderMap) -> ApiResult<()> {
 fn unframe(mut framed: Bytes, headers: &HeaderMap) -> ApiResult<(Bytes, Encoding)> {
     let invalid = |why: &str| ApiError::Invalid(format!("the gRPC frame {why}"));
     let Some(&[flag, length @ ..]) = framed.first_chunk::<PREFIX_BYTES>() else {
-        return Err(invalid("breaks off before its length"));
+        return Err(invalid("ends before its length"));
     };
     let wire = framed.split_off(PREFIX_BYTES);
     if u32::from_be_bytes(length) as usize != wire.len() {
-        return Err(invalid("does not hold exactly one whole message"));
+        return Err(invalid("does not contain exactly one complete message"));
     }
     match flag {
         0 => Ok((wire, Encoding::Identity)),
@@ -190,11 +190,11 @@ mod tests {
 
     #[test]
     fn broken_frames_are_refused() {
-        check(&[], "", Err("breaks off"));
-        check(&[0, 0, 0, 0], "", Err("breaks off"));
-        check(&[0, 0, 0, 0, 2, 9], "", Err("exactly one whole message"));
-        check(&[0, 0, 0, 0, 0, 9], "", Err("exactly one whole message"));
-        check(&[0, 255, 255, 255, 255], "", Err("exactly one whole message"));
+        check(&[], "", Err("ends before"));
+        check(&[0, 0, 0, 0], "", Err("ends before"));
+        check(&[0, 0, 0, 0, 2, 9], "", Err("exactly one complete message"));
+        check(&[0, 0, 0, 0, 0, 9], "", Err("exactly one complete message"));
+        check(&[0, 255, 255, 255, 255], "", Err("exactly one complete message"));
         check(&[2, 0, 0, 0, 0], "", Err("unknown flag"));
         check(&[1, 0, 0, 0, 0], "zstd", Err("grpc-encoding zstd"));
     }

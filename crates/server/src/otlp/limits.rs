@@ -11,7 +11,7 @@ use crate::error::ApiError;
 
 /// Maximum nesting depth of values, whatever the settings: decoding is recursive, and the stack is
 /// limited.
-const DEEPEST: usize = 256;
+const MAX_DEPTH: usize = 256;
 /// Bytes of a value besides its texts: a grown list has up to twice the capacity it uses, and one
 /// with a single value has capacity for four.
 const VALUE_BYTES: usize = 128;
@@ -79,7 +79,7 @@ impl<'a> Bounds<'a> {
 
     /// Counts a value at a depth: small messages must not become large structures.
     pub(crate) fn enter(&mut self, depth: usize) -> Result<(), Fault> {
-        let deepest = self.limits.depth.min(DEEPEST);
+        let deepest = self.limits.depth.min(MAX_DEPTH);
         if depth > deepest {
             return Err(Fault::TooDeep(deepest));
         }

@@ -47,7 +47,7 @@ pub(crate) enum Fault {
     TooDeep(usize),
     #[error("the request has more than {0} attribute values; send smaller batches")]
     TooManyValues(usize),
-    #[error("the request takes more memory than there is for it")]
+    #[error("the request exceeds the memory budget")]
     NoRoom(NoRoom),
     #[error("{0}")]
     Wire(#[from] WireError),

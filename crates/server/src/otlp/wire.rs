@@ -3,7 +3,7 @@ use std::str::Utf8Error;
 /// A protobuf decoding error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum WireError {
-    #[error("it breaks off in the middle of a field")]
+    #[error("it ends in the middle of a field")]
     Truncated,
     #[error("it has a number of more than 64 bits")]
     LongVarint,

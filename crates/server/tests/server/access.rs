@@ -107,7 +107,7 @@ async fn a_key_that_calls_too_often_is_told_when_to_come_back() {
     post(Role::Member).await.check(200, "");
     post(Role::Member).await.check(200, "");
     let reply = post(Role::Member).await;
-    reply.check(429, "come back in 2 s");
+    reply.check(429, "retry in 2 s");
     assert_eq!(reply.header("retry-after"), "2");
     post(Role::Owner).await.check(200, "");
     server.clock.advance(Duration::from_secs(2));

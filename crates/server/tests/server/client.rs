@@ -13,14 +13,14 @@ use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{
     BatchBuilder, at, batch, event, generation, json, score, span, tool, trace,
 };
-use ratchet_testkit::no_backoff::Hurry;
+use ratchet_testkit::no_backoff::NoBackoff;
 use ratchet_testkit::proxy::{Proxy, Verdict};
 use ratchet_testkit::reading::Reading;
 use ratchet_testkit::recording::RecordBatch;
 
 use crate::harness::{TestServer, project, public_key};
 
-pub(crate) fn client(url: &str, pace: &Hurry) -> LangfuseClient {
+pub(crate) fn client(url: &str, pace: &NoBackoff) -> LangfuseClient {
     let access = Access {
         url: url.to_owned(),
         public_key: public_key(Role::Member),
@@ -30,7 +30,7 @@ pub(crate) fn client(url: &str, pace: &Hurry) -> LangfuseClient {
 }
 
 pub(crate) fn to(server: &TestServer) -> LangfuseClient {
-    client(&format!("http://{}", server.web), &Hurry::default())
+    client(&format!("http://{}", server.web), &NoBackoff::default())
 }
 
 fn payload(text: &str) -> Payload {
@@ -165,7 +165,7 @@ async fn a_server_of_the_older_era_is_read_the_same() {
     let server = told().await;
     let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
     let proxy = Proxy::without_v4_era(server.web);
-    let client = client(&proxy.web(), &Hurry::default());
+    let client = client(&proxy.web(), &NoBackoff::default());
     read(&client).await.assert_equals(&stored, "read from the older era");
     let tried = |path: &str| proxy.seen().iter().filter(|seen| seen.target.contains(path)).count();
     assert_eq!(tried("/v3/scores"), 1, "a route that is gone is not asked for again");
@@ -177,7 +177,7 @@ async fn a_server_of_the_newer_era_is_read_the_same() {
     let server = told().await;
     let stored = Reading::of_store(&server.app.store.telemetry, &project()).await;
     let proxy = Proxy::without_v3_era(server.web);
-    let client = client(&proxy.web(), &Hurry::default());
+    let client = client(&proxy.web(), &NoBackoff::default());
     let read = as_newer_era_tells(read(&client).await);
     read.assert_equals(&as_newer_era_tells(stored), "read from the newer era");
     let tried = proxy.seen().iter().filter(|seen| seen.target.contains("/traces")).count();
@@ -195,7 +195,7 @@ async fn a_server_of_the_newer_era_is_read_the_same() {
 async fn times_bound_what_is_rebuilt() {
     let server = told().await;
     let proxy = Proxy::without_v3_era(server.web);
-    let client = client(&proxy.web(), &Hurry::default());
+    let client = client(&proxy.web(), &NoBackoff::default());
     // The trace started before this time, though some of its observations did not.
     let asked = TracesAsked {
         between: TimeWindow { from: Some(at(200)), to: Some(at(80_002)) },
@@ -217,7 +217,7 @@ async fn times_bound_what_is_rebuilt() {
 async fn a_server_of_no_era_is_told() {
     let server = told().await;
     let proxy = Proxy::start(server.web, |_| Verdict::Gone);
-    let client = client(&proxy.web(), &Hurry::default());
+    let client = client(&proxy.web(), &NoBackoff::default());
     let error = client.scores(&ScoresAsked::default(), &Position::Start).await.unwrap_err();
     assert!(error.to_string().contains("/api/public/v3/scores, /api/public/v2/scores"), "{error}");
     let error = client.traces(&TracesAsked::default(), &Position::Start).await.unwrap_err();
@@ -256,7 +256,7 @@ async fn a_busy_server_is_asked_again_when_it_says_so() {
         2 => Verdict::Refuse(500, None),
         _ => Verdict::Pass,
     });
-    let pace = Hurry::default();
+    let pace = NoBackoff::default();
     let client = client(&proxy.web(), &pace);
     let trace = client.trace(&TraceId::parse("t2").unwrap()).await.unwrap();
     assert_eq!(trace.unwrap().observations.len(), 1);
@@ -272,7 +272,7 @@ async fn a_refusal_is_told_at_once_without_the_keys() {
         public_key: public_key(Role::Member),
         secret_key: Secret::new("wrong-secret"),
     };
-    let pace = Hurry::default();
+    let pace = NoBackoff::default();
     let client =
         LangfuseClient::new(access, ClientLimits::default(), Box::new(pace.clone())).unwrap();
     let error = client.traces(&TracesAsked::default(), &Position::Start).await.unwrap_err();
@@ -288,7 +288,7 @@ async fn a_server_that_never_answers_is_given_up() {
     let server = told().await;
     let address = server.web;
     server.stop().await;
-    let pace = Hurry::default();
+    let pace = NoBackoff::default();
     let client = client(&format!("http://{address}"), &pace);
     let error = client.sessions(&TimeWindow::default(), &Position::Start).await.unwrap_err();
     assert!(error.to_string().contains("got no answer in 6 attempts"), "{error}");

@@ -203,7 +203,7 @@ async fn content_is_what_it_says_it_is_in_every_answer() {
 async fn a_panic_is_answered_and_the_server_lives() {
     let server = TestServer::start().await;
     let reply = server.get("/panic").send().await;
-    reply.check(500, "the server failed");
+    reply.check(500, "internal server error");
     assert!(!String::from_utf8_lossy(&reply.body).contains("on purpose"));
     server.get("/api/public/health").send().await.check(200, "OK");
     server.stop().await;
@@ -218,7 +218,7 @@ async fn a_request_under_way_is_finished_when_the_server_stops() {
     stream.write_all(format!("{}{first}", head(body.len())).as_bytes()).await.unwrap();
     reach_handler(&server).await;
     server.begin_stop();
-    closed_door(&server).await;
+    wait_until_refused(&server).await;
     stream.write_all(second.as_bytes()).await.unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).await.unwrap();
@@ -248,7 +248,7 @@ async fn reach_handler(server: &TestServer) {
 }
 
 /// Waits until connections are refused.
-async fn closed_door(server: &TestServer) {
+async fn wait_until_refused(server: &TestServer) {
     while TcpStream::connect(server.web).await.is_ok() {
         tokio::task::yield_now().await;
     }

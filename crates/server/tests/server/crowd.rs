@@ -21,7 +21,7 @@ const CLIENTS: usize = 5;
 /// Maximum number of events before a client loses its connection.
 const LONGEST: usize = 40;
 /// Deadline of the whole test.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_clients_of_two_hundred_sessions_end_with_the_same_events() {
@@ -41,7 +41,7 @@ async fn a_thousand_clients_of_two_hundred_sessions_end_with_the_same_events() {
         let (crowd, chance) = (Arc::clone(&crowd), Chance::new(chance.number()));
         talks.spawn(async move { crowd.session(chance).await });
     }
-    let told = tokio::time::timeout(PATIENCE, talks.join_all()).await.expect("nobody is stuck");
+    let told = tokio::time::timeout(TIMEOUT, talks.join_all()).await.expect("nobody is stuck");
     let events: usize = told.into_iter().sum();
     assert!(events > SESSIONS * 30, "{events} events are too few to have tried anything");
 }

@@ -34,14 +34,14 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
 
 /// A server without sockets, and its runtime.
-struct Kitchen {
+struct FuzzServer {
     runtime: Runtime,
     folder: DataFolder,
     http: Router,
     grpc: Router,
 }
 
-static KITCHEN: LazyLock<Kitchen> = LazyLock::new(|| {
+static SERVER: LazyLock<FuzzServer> = LazyLock::new(|| {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let folder = DataFolder::new();
@@ -53,12 +53,12 @@ static KITCHEN: LazyLock<Kitchen> = LazyLock::new(|| {
     let app =
         App::new(folder.folder().clone(), settings, Clock::System, PriceTable::builtin().into());
     let (http, grpc) = (router(app.clone(), Router::new()), grpc_router(app));
-    Kitchen { runtime, folder, http, grpc }
+    FuzzServer { runtime, folder, http, grpc }
 });
 
 /// Sends a request and returns a summary of the response. An internal error is a finding.
 fn answer(router: &Router, request: Request<Body>) -> String {
-    KITCHEN.runtime.block_on(async {
+    SERVER.runtime.block_on(async {
         let response = router.clone().oneshot(request).await.unwrap();
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -71,7 +71,7 @@ fn answer(router: &Router, request: Request<Body>) -> String {
 fn feed(target: Target, seeds: &[Vec<u8>]) {
     let seconds = std::env::var("RATCHET_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     let seeds: Vec<&[u8]> = seeds.iter().map(Vec::as_slice).collect();
-    LazyLock::force(&KITCHEN);
+    LazyLock::force(&SERVER);
     run(target, &seeds, Duration::from_secs(seconds.unwrap_or(15)));
 }
 
@@ -90,7 +90,7 @@ fn read_spans(format: Format, body: &[u8]) -> String {
         intake: Default::default(),
         text_bytes: 8_000_000,
     };
-    record::spans(KITCHEN.folder.telemetry(), arrival, decoded.groups);
+    record::spans(SERVER.folder.telemetry(), arrival, decoded.groups);
     said
 }
 
@@ -175,7 +175,7 @@ fn read_logs(format: Format, body: &[u8]) -> String {
     let said = format!("{} foreign, {}", events.foreign, decoded.rejected.message());
     let (project, sender) = (project("fuzz"), Sender::default());
     events.prepare(
-        KITCHEN.folder.telemetry(),
+        SERVER.folder.telemetry(),
         Arrival {
             project,
             sender,
@@ -305,7 +305,7 @@ fn batches_of_events() {
             intake: Default::default(),
             text_bytes: 8_000_000,
         };
-        let (_, outcomes) = statements.prepare(KITCHEN.folder.telemetry(), arrival);
+        let (_, outcomes) = statements.prepare(SERVER.folder.telemetry(), arrival);
         let refused = outcomes.into_iter().filter_map(|outcome| outcome.result.err());
         refused.map(|refusal| refusal.to_string()).collect::<Vec<_>>().join("; ")
     }
@@ -326,7 +326,7 @@ fn gzip_bodies() {
         let request = Request::post("/v1/traces")
             .header("Content-Type", "application/json")
             .header("Content-Encoding", "gzip");
-        answer(&KITCHEN.http, request.body(body.to_vec().into()).unwrap())
+        answer(&SERVER.http, request.body(body.to_vec().into()).unwrap())
     };
     let mut seeds: Vec<_> = fixtures::all("otlp-json").iter().map(|json| gzip(json)).collect();
     seeds.push(gzip(&[b' '; 900_000]));
@@ -343,7 +343,7 @@ fn grpc_frames() {
         let request = Request::post("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
             .header("Content-Type", "application/grpc")
             .header("grpc-encoding", "gzip");
-        answer(&KITCHEN.grpc, request.body(body.to_vec().into()).unwrap())
+        answer(&SERVER.grpc, request.body(body.to_vec().into()).unwrap())
     };
     let frame = |flag: u8, message: &[u8]| {
         let length = u32::try_from(message.len()).unwrap().to_be_bytes();
@@ -359,7 +359,7 @@ fn grpc_frames() {
 
 fn get(target: &str) -> String {
     match Request::get(target).body(Body::empty()) {
-        Ok(request) => answer(&KITCHEN.http, request),
+        Ok(request) => answer(&SERVER.http, request),
         Err(error) => error.to_string(),
     }
 }

@@ -14,7 +14,7 @@ use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::{Source, SourceResult};
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt};
 use ratchet_testkit::build::{START, at, json};
-use ratchet_testkit::no_backoff::Hurry;
+use ratchet_testkit::no_backoff::NoBackoff;
 use ratchet_testkit::proxy::Proxy;
 use ratchet_testkit::reading::Reading;
 
@@ -67,7 +67,7 @@ async fn sources_tell_the_same() {
     check_source(&Source::Local(telemetry, project()), &stored).await;
     check_source(&Source::Remote(to(&server)), &stored).await;
     let proxy = Proxy::without_v4_era(server.web);
-    check_source(&Source::Remote(client(&proxy.web(), &Hurry::default())), &stored).await;
+    check_source(&Source::Remote(client(&proxy.web(), &NoBackoff::default())), &stored).await;
 }
 
 fn score(id: &str, value: ScoreValue) -> Score {

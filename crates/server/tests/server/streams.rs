@@ -26,11 +26,11 @@ async fn stage_with(settings: Settings, agents: ChatLimits) -> Stage {
 }
 
 /// A client that requests events and then reads slowly.
-struct Lazy {
+struct SlowReader {
     stream: TcpStream,
 }
 
-impl Lazy {
+impl SlowReader {
     async fn ask(web: SocketAddr, session: &str, last: u64) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(8_192).unwrap();
@@ -45,7 +45,7 @@ impl Lazy {
     }
 
     /// Reads only the head of the response.
-    async fn is_let_in(&mut self) -> bool {
+    async fn is_accepted(&mut self) -> bool {
         let mut head = [0; 12];
         self.stream.read_exact(&mut head).await.unwrap();
         head.ends_with(b"200")
@@ -83,8 +83,8 @@ async fn a_client_that_does_not_read_holds_nobody_up_and_goes_on_where_it_was() 
     let agents = ChatLimits { backlog: 16, ..ChatLimits::default() };
     let stage = stage_with(Settings::default(), agents).await;
     let session = stage.begun().await;
-    let mut slow = Lazy::ask(stage.server.web, &session, 0).await;
-    assert!(slow.is_let_in().await);
+    let mut slow = SlowReader::ask(stage.server.web, &session, 0).await;
+    assert!(slow.is_accepted().await);
     let mut quick = stage.follow(&session, "", None).await;
     let mut all = Vec::new();
     for _ in 0..TURNS {
@@ -109,15 +109,15 @@ async fn a_client_that_never_reads_is_given_up() {
     let settings = Settings { limits, timeouts, ..Settings::default() };
     let stage = stage_with(settings, ChatLimits::default()).await;
     let session = stage.begun().await;
-    let mut stuck = Lazy::ask(stage.server.web, &session, 0).await;
-    assert!(stuck.is_let_in().await);
+    let mut stuck = SlowReader::ask(stage.server.web, &session, 0).await;
+    assert!(stuck.is_accepted().await);
     let path = format!("/api/v1/sessions/{session}");
     for turn in 1..=TURNS {
         stage.say(&session, LOUD).await;
         while stage.server.get(&path).send().await.json()["turns"] != turn {}
     }
     // Its permit is free again after it disconnects.
-    while !Lazy::ask(stage.server.web, &session, 0).await.is_let_in().await {}
+    while !SlowReader::ask(stage.server.web, &session, 0).await.is_accepted().await {}
 }
 
 #[tokio::test]
@@ -132,7 +132,7 @@ async fn too_many_streams_are_refused_until_one_ends() {
     refused.check(503, "1 streams of events are open");
     assert_eq!(refused.header("retry-after"), "5");
     drop(first);
-    while !Lazy::ask(stage.server.web, &session, 0).await.is_let_in().await {}
+    while !SlowReader::ask(stage.server.web, &session, 0).await.is_accepted().await {}
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn a_silent_stream_gives_signs_of_life() {
     let settings = Settings { timeouts, ..Settings::default() };
     let stage = stage_with(settings, ChatLimits::default()).await;
     let session = stage.begun().await;
-    let mut stream = Lazy::ask(stage.server.web, &session, 0).await.stream;
+    let mut stream = SlowReader::ask(stage.server.web, &session, 0).await.stream;
     let mut text = String::new();
     while text.matches(": still here\n\n").count() < 2 {
         text.push(char::from(stream.read_u8().await.unwrap()));

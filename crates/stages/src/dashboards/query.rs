@@ -7,7 +7,7 @@ use ratchet_remote::langfuse::wire::metrics::{
 };
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::StoreResult;
-use ratchet_store::metrics::{Aggregation, AskedFigure, MetricsAnswer, MetricsQuery};
+use ratchet_store::metrics::{Aggregation, MetricRequest, MetricsAnswer, MetricsQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, ObservationColumn, ScoreColumn, Test, TimeRange, TraceColumn,
@@ -188,7 +188,7 @@ impl Reading<'_> {
         &self,
         table: &'static ViewTable<C>,
         issues: &mut Vec<Issue>,
-    ) -> (Vec<AskedFigure<C>>, Vec<FigureColumn>) {
+    ) -> (Vec<MetricRequest<C>>, Vec<FigureColumn>) {
         let sent = &self.sent.metrics;
         if sent.is_empty() || sent.len() > MAX_METRICS {
             let why = format!("between 1 and {MAX_METRICS} are taken, not {}", sent.len());
@@ -208,7 +208,7 @@ impl Reading<'_> {
             };
             match aggregation(metric, known.unit, bins) {
                 Ok(aggregation) => {
-                    metrics.push(AskedFigure { measure: known.measure, aggregation });
+                    metrics.push(MetricRequest { measure: known.measure, aggregation });
                     shown.push(FigureColumn {
                         name: format!("{}_{}", metric.aggregation.0.word(), known.name),
                         unit: known.unit,

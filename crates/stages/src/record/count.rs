@@ -38,7 +38,7 @@ pub async fn next(store: &Store, now: Timestamp) -> StoreResult<Vec<Uncounted>> 
 /// # Errors
 /// On any error nothing has changed.
 pub async fn forget(store: &Store, now: Timestamp) -> StoreResult<usize> {
-    store.telemetry.forget_uncounted(now.plus_nanos(-SETTLED_NANOS), FORGOTTEN).await
+    store.telemetry.drop_uncounted(now.plus_nanos(-SETTLED_NANOS), FORGOTTEN).await
 }
 
 /// Roughly how many bytes there are to count.

@@ -51,7 +51,7 @@ impl Journal {
     ) -> StoreResult<()> {
         for run in self.catalog.open_scoring_runs(self.project.clone()).await? {
             if !is_alive(&run.id) {
-                self.catalog.lose_scoring_run(self.project.clone(), run.id, now).await?;
+                self.catalog.mark_run_lost(self.project.clone(), run.id, now).await?;
             }
         }
         Ok(())
@@ -144,7 +144,7 @@ impl<'a> RunJournal<'a> {
     /// Lets a session go whose scores are written.
     pub(super) async fn settle(&self, session: &SessionId) -> StoreResult<()> {
         let claim = self.of(session, Timestamp::default());
-        self.journal.catalog.settle_session(self.project(), claim).await
+        self.journal.catalog.finish_session(self.project(), claim).await
     }
 
     /// What was said to a prompt, if anything was that the run may go by.
@@ -179,7 +179,7 @@ impl<'a> RunJournal<'a> {
             cost: said.cost,
             created_at: now,
         };
-        self.journal.catalog.keep_verdict(self.project(), paid).await
+        self.journal.catalog.save_verdict(self.project(), paid).await
     }
 
     /// Counts an answered call and what it cost, and tells so.

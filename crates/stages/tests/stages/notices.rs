@@ -11,7 +11,7 @@ use ratchet_stages::chat::{ChatLimits, ChatService};
 use ratchet_stages::notify::{self, CourierLimits, Notifier};
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
 use ratchet_testkit::build::START;
-use ratchet_testkit::webhook_receiver::{FakeBrowser, HeardLetter, Inbox, InboxAnswer};
+use ratchet_testkit::webhook_receiver::{FakeBrowser, Inbox, InboxAnswer, ReceivedMessage};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
@@ -119,7 +119,7 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
     ]);
     let _telling = tell(&stage, LONG);
     let session = turn(&stage, &major, "hello", "idle").await;
-    let heard: Vec<HeardLetter> = (0..6).map(|_| inbox.next()).collect();
+    let heard: Vec<ReceivedMessage> = (0..6).map(|_| inbox.next()).collect();
     let (id, body) = heard[0].verified(&secret);
     for again in &heard {
         assert_eq!(again.verified(&secret), (id.clone(), body.clone()));
@@ -176,7 +176,7 @@ async fn no_crash_between_the_event_and_its_receiver_loses_it() {
     let all = ended(&stage, &ops).await;
     assert_eq!(all.iter().map(|one| one.outcome).collect::<Vec<_>>(), [DeliveryOutcome::Delivered]);
     assert!(inbox.is_empty());
-    assert_eq!(stage.data.telemetry().untold(10).await.unwrap(), []);
+    assert_eq!(stage.data.telemetry().pending_notifications(10).await.unwrap(), []);
 }
 
 #[tokio::test(flavor = "multi_thread")]

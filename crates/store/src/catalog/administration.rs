@@ -113,8 +113,8 @@ impl Catalog {
                     &[(&name).into(), (&id).into()],
                     || format!("a project with the name {name}"),
                 )?;
-                let deed = Verb::Changed.what(Noun::Project, id.as_str()).named(&name);
-                tx.note(&id, now, &deed.was(before.name).became(&name))?;
+                let audited = Verb::Changed.what(Noun::Project, id.as_str()).named(&name);
+                tx.note(&id, now, &audited.was(before.name).became(&name))?;
             }
             if let Some(days) = change.retention_days {
                 project::keep_for(tx, &id, days, now)?;
@@ -126,8 +126,8 @@ impl Catalog {
                      SET metadata = excluded.metadata, updated_at = excluded.updated_at",
                     &[(&id).into(), (&metadata).into(), now.into()],
                 )?;
-                let deed = Verb::Changed.what(Noun::Project, id.as_str()).named("metadata");
-                tx.note(&id, now, &deed)?;
+                let audited = Verb::Changed.what(Noun::Project, id.as_str()).named("metadata");
+                tx.note(&id, now, &audited)?;
             }
             project::find(tx, &id)
         })
@@ -145,8 +145,8 @@ impl Catalog {
         self.transact(move |tx| {
             let project = project::find(tx, &id)?;
             // Before the deletes, so that its number is greater than those of the deleted entries.
-            let deed = Verb::Deleted.what(Noun::Project, id.as_str()).named(&project.name);
-            tx.note_for_all(now, &deed)?;
+            let audited = Verb::Deleted.what(Noun::Project, id.as_str()).named(&project.name);
+            tx.note_for_all(now, &audited)?;
             for table in TABLES {
                 tx.execute(&format!("DELETE FROM {table} WHERE project = $1"), &[(&id).into()])?;
             }
@@ -268,8 +268,8 @@ impl Catalog {
             let sql = "DELETE FROM membership WHERE project = $1 AND person = $2";
             tx.execute(sql, &[(&id).into(), (&user).into()])?;
             let user = user::find(tx, &user)?;
-            let deed = Verb::Removed.what(Noun::Member, &user.id).named(&user.email);
-            tx.note(&id, now, &deed.was(role.as_str()))
+            let audited = Verb::Removed.what(Noun::Member, &user.id).named(&user.email);
+            tx.note(&id, now, &audited.was(role.as_str()))
         })
         .await
     }
@@ -284,8 +284,8 @@ impl Catalog {
             let sql = "UPDATE person SET role = $1 WHERE id = $2";
             tx.execute(sql, &[role.into(), (&user).into()])?;
             must_have_owner(tx)?;
-            let deed = Verb::Changed.what(Noun::Person, &user).named(&found.email);
-            tx.note_for_all(now, &deed.was(found.role.as_str()).became(role.as_str()))?;
+            let audited = Verb::Changed.what(Noun::Person, &user).named(&found.email);
+            tx.note_for_all(now, &audited.was(found.role.as_str()).became(role.as_str()))?;
             Ok(User { role, ..found })
         })
         .await
@@ -304,8 +304,8 @@ impl Catalog {
             }
             tx.execute("DELETE FROM person WHERE id = $1", &[(&user).into()])?;
             must_have_owner(tx)?;
-            let deed = Verb::Deleted.what(Noun::Person, &user).named(&found.email);
-            tx.note_for_all(now, &deed.was(found.role.as_str()))
+            let audited = Verb::Deleted.what(Noun::Person, &user).named(&found.email);
+            tx.note_for_all(now, &audited.was(found.role.as_str()))
         })
         .await
     }
@@ -329,12 +329,12 @@ pub(super) fn join(
         &[id.into(), (&user.id).into(), role.into()],
     )?;
     let verb = if before.is_some() { Verb::Changed } else { Verb::Added };
-    let deed = verb.what(Noun::Member, &user.id).named(&user.email).became(role.as_str());
-    let deed = match before {
-        Some(before) => deed.was(before.as_str()),
-        None => deed,
+    let audited = verb.what(Noun::Member, &user.id).named(&user.email).became(role.as_str());
+    let audited = match before {
+        Some(before) => audited.was(before.as_str()),
+        None => audited,
     };
-    tx.note(id, now, &deed)
+    tx.note(id, now, &audited)
 }
 
 /// A user's role in a project, if they are a member.
@@ -351,9 +351,9 @@ pub(crate) fn deleted(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Timestamp)>> {
 
 /// Fails if the server has users but no owner.
 fn must_have_owner(tx: &Tx<'_>) -> StoreResult<()> {
-    let has_people = tx.exists("SELECT 1 FROM person", &[])?;
+    let has_users = tx.exists("SELECT 1 FROM person", &[])?;
     let owner = "SELECT 1 FROM person WHERE role = $1";
-    if has_people && !tx.exists(owner, &[Role::Owner.into()])? {
+    if has_users && !tx.exists(owner, &[Role::Owner.into()])? {
         let what = "a server with people needs an owner among them; make another one first";
         return Err(StoreError::BadQuery(what.to_owned()));
     }

@@ -17,9 +17,9 @@ pub use actor::Actor;
 pub use words::{Noun, Verb};
 
 /// Maximum stored length of an old or new value.
-const SHOWN_BYTES: usize = 1_000;
+const MAX_VALUE_BYTES: usize = 1_000;
 /// Maximum number of actors in the filter menu.
-const MOST_ACTORS: u64 = 200;
+const MAX_ACTORS: u64 = 200;
 
 /// One entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,14 +79,13 @@ impl AuditQuery {
     /// Fails if the cursor is malformed.
     pub fn behind(self, cursor: &str) -> StoreResult<Self> {
         let number = cursor.parse();
-        let number =
-            number.map_err(|_| StoreError::BadQuery("cursor: not one of ours".to_owned()))?;
+        let number = number.map_err(|_| StoreError::BadQuery("cursor: malformed".to_owned()))?;
         Ok(Self { behind: Some(number), ..self })
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Deed<'a> {
+pub(super) struct AuditChange<'a> {
     verb: Verb,
     noun: Noun,
     object: &'a str,
@@ -97,12 +96,12 @@ pub(super) struct Deed<'a> {
 
 impl Verb {
     /// An entry about an object; the object's id is also its name, unless [`Deed::named`] sets one.
-    pub(super) const fn what(self, noun: Noun, object: &str) -> Deed<'_> {
-        Deed { verb: self, noun, object, name: object, was: None, became: None }
+    pub(super) const fn what(self, noun: Noun, object: &str) -> AuditChange<'_> {
+        AuditChange { verb: self, noun, object, name: object, was: None, became: None }
     }
 }
 
-impl<'a> Deed<'a> {
+impl<'a> AuditChange<'a> {
     /// Sets the object's display name.
     pub(super) fn named(self, name: &'a str) -> Self {
         Self { name, ..self }
@@ -125,18 +124,22 @@ impl Tx<'_> {
         &self,
         project: &ProjectId,
         now: Timestamp,
-        deed: &Deed<'_>,
+        audited: &AuditChange<'_>,
     ) -> StoreResult<()> {
-        self.note_at(project.as_str(), now, deed)
+        self.note_at(project.as_str(), now, audited)
     }
 
     /// Adds an audit entry of the whole server.
-    pub(super) fn note_for_all(&self, now: Timestamp, deed: &Deed<'_>) -> StoreResult<()> {
-        self.note_at("", now, deed)
+    pub(super) fn note_for_all(
+        &self,
+        now: Timestamp,
+        audited: &AuditChange<'_>,
+    ) -> StoreResult<()> {
+        self.note_at("", now, audited)
     }
 
-    fn note_at(&self, project: &str, now: Timestamp, deed: &Deed<'_>) -> StoreResult<()> {
-        let short = |text: &str| Value::from(elide(text, SHOWN_BYTES).as_ref());
+    fn note_at(&self, project: &str, now: Timestamp, audited: &AuditChange<'_>) -> StoreResult<()> {
+        let short = |text: &str| Value::from(elide(text, MAX_VALUE_BYTES).as_ref());
         let actor = self.actor();
         self.execute(
             "INSERT INTO audit_entry (number, project, at, actor_kind, actor, actor_name, verb, \
@@ -149,12 +152,12 @@ impl Tx<'_> {
                 actor.kind().into(),
                 actor.id().into(),
                 actor.name().into(),
-                deed.verb.into(),
-                deed.noun.into(),
-                deed.object.into(),
-                short(deed.name),
-                deed.was.as_deref().map(short).into(),
-                deed.became.as_deref().map(short).into(),
+                audited.verb.into(),
+                audited.noun.into(),
+                audited.object.into(),
+                short(audited.name),
+                audited.was.as_deref().map(short).into(),
+                audited.became.as_deref().map(short).into(),
             ],
         )?;
         Ok(())
@@ -203,7 +206,7 @@ impl Catalog {
                        WHERE project = $1 ORDER BY actor_kind, actor_name, actor LIMIT $2";
             let read =
                 |row: &Row<'_>| Ok(Actor::read(&row.get::<String>(0)?, row.get(1)?, row.get(2)?));
-            tx.rows(sql, &[of(project.as_ref()), MOST_ACTORS.into()], read)
+            tx.rows(sql, &[of(project.as_ref()), MAX_ACTORS.into()], read)
         })
         .await
     }
@@ -223,8 +226,8 @@ impl Catalog {
         self.transact(move |tx| {
             let [one] = ids.as_slice() else {
                 let name = format!("{} of them", ids.len());
-                let deed = Verb::Deleted.what(noun, "").named(&name).was(ids.join(", "));
-                return tx.note(&project, now, &deed);
+                let audited = Verb::Deleted.what(noun, "").named(&name).was(ids.join(", "));
+                return tx.note(&project, now, &audited);
             };
             tx.note(&project, now, &Verb::Deleted.what(noun, one))
         })

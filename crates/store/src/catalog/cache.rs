@@ -17,7 +17,7 @@ struct Known<K, V> {
 /// The cache's generation before a read. A value is cached only if nothing was invalidated since: a
 /// revoked key must not come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look(u64);
+pub(super) struct CacheGeneration(u64);
 
 impl<K, V> Default for Cache<K, V> {
     fn default() -> Self {
@@ -32,18 +32,18 @@ impl<K, V> Clone for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V> Cache<K, V> {
-    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> (Option<Arc<V>>, Look)
+    pub(super) fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> (Option<Arc<V>>, CacheGeneration)
     where
         K: Borrow<Q>,
     {
-        let Ok(known) = self.0.lock() else { return (None, Look(u64::MAX)) };
-        (known.values.get(key).cloned(), Look(known.changes))
+        let Ok(known) = self.0.lock() else { return (None, CacheGeneration(u64::MAX)) };
+        (known.values.get(key).cloned(), CacheGeneration(known.changes))
     }
 
     /// Caches a value that was read at a generation, unless something was invalidated since.
-    pub(super) fn remember(&self, key: K, value: &Arc<V>, look: Look) {
+    pub(super) fn remember(&self, key: K, value: &Arc<V>, look: CacheGeneration) {
         if let Ok(mut known) = self.0.lock()
-            && Look(known.changes) == look
+            && CacheGeneration(known.changes) == look
         {
             known.values.insert(key, value.clone());
         }

@@ -40,8 +40,8 @@ impl Catalog {
                 )?;
             }
             let kept = all(tx, &project)?;
-            let deed = Verb::Changed.what(Noun::PageOrigins, "").was(described(&before));
-            tx.note(&project, now, &deed.became(described(&kept)))?;
+            let audited = Verb::Changed.what(Noun::PageOrigins, "").was(described(&before));
+            tx.note(&project, now, &audited.became(described(&kept)))?;
             Ok(kept)
         });
         let kept = kept.await?;

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::dataset_check::{Unchecked, Verdicts};
 use super::sql::{Listing, Row, Tx};
 use super::{Catalog, Noun, Verb, redaction};
-use crate::blocking::beside;
+use crate::blocking::run_blocking;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -96,7 +96,7 @@ impl Catalog {
             let work = move |tx: &Tx<'_>| write_checked(tx, &project, (new, now), verdicts);
             match self.transact(work).await? {
                 Saving::Done(dataset) => return Ok(dataset),
-                Saving::Open(unchecked) => verdicts = beside(|| unchecked.check()).await??,
+                Saving::Open(unchecked) => verdicts = run_blocking(|| unchecked.check()).await??,
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
 /// Maximum number of mismatching items that an error lists.
-const MAX_TOLD: usize = 5;
+const MAX_LISTED: usize = 5;
 /// Items read per transaction for validation.
 const ITEMS_AT_ONCE: usize = 200;
 
@@ -84,7 +84,7 @@ impl Verdicts {
         if told.is_empty() {
             return Ok(());
         }
-        let some: Vec<&str> = told.iter().take(MAX_TOLD).map(String::as_str).collect();
+        let some: Vec<&str> = told.iter().take(MAX_LISTED).map(String::as_str).collect();
         Err(StoreError::BadQuery(format!(
             "{} items of the dataset do not fit the schema: {}",
             told.len(),

@@ -13,7 +13,7 @@ use super::dataset::{self, Dataset, Schemas};
 use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{Actor, Catalog, MediaOwner, MediaRef, MediaUse, Noun, Verb, media};
-use crate::blocking::beside;
+use crate::blocking::run_blocking;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
@@ -155,7 +155,7 @@ impl Catalog {
             checked = match self.transact(work).await? {
                 Saving::Done(items) => return Ok(Collected::Kept(items)),
                 Saving::Open(open) => {
-                    let (open, unfit) = beside(move || checked_all(open)).await??;
+                    let (open, unfit) = run_blocking(move || checked_all(open)).await??;
                     if !unfit.is_empty() {
                         return Ok(Collected::Unfit(unfit));
                     }
@@ -239,8 +239,8 @@ impl Catalog {
             let item = find(tx, &project, &id, None)?;
             let item = item.ok_or_else(|| StoreError::NotFound(format!("Dataset item {id}")))?;
             end_version(tx, &project, (&id, next_moment(Some(item.valid_from), now)))?;
-            let deed = Verb::Deleted.what(Noun::DatasetItem, &id);
-            tx.note(&project, now, &deed.was(format!("of {}", item.dataset_name)))?;
+            let audited = Verb::Deleted.what(Noun::DatasetItem, &id);
+            tx.note(&project, now, &audited.was(format!("of {}", item.dataset_name)))?;
             Ok(item)
         })
         .await

@@ -167,8 +167,8 @@ impl Documents<'_> {
             return Err(StoreError::BadQuery(what));
         }
         let name = name(&document.body).unwrap_or_else(|| document.id.clone());
-        let deed = verb.what(kind.noun(), &document.id).named(&name);
-        self.tx.note(self.project, document.updated_at, &deed)
+        let audited = verb.what(kind.noun(), &document.id).named(&name);
+        self.tx.note(self.project, document.updated_at, &audited)
     }
 
     /// Deletes a document.
@@ -209,8 +209,7 @@ fn cursor_behind(document: &Document) -> String {
 
 fn place(cursor: &str) -> StoreResult<(Timestamp, &str)> {
     let parts = cursor.split_once('.').and_then(|(nanos, id)| Some((nanos.parse().ok()?, id)));
-    let (nanos, id) =
-        parts.ok_or_else(|| StoreError::BadQuery("cursor: not one of ours".into()))?;
+    let (nanos, id) = parts.ok_or_else(|| StoreError::BadQuery("cursor: malformed".into()))?;
     Ok((Timestamp::from_nanos(nanos), id))
 }
 

@@ -31,7 +31,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if new users are admitted to a project that does not exist.
-    pub async fn recognise(
+    pub async fn resolve_identity(
         &self,
         identity: Identity,
         admission: Option<Admission>,
@@ -83,8 +83,8 @@ fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreR
     let sql = "INSERT INTO identity (issuer, subject, person, created_at) VALUES ($1, $2, $3, $4)";
     let (issuer, subject) = (&identity.issuer, &identity.subject);
     tx.execute(sql, &[issuer.into(), subject.into(), (&user.id).into(), now.into()])?;
-    let deed = Verb::Changed.what(Noun::Person, &user.id).named(&user.email);
-    tx.note_for_all(now, &deed.became(format!("signs in through {issuer}")))
+    let audited = Verb::Changed.what(Noun::Person, &user.id).named(&user.email);
+    tx.note_for_all(now, &audited.became(format!("signs in through {issuer}")))
 }
 
 fn admit(

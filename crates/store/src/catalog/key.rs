@@ -157,8 +157,8 @@ impl Catalog {
                 ],
                 || format!("the public key {public}"),
             )?;
-            let deed = Verb::Made.what(Noun::Key, &key.id).named(public);
-            tx.note(&key.project, now, &deed.became(described(&key)))?;
+            let audited = Verb::Made.what(Noun::Key, &key.id).named(public);
+            tx.note(&key.project, now, &audited.became(described(&key)))?;
             Ok((key, pair))
         })
         .await
@@ -195,8 +195,8 @@ impl Catalog {
             let update = "UPDATE api_key SET permissions = $1 WHERE id = $2";
             tx.execute(update, &[permissions.into(), (&before.id).into()])?;
             let after = ApiKey { permissions, ..before.clone() };
-            let deed = Verb::Changed.what(Noun::Key, &after.id).named(&after.public_key);
-            tx.note(&project, now, &deed.was(described(&before)).became(described(&after)))?;
+            let audited = Verb::Changed.what(Noun::Key, &after.id).named(&after.public_key);
+            tx.note(&project, now, &audited.was(described(&before)).became(described(&after)))?;
             Ok(after)
         });
         let changed = set.await?;
@@ -221,8 +221,8 @@ impl Catalog {
             let delete = format!("DELETE FROM api_key WHERE {which}");
             tx.execute(&delete, &[(&project).into(), (&key).into()])?;
             let found = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?;
-            let deed = Verb::Revoked.what(Noun::Key, &found.key.id).named(&found.key.public_key);
-            tx.note(&project, now, &deed.was(described(&found.key)))?;
+            let audited = Verb::Revoked.what(Noun::Key, &found.key.id).named(&found.key.public_key);
+            tx.note(&project, now, &audited.was(described(&found.key)))?;
             Ok(found)
         });
         let revoked = revoke.await?;

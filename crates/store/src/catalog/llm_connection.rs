@@ -97,7 +97,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the server's encryption key cannot be read or created.
-    pub async fn keep_llm_connection(
+    pub async fn save_llm_connection(
         &self,
         project: ProjectId,
         new: NewLlmConnection,
@@ -142,8 +142,8 @@ impl Catalog {
             let kept =
                 kept.ok_or_else(|| StoreError::NotFound(format!("connection {}", new.provider)))?;
             let verb = if before.is_some() { Verb::Changed } else { Verb::Added };
-            let deed = verb.what(Noun::Connection, &kept.id).named(&kept.provider);
-            tx.note(&project, now, &deed.became(described(&kept)))?;
+            let audited = verb.what(Noun::Connection, &kept.id).named(&kept.provider);
+            tx.note(&project, now, &audited.became(described(&kept)))?;
             Ok(kept)
         })
         .await
@@ -196,8 +196,8 @@ impl Catalog {
             let found =
                 found.ok_or_else(|| StoreError::NotFound(format!("LLM connection {id}")))?;
             tx.execute(&format!("DELETE {which}"), &key)?;
-            let deed = Verb::Removed.what(Noun::Connection, &id).named(&found.provider);
-            tx.note(&project, now, &deed.was(described(&found)))
+            let audited = Verb::Removed.what(Noun::Connection, &id).named(&found.provider);
+            tx.note(&project, now, &audited.was(described(&found)))
         })
         .await
     }

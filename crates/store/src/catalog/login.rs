@@ -11,14 +11,14 @@ use crate::secrets::random_token;
 use crate::{StoreError, StoreResult};
 
 /// Idle timeout of a login.
-pub const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 3_600);
+pub const LOGIN_IDLE: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// Maximum lifetime of a login.
-pub const SESSION_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub const LOGIN_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 /// Maximum number of logins per user; the oldest is ended for a new one.
-const SESSIONS_PER_PERSON: i64 = 50;
+const MAX_LOGINS_PER_USER: i64 = 50;
 /// Minimum time between updates of `seen_at`: most requests should write nothing.
-const SEEN_EVERY: Duration = Duration::from_secs(5 * 60);
+const SEEN_INTERVAL: Duration = Duration::from_secs(5 * 60);
 /// Maximum stored length of the user agent.
 const CLIENT_BYTES: usize = 300;
 
@@ -48,7 +48,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such user.
-    pub async fn begin_session(
+    pub async fn begin_login(
         &self,
         person: String,
         client: String,
@@ -63,7 +63,7 @@ impl Catalog {
             let user = user::find(tx, &session.person)?;
             tx.execute(
                 "DELETE FROM web_session WHERE created_at <= $1 OR seen_at <= $2",
-                &[before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()],
+                &[before(now, LOGIN_LIFE).into(), before(now, LOGIN_IDLE).into()],
             )?;
             make_room(tx, &session.person)?;
             tx.execute(
@@ -77,8 +77,8 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
-            let deed = Verb::SignedIn.what(Noun::Person, &user.id).named(&user.email);
-            tx.note_for_all(now, &deed.became(&session.client))?;
+            let audited = Verb::SignedIn.what(Noun::Person, &user.id).named(&user.email);
+            tx.note_for_all(now, &audited.became(&session.client))?;
             Ok((session, token))
         })
         .await
@@ -100,12 +100,12 @@ impl Catalog {
                 "SELECT {COLUMNS} FROM web_session \
                  WHERE token_hash = $1 AND created_at > $2 AND seen_at > $3"
             );
-            let lives = [before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()];
+            let lives = [before(now, LOGIN_LIFE).into(), before(now, LOGIN_IDLE).into()];
             let [born_after, seen_after] = lives;
             let found = tx.one(&sql, &[hash.into(), born_after, seen_after], read)?;
             let Some(session) = found else { return Ok(None) };
             let user = user::find(tx, &session.person)?;
-            if now.since(session.seen_at) >= nanos(SEEN_EVERY) {
+            if now.since(session.seen_at) >= nanos(SEEN_INTERVAL) {
                 let sql = "UPDATE web_session SET seen_at = $1 WHERE id = $2";
                 tx.execute(sql, &[now.into(), (&session.id).into()])?;
             }
@@ -118,13 +118,13 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn sessions_of(&self, person: String, now: Timestamp) -> StoreResult<Vec<Login>> {
+    pub async fn logins_of(&self, person: String, now: Timestamp) -> StoreResult<Vec<Login>> {
         self.transact(move |tx| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM web_session WHERE person = $1 AND created_at > $2 \
                  AND seen_at > $3 ORDER BY created_at DESC, id"
             );
-            let lives = [before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()];
+            let lives = [before(now, LOGIN_LIFE).into(), before(now, LOGIN_IDLE).into()];
             let [born_after, seen_after] = lives;
             tx.rows(&sql, &[person.into(), born_after, seen_after], read)
         })
@@ -135,7 +135,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the user has no such login.
-    pub async fn end_session(&self, person: String, session: String) -> StoreResult<()> {
+    pub async fn end_login(&self, person: String, session: String) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "DELETE FROM web_session WHERE person = $1 AND id = $2";
             match tx.execute(sql, &[(&person).into(), (&session).into()])? {
@@ -150,7 +150,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn end_other_sessions(&self, person: String, kept: String) -> StoreResult<u64> {
+    pub async fn end_other_logins(&self, person: String, kept: String) -> StoreResult<u64> {
         self.transact(move |tx| end_all_but(tx, &person, &kept)).await
     }
 }
@@ -164,7 +164,7 @@ pub(super) fn end_all_but(tx: &Tx<'_>, person: &str, kept: &str) -> StoreResult<
 fn make_room(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
     let sql = "DELETE FROM web_session WHERE id IN (SELECT id FROM web_session \
                WHERE person = $1 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $2)";
-    tx.execute(sql, &[person.into(), (SESSIONS_PER_PERSON - 1).into()]).map(drop)
+    tx.execute(sql, &[person.into(), (MAX_LOGINS_PER_USER - 1).into()]).map(drop)
 }
 
 fn before(now: Timestamp, by: Duration) -> Timestamp {

@@ -13,7 +13,7 @@ const MAX_MODELS: u64 = 500;
 
 /// A custom model of a project.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptModel {
+pub struct StoredModel {
     pub id: String,
     /// Match pattern and prices.
     pub definition: ModelDefinition,
@@ -28,7 +28,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn models(&self, project: ProjectId) -> StoreResult<Vec<KeptModel>> {
+    pub async fn models(&self, project: ProjectId) -> StoreResult<Vec<StoredModel>> {
         self.transact(move |tx| all(tx, &project)).await
     }
 
@@ -41,7 +41,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does; a model that is not there is `None`.
-    pub async fn model(&self, project: ProjectId, id: String) -> StoreResult<Option<KeptModel>> {
+    pub async fn model(&self, project: ProjectId, id: String) -> StoreResult<Option<StoredModel>> {
         self.transact(move |tx| find(tx, &project, &id)).await
     }
 
@@ -49,12 +49,12 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the definition is invalid, or if the project has too many models.
-    pub async fn keep_model(
+    pub async fn save_model(
         &self,
         project: ProjectId,
-        kept: KeptModel,
+        kept: StoredModel,
         now: Timestamp,
-    ) -> StoreResult<KeptModel> {
+    ) -> StoreResult<StoredModel> {
         let prices = self.prices.clone();
         self.transact(move |tx| {
             OwnModel::new(kept.id.clone(), &kept.definition)
@@ -68,13 +68,13 @@ impl Catalog {
             }
             let kept = find(tx, &project, &kept.id)?.unwrap_or(kept);
             let verb = if before.is_some() { Verb::Changed } else { Verb::Made };
-            let deed = verb.what(Noun::Model, &kept.id).named(&kept.definition.name);
-            let deed = deed.became(described(&kept.definition));
-            let deed = match &before {
-                Some(before) => deed.was(described(&before.definition)),
-                None => deed,
+            let audited = verb.what(Noun::Model, &kept.id).named(&kept.definition.name);
+            let audited = audited.became(described(&kept.definition));
+            let audited = match &before {
+                Some(before) => audited.was(described(&before.definition)),
+                None => audited,
             };
-            tx.note(&project, now, &deed)?;
+            tx.note(&project, now, &audited)?;
             // Within the transaction, so that the later of two changes wins.
             prices.set(&project, ready(&models));
             Ok(kept)
@@ -98,8 +98,8 @@ impl Catalog {
             let found = found.ok_or_else(|| StoreError::NotFound(format!("model {id}")))?;
             let sql = "DELETE FROM model WHERE project = $1 AND id = $2";
             tx.execute(sql, &[(&project).into(), (&id).into()])?;
-            let deed = Verb::Deleted.what(Noun::Model, &id).named(&found.definition.name);
-            tx.note(&project, now, &deed.was(described(&found.definition)))?;
+            let audited = Verb::Deleted.what(Noun::Model, &id).named(&found.definition.name);
+            tx.note(&project, now, &audited.was(described(&found.definition)))?;
             prices.set(&project, ready(&all(tx, &project)?));
             Ok(())
         })
@@ -128,23 +128,23 @@ fn described(model: &ModelDefinition) -> String {
     prices.collect::<Vec<_>>().join("; ")
 }
 
-fn ready(models: &[KeptModel]) -> Vec<OwnModel> {
-    let own = |kept: &KeptModel| OwnModel::new(kept.id.clone(), &kept.definition).ok();
+fn ready(models: &[StoredModel]) -> Vec<OwnModel> {
+    let own = |kept: &StoredModel| OwnModel::new(kept.id.clone(), &kept.definition).ok();
     models.iter().filter_map(own).collect()
 }
 
-fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptModel>> {
+fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<StoredModel>> {
     let sql =
         format!("SELECT {COLUMNS} FROM model WHERE project = $1 ORDER BY created_at DESC, id");
     tx.rows(&sql, &[project.into()], read)
 }
 
-fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptModel>> {
+fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<StoredModel>> {
     let sql = format!("SELECT {COLUMNS} FROM model WHERE project = $1 AND id = $2");
     tx.one(&sql, &[project.into(), id.into()], read)
 }
 
-fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptModel) -> StoreResult<()> {
+fn write(tx: &Tx<'_>, project: &ProjectId, kept: &StoredModel) -> StoreResult<()> {
     let model = &kept.definition;
     let tiers = serde_json::to_value(&model.tiers).unwrap_or(AnyJson::Null);
     let sql = format!(
@@ -176,7 +176,7 @@ impl FromColumn for ModelUnit {
     }
 }
 
-fn read(row: &Row<'_>) -> StoreResult<KeptModel> {
+fn read(row: &Row<'_>) -> StoreResult<StoredModel> {
     let tiers: Json = row.get(5)?;
     let definition = ModelDefinition {
         name: row.get(1)?,
@@ -187,5 +187,5 @@ fn read(row: &Row<'_>) -> StoreResult<KeptModel> {
         tokenizer: row.get(6)?,
         tokenizer_config: row.get(7)?,
     };
-    Ok(KeptModel { id: row.get(0)?, definition, created_at: row.get(8)? })
+    Ok(StoredModel { id: row.get(0)?, definition, created_at: row.get(8)? })
 }

@@ -24,7 +24,7 @@ use crate::{StoreError, StoreResult};
 pub use delivery::{DeliveryOutcome, DeliveryState, DueDelivery, NewNotice, NoticeDelivery};
 
 /// Maximum number of receivers per project.
-const MOST_RECEIVERS: usize = 200;
+const MAX_RECEIVERS: usize = 200;
 /// Maximum stored length of a name.
 const NAME_BYTES: usize = 200;
 
@@ -131,8 +131,8 @@ impl Catalog {
             let known: Option<String> = tx.one(known, &key, |row| row.get(0))?;
             let count = "SELECT COUNT(*) FROM notice_receiver WHERE project = $1";
             let count = tx.one(count, &[(&project).into()], |row| row.get::<u64>(0))?;
-            if known.is_none() && count.unwrap_or(0) >= MOST_RECEIVERS as u64 {
-                let why = format!("a project tells {MOST_RECEIVERS} receivers at most");
+            if known.is_none() && count.unwrap_or(0) >= MAX_RECEIVERS as u64 {
+                let why = format!("a project has at most {MAX_RECEIVERS} receivers");
                 return Err(StoreError::BadQuery(why));
             }
             let verb = if known.is_some() { Verb::Changed } else { Verb::Added };
@@ -159,8 +159,8 @@ impl Catalog {
                 ],
             )?;
             let made = wanted(tx, &project, &id)?;
-            let deed = verb.what(noun(kind), &id).named(&made.name);
-            tx.note(&project, now, &deed.became(described(&made)))?;
+            let audited = verb.what(noun(kind), &id).named(&made.name);
+            tx.note(&project, now, &audited.became(described(&made)))?;
             Ok(made)
         })
         .await
@@ -198,12 +198,12 @@ impl Catalog {
                 sign_with(tx, (&project, &id), secret, &secrets)?;
             }
             let after = wanted(tx, &project, &id)?;
-            let deed = Verb::Changed.what(noun(after.kind), &id).named(&after.name);
+            let audited = Verb::Changed.what(noun(after.kind), &id).named(&after.name);
             let became = match change.secret.is_some() {
                 true => format!("{}, another secret", described(&after)),
                 false => described(&after),
             };
-            tx.note(&project, now, &deed.was(described(&before)).became(became))?;
+            tx.note(&project, now, &audited.was(described(&before)).became(became))?;
             Ok(after)
         })
         .await
@@ -233,8 +233,8 @@ fn remove(
     let key = [project.into(), (&known.id).into()];
     tx.execute("DELETE FROM notice_delivery WHERE project = $1 AND receiver = $2", &key)?;
     tx.execute("DELETE FROM notice_receiver WHERE project = $1 AND id = $2", &key)?;
-    let deed = Verb::Removed.what(noun(known.kind), &known.id).named(&known.name);
-    tx.note(project, now, &deed.was(described(known)))
+    let audited = Verb::Removed.what(noun(known.kind), &known.id).named(&known.name);
+    tx.note(project, now, &audited.was(described(known)))
 }
 
 /// Changes the HMAC key of a webhook.

@@ -6,7 +6,7 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use ratchet_core::secret::Secret;
 use tokio::sync::Semaphore;
 
-use crate::blocking::beside;
+use crate::blocking::run_blocking;
 use crate::{StoreError, StoreResult};
 
 /// Hashes and verifies passwords with a slow hash, because people's passwords are short. The work
@@ -16,7 +16,7 @@ use crate::{StoreError, StoreResult};
 pub(super) struct Passwords(Arc<Semaphore>);
 
 /// A hash to verify against when there is no such user, so that timing reveals nothing.
-static NOBODYS: LazyLock<Option<String>> = LazyLock::new(|| {
+static DUMMY_HASH: LazyLock<Option<String>> = LazyLock::new(|| {
     let nobodys = uuid::Uuid::new_v4().to_string();
     hash(&Secret::new(nobodys)).ok()
 });
@@ -42,7 +42,7 @@ impl Passwords {
     ) -> StoreResult<bool> {
         self.slowly(move || {
             let is_known = known.is_some();
-            let hash = known.as_ref().or(NOBODYS.as_ref());
+            let hash = known.as_ref().or(DUMMY_HASH.as_ref());
             let is_right = hash.is_some_and(|hash| {
                 let bytes = password.expose().as_bytes();
                 Argon2::default().verify_password(bytes, hash.as_str()).is_ok()
@@ -57,7 +57,7 @@ impl Passwords {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> StoreResult<T> {
         let slot = Arc::clone(&self.0).acquire_owned().await;
-        beside(move || {
+        run_blocking(move || {
             let done = work();
             drop(slot);
             done

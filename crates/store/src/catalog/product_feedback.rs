@@ -21,7 +21,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the project does not exist.
-    pub async fn keep_feedback(
+    pub async fn save_feedback(
         &self,
         project: ProjectId,
         said: ProductFeedback,

@@ -46,8 +46,8 @@ impl Catalog {
             // is not.
             let sql = "DELETE FROM deleted_project WHERE id = $1";
             tx.execute(sql, &[(&project.id).into()])?;
-            let deed = Verb::Made.what(Noun::Project, project.id.as_str()).named(&project.name);
-            tx.note(&project.id, now, &deed.became(kept_for(retention_days)))?;
+            let audited = Verb::Made.what(Noun::Project, project.id.as_str()).named(&project.name);
+            tx.note(&project.id, now, &audited.became(kept_for(retention_days)))?;
             Ok(project)
         })
         .await
@@ -89,9 +89,9 @@ pub(super) fn keep_for(
     let project = find(tx, id)?;
     let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
     tx.execute(sql, &[days.into(), id.into()])?;
-    let deed = Verb::Changed.what(Noun::Project, id.as_str()).named(&project.name);
+    let audited = Verb::Changed.what(Noun::Project, id.as_str()).named(&project.name);
     let (was, becomes) = (kept_for(project.retention_days), kept_for(days));
-    tx.note(id, now, &deed.was(was).became(becomes))?;
+    tx.note(id, now, &audited.was(was).became(becomes))?;
     Ok(Project { retention_days: days, ..project })
 }
 

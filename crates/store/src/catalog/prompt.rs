@@ -151,8 +151,8 @@ impl Catalog {
             for label in &labels {
                 let before = PROMPTS.labelled(tx, which, label)?;
                 PROMPTS.put_label(tx, which, (label, version), now)?;
-                let deed = Verb::Labelled.what(Noun::Prompt, which.1);
-                tx.note(&project, now, &moved(deed, label, before, version))?;
+                let audited = Verb::Labelled.what(Noun::Prompt, which.1);
+                tx.note(&project, now, &moved(audited, label, before, version))?;
             }
             find(tx, &project, &reference)?.ok_or_else(missing)
         })

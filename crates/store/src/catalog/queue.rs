@@ -276,8 +276,8 @@ impl Catalog {
                  ON CONFLICT DO NOTHING",
                 &[(&of.project).into(), (&of.queue).into(), (&person).into()],
             )?;
-            let deed = Verb::Assigned.what(Noun::Queue, &queue.id).named(&queue.name);
-            tx.note(&of.project, now, &deed.became(user.email))
+            let audited = Verb::Assigned.what(Noun::Queue, &queue.id).named(&queue.name);
+            tx.note(&of.project, now, &audited.became(user.email))
         })
         .await
     }
@@ -300,8 +300,8 @@ impl Catalog {
             if tx.execute(sql, &key)? == 0 {
                 return Err(StoreError::NotFound(format!("the assignment of {person}")));
             }
-            let deed = Verb::Unassigned.what(Noun::Queue, &queue.id).named(&queue.name);
-            tx.note(&of.project, now, &deed.was(user::find(tx, &person)?.email))
+            let audited = Verb::Unassigned.what(Noun::Queue, &queue.id).named(&queue.name);
+            tx.note(&of.project, now, &audited.was(user::find(tx, &person)?.email))
         })
         .await
     }

@@ -10,7 +10,7 @@ use crate::{StoreError, StoreResult};
 
 /// A stored redaction rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptRule {
+pub struct StoredRule {
     pub id: String,
     pub rule: Rule,
     pub created_at: Timestamp,
@@ -23,7 +23,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn redaction_rules(&self, project: ProjectId) -> StoreResult<Vec<KeptRule>> {
+    pub async fn redaction_rules(&self, project: ProjectId) -> StoreResult<Vec<StoredRule>> {
         self.transact(move |tx| all(tx, &project)).await
     }
 
@@ -37,13 +37,13 @@ impl Catalog {
         project: ProjectId,
         rule: Rule,
         now: Timestamp,
-    ) -> StoreResult<Result<KeptRule, RuleError>> {
+    ) -> StoreResult<Result<StoredRule, RuleError>> {
         let owner = project.clone();
         let added = self.transact(move |tx| {
             if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&project).into()])? {
                 return Err(project::missing(&project));
             }
-            let kept = KeptRule { id: Uuid::new_v4().to_string(), rule, created_at: now };
+            let kept = StoredRule { id: Uuid::new_v4().to_string(), rule, created_at: now };
             let mut rules: Vec<_> = all(tx, &project)?.into_iter().map(|kept| kept.rule).collect();
             rules.push(kept.rule.clone());
             if let Err(why) = Redactor::new(&rules) {
@@ -65,8 +65,8 @@ impl Catalog {
                 ],
                 || format!("the redaction rule {}", kept.id),
             )?;
-            let deed = Verb::Added.what(Noun::RedactionRule, &kept.id).named(what.kind());
-            tx.note(&project, now, &deed.became(described(&kept.rule)))?;
+            let audited = Verb::Added.what(Noun::RedactionRule, &kept.id).named(what.kind());
+            tx.note(&project, now, &audited.became(described(&kept.rule)))?;
             Ok(Ok(kept))
         });
         let added = added.await?;
@@ -83,7 +83,7 @@ impl Catalog {
         project: ProjectId,
         id: String,
         now: Timestamp,
-    ) -> StoreResult<KeptRule> {
+    ) -> StoreResult<StoredRule> {
         let owner = project.clone();
         let removed = self.transact(move |tx| {
             let which = "FROM redaction_rule WHERE project = $1 AND id = $2";
@@ -92,8 +92,9 @@ impl Catalog {
             tx.execute(&format!("DELETE {which}"), &[(&project).into(), (&id).into()])?;
             let found =
                 found.ok_or_else(|| StoreError::NotFound(format!("redaction rule {id}")))?;
-            let deed = Verb::Removed.what(Noun::RedactionRule, &id).named(found.rule.what.kind());
-            tx.note(&project, now, &deed.was(described(&found.rule)))?;
+            let audited =
+                Verb::Removed.what(Noun::RedactionRule, &id).named(found.rule.what.kind());
+            tx.note(&project, now, &audited.was(described(&found.rule)))?;
             Ok(found)
         });
         let removed = removed.await?;
@@ -103,7 +104,7 @@ impl Catalog {
 }
 
 /// The redaction rules of a project, oldest first.
-pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptRule>> {
+pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<StoredRule>> {
     let sql =
         format!("SELECT {COLUMNS} FROM redaction_rule WHERE project = $1 ORDER BY created_at, id");
     tx.rows(&sql, &[project.into()], read)
@@ -152,11 +153,11 @@ fn described(rule: &Rule) -> String {
     format!("{} → {}", rule.what.text(), rule.replacement)
 }
 
-fn read(row: &Row<'_>) -> StoreResult<KeptRule> {
+fn read(row: &Row<'_>) -> StoreResult<StoredRule> {
     let (kind, text): (String, String) = (row.get(1)?, row.get(2)?);
     let what = RedactionPattern::parse(&kind, text).ok_or_else(|| {
-        StoreError::Unsettled(format!("a redaction rule of the kind {kind}, which is none"))
+        StoreError::Unsettled(format!("a redaction rule of the unknown kind {kind}"))
     })?;
     let rule = Rule { what, replacement: row.get(3)? };
-    Ok(KeptRule { id: row.get(0)?, rule, created_at: row.get(4)? })
+    Ok(StoredRule { id: row.get(0)?, rule, created_at: row.get(4)? })
 }

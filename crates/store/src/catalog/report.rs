@@ -8,11 +8,11 @@ use crate::StoreResult;
 use crate::project::ProjectId;
 
 /// Maximum number of listed reports: twenty years of weeks.
-const MOST_REPORTS: u64 = 1_040;
+const MAX_REPORTS: u64 = 1_040;
 
 /// A stored weekly report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptReport {
+pub struct StoredReport {
     /// First day of the week.
     pub week: String,
     /// The report, a JSON object.
@@ -83,7 +83,7 @@ impl Catalog {
         &self,
         project: ProjectId,
         week: String,
-    ) -> StoreResult<Option<KeptReport>> {
+    ) -> StoreResult<Option<StoredReport>> {
         self.transact(move |tx| find(tx, &project, &week)).await
     }
 
@@ -91,17 +91,16 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn reports(&self, project: ProjectId) -> StoreResult<Vec<KeptReport>> {
+    pub async fn reports(&self, project: ProjectId) -> StoreResult<Vec<StoredReport>> {
         let sql =
             format!("SELECT {COLUMNS} FROM report WHERE project = $1 ORDER BY week DESC LIMIT $2");
-        self.transact(move |tx| tx.rows(&sql, &[(&project).into(), MOST_REPORTS.into()], read))
-            .await
+        self.transact(move |tx| tx.rows(&sql, &[(&project).into(), MAX_REPORTS.into()], read)).await
     }
 }
 
 const COLUMNS: &str = "week, document, created_at, updated_at";
 
-fn find(tx: &Tx<'_>, project: &ProjectId, week: &str) -> StoreResult<Option<KeptReport>> {
+fn find(tx: &Tx<'_>, project: &ProjectId, week: &str) -> StoreResult<Option<StoredReport>> {
     let sql = format!("SELECT {COLUMNS} FROM report WHERE project = $1 AND week = $2");
     tx.one(&sql, &[project.into(), week.into()], read)
 }
@@ -126,8 +125,8 @@ fn keep(
     Ok(effect)
 }
 
-fn read(row: &Row<'_>) -> StoreResult<KeptReport> {
-    Ok(KeptReport {
+fn read(row: &Row<'_>) -> StoreResult<StoredReport> {
+    Ok(StoredReport {
         week: row.get(0)?,
         document: row.get(1)?,
         created_at: row.get(2)?,

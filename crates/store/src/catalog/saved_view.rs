@@ -7,7 +7,7 @@ use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
 /// Maximum number of views per page.
-const MOST_VIEWS: usize = 100;
+const MAX_VIEWS: usize = 100;
 
 /// A saved view of a list page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,8 +104,8 @@ impl Catalog {
                 &[(&project).into(), new.page.into(), (&new.name).into()],
                 |row| row.get(0),
             )?;
-            if others.len() >= MOST_VIEWS {
-                let why = format!("a page has at most {MOST_VIEWS} saved views; delete one first");
+            if others.len() >= MAX_VIEWS {
+                let why = format!("a page has at most {MAX_VIEWS} saved views; delete one first");
                 return Err(StoreError::BadQuery(why));
             }
             let known = "SELECT id FROM saved_view \
@@ -128,8 +128,8 @@ impl Catalog {
                 ],
             )?;
             let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
-            let deed = verb.what(Noun::View, &id).named(&new.name);
-            tx.note(&project, now, &deed.became(format!("{}?{}", new.page.as_str(), new.query)))
+            let audited = verb.what(Noun::View, &id).named(&new.name);
+            tx.note(&project, now, &audited.became(format!("{}?{}", new.page.as_str(), new.query)))
         })
         .await
     }

@@ -16,7 +16,7 @@ use crate::{StoreError, StoreResult};
 pub use run::{RunClaim, ScheduleOutcome, ScheduleRun};
 
 /// Maximum number of schedules per project.
-const MOST_SCHEDULES: usize = 100;
+const MAX_SCHEDULES: usize = 100;
 
 /// Name of the schedule that every project has.
 pub const WEEKLY: &str = "weekly";
@@ -48,9 +48,9 @@ pub struct ScheduledWeek {
     pub max_cost: Option<Money>,
     /// The file that suggestions are appended to.
     pub learnings: Option<String>,
-    pub tells_slack: bool,
+    pub notifies_slack: bool,
     /// Whether a webhook is notified.
-    pub tells_webhook: bool,
+    pub notifies_webhook: bool,
 }
 
 /// A schedule to save.
@@ -74,7 +74,7 @@ pub struct NewSchedule {
 
 /// The webhooks that a schedule notifies.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ScheduleWebhooks {
     pub slack: Option<Secret>,
     pub webhook: Option<Secret>,
 }
@@ -136,8 +136,8 @@ impl Catalog {
             let known = one(tx, &project, &new.name)?;
             let all = "SELECT name FROM schedule WHERE project = $1";
             let all: Vec<String> = tx.rows(all, &[(&project).into()], |row| row.get(0))?;
-            if known.is_none() && all.len() >= MOST_SCHEDULES {
-                let why = format!("a project has at most {MOST_SCHEDULES} schedules");
+            if known.is_none() && all.len() >= MAX_SCHEDULES {
+                let why = format!("a project has at most {MAX_SCHEDULES} schedules");
                 return Err(StoreError::BadQuery(why));
             }
             let owner = owner(&project, &new.name);
@@ -166,8 +166,8 @@ impl Catalog {
                 ],
             )?;
             let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
-            let deed = verb.what(Noun::Schedule, &new.name).named(&new.name);
-            tx.note(&project, now, &deed.became(format!("{} {}", new.cron, new.zone)))?;
+            let audited = verb.what(Noun::Schedule, &new.name).named(&new.name);
+            tx.note(&project, now, &audited.became(format!("{} {}", new.cron, new.zone)))?;
             wanted(tx, &project, &new.name)
         })
         .await
@@ -194,8 +194,8 @@ impl Catalog {
                 &[(&project).into(), (&name).into(), (to == ScheduleToggle::On).into(), now.into()],
             )?;
             let word = if to == ScheduleToggle::On { "on" } else { "off" };
-            let deed = Verb::Changed.what(Noun::Schedule, &name).named(&name).became(word);
-            tx.note(&project, now, &deed)?;
+            let audited = Verb::Changed.what(Noun::Schedule, &name).named(&name).became(word);
+            tx.note(&project, now, &audited)?;
             wanted(tx, &project, &name)
         })
         .await
@@ -215,7 +215,7 @@ impl Catalog {
         self.transact(move |tx| {
             wanted(tx, &project, &name)?;
             if name == WEEKLY {
-                let why = "every project has the weekly run; pause it instead".to_owned();
+                let why = "the weekly schedule cannot be deleted; pause it instead".to_owned();
                 return Err(StoreError::BadQuery(why));
             }
             let which = [(&project).into(), (&name).into()];
@@ -230,12 +230,12 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the URLs cannot be decrypted with this server's key.
-    pub async fn told_by_schedule(
+    pub async fn schedule_webhooks(
         &self,
         project: ProjectId,
         name: String,
         secrets: Secrets,
-    ) -> StoreResult<Told> {
+    ) -> StoreResult<ScheduleWebhooks> {
         self.transact(move |tx| {
             let sql = "SELECT slack, webhook FROM schedule WHERE project = $1 AND name = $2";
             let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
@@ -246,7 +246,7 @@ impl Catalog {
             let open = |sealed: Option<String>| {
                 sealed.map(|sealed| secrets.open(&sealed, &owner)).transpose()
             };
-            Ok(Told { slack: open(slack)?, webhook: open(webhook)? })
+            Ok(ScheduleWebhooks { slack: open(slack)?, webhook: open(webhook)? })
         })
         .await
     }
@@ -279,8 +279,8 @@ fn read(row: &Row<'_>) -> StoreResult<Schedule> {
         rubric: row.get(10)?,
         max_cost: row.get::<Option<i64>>(11)?.map(Money::from_pico),
         learnings: row.get(4)?,
-        tells_slack: slack.is_some(),
-        tells_webhook: webhook.is_some(),
+        notifies_slack: slack.is_some(),
+        notifies_webhook: webhook.is_some(),
     };
     Ok(Schedule {
         name: row.get(0)?,

@@ -12,7 +12,7 @@ use crate::{StoreError, StoreResult};
 
 /// A stored score config.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KeptScoreConfig {
+pub struct StoredScoreConfig {
     pub config: ScoreConfig,
     pub description: Option<String>,
     pub created_at: Timestamp,
@@ -37,8 +37,8 @@ impl Catalog {
     pub async fn create_score_config(
         &self,
         project: ProjectId,
-        kept: KeptScoreConfig,
-    ) -> StoreResult<KeptScoreConfig> {
+        kept: StoredScoreConfig,
+    ) -> StoreResult<StoredScoreConfig> {
         let owner = project.clone();
         let kept = self.transact(move |tx| {
             if !tx.exists("SELECT 1 FROM project WHERE id = $1", &[(&project).into()])? {
@@ -61,7 +61,7 @@ impl Catalog {
         &self,
         project: ProjectId,
         page: PageNumber,
-    ) -> StoreResult<Page<KeptScoreConfig>> {
+    ) -> StoreResult<Page<StoredScoreConfig>> {
         let listing = Listing {
             columns: COLUMNS,
             from: "FROM score_config WHERE project = $1",
@@ -78,7 +78,7 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: String,
-    ) -> StoreResult<Option<KeptScoreConfig>> {
+    ) -> StoreResult<Option<StoredScoreConfig>> {
         self.transact(move |tx| find(tx, &project, &id)).await
     }
 
@@ -90,8 +90,8 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: String,
-        change: impl FnOnce(KeptScoreConfig) -> Result<KeptScoreConfig, E> + Send + 'static,
-    ) -> Result<KeptScoreConfig, E> {
+        change: impl FnOnce(StoredScoreConfig) -> Result<StoredScoreConfig, E> + Send + 'static,
+    ) -> Result<StoredScoreConfig, E> {
         let owner = project.clone();
         let work = move |tx: &Tx<'_>| -> Result<_, E> {
             let found = find(tx, &project, &id)?;
@@ -107,28 +107,28 @@ impl Catalog {
     }
 }
 
-fn note(tx: &Tx<'_>, project: &ProjectId, verb: Verb, kept: &KeptScoreConfig) -> StoreResult<()> {
+fn note(tx: &Tx<'_>, project: &ProjectId, verb: Verb, kept: &StoredScoreConfig) -> StoreResult<()> {
     let config = &kept.config;
     let archived = if config.is_archived { ", archived" } else { "" };
     let became = format!("{}{archived}", config.values.data_type().as_str().to_lowercase());
-    let deed = verb.what(Noun::ScoreConfig, &config.id).named(&config.name).became(became);
-    tx.note(project, kept.updated_at, &deed)
+    let audited = verb.what(Noun::ScoreConfig, &config.id).named(&config.name).became(became);
+    tx.note(project, kept.updated_at, &audited)
 }
 
 /// All score configs of a project.
-pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<KeptScoreConfig>> {
+pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<StoredScoreConfig>> {
     let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1");
     tx.rows(&sql, &[project.into()], read)
 }
 
-fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptScoreConfig>> {
+fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<StoredScoreConfig>> {
     let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1 AND id = $2");
     tx.one(&sql, &[project.into(), id.into()], read)
 }
 
 /// Upserts a config, unless a redaction rule matches it.
-fn write(tx: &Tx<'_>, project: &ProjectId, kept: &KeptScoreConfig) -> StoreResult<()> {
-    let KeptScoreConfig { config, description, created_at, updated_at } = kept;
+fn write(tx: &Tx<'_>, project: &ProjectId, kept: &StoredScoreConfig) -> StoreResult<()> {
+    let StoredScoreConfig { config, description, created_at, updated_at } = kept;
     let (min, max, categories) = match &config.values {
         ConfigValues::Numeric { min, max } => (*min, *max, None),
         ConfigValues::Categorical(categories) => (None, None, Some(written(categories))),
@@ -174,7 +174,7 @@ fn written(categories: &[Category]) -> String {
     serde_json::to_string(&columns).unwrap_or_default()
 }
 
-fn read(row: &Row<'_>) -> StoreResult<KeptScoreConfig> {
+fn read(row: &Row<'_>) -> StoreResult<StoredScoreConfig> {
     let id: String = row.get(0)?;
     let categories: Option<Json> = row.get(5)?;
     let categories = categories.map(|json| {
@@ -190,7 +190,7 @@ fn read(row: &Row<'_>) -> StoreResult<KeptScoreConfig> {
         Some(DataType::Text | DataType::Correction) | None => ConfigValues::Text,
     };
     let config = ScoreConfig { id, name: row.get(1)?, values, is_archived: row.get(7)? };
-    Ok(KeptScoreConfig {
+    Ok(StoredScoreConfig {
         config,
         description: row.get(6)?,
         created_at: row.get(8)?,

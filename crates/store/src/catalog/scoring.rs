@@ -145,7 +145,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn lose_scoring_run(
+    pub async fn mark_run_lost(
         &self,
         project: ProjectId,
         id: String,

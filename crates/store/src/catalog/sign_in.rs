@@ -11,15 +11,16 @@ use super::{Catalog, credentials};
 use crate::StoreResult;
 
 /// Limit per account and client address.
-const GUESSER_PACE: ThrottlePolicy =
+const GUESSER_POLICY: ThrottlePolicy =
     ThrottlePolicy { free: 5, longest: Duration::from_secs(5 * 60) };
 /// Limit per account over all addresses; high, because its owner must still get in.
-const ACCOUNT_PACE: ThrottlePolicy = ThrottlePolicy { free: 50, longest: Duration::from_secs(30) };
+const ACCOUNT_POLICY: ThrottlePolicy =
+    ThrottlePolicy { free: 50, longest: Duration::from_secs(30) };
 /// Limit per address; a whole office may share one.
-const ADDRESS_PACE: ThrottlePolicy =
+const ADDRESS_POLICY: ThrottlePolicy =
     ThrottlePolicy { free: 20, longest: Duration::from_secs(15 * 60) };
 /// Maximum number of tracked accounts and addresses; beyond it the oldest failures are dropped.
-const WATCHED: i64 = 20_000;
+const MAX_TRACKED_KEYS: i64 = 20_000;
 
 /// A key under which failed attempts are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,9 +69,9 @@ impl ThrottleKey {
 
     fn pace(&self) -> ThrottlePolicy {
         match self {
-            Self::Account(_) => ACCOUNT_PACE,
-            Self::Guesser { .. } => GUESSER_PACE,
-            Self::Address(_) => ADDRESS_PACE,
+            Self::Account(_) => ACCOUNT_POLICY,
+            Self::Guesser { .. } => GUESSER_POLICY,
+            Self::Address(_) => ADDRESS_POLICY,
         }
     }
 }
@@ -177,6 +178,6 @@ fn forget_old(tx: &Tx<'_>, now: Timestamp) -> StoreResult<()> {
     tx.execute(sql, &[Failures::forgotten_until(now).into()])?;
     let sql = "DELETE FROM sign_in_failure WHERE subject IN (SELECT subject FROM sign_in_failure \
                ORDER BY last_at DESC, subject LIMIT 1000 OFFSET $1)";
-    tx.execute(sql, &[WATCHED.into()])?;
+    tx.execute(sql, &[MAX_TRACKED_KEYS.into()])?;
     Ok(())
 }

@@ -105,8 +105,8 @@ impl Catalog {
             let said = Json::from_value(&tags.clone().into());
             redaction::must_pass(tx, &project, &[("tags", &said)])?;
             SKILLS.set_tags(tx, which, &tags, now)?;
-            let deed = Verb::Changed.what(Noun::Skill, &name);
-            tx.note(&project, now, &deed.became(format!("tags: {}", tags.join(", "))))?;
+            let audited = Verb::Changed.what(Noun::Skill, &name);
+            tx.note(&project, now, &audited.became(format!("tags: {}", tags.join(", "))))?;
             must_find(tx, which, &newest)
         })
         .await
@@ -128,7 +128,7 @@ impl Catalog {
             let skill = must_find(tx, which, &pick)?;
             let is_newest = skill.labels.iter().any(|label| label == LATEST);
             if !is_newest && labels.iter().any(|label| label == LATEST) {
-                let why = "labels: latest always stands at the newest version and cannot be moved";
+                let why = "labels: latest always points to the newest version and cannot be moved";
                 return Err(StoreError::BadQuery(why.to_owned()));
             }
             for label in skill.labels.iter().filter(|label| *label != LATEST) {
@@ -143,9 +143,9 @@ impl Catalog {
                        WHERE project = $1 AND name = $2 AND version = $3";
             let values = [(&project).into(), (&name).into(), version.into(), now.into()];
             tx.execute(sql, &values)?;
-            let deed = Verb::Labelled.what(Noun::Skill, &name);
-            let deed = deed.was(described(version, &skill.labels));
-            tx.note(&project, now, &deed.became(described(version, &labels)))?;
+            let audited = Verb::Labelled.what(Noun::Skill, &name);
+            let audited = audited.was(described(version, &skill.labels));
+            tx.note(&project, now, &audited.became(described(version, &labels)))?;
             must_find(tx, which, &pick)
         })
         .await
@@ -180,8 +180,8 @@ impl Catalog {
                 tx.execute(&sql, &[(&project).into(), (&name).into(), version.into()])?;
             }
             SKILLS.settle(tx, which, now)?;
-            let deed = Verb::Deleted.what(Noun::Skill, &name).was(format!("v{version}"));
-            tx.note(&project, now, &deed)
+            let audited = Verb::Deleted.what(Noun::Skill, &name).was(format!("v{version}"));
+            tx.note(&project, now, &audited)
         })
         .await
     }

@@ -156,7 +156,7 @@ impl Row<'_> {
             ValueRef::Blob(_) => None,
         };
         value.and_then(T::from_column).ok_or_else(|| {
-            let what = format!("column {column} of a row holds something else than it should");
+            let what = format!("column {column} of a row has an unexpected type");
             StoreError::Corrupt { file: self.file.to_owned(), what }
         })
     }

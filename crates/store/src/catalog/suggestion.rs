@@ -8,7 +8,7 @@ use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
 /// Maximum number of listed suggestions.
-const MOST_SUGGESTIONS: u64 = 500;
+const MAX_SUGGESTIONS: u64 = 500;
 
 /// A tracked suggestion and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Catalog {
              ORDER BY last_week DESC, severity, first_week DESC, id LIMIT $2"
         );
         self.transact(move |tx| {
-            let found = tx.rows(&sql, &[(&project).into(), MOST_SUGGESTIONS.into()], read)?;
+            let found = tx.rows(&sql, &[(&project).into(), MAX_SUGGESTIONS.into()], read)?;
             found.into_iter().map(|kept| with_steps(tx, &project, kept)).collect()
         })
         .await
@@ -90,9 +90,9 @@ impl Catalog {
             let sql = "UPDATE suggestion SET progress = $3 WHERE project = $1 AND id = $2";
             tx.execute(sql, &which)?;
             note_step(tx, (&project, &id), to, now)?;
-            let deed = Verb::Changed.what(Noun::Suggestion, &id).named(&known.suggestion.title);
-            let deed = deed.was(known.progress.as_str()).became(to.as_str());
-            tx.note(&project, now, &deed)?;
+            let audited = Verb::Changed.what(Noun::Suggestion, &id).named(&known.suggestion.title);
+            let audited = audited.was(known.progress.as_str()).became(to.as_str());
+            tx.note(&project, now, &audited)?;
             one(tx, &project, &id)?.ok_or_else(|| StoreError::NotFound(format!("suggestion {id}")))
         })
         .await

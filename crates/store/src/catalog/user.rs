@@ -65,8 +65,8 @@ impl Catalog {
         let hash = self.passwords.hash(new.password).await?;
         let user = User::new(&new.email, new.name, Role::Owner, now);
         self.transact(move |tx| {
-            let has_people = tx.exists("SELECT 1 FROM person", &[])?;
-            if has_people { Ok(None) } else { insert(tx, user, &hash).map(Some) }
+            let has_users = tx.exists("SELECT 1 FROM person", &[])?;
+            if has_users { Ok(None) } else { insert(tx, user, &hash).map(Some) }
         })
         .await
     }
@@ -96,7 +96,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn has_people(&self) -> StoreResult<bool> {
+    pub async fn has_users(&self) -> StoreResult<bool> {
         self.transact(|tx| tx.exists("SELECT 1 FROM person", &[])).await
     }
 
@@ -137,8 +137,8 @@ impl Catalog {
             let sql = "UPDATE person SET password_hash = $1 WHERE id = $2";
             tx.execute(sql, &[hash.into(), (&user).into()])?;
             login::end_all_but(tx, &user, kept_session.as_deref().unwrap_or_default())?;
-            let deed = Verb::Changed.what(Noun::Person, &user).named(&found.email);
-            tx.note_for_all(now, &deed.became("another password"))?;
+            let audited = Verb::Changed.what(Noun::Person, &user).named(&found.email);
+            tx.note_for_all(now, &audited.became("another password"))?;
             Ok(found)
         })
         .await
@@ -160,7 +160,7 @@ pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResul
     // Emails used to be stored as typed, so the unique column alone is not enough.
     let is_taken = "SELECT 1 FROM person WHERE LOWER(email) = $1";
     if tx.exists(is_taken, &[(&user.email).into()])? {
-        return Err(StoreError::Exists(format!("a person with email {}", user.email)));
+        return Err(StoreError::Exists(format!("a user with email {}", user.email)));
     }
     tx.execute(
         "INSERT INTO person (id, email, name, password_hash, role, created_at) \
@@ -174,8 +174,8 @@ pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResul
             user.created_at.into(),
         ],
     )?;
-    let deed = Verb::Made.what(Noun::Person, &user.id).named(&user.email);
-    tx.note_for_all(user.created_at, &deed.became(user.role.as_str()))?;
+    let audited = Verb::Made.what(Noun::Person, &user.id).named(&user.email);
+    tx.note_for_all(user.created_at, &audited.became(user.role.as_str()))?;
     Ok(user)
 }
 

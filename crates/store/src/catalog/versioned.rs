@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ratchet_core::catalog::prompt::{LATEST, Pick};
 use ratchet_core::time::Timestamp;
 
-use super::audit::Deed;
+use super::audit::AuditChange;
 use super::sql::{Tx, Value};
 use crate::StoreResult;
 use crate::project::ProjectId;
@@ -183,11 +183,16 @@ pub(super) fn described(version: u32, labels: &[String]) -> String {
 }
 
 /// Adds the old and new version of a label to an audit entry.
-pub(super) fn moved<'a>(deed: Deed<'a>, label: &str, from: Option<u32>, to: u32) -> Deed<'a> {
-    let deed = deed.became(format!("{label} at v{to}"));
+pub(super) fn moved<'a>(
+    audited: AuditChange<'a>,
+    label: &str,
+    from: Option<u32>,
+    to: u32,
+) -> AuditChange<'a> {
+    let audited = audited.became(format!("{label} at v{to}"));
     match from {
-        Some(from) => deed.was(format!("{label} at v{from}")),
-        None => deed,
+        Some(from) => audited.was(format!("{label} at v{from}")),
+        None => audited,
     }
 }
 

@@ -33,12 +33,12 @@ use crate::project::ProjectId;
 
 /// The writer's cache between transactions. All of it can be read again.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct WriterCache {
     projects: FxHashMap<ProjectId, i64>,
     terms: Terms,
     next_trace: Option<i64>,
     /// Whether any observation waits for its trace; `None` if unknown.
-    pub(super) has_strays: Option<bool>,
+    pub(super) has_orphans: Option<bool>,
     /// Whether any score waits for its target; `None` if unknown.
     pub(super) has_waiting: Option<bool>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Memory {
 /// Applies batches within one transaction.
 pub(super) struct Applier<'a> {
     pub(super) db: &'a Connection,
-    pub(super) memory: &'a mut Memory,
+    pub(super) memory: &'a mut WriterCache,
     pub(super) prices: Arc<PriceTable>,
     rollup: RollupDelta,
     /// Change in traces and observations per project.
@@ -74,7 +74,11 @@ impl OpenTrace {
 
 impl<'a> Applier<'a> {
     /// Starts within an open transaction.
-    pub(super) fn new(db: &'a Connection, memory: &'a mut Memory, prices: Arc<PriceTable>) -> Self {
+    pub(super) fn new(
+        db: &'a Connection,
+        memory: &'a mut WriterCache,
+        prices: Arc<PriceTable>,
+    ) -> Self {
         let (rollup, tally) = (RollupDelta::default(), FxHashMap::default());
         Self { db, memory, prices, rollup, tally, outdated: 0 }
     }
@@ -98,8 +102,8 @@ impl<'a> Applier<'a> {
         for trace in &batch.traces {
             self.apply_trace(project, trace, now)?;
         }
-        for stray in &batch.strays {
-            self.apply_stray(project, stray, now)?;
+        for stray in &batch.orphans {
+            self.apply_orphan(project, stray, now)?;
         }
         for score in &batch.scores {
             self.apply_score((project, batch.is_in_order), score, now)?;
@@ -193,7 +197,7 @@ impl<'a> Applier<'a> {
         payload: Option<(i64, u32)>,
     ) -> rusqlite::Result<bool> {
         let PreparedObservation { patch, facts, .. } = prepared;
-        let stray = self.take_stray(open, &patch.id)?;
+        let stray = self.take_orphan(open, &patch.id)?;
         let known = match &open.before {
             Some(_) => load_observation(self.db, &open.row, &patch.id)?,
             None => None,
@@ -204,7 +208,7 @@ impl<'a> Applier<'a> {
         }
         let place = Place::new(open.row.no, open.project, payload, open.now);
         observation_row::write(self.db, OnConflict::Fail, (patch, facts), place)?;
-        self.note_uncounted(open, patch)?;
+        self.enqueue_uncounted(open, patch)?;
         self.count(open, (facts, patch))?;
         Ok(true)
     }
@@ -243,7 +247,7 @@ impl<'a> Applier<'a> {
             ..Place::new(open.row.no, open.project, payload, open.now)
         };
         observation_row::write(self.db, OnConflict::Replace, (&merged, &facts), place)?;
-        self.note_uncounted(open, &merged)?;
+        self.enqueue_uncounted(open, &merged)?;
         self.count(open, (&facts, &merged))
     }
 

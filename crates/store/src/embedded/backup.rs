@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use ratchet_core::time::Timestamp;
 
 pub use self::manifest::{FileDigest, MANIFEST_FILE, Manifest, ManifestFile};
-pub(super) use self::restore::strangers;
+pub(super) use self::restore::unknown_projects;
 pub use self::restore::{Proof, restore};
-use self::tree::KeptTree;
-pub use self::tree::{KeptFile, is_backup_path};
+use self::tree::BackupTree;
+pub use self::tree::{BackupFile, is_backup_path};
 
 use super::connection::{self, Purpose};
 use super::{MEDIA_FOLDER, Store, sqlite_error};
-use crate::blocking::beside;
+use crate::blocking::run_blocking;
 use crate::media::hash_named;
 use crate::{StoreError, StoreResult, private_files};
 use manifest::{CopyMode, copy, digest};
@@ -53,7 +53,7 @@ pub struct BackupOutline {
     /// Immutable media files.
     pub media: Vec<PathBuf>,
     /// Other files. Some may have been deleted or grown when they are read.
-    pub kept: Vec<KeptFile>,
+    pub kept: Vec<BackupFile>,
     /// The manifest, still without files.
     pub manifest: Manifest,
 }
@@ -72,7 +72,7 @@ impl Store {
     ) -> StoreResult<BackupReport> {
         let here = self.clone();
         let _staying = self.media.stay().await;
-        beside(move || here.copy_all(&to, secrets, now)).await?
+        run_blocking(move || here.copy_all(&to, secrets, now)).await?
     }
 
     /// Copies the databases into a new folder and lists the other files of a backup, for streaming.
@@ -84,12 +84,12 @@ impl Store {
         let here = self.clone();
         let outline = move || {
             let databases = copy_databases(&here.databases(), &to)?;
-            let (tree, _) = beside_databases(here.path(), BackupSecrets::LeftOut)?;
-            let KeptTree { files: kept, left_out } = tree;
+            let (tree, _) = other_files(here.path(), BackupSecrets::LeftOut)?;
+            let BackupTree { files: kept, left_out } = tree;
             let manifest = Manifest::new(now, left_out);
             Ok(BackupOutline { databases, media: here.media.list()?, kept, manifest })
         };
-        beside(outline).await?
+        run_blocking(outline).await?
     }
 
     fn databases(&self) -> [PathBuf; 2] {
@@ -116,7 +116,7 @@ impl Store {
             let name = format!("{MEDIA_FOLDER}/{}", hash_named(&file).unwrap_or_default());
             lines.push(copy(&file, &to.join(&name), &name, CopyMode::Plain)?);
         }
-        let (tree, wanted) = beside_databases(self.path(), secrets)?;
+        let (tree, wanted) = other_files(self.path(), secrets)?;
         for file in tree.files.iter().chain(&wanted) {
             match copy(&file.path, &to.join(&file.name), &file.name, file.mode()) {
                 Ok(line) => lines.push(line),
@@ -133,7 +133,7 @@ impl Store {
 
 /// Files of a data folder besides databases and media: those that are always backed up, those that
 /// are not, and the secrets, if they are included.
-fn beside_databases(data: &Path, secrets: BackupSecrets) -> StoreResult<(KeptTree, Vec<KeptFile>)> {
+fn other_files(data: &Path, secrets: BackupSecrets) -> StoreResult<(BackupTree, Vec<BackupFile>)> {
     let mut tree = tree::list(data)?;
     let there = SECRET_FILES.into_iter().filter(|name| data.join(name).is_file());
     if secrets == BackupSecrets::LeftOut {
@@ -141,7 +141,7 @@ fn beside_databases(data: &Path, secrets: BackupSecrets) -> StoreResult<(KeptTre
         return Ok((tree, Vec::new()));
     }
     let file =
-        |name: &str| KeptFile { path: data.join(name), name: name.to_owned(), is_program: false };
+        |name: &str| BackupFile { path: data.join(name), name: name.to_owned(), is_program: false };
     Ok((tree, there.map(file).collect()))
 }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::connection::{self, Purpose};
 use super::lock::Lock;
 use super::{CATALOG_MIGRATIONS, sqlite_error};
-use crate::blocking::{Outcome, beside, unboxed};
+use crate::blocking::{Outcome, downcast, run_blocking};
 use crate::catalog::Tx;
 use crate::{StoreError, StoreResult};
 
@@ -27,16 +27,16 @@ struct Shared {
 }
 
 /// Boxed work in a transaction: the code around it is compiled once.
-type Work = Box<dyn FnOnce(&Tx<'_>) -> Result<Outcome, Undone> + Send>;
+type Work = Box<dyn FnOnce(&Tx<'_>) -> Result<Outcome, RolledBack> + Send>;
 
 /// Why a transaction was rolled back.
-enum Undone {
+enum RolledBack {
     /// The work returned an error of its own type.
     Refused(Outcome),
     Failed(StoreError),
 }
 
-impl From<StoreError> for Undone {
+impl From<StoreError> for RolledBack {
     fn from(error: StoreError) -> Self {
         Self::Failed(error)
     }
@@ -73,18 +73,18 @@ impl CatalogDb {
     {
         let work: Work = Box::new(move |tx| match work(tx) {
             Ok(done) => Ok(Box::new(done)),
-            Err(refusal) => Err(Undone::Refused(Box::new(refusal))),
+            Err(refusal) => Err(RolledBack::Refused(Box::new(refusal))),
         });
         match self.transact_boxed(work).await {
-            Ok(done) => Ok(unboxed(done)?),
-            Err(Undone::Refused(refusal)) => Err(unboxed(refusal)?),
-            Err(Undone::Failed(error)) => Err(error.into()),
+            Ok(done) => Ok(downcast(done)?),
+            Err(RolledBack::Refused(refusal)) => Err(downcast(refusal)?),
+            Err(RolledBack::Failed(error)) => Err(error.into()),
         }
     }
 
-    async fn transact_boxed(&self, work: Work) -> Result<Outcome, Undone> {
+    async fn transact_boxed(&self, work: Work) -> Result<Outcome, RolledBack> {
         let here = self.clone();
-        beside(move || here.transact_here(work)).await?
+        run_blocking(move || here.transact_here(work)).await?
     }
 
     /// Like `transact`, blocking the current thread.

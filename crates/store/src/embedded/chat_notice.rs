@@ -21,8 +21,11 @@ pub(super) fn forget(db: &Connection, first: i64, last: i64) -> rusqlite::Result
 }
 
 impl Engine {
-    /// See `Telemetry::untold`.
-    pub(crate) async fn untold(&self, limit: u32) -> StoreResult<Vec<PendingNotification>> {
+    /// See `Telemetry::pending_notifications`.
+    pub(crate) async fn pending_notifications(
+        &self,
+        limit: u32,
+    ) -> StoreResult<Vec<PendingNotification>> {
         let query = move |db: &Connection| -> rusqlite::Result<Vec<PendingNotification>> {
             let sql = "SELECT e.no, e.at, e.kind, e.body, c.id, p.id FROM chat_notice n \
                        JOIN chat_event e ON e.no = n.no JOIN chat c ON c.no = n.no >> 32 \
@@ -40,8 +43,8 @@ impl Engine {
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }
 
-    /// See `Telemetry::settle_told`.
-    pub(crate) async fn settle_told(&self, numbers: Vec<i64>) -> StoreResult<()> {
+    /// See `Telemetry::mark_notified`.
+    pub(crate) async fn mark_notified(&self, numbers: Vec<i64>) -> StoreResult<()> {
         let settle = move |writer: &mut Writer| {
             writer
                 .transact(|applier| numbers.iter().try_for_each(|no| forget(applier.db, *no, *no)))

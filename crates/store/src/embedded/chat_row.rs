@@ -20,13 +20,13 @@ use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
 /// Low bits of an event's number, for its position in the chat.
-const PLACE_BITS: u32 = 32;
+const SEQ_BITS: u32 = 32;
 /// Minimum size for compression; shorter bodies gain little.
 const COMPRESSED_FROM: usize = 600;
 /// Maximum body size, well above the limit of an agent's line. Guards against damaged files.
 const MAX_BODY_BYTES: usize = 512 * 1024 * 1024;
 /// Size after which a page of events is full; lines can be very long.
-const ENOUGH_BYTES: usize = 1024 * 1024;
+const PAGE_BYTES: usize = 1024 * 1024;
 /// Maximum number of events deleted per slice.
 const SLICE: u32 = 2_000;
 
@@ -142,7 +142,7 @@ fn out_of_order(found: u64, expected: u64) -> rusqlite::Error {
 fn number(chat: i64, place: u64) -> i64 {
     // No chat has four billion events, and no folder two billion chats.
     let place = i64::from(u32::try_from(place).unwrap_or(u32::MAX));
-    (chat << PLACE_BITS) | place
+    (chat << SEQ_BITS) | place
 }
 
 fn numbers(chat: i64) -> RangeInclusive<i64> {
@@ -184,7 +184,7 @@ impl Engine {
             let mut statement = db.prepare_cached(sql)?;
             let mut rows = statement.query_map(params![after, last, limit], read)?;
             let (mut events, mut bytes) = (Vec::new(), 0);
-            while bytes < ENOUGH_BYTES
+            while bytes < PAGE_BYTES
                 && let Some(event) = rows.next().transpose()?
             {
                 bytes += event.body.len();

@@ -6,7 +6,7 @@ use ratchet_core::id::TraceId;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::backup::strangers;
+use super::backup::unknown_projects;
 use super::block::{Block, has_checksum};
 use super::chat_row::unpacked;
 use super::column::Column;
@@ -17,7 +17,7 @@ use crate::media::{MediaFiles, hash_named, hash_of};
 use crate::{StoreError, StoreResult};
 
 /// Maximum number of damaged records listed by name.
-const TOLD: usize = 10;
+const MAX_LISTED: usize = 10;
 /// Folder with the agents' transcripts.
 const CHATS_FOLDER: &str = "chats";
 
@@ -26,7 +26,7 @@ const CHATS_FOLDER: &str = "chats";
 ///
 /// # Errors
 /// Fails if there is no such folder, or its databases cannot be opened.
-pub fn examine_deep(folder: &Path) -> StoreResult<Vec<Finding>> {
+pub fn check_checksums(folder: &Path) -> StoreResult<Vec<Finding>> {
     let open = |name: &str| connection::open(&folder.join(name), Purpose::Read);
     let (telemetry, catalog) = (open(TELEMETRY_FILE)?, open(CATALOG_FILE)?);
     let read = |db: &Connection| -> rusqlite::Result<Vec<Finding>> {
@@ -35,8 +35,8 @@ pub fn examine_deep(folder: &Path) -> StoreResult<Vec<Finding>> {
     let mut findings = read(&telemetry).map_err(StoreError::Database)?;
     findings.push(media(folder)?);
     let read = |db: &Connection| -> rusqlite::Result<Vec<Finding>> {
-        let strangers = strangers(&telemetry, db)?;
-        Ok(vec![pages(db, CATALOG_FILE)?, kin(&strangers), transcripts(db, folder)?])
+        let unknown_projects = unknown_projects(&telemetry, db)?;
+        Ok(vec![pages(db, CATALOG_FILE)?, kin(&unknown_projects), transcripts(db, folder)?])
     };
     findings.extend(read(&catalog).map_err(StoreError::Database)?);
     Ok(findings)
@@ -54,7 +54,7 @@ struct Tally {
 impl Tally {
     fn damage(&mut self, name: impl FnOnce() -> String) {
         self.damaged += 1;
-        if self.names.len() < TOLD {
+        if self.names.len() < MAX_LISTED {
             self.names.push(name());
         }
     }
@@ -160,9 +160,9 @@ fn media(folder: &Path) -> StoreResult<Finding> {
     Ok(tally.finding("media", "media files", ("damaged", RESTORE)))
 }
 
-fn kin(strangers: &[String]) -> Finding {
+fn kin(unknown_projects: &[String]) -> Finding {
     let about = "projects";
-    match strangers {
+    match unknown_projects {
         [] => Finding::new(about, Health::Well, "the catalog knows all that have records"),
         some => {
             let names = some.join(", ");

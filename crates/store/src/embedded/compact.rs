@@ -11,9 +11,9 @@ use crate::StoreResult;
 /// Pages per slice.
 const SLICE_PAGES: u64 = 2_000;
 /// Pages per slice on a nearly full disk.
-const LEAST_PAGES: u64 = 16;
+const MIN_SLICE_PAGES: u64 = 16;
 /// How long to wait for readers when a checkpoint must make room; recording waits meanwhile.
-const SOON: Duration = Duration::from_millis(200);
+const READER_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Result of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ fn free_slice(writer: &mut Writer) -> StoreResult<i64> {
     let free = |db: &rusqlite::Connection| {
         let page: i64 = db.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         let fitting = room / 4 / to_u64(page).max(1);
-        let pages = fitting.clamp(LEAST_PAGES, SLICE_PAGES);
+        let pages = fitting.clamp(MIN_SLICE_PAGES, SLICE_PAGES);
         // The pragma only works when its rows are stepped through.
         let mut statement = db.prepare(&format!("PRAGMA incremental_vacuum({pages})"))?;
         let mut rows = statement.query([])?;
@@ -50,12 +50,12 @@ fn free_slice(writer: &mut Writer) -> StoreResult<i64> {
 }
 
 /// Like [`checkpoint`], with a short wait for readers.
-pub(super) fn fold_log_soon(writer: &mut Writer) -> StoreResult<()> {
+pub(super) fn checkpoint_soon(writer: &mut Writer) -> StoreResult<()> {
     let patience =
         |time| writer.db.busy_timeout(time).map_err(|error| sqlite_error(&writer.file, error));
-    patience(SOON)?;
+    patience(READER_TIMEOUT)?;
     let folded = writer.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    patience(connection::BUSY)?;
+    patience(connection::BUSY_TIMEOUT)?;
     folded.map_err(|error| sqlite_error(&writer.file, error))
 }
 

@@ -17,9 +17,9 @@ pub(super) enum Purpose {
 }
 
 /// Busy timeout for locks held by other connections.
-pub(super) const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Prepared statements cached per connection.
-const STATEMENTS: usize = 128;
+const CACHED_STATEMENTS: usize = 128;
 
 /// Opens a database with the pragmas that durability and speed depend on.
 pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
@@ -33,8 +33,8 @@ pub(super) fn open(file: &Path, purpose: Purpose) -> StoreResult<Connection> {
     };
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags).map_err(failed)?;
-    connection.busy_timeout(BUSY).map_err(failed)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     let settings = match purpose {
         // Vacuum mode only takes effect on a new file. FULL: a commit is on disk when it returns. A
         // larger WAL before each checkpoint means fewer pages written twice.
@@ -85,7 +85,7 @@ pub(super) fn migrate(db: &mut Connection, file: &Path, steps: &[Migration]) -> 
         transaction.execute_batch(step).map_err(failed)?;
         transaction.pragma_update(None, "user_version", to).map_err(failed)?;
         transaction.commit().map_err(failed)?;
-        tracing::info!(file = %file.display(), version = to, "brought the database up to date");
+        tracing::info!(file = %file.display(), version = to, "migrated the database");
     }
     Ok(())
 }

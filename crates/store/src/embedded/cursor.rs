@@ -30,7 +30,7 @@ pub(super) fn decode<const N: usize>(cursor: &str) -> StoreResult<[Value; N]> {
     let keys = cursor.strip_prefix("c1.").map(|keys| keys.split('.').map(decode_key));
     let keys: Option<Vec<Value>> = keys.and_then(Iterator::collect);
     keys.and_then(|keys| keys.try_into().ok())
-        .ok_or_else(|| StoreError::BadQuery("the cursor is not one this server gave".to_owned()))
+        .ok_or_else(|| StoreError::BadQuery("the cursor is malformed".to_owned()))
 }
 
 fn decode_key(key: &str) -> Option<Value> {

@@ -12,9 +12,9 @@ use super::Store;
 use crate::{StoreError, StoreResult, private_files};
 
 /// Default reserve.
-const USUAL_BYTES: u64 = 256 * 1024 * 1024;
+const DEFAULT_BYTES: u64 = 256 * 1024 * 1024;
 /// Default reserve on a small disk, as a fraction of its size.
-const USUAL_SHARE: u64 = 8;
+const DEFAULT_SHARE: u64 = 8;
 
 /// Disk space that recording leaves free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl DiskReserve {
 
     fn of(self, disk: u64) -> u64 {
         match self {
-            Self::Usual => USUAL_BYTES.min(disk / USUAL_SHARE),
+            Self::Usual => DEFAULT_BYTES.min(disk / DEFAULT_SHARE),
             Self::Bytes(bytes) => bytes,
         }
     }
@@ -129,21 +129,19 @@ impl<'a> ReserveFile<'a> {
     }
 
     /// Deletes the file if the disk is full, so that the folder can be opened.
-    pub(super) fn throw_out_if_full(&self) {
+    pub(super) fn delete_if_full(&self) {
         let file = self.folder.join(BALLAST_FILE);
         let is_full = self
             .reserve
             .look(self.folder)
             .is_some_and(|space| space.free < BALLAST_BYTES.min(space.reserve));
         if is_full && std::fs::remove_file(file).is_ok() {
-            tracing::warn!(
-                "the disk is full; threw the file {BALLAST_FILE} out to open the folder"
-            );
+            tracing::warn!("the disk is full; deleted the file {BALLAST_FILE} to open the folder");
         }
     }
 
     /// Creates the file if it is missing and there is space.
-    pub(super) fn take_in(&self) {
+    pub(super) fn create_if_missing(&self) {
         let file = self.folder.join(BALLAST_FILE);
         let Ok(disk) = rustix::fs::statvfs(self.folder) else { return };
         let whole = disk.f_blocks.saturating_mul(disk.f_frsize);
@@ -171,7 +169,7 @@ mod tests {
     #[test]
     fn a_small_disk_keeps_an_eighth_and_a_large_one_a_fixed_size() {
         assert_eq!(DiskReserve::Usual.of(8_000_000), 1_000_000);
-        assert_eq!(DiskReserve::Usual.of(1 << 40), USUAL_BYTES);
+        assert_eq!(DiskReserve::Usual.of(1 << 40), DEFAULT_BYTES);
         assert_eq!(DiskReserve::Bytes(5).of(1 << 40), 5);
     }
 

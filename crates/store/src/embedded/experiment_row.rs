@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::column::{Column, uncolumn};
 use super::load::project_number;
-use crate::experiment::{Experiment, KeptExperimentItem};
+use crate::experiment::{Experiment, StoredExperimentItem};
 use crate::project::ProjectId;
 
 /// The columns that [`read_experiment`] expects, in order.
@@ -163,10 +163,10 @@ pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
 }
 
 /// Reads an item with its experiment.
-pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<KeptExperimentItem> {
+pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
     let (start, end): (Option<Column<Timestamp>>, Option<Column<Timestamp>>) =
         (row.get(16)?, row.get(17)?);
-    Ok(KeptExperimentItem {
+    Ok(StoredExperimentItem {
         experiment: read_experiment(row)?,
         id: row.get(9)?,
         item: row.get(10)?,

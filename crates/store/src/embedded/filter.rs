@@ -184,7 +184,7 @@ impl Where {
                 self.tags(sql, &distinct, &format!("= {}", distinct.len()));
             }
             (_, test) => {
-                let why = format!("the column {column:?} does not take the test {test:?}");
+                let why = format!("the column {column:?} does not support the condition {test:?}");
                 return Err(StoreError::BadQuery(why));
             }
         }
@@ -235,12 +235,12 @@ const MAX_WORDS: usize = 30_000;
 
 fn check_size<C>(conditions: &[Condition<C>]) -> StoreResult<()> {
     if conditions.len() > MAX_CONDITIONS {
-        let why = format!("{} conditions, at most {MAX_CONDITIONS} are taken", conditions.len());
+        let why = format!("{} conditions, at most {MAX_CONDITIONS} are allowed", conditions.len());
         return Err(StoreError::BadQuery(why));
     }
     let words: usize = conditions.iter().map(|condition| words_in(&condition.test)).sum();
     if words > MAX_WORDS {
-        let why = format!("conditions with {words} values, at most {MAX_WORDS} are taken");
+        let why = format!("conditions with {words} values, at most {MAX_WORDS} are allowed");
         return Err(StoreError::BadQuery(why));
     }
     Ok(())

@@ -37,7 +37,7 @@ impl Finding {
 ///
 /// # Errors
 /// Fails only if there is no such folder.
-pub fn examine(folder: &Path) -> StoreResult<Vec<Finding>> {
+pub fn check_integrity(folder: &Path) -> StoreResult<Vec<Finding>> {
     if !folder.is_dir() {
         return Err(StoreError::NotFound(folder.display().to_string()));
     }

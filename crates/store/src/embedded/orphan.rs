@@ -18,7 +18,7 @@ use super::prepare::{PreparedObservation, PreparedTrace};
 
 impl Applier<'_> {
     /// Applies an observation without a trace id.
-    pub(super) fn apply_stray(
+    pub(super) fn apply_orphan(
         &mut self,
         project: i64,
         patch: &ObservationPatch,
@@ -29,7 +29,7 @@ impl Applier<'_> {
             None => {
                 let sql = "INSERT OR IGNORE INTO stray (project, id) VALUES (?, ?)";
                 self.db.prepare_cached(sql)?.execute(params![project, Column(&patch.id)])?;
-                self.memory.has_strays = Some(true);
+                self.memory.has_orphans = Some(true);
                 patch.id.cast()
             }
         };
@@ -48,13 +48,13 @@ impl Applier<'_> {
 
     /// Takes an observation out of its placeholder trace, now that its trace is known. Returns
     /// since when it waited.
-    pub(super) fn take_stray(
+    pub(super) fn take_orphan(
         &mut self,
         home: &OpenTrace,
         id: &ObservationId,
     ) -> rusqlite::Result<Option<(ObservationPatch, Timestamp)>> {
         let wrapper: TraceId = id.cast();
-        if !self.has_strays()? || wrapper == home.row.patch.id {
+        if !self.has_orphans()? || wrapper == home.row.patch.id {
             return Ok(None);
         }
         let project = home.project;
@@ -81,13 +81,13 @@ impl Applier<'_> {
         Ok(Some((ObservationPatch { trace: None, ..patch }, since)))
     }
 
-    fn has_strays(&mut self) -> rusqlite::Result<bool> {
-        if let Some(known) = self.memory.has_strays {
+    fn has_orphans(&mut self) -> rusqlite::Result<bool> {
+        if let Some(known) = self.memory.has_orphans {
             return Ok(known);
         }
         let sql = "SELECT EXISTS (SELECT 1 FROM stray)";
         let any = self.db.query_row(sql, [], |row| row.get(0))?;
-        self.memory.has_strays = Some(any);
+        self.memory.has_orphans = Some(any);
         Ok(any)
     }
 }

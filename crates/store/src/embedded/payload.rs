@@ -67,9 +67,9 @@ pub(super) struct Blocks<'a> {
 const DAMAGED_KEY: &str = "ratchet.damaged";
 
 /// Maximum number of cached blocks; neighbours in a list mostly share one.
-const KEPT: usize = 64;
+const MAX_CACHED_BLOCKS: usize = 64;
 /// Maximum bytes of cached blocks. Most have a few thousand, one may have millions.
-const KEPT_BYTES: usize = 8_000_000;
+const MAX_CACHED_BYTES: usize = 8_000_000;
 
 impl<'a> Blocks<'a> {
     pub(super) fn new(db: &'a Connection) -> Self {
@@ -85,7 +85,7 @@ impl<'a> Blocks<'a> {
     ) -> rusqlite::Result<Option<Entry>> {
         let Some(number) = block else { return Ok(None) };
         if !self.read.contains_key(&number) {
-            if self.read.len() >= KEPT || self.bytes >= KEPT_BYTES {
+            if self.read.len() >= MAX_CACHED_BLOCKS || self.bytes >= MAX_CACHED_BYTES {
                 self.read.clear();
                 self.bytes = 0;
             }
@@ -96,7 +96,7 @@ impl<'a> Blocks<'a> {
         let block = self.read.get(&number).and_then(Option::as_ref);
         match block.and_then(|block| block.entry(entry as usize)) {
             Some(entry) => Ok(Some(entry)),
-            None => self.stand_in(number).map(Some),
+            None => self.damage_placeholder(number).map(Some),
         }
     }
 
@@ -109,7 +109,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// Placeholder for a damaged entry.
-    fn stand_in(&self, number: i64) -> rusqlite::Result<Entry> {
+    fn damage_placeholder(&self, number: i64) -> rusqlite::Result<Entry> {
         let sql = "SELECT id FROM trace WHERE no = ?";
         let mut trace = self.db.prepare_cached(sql)?;
         let trace = trace.query_row([trace_of(number)], |row| row.get::<_, Column<TraceId>>(0));

@@ -10,13 +10,13 @@ use tokio::sync::Semaphore;
 
 use super::connection::{self, Purpose};
 use super::sqlite_error;
-use crate::blocking::{Outcome, beside, unboxed};
+use crate::blocking::{Outcome, downcast, run_blocking};
 use crate::{StoreError, StoreResult};
 
 /// Query timeout: longer than a client is likely to wait.
-const LONGEST: Duration = Duration::from_secs(120);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(120);
 /// SQLite VM instructions between two checks of the deadline: well under a millisecond.
-const STEPS: i32 = 10_000;
+const INSTRUCTIONS_PER_CHECK: i32 = 10_000;
 
 /// A boxed query: the code around it is compiled once.
 type Query = Box<dyn FnOnce(&Connection) -> StoreResult<Outcome> + Send>;
@@ -43,7 +43,7 @@ impl Pool {
         self: &Arc<Self>,
         query: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
-        self.read_within(LONGEST, query).await
+        self.read_within(QUERY_TIMEOUT, query).await
     }
 
     /// Like `read`, with a time limit.
@@ -53,7 +53,7 @@ impl Pool {
         query: impl FnOnce(&Connection) -> StoreResult<T> + Send + 'static,
     ) -> StoreResult<T> {
         let query: Query = Box::new(move |db| query(db).map(|found| Box::new(found) as Outcome));
-        unboxed(self.ask(time, query).await?)
+        downcast(self.ask(time, query).await?)
     }
 
     async fn ask(self: &Arc<Self>, time: Duration, query: Query) -> StoreResult<Outcome> {
@@ -66,7 +66,7 @@ impl Pool {
             let mut db = pool.take()?;
             let started = Instant::now();
             let gives_up = move || is_left.load(Ordering::Relaxed) || started.elapsed() >= time;
-            db.progress_handler(STEPS, Some(gives_up))
+            db.progress_handler(INSTRUCTIONS_PER_CHECK, Some(gives_up))
                 .map_err(|error| sqlite_error(&pool.file, error))?;
             let transaction = db.transaction().map_err(|error| sqlite_error(&pool.file, error))?;
             let answer = query(&transaction).map_err(interrupted);
@@ -79,7 +79,7 @@ impl Pool {
             }
             answer
         };
-        beside(work).await?
+        run_blocking(work).await?
     }
 
     fn take(&self) -> StoreResult<Connection> {

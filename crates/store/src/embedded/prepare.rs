@@ -31,7 +31,7 @@ pub struct Prepared {
     pub(super) received_at: Timestamp,
     pub(super) traces: Vec<PreparedTrace>,
     /// Observations without a trace id.
-    pub(super) strays: Vec<ObservationPatch>,
+    pub(super) orphans: Vec<ObservationPatch>,
     pub(super) scores: Vec<ScorePatch>,
     pub(super) experiment_items: Vec<ExperimentItem>,
     pub(super) events: Vec<PreparedEvents>,
@@ -46,7 +46,7 @@ pub struct Prepared {
 impl Prepared {
     /// Number of observations.
     pub fn len(&self) -> usize {
-        self.traces.iter().map(|trace| trace.observations.len()).sum::<usize>() + self.strays.len()
+        self.traces.iter().map(|trace| trace.observations.len()).sum::<usize>() + self.orphans.len()
     }
 
     /// Whether it has no observations.
@@ -77,7 +77,7 @@ impl Prepared {
             arrivals.push(Arrival::Trace(patch.id.clone()));
         }
         // Unless its trace is known, it waits in a trace with its own id.
-        for stray in &self.strays {
+        for stray in &self.orphans {
             arrivals.push(Arrival::Observation(stray.id.cast(), stray.id.clone()));
             arrivals.push(Arrival::Trace(stray.id.cast()));
         }
@@ -126,14 +126,14 @@ pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
     for patch in traces {
         grouped.add_trace(patch);
     }
-    let mut strays = Vec::new();
+    let mut orphans = Vec::new();
     for patch in observations {
         match &patch.trace {
             Some(trace) => {
                 let at = grouped.place_of(trace);
                 grouped.add_observation(at, patch);
             }
-            None => strays.push(patch),
+            None => orphans.push(patch),
         }
     }
     let mut weight = 0;
@@ -149,7 +149,7 @@ pub(super) fn prepare(batch: Batch, prices: Arc<PriceTable>) -> Prepared {
         prices,
         received_at,
         traces,
-        strays,
+        orphans,
         scores,
         experiment_items,
         events: Vec::new(),

@@ -14,7 +14,7 @@ use crate::project::ProjectId;
 /// Rows deleted per table and slice.
 const SLICE: u32 = 2_000;
 /// Part of a deleted project's id that no other id has.
-const MARK: &str = "#";
+const TOMBSTONE_MARK: &str = "#";
 
 impl Engine {
     /// See `Telemetry::abandon`.
@@ -41,12 +41,13 @@ impl Engine {
 /// Gives a project an id that no project can have.
 pub(super) fn rename(db: &Connection, project: &ProjectId) -> rusqlite::Result<()> {
     let sql = "UPDATE project SET id = id || ? || no WHERE id = ?";
-    db.prepare_cached(sql)?.execute(params![MARK, project.as_str()]).map(drop)
+    db.prepare_cached(sql)?.execute(params![TOMBSTONE_MARK, project.as_str()]).map(drop)
 }
 
 fn delete_slice(applier: &mut Applier<'_>) -> rusqlite::Result<u64> {
     let sql = "SELECT no FROM project WHERE instr(id, ?) > 0 LIMIT 1";
-    let abandoned = applier.db.prepare_cached(sql)?.query_row([MARK], |row| row.get(0)).optional();
+    let abandoned =
+        applier.db.prepare_cached(sql)?.query_row([TOMBSTONE_MARK], |row| row.get(0)).optional();
     let Some(project): Option<i64> = abandoned? else { return Ok(0) };
     let traces = retention::delete_any(applier, project)?;
     if traces > 0 {

@@ -238,14 +238,14 @@ mod tests {
     use super::super::connection::{Purpose, migrate, open};
 
     /// Index of the migration that adds what averages need.
-    const FOR_AVERAGES: usize = 2;
+    const AVERAGES_MIGRATION: usize = 2;
 
     #[test]
     fn sums_of_an_older_folder_learn_what_averages_need() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("telemetry.db");
         let mut db = open(&file, Purpose::Write).unwrap();
-        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..FOR_AVERAGES]).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..AVERAGES_MIGRATION]).unwrap();
         // Two calls of a known name and model before 1970, and one of a name beyond the cap.
         let observation = |id: &str, name: &str, start: i64, cost: &str| {
             format!(
@@ -275,7 +275,7 @@ mod tests {
             rollup(0, 0, 1),
         ];
         db.execute_batch(&story.concat()).unwrap();
-        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=FOR_AVERAGES]).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=AVERAGES_MIGRATION]).unwrap();
         let sql = "SELECT hour, name, costs_known, latency_nanos FROM rollup ORDER BY hour, name";
         let mut statement = db.prepare(sql).unwrap();
         let read =

@@ -42,12 +42,8 @@ impl Engine {
         self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
     }
 
-    /// See `Telemetry::forget_uncounted`.
-    pub(crate) async fn forget_uncounted(
-        &self,
-        before: Timestamp,
-        limit: u32,
-    ) -> StoreResult<usize> {
+    /// See `Telemetry::drop_uncounted`.
+    pub(crate) async fn drop_uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<usize> {
         let any = move |db: &Connection| -> rusqlite::Result<bool> {
             let sql = "SELECT EXISTS (SELECT 1 FROM uncounted WHERE since < ?)";
             db.prepare_cached(sql)?.query_row([Column(before)], |row| row.get(0))
@@ -79,7 +75,7 @@ impl Engine {
                     if let Some(project) = &count.of.project {
                         applier.prices = prices.of(project);
                     }
-                    applier.keep_count(count, now)?;
+                    applier.save_count(count, now)?;
                 }
                 Ok(())
             })
@@ -90,7 +86,7 @@ impl Engine {
 
 impl Applier<'_> {
     /// Queues a model call without usage for token counting.
-    pub(super) fn note_uncounted(
+    pub(super) fn enqueue_uncounted(
         &self,
         open: &OpenTrace,
         patch: &ObservationPatch,
@@ -106,7 +102,7 @@ impl Applier<'_> {
     }
 
     /// Saves a count, unless the call was changed or deleted since.
-    fn keep_count(&mut self, count: &TokenCount, now: Timestamp) -> rusqlite::Result<()> {
+    fn save_count(&mut self, count: &TokenCount, now: Timestamp) -> rusqlite::Result<()> {
         let TokenCount { of, usage } = count;
         let sql = "DELETE FROM uncounted WHERE trace = ? AND id = ? AND since = ?";
         let key = params![of.trace_no, Column(&of.id), Column(of.since)];

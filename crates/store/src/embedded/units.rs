@@ -28,15 +28,15 @@ const KINDS: [&str; 18] = [
     "total_tokens",
 ];
 /// Precedes a kind stored as text.
-const SPELT_OUT: u8 = 0;
+const TEXT_KIND: u8 = 0;
 
 pub(super) fn encode<'a>(amounts: impl Iterator<Item = (&'a str, u64)>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(32);
     for (kind, amount) in amounts {
         match KINDS.iter().position(|known| *known == kind) {
-            Some(at) => bytes.push(u8::try_from(at + 1).unwrap_or(SPELT_OUT)),
+            Some(at) => bytes.push(u8::try_from(at + 1).unwrap_or(TEXT_KIND)),
             None => {
-                bytes.push(SPELT_OUT);
+                bytes.push(TEXT_KIND);
                 varint::write(&mut bytes, kind.len() as u64);
                 bytes.extend_from_slice(kind.as_bytes());
             }
@@ -59,7 +59,7 @@ pub(super) fn decode(mut bytes: &[u8]) -> BTreeMap<String, u64> {
 fn decode_one(bytes: &[u8]) -> Option<(&str, u64, &[u8])> {
     let (number, rest) = bytes.split_first()?;
     let (kind, rest) = match *number {
-        SPELT_OUT => {
+        TEXT_KIND => {
             let (length, rest) = varint::read(rest)?;
             let (kind, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
             (std::str::from_utf8(kind).ok()?, rest)

@@ -72,11 +72,11 @@ impl UserChange<'_> {
             if change != Sums::default() || from != to {
                 part.add(db, project, change, to)?;
             }
-            return if to < from { part.look_again(db, project) } else { Ok(()) };
+            return if to < from { part.recompute_last_seen(db, project) } else { Ok(()) };
         }
         if let Some((part, row)) = was {
             part.add(db, project, Sums::default().minus(Sums::of(row)), row.timestamp())?;
-            part.look_again(db, project)?;
+            part.recompute_last_seen(db, project)?;
         }
         if let Some((part, row)) = is {
             part.add(db, project, Sums::of(row), row.timestamp())?;
@@ -119,7 +119,7 @@ impl Part<'_> {
 
     /// Recomputes when the user was last seen that day, after the latest trace was deleted or
     /// moved. A day without traces is deleted.
-    fn look_again(self, db: &Connection, project: i64) -> rusqlite::Result<()> {
+    fn recompute_last_seen(self, db: &Connection, project: i64) -> rusqlite::Result<()> {
         let (from, to) = (self.day.saturating_mul(DAY), (self.day + 1).saturating_mul(DAY));
         let row = params![project, self.day, self.user, self.environment];
         let empty = "DELETE FROM user_day WHERE project = ? AND day = ? AND user = ? \
@@ -162,14 +162,14 @@ mod tests {
     use super::super::connection::{Purpose, migrate, open};
 
     /// Index of the migration that adds users' days and sessions' errors.
-    const FOR_PEOPLE: usize = 5;
+    const USER_DAYS_MIGRATION: usize = 5;
 
     #[test]
     fn an_older_folder_learns_of_its_users_and_its_sessions_errors() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("telemetry.db");
         let mut db = open(&file, Purpose::Write).unwrap();
-        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..FOR_PEOPLE]).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..USER_DAYS_MIGRATION]).unwrap();
         let trace = |no: i64, at: i64, who: &str, place: &str, errors: i64| {
             format!(
                 "INSERT INTO trace (no, project, id, timestamp, user, session, environment, \
@@ -190,7 +190,7 @@ mod tests {
             trace(5, 7, "NULL", "'prod'", 0),
         ];
         db.execute_batch(&story.concat()).unwrap();
-        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=FOR_PEOPLE]).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=USER_DAYS_MIGRATION]).unwrap();
         let sql = "SELECT day, traces, errors, total_tokens, last_at FROM user_day ORDER BY day";
         let mut statement = db.prepare(sql).unwrap();
         let read =
@@ -203,14 +203,14 @@ mod tests {
     }
 
     /// Index of the migration that adds approximate costs to users' days.
-    const APPROXIMATE: usize = 10;
+    const APPROXIMATE_COST_MIGRATION: usize = 10;
 
     #[test]
     fn an_older_folder_learns_how_much_of_its_users_costs_is_approximate() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("telemetry.db");
         let mut db = open(&file, Purpose::Write).unwrap();
-        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..APPROXIMATE]).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..APPROXIMATE_COST_MIGRATION]).unwrap();
         let trace = |no: i64, at: i64, approximate: i64| {
             format!(
                 "INSERT INTO trace (no, project, id, timestamp, user, debugs, defaults, warnings, \
@@ -228,7 +228,7 @@ mod tests {
         };
         let story = [trace(1, -1, 3), trace(2, 0, 2), trace(3, 9, 2), day(-1), day(0), day(1)];
         db.execute_batch(&story.concat()).unwrap();
-        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=APPROXIMATE]).unwrap();
+        migrate(&mut db, &file, &TELEMETRY_MIGRATIONS[..=APPROXIMATE_COST_MIGRATION]).unwrap();
         let sql = "SELECT day, approximate_cost FROM user_day ORDER BY day";
         let mut statement = db.prepare(sql).unwrap();
         let days = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();

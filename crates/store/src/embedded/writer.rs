@@ -12,7 +12,7 @@ use ratchet_core::record::price::PriceTable;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::apply::{Applier, Memory};
+use super::apply::{Applier, WriterCache};
 use super::disk_reserve::{DiskMonitor, DiskSpace};
 use super::prepare::Prepared;
 use super::{compact, sqlite_error};
@@ -57,7 +57,7 @@ pub(super) struct Writer {
     pub(super) db: Connection,
     pub(super) file: PathBuf,
     pub(super) prices: Arc<PriceTable>,
-    memory: Memory,
+    memory: WriterCache,
     counters: Arc<Counters>,
     arrivals: Arc<Mutex<Log>>,
     room: DiskMonitor,
@@ -77,7 +77,7 @@ impl WriterHandle {
             db,
             file: file.clone(),
             prices,
-            memory: Memory::default(),
+            memory: WriterCache::default(),
             counters: counters.clone(),
             arrivals: arrivals.clone(),
             room,
@@ -174,7 +174,7 @@ impl Writer {
             self.commit(group);
             if let Some(task) = task {
                 // Deletion and compaction may use the whole reserve.
-                self.fold_log_if_low(0);
+                self.checkpoint_if_low(0);
                 task(self);
             }
         }
@@ -210,7 +210,7 @@ impl Writer {
     fn check_room(&mut self, weight: usize) -> StoreResult<()> {
         // Data is written twice: to the WAL, then from the WAL to the database.
         let wanted = (weight as u64).saturating_mul(2);
-        let checked = self.fold_log_if_low(wanted).map_or(Ok(()), |space| space.check(wanted));
+        let checked = self.checkpoint_if_low(wanted).map_or(Ok(()), |space| space.check(wanted));
         let refused = if checked.is_err() { wanted } else { 0 };
         self.counters.refused_bytes.store(refused, Ordering::Relaxed);
         checked
@@ -218,16 +218,16 @@ impl Writer {
 
     /// Checkpoints and truncates the WAL if the disk would have less than its reserve after growing
     /// by so many bytes and by the WAL's size. Returns the free space.
-    fn fold_log_if_low(&mut self, wanted: u64) -> Option<DiskSpace> {
+    fn checkpoint_if_low(&mut self, wanted: u64) -> Option<DiskSpace> {
         let space = self.room.look()?;
         let log = compact::log_bytes(&self.file);
         if space.check(log.saturating_add(wanted)).is_ok() {
             return Some(space);
         }
         if log > 0
-            && let Err(error) = compact::fold_log_soon(self)
+            && let Err(error) = compact::checkpoint_soon(self)
         {
-            tracing::warn!(error.cause = %error, "cannot make room by folding the log");
+            tracing::warn!(error.cause = %error, "cannot checkpoint the WAL to free disk space");
         }
         self.room.look()
     }
@@ -260,7 +260,7 @@ impl Writer {
 
     /// Clears cached numbers of projects and terms, because they may have been reassigned.
     pub(super) fn forget_numbers(&mut self) {
-        self.memory = Memory::default();
+        self.memory = WriterCache::default();
     }
 
     /// Runs changes in one transaction, which is rolled back if they fail.
@@ -275,7 +275,7 @@ impl Writer {
             }
             Err(error) => {
                 // Cached state may have been rolled back.
-                self.memory = Memory::default();
+                self.memory = WriterCache::default();
                 tracing::error!(%error, "cannot write to the store");
             }
         }

@@ -90,7 +90,7 @@ impl Table {
     pub(crate) fn group(&mut self, key: &Key) -> StoreResult<&mut [Tally]> {
         self.values += self.keeping;
         if self.values > MAX_VALUES {
-            return Err(too_much(&format!("more than {MAX_VALUES} single values to keep")));
+            return Err(too_much(&format!("more than {MAX_VALUES} single values in memory")));
         }
         let place = match self.places.get(key.words.as_slice()) {
             Some(place) => *place,
@@ -140,11 +140,11 @@ impl Table {
 
 /// The error for a query with too many time buckets.
 pub(crate) fn too_many_steps() -> StoreError {
-    too_much(&format!("more than {MAX_GROUPS} steps of time"))
+    too_much(&format!("more than {MAX_GROUPS} time buckets"))
 }
 
 fn too_much(what: &str) -> StoreError {
-    StoreError::BadQuery(format!("{what}: ask for a shorter time or fewer dimensions"))
+    StoreError::BadQuery(format!("{what}: use a shorter time range or fewer dimensions"))
 }
 
 #[cfg(test)]
@@ -186,6 +186,6 @@ mod tests {
         let mut table = Table::new(vec![Tally::exact(Aggregation::Count)]);
         let told = (0..).map(|at| count(&mut table, (at, "", ""))).find_map(Result::err);
         let told = told.map(|error| error.to_string()).unwrap_or_default();
-        assert!(told.contains("50000 steps of time: ask for a shorter time"), "{told}");
+        assert!(told.contains("50000 time buckets: use a shorter time range"), "{told}");
     }
 }

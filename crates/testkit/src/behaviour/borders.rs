@@ -16,9 +16,9 @@ use crate::reference_store::Model;
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[
     ("no question crosses the border of a project", |s| Box::pin(projects_are_apart(s))),
-    ("eight megabytes come back as they went", |s| Box::pin(large_payloads(s))),
-    ("odd texts come back as they went", |s| Box::pin(odd_texts(s))),
-    ("odd ids come back as they went", |s| Box::pin(odd_ids(s))),
+    ("eight megabytes are read back unchanged", |s| Box::pin(large_payloads(s))),
+    ("odd texts are read back unchanged", |s| Box::pin(odd_texts(s))),
+    ("odd ids are read back unchanged", |s| Box::pin(odd_ids(s))),
     ("extreme times and numbers are kept", |s| Box::pin(extremes(s))),
     ("a batch is seen whole or not at all", |s| Box::pin(batches_are_whole(s))),
     ("a clock that jumps back loses nothing", |s| Box::pin(clock_jumps_back(s))),

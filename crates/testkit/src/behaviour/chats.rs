@@ -12,8 +12,8 @@ use crate::recording::RecordBatch;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[
-    ("events come back in order, from where one left off", |s| Box::pin(in_order(s))),
-    ("bodies come back as they went", |s| Box::pin(bodies(s))),
+    ("events are read in order, after a sequence number", |s| Box::pin(in_order(s))),
+    ("bodies are read back unchanged", |s| Box::pin(bodies(s))),
     ("chats and projects are apart", |s| Box::pin(apart(s))),
     ("a place is taken once, and none is left out", |s| Box::pin(one_order(s))),
     ("events and traces are recorded together", |s| Box::pin(together(s))),

@@ -1,7 +1,7 @@
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata, TimeSpan};
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_store::experiment::{
-    Experiment, ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, Outcome, RunQuery,
+    Experiment, ExperimentItemQuery, ExperimentQuery, Outcome, RunQuery, StoredExperimentItem,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Detail, Paging, ScoreQuery, ScoresOn, TimeRange};
@@ -66,7 +66,7 @@ fn any(shop: &ProjectId) -> ExperimentQuery {
     }
 }
 
-async fn items(store: &Telemetry, of: ExperimentQuery) -> Vec<KeptExperimentItem> {
+async fn items(store: &Telemetry, of: ExperimentQuery) -> Vec<StoredExperimentItem> {
     let query = ExperimentItemQuery { of, items: Vec::new(), detail: Detail::Content };
     store.experiment_items(query).await.unwrap().rows
 }

@@ -21,7 +21,7 @@ pub const ALL: &[Behaviour] = &[
     ("every observation column takes every test that fits", |s| Box::pin(observation_columns(s))),
     ("several tests must all hold", |s| Box::pin(several_tests(s))),
     ("what few traces hold comes page by page", |s| Box::pin(few_traces_in_pages(s))),
-    ("long lists are taken, endless ones refused", |s| Box::pin(long_lists(s))),
+    ("long lists are accepted, too long ones rejected", |s| Box::pin(long_lists(s))),
     ("a filtered list counts what passes", |s| Box::pin(totals_count_what_passes(s))),
 ];
 

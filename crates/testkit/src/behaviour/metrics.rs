@@ -4,7 +4,7 @@ use ratchet_core::record::score::ScoreValue;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::{
-    Aggregation, AskedFigure, Bin, By, Figure, Measure, MetricsAnswer, MetricsQuery, MetricsRow,
+    Aggregation, Bin, By, Figure, Measure, MetricRequest, MetricsAnswer, MetricsQuery, MetricsRow,
     PERCENTILE_ERROR,
 };
 use ratchet_store::project::ProjectId;
@@ -117,15 +117,15 @@ const AGGREGATIONS: [Aggregation; 11] = [
 ];
 
 /// Every aggregation over each of these.
-fn all_figures<C: Copy>(measures: &[C]) -> Vec<AskedFigure<C>> {
+fn all_figures<C: Copy>(measures: &[C]) -> Vec<MetricRequest<C>> {
     let over = |measure| {
-        AGGREGATIONS.into_iter().map(move |aggregation| AskedFigure { measure, aggregation })
+        AGGREGATIONS.into_iter().map(move |aggregation| MetricRequest { measure, aggregation })
     };
     let columns = measures.iter().flat_map(|column| over(Measure::Column(*column)));
     over(Measure::Records).chain(columns).collect()
 }
 
-fn kept_figures() -> Vec<AskedFigure<O>> {
+fn kept_figures() -> Vec<MetricRequest<O>> {
     let sums = [Aggregation::Count, Aggregation::Sum, Aggregation::Average];
     let measures = [
         Measure::Records,
@@ -137,9 +137,9 @@ fn kept_figures() -> Vec<AskedFigure<O>> {
         Measure::Column(O::Latency),
     ];
     let figures = measures.into_iter().flat_map(|measure| {
-        sums.into_iter().map(move |aggregation| AskedFigure { measure, aggregation })
+        sums.into_iter().map(move |aggregation| MetricRequest { measure, aggregation })
     });
-    let percentiles = [50, 90, 99].map(|percent| AskedFigure {
+    let percentiles = [50, 90, 99].map(|percent| MetricRequest {
         measure: Measure::Column(O::Latency),
         aggregation: Aggregation::Percentile(percent),
     });
@@ -301,7 +301,7 @@ async fn every_figure(store: Telemetry) {
         check_traces(&store, &model, MetricsQuery { by, metrics, ..ask::metrics(&shop) }).await;
     }
     let users =
-        AskedFigure { measure: Measure::Column(T::User), aggregation: Aggregation::Distinct };
+        MetricRequest { measure: Measure::Column(T::User), aggregation: Aggregation::Distinct };
     let query = MetricsQuery { metrics: vec![users], ..ask::metrics(&shop) };
     let answer = store.trace_metrics(query.clone()).await.unwrap();
     assert_eq!(answer.rows[0].figures, [Figure::Count(2)]);
@@ -436,9 +436,10 @@ async fn sums_answer(store: Telemetry) {
 
 async fn the_rest_is_read(store: Telemetry) {
     let (shop, _) = told(&store).await;
-    let least = AskedFigure { measure: Measure::Column(O::Latency), aggregation: Aggregation::Min };
+    let least =
+        MetricRequest { measure: Measure::Column(O::Latency), aggregation: Aggregation::Min };
     let score =
-        AskedFigure { measure: Measure::Column(O::ScoreCount), aggregation: Aggregation::Sum };
+        MetricRequest { measure: Measure::Column(O::ScoreCount), aggregation: Aggregation::Sum };
     let base = || ask::metrics::<O>(&shop);
     for query in [
         MetricsQuery { by: vec![By::Column(O::TraceUser)], ..base() },
@@ -467,7 +468,7 @@ async fn other_names(store: Telemetry) {
 async fn misfits(store: Telemetry) {
     let (shop, _) = told(&store).await;
     let sum =
-        |column| AskedFigure { measure: Measure::Column(column), aggregation: Aggregation::Sum };
+        |column| MetricRequest { measure: Measure::Column(column), aggregation: Aggregation::Sum };
     for query in [
         MetricsQuery { by: vec![By::Column(O::Metadata)], ..ask::metrics(&shop) },
         MetricsQuery { by: vec![By::Column(O::Start)], ..ask::metrics(&shop) },

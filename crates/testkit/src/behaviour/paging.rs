@@ -29,7 +29,7 @@ pub const ALL: &[Behaviour] = &[
     ("the newest records are counted, and no more", |s| Box::pin(counts_of_the_newest(s))),
     ("walks give what lists give, once and in order", |s| Box::pin(walks(s))),
     ("a range includes its start and excludes its end", |s| Box::pin(ranges(s))),
-    ("a cursor that is not ours is refused", |s| Box::pin(foreign_cursors(s))),
+    ("a malformed cursor is rejected", |s| Box::pin(foreign_cursors(s))),
 ];
 
 const ORDERS: [TraceOrder; 12] = [

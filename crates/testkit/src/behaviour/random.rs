@@ -24,7 +24,7 @@ use crate::reference_store::Model;
 
 /// One operation on the store.
 #[derive(Clone)]
-enum Happening {
+enum StoreOperation {
     Recorded(Vec<Patch>),
     DeletedBefore(i64),
     ScoreDeleted(usize),
@@ -32,7 +32,7 @@ enum Happening {
 }
 
 /// Prints only fields that are set: a patch has many, and most are not.
-impl fmt::Debug for Happening {
+impl fmt::Debug for StoreOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let patches = match self {
             Self::DeletedBefore(millis) => return write!(f, "deleted before {millis}"),
@@ -77,25 +77,25 @@ pub fn check(open: fn() -> Fresh, stories: u32) {
     }
 }
 
-async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
+async fn tell(store: &Telemetry, shop: &ProjectId, story: &[StoreOperation]) {
     let mut model = Model::default();
     for (moment, happening) in (0..).zip(story) {
         match happening {
-            Happening::Recorded(patches) => {
+            StoreOperation::Recorded(patches) => {
                 let told = batch(shop).received(moment).with_all(patches.clone()).build();
                 model.record(told.clone());
                 store.record(told).await.unwrap();
             }
-            Happening::DeletedBefore(millis) => {
+            StoreOperation::DeletedBefore(millis) => {
                 while store.delete_before(shop.clone(), at(*millis)).await.unwrap() > 0 {}
                 model.delete_before(at(*millis));
             }
-            Happening::ScoreDeleted(number) => {
+            StoreOperation::ScoreDeleted(number) => {
                 let id = ScoreId::parse(&format!("s{number}")).unwrap();
                 let was_there = store.delete_score(shop.clone(), id.clone()).await.unwrap();
                 assert_eq!(was_there, model.delete_score(&id));
             }
-            Happening::Deleted(traces) => {
+            StoreOperation::Deleted(traces) => {
                 let name = |number: &usize| TraceId::parse(&format!("t{number}")).unwrap();
                 let ids: Vec<_> = traces.iter().map(name).collect();
                 store.delete_traces(shop.clone(), ids.clone()).await.unwrap();
@@ -113,12 +113,12 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[Happening]) {
     users::check(store, &model, shop).await;
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
+fn happening() -> impl Strategy<Value = StoreOperation> {
     prop_oneof![
-        18 => vec(patch(), 1..6).prop_map(Happening::Recorded),
-        2 => (-2 * HOUR..3 * HOUR).prop_map(Happening::DeletedBefore),
-        1 => (0..3_usize).prop_map(Happening::ScoreDeleted),
-        2 => vec(0..=TRACES, 0..3).prop_map(Happening::Deleted),
+        18 => vec(patch(), 1..6).prop_map(StoreOperation::Recorded),
+        2 => (-2 * HOUR..3 * HOUR).prop_map(StoreOperation::DeletedBefore),
+        1 => (0..3_usize).prop_map(StoreOperation::ScoreDeleted),
+        2 => vec(0..=TRACES, 0..3).prop_map(StoreOperation::Deleted),
     ]
 }
 

@@ -19,7 +19,7 @@ pub const ALL: &[Behaviour] = &[
     ("a search without time still gets on", |s| Box::pin(no_time_at_all(s))),
     ("a search says how far it looked", |s| Box::pin(says_how_far(s))),
     ("a search keeps to its range", |s| Box::pin(keeps_to_its_range(s))),
-    ("a search refuses a cursor that is not ours", |s| Box::pin(refuses_cursors(s))),
+    ("a search rejects a malformed cursor", |s| Box::pin(refuses_cursors(s))),
 ];
 
 const AMPLE: Duration = Duration::from_secs(30);

@@ -7,12 +7,12 @@ use ratchet_core::record::merge::{Earliest, Latest, Merge as _, Metadata};
 use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch, PromptLink};
 use ratchet_core::record::usage::{Cost, TOTAL, Usage};
 
-use super::{FIRST_WORD, Patch, at, json, restamped, updating, word};
+use super::{INITIAL_STAMP, Patch, at, json, restamped, updating, word};
 
 /// An empty patch of an observation, even without a trace.
 pub fn observation(id: &str) -> ObservationBuilder {
     let patch = ObservationPatch::new(ObservationId::parse(id).unwrap(), None);
-    ObservationBuilder { patch, stamp: FIRST_WORD }
+    ObservationBuilder { patch, stamp: INITIAL_STAMP }
 }
 
 /// An observation of type span.

@@ -4,11 +4,11 @@ use ratchet_core::record::field::{Field, Stamp};
 use ratchet_core::record::merge::{Earliest, Merge as _, Metadata};
 use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget, ScoreValue};
 
-use super::{FIRST_WORD, Patch, at, restamped, updating, word};
+use super::{INITIAL_STAMP, Patch, at, restamped, updating, word};
 
 /// An empty patch of a score.
 pub fn score(id: &str) -> ScoreBuilder {
-    ScoreBuilder { patch: ScorePatch::new(ScoreId::parse(id).unwrap()), stamp: FIRST_WORD }
+    ScoreBuilder { patch: ScorePatch::new(ScoreId::parse(id).unwrap()), stamp: INITIAL_STAMP }
 }
 
 /// A builder for a patch of a score.

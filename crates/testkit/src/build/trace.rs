@@ -5,11 +5,11 @@ use ratchet_core::record::field::{Authority, Field, Stamp};
 use ratchet_core::record::merge::{Earliest, Merge as _, Metadata};
 use ratchet_core::record::trace::TracePatch;
 
-use super::{FIRST_WORD, Patch, at, restamped, spoken_by, updating, word};
+use super::{INITIAL_STAMP, Patch, at, restamped, spoken_by, updating, word};
 
 /// An empty patch of a trace.
 pub fn trace(id: &str) -> TraceBuilder {
-    TraceBuilder { patch: TracePatch::new(TraceId::parse(id).unwrap()), stamp: FIRST_WORD }
+    TraceBuilder { patch: TracePatch::new(TraceId::parse(id).unwrap()), stamp: INITIAL_STAMP }
 }
 
 /// A builder for a patch of a trace.

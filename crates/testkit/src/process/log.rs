@@ -6,12 +6,12 @@ use std::time::Duration;
 /// The stderr of a process, while it runs.
 #[derive(Debug)]
 pub(super) struct Log {
-    told: Arc<Told>,
+    told: Arc<LogText>,
     reader: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct LogText {
     text: Mutex<String>,
     grew: Condvar,
 }
@@ -19,7 +19,7 @@ struct Told {
 impl Log {
     /// Reads in a separate thread, until the process closes the pipe.
     pub(super) fn follow(stderr: impl Read + Send + 'static) -> Self {
-        let told = Arc::<Told>::default();
+        let told = Arc::<LogText>::default();
         let heard = Arc::clone(&told);
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {

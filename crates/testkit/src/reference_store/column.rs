@@ -183,12 +183,12 @@ fn judged<'a>(scores: impl Iterator<Item = &'a Score>, data_type: DataType) -> C
 }
 
 /// The context of a record.
-pub(super) struct Around {
+pub(super) struct RecordContext {
     pub(super) steps: Vec<Observation>,
     pub(super) scores: Vec<Score>,
 }
 
-impl Around {
+impl RecordContext {
     /// The scores on a trace and on its observations.
     fn on_trace(&self, trace: &Trace) -> impl Iterator<Item = &Score> {
         self.scores.iter().filter(|score| match &score.target {
@@ -204,7 +204,7 @@ impl Around {
     }
 }
 
-pub(super) fn of_trace(trace: &Trace, around: &Around, column: TraceColumn) -> Cell {
+pub(super) fn of_trace(trace: &Trace, around: &RecordContext, column: TraceColumn) -> Cell {
     let content = trace.content.clone().unwrap_or_default();
     let (sums, levels) = (&trace.summary, &trace.summary.levels);
     match column {
@@ -251,7 +251,7 @@ pub(super) fn of_trace(trace: &Trace, around: &Around, column: TraceColumn) -> C
 pub(super) fn of_observation(
     seen: &Observation,
     of: &Trace,
-    around: &Around,
+    around: &RecordContext,
     column: ObservationColumn,
 ) -> Cell {
     let content = seen.content.clone().unwrap_or_default();
@@ -318,7 +318,7 @@ pub(super) fn of_observation(
 pub(super) fn of_score(
     score: &Score,
     of: Option<&Trace>,
-    around: &Around,
+    around: &RecordContext,
     column: ScoreColumn,
 ) -> Cell {
     let step = around.steps.iter().find(|step| {

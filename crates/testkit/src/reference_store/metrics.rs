@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ratchet_core::calendar;
 use ratchet_core::time::Timestamp;
 use ratchet_store::metrics::{
-    Aggregation, AskedFigure, Bin, By, Figure, Measure, MetricsQuery, MetricsRow,
+    Aggregation, Bin, By, Figure, Measure, MetricRequest, MetricsQuery, MetricsRow,
 };
 
 use super::column::Cell;
@@ -39,7 +39,7 @@ pub(super) fn rows<T, C: Copy>(
         groups.entry((step, key)).or_default().push(record);
     }
     let figures = |records: &[&T]| {
-        let figure = |metric: &AskedFigure<C>| {
+        let figure = |metric: &MetricRequest<C>| {
             let value = |record: &&T| match metric.measure {
                 Measure::Records => Some(Cell::Number(Some(1.0))),
                 Measure::Column(column) => Some(cell(record, column)).filter(is_there),

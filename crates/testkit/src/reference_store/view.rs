@@ -10,9 +10,9 @@ use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::{Content, Trace, TracePatch, TraceSummary};
 use ratchet_core::time::Timestamp;
 
-use super::{Model, Told, home};
+use super::{Model, PatchLog, home};
 
-pub(super) fn observation(told: &Told<ObservationPatch>) -> Observation {
+pub(super) fn observation(told: &PatchLog<ObservationPatch>) -> Observation {
     let patch = told.patch.clone();
     let start = patch.start.0.or(patch.end.0).unwrap_or(told.first_at);
     let counted = patch.has_counted_usage();
@@ -51,7 +51,7 @@ pub(super) fn observation(told: &Told<ObservationPatch>) -> Observation {
 
 pub(super) fn trace(model: &Model, id: TraceId) -> Trace {
     let told = model.traces.get(&id);
-    let of_trace = |told: &&Told<ObservationPatch>| home(&told.patch) == id;
+    let of_trace = |told: &&PatchLog<ObservationPatch>| home(&told.patch) == id;
     let steps: Vec<_> = model.observations.values().filter(of_trace).collect();
     let seen: Vec<_> = steps.iter().map(|told| observation(told)).collect();
     let patch = told.map_or_else(|| TracePatch::new(id.clone()), |told| told.patch.clone());
@@ -110,7 +110,7 @@ pub(super) fn session(id: SessionId, traces: &[Trace]) -> Session {
     }
 }
 
-pub(super) fn score(told: &Told<ScorePatch>) -> Option<Score> {
+pub(super) fn score(told: &PatchLog<ScorePatch>) -> Option<Score> {
     let patch = told.patch.clone();
     Some(Score {
         id: patch.id,

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::http::{Asked, Said};
+use super::http::{Asked, ScriptedResponse};
 use super::{Failure, Reply};
 
 /// The tool that the model must call, if the request names one.
@@ -9,19 +9,19 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
 }
 
 /// The response to `POST /v1/messages`, whole or streamed as requested.
-pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
+pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> ScriptedResponse {
     let asked = &asked.body;
     let message = message(asked, reply, id);
     let is_streamed = asked["stream"].as_bool().unwrap_or(false);
     let said = if is_streamed {
         let events = events(&message, reply);
-        Said::events(
+        ScriptedResponse::events(
             events
                 .iter()
                 .map(|event| (event["type"].as_str().unwrap_or_default(), event.to_string())),
         )
     } else {
-        Said::json(200, &message)
+        ScriptedResponse::json(200, &message)
     };
     said.with("request-id", format!("req_{id}"))
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::http::{Asked, Said};
+use super::http::{Asked, ScriptedResponse};
 use super::{MESSAGES, State};
 
 /// The submitted batches.
@@ -30,10 +30,10 @@ struct Batch {
 }
 
 /// The response to a request below `/v1/messages/batches`.
-pub(super) fn answer(state: &mut State, asked: &Asked, rest: &str, url: &str) -> Said {
+pub(super) fn answer(state: &mut State, asked: &Asked, rest: &str, url: &str) -> ScriptedResponse {
     if let Some(left) = state.batches.failures.checked_sub(1) {
         state.batches.failures = left;
-        return Said::failure(529, "");
+        return ScriptedResponse::failure(529, "");
     }
     let parts: Vec<&str> = rest.split('/').filter(|part| !part.is_empty()).collect();
     match (asked.method.as_str(), parts.as_slice()) {
@@ -42,21 +42,21 @@ pub(super) fn answer(state: &mut State, asked: &Asked, rest: &str, url: &str) ->
         (_, [id]) => match state.batches.all.iter_mut().find(|batch| batch.id == *id) {
             Some(batch) => {
                 batch.looks = batch.looks.saturating_sub(1);
-                Said::json(200, &batch.view(url))
+                ScriptedResponse::json(200, &batch.view(url))
             }
-            None => Said::failure(404, "no such batch"),
+            None => ScriptedResponse::failure(404, "no such batch"),
         },
         ("GET", [id, "results"]) => {
             match state.batches.all.iter().find(|batch| batch.id == *id && batch.is_done()) {
-                Some(batch) => Said::lines(&batch.results),
-                None => Said::failure(404, "no such batch"),
+                Some(batch) => ScriptedResponse::lines(&batch.results),
+                None => ScriptedResponse::failure(404, "no such batch"),
             }
         }
-        _ => Said::failure(404, "no such batch"),
+        _ => ScriptedResponse::failure(404, "no such batch"),
     }
 }
 
-fn hand_in(state: &mut State, asked: &Asked, url: &str) -> Said {
+fn hand_in(state: &mut State, asked: &Asked, url: &str) -> ScriptedResponse {
     let mut results = Vec::new();
     for request in asked.body["requests"].as_array().into_iter().flatten() {
         let mut params = request["params"].clone();
@@ -81,10 +81,10 @@ fn hand_in(state: &mut State, asked: &Asked, url: &str) -> Said {
     let batch = Batch { id, looks: state.batches.looks.saturating_add(1), results };
     let view = batch.view(url);
     state.batches.all.push(batch);
-    Said::json(200, &view)
+    ScriptedResponse::json(200, &view)
 }
 
-fn list(state: &State, asked: &Asked, url: &str) -> Said {
+fn list(state: &State, asked: &Asked, url: &str) -> ScriptedResponse {
     let limit = asked.query("limit").and_then(|limit| limit.parse().ok()).unwrap_or(20);
     let newest_first: Vec<&Batch> = state.batches.all.iter().rev().collect();
     let after = asked.query("after_id");
@@ -94,7 +94,7 @@ fn list(state: &State, asked: &Asked, url: &str) -> Said {
     let id = |batch: Option<&Value>| batch.map(|batch| batch["id"].clone());
     let (first_id, last_id) = (id(page.first()), id(page.last()));
     let has_more = rest.len() > limit;
-    Said::json(
+    ScriptedResponse::json(
         200,
         &json!({"data": page, "first_id": first_id, "last_id": last_id, "has_more": has_more}),
     )

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::frame::frame;
-use super::http::{Asked, Said};
+use super::http::{Asked, ScriptedResponse};
 use super::{Failure, Reply};
 
 /// The tool that the model must call, if the request names one.
@@ -10,10 +10,10 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
 }
 
 /// The response to `POST /model/{id}/converse`, or streamed to `…/converse-stream`.
-pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
+pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> ScriptedResponse {
     let said = if asked.path.ends_with("-stream") {
         let events = events(reply);
-        Said::bytes(
+        ScriptedResponse::bytes(
             "application/vnd.amazon.eventstream",
             events.iter().flat_map(|(name, data)| frame(name, &data.to_string())).collect(),
         )
@@ -22,7 +22,7 @@ pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
         let metrics = json!({"latencyMs": 1});
         let whole = json!({"output": {"message": message}, "stopReason": stop_reason(reply),
                            "usage": usage(reply), "metrics": metrics});
-        Said::json(200, &whole)
+        ScriptedResponse::json(200, &whole)
     };
     said.with("x-amzn-requestid", format!("req_{id}"))
 }

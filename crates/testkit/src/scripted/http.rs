@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 /// Read timeout within a request.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub struct Asked {
@@ -26,7 +26,7 @@ pub struct Asked {
 }
 
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct ScriptedResponse {
     status: u16,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
@@ -57,7 +57,7 @@ impl Asked {
     }
 }
 
-impl Said {
+impl ScriptedResponse {
     /// One JSON document.
     pub(super) fn json(status: u16, body: &Value) -> Self {
         Self { status, ..Self::bytes("application/json", body.to_string().into_bytes()) }
@@ -140,14 +140,14 @@ impl Said {
 }
 
 /// Answers the one request of a connection; any error ends it.
-pub(super) fn serve(stream: &TcpStream, answer: impl FnOnce(&Asked) -> Said) {
+pub(super) fn serve(stream: &TcpStream, answer: impl FnOnce(&Asked) -> ScriptedResponse) {
     if let Ok(asked) = read(stream) {
         drop(write(stream, &answer(&asked)));
     }
 }
 
 fn read(stream: &TcpStream) -> io::Result<Asked> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -198,7 +198,7 @@ fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     }
 }
 
-fn write(mut stream: &TcpStream, said: &Said) -> io::Result<()> {
+fn write(mut stream: &TcpStream, said: &ScriptedResponse) -> io::Result<()> {
     if matches!(said.end, End::Silence) {
         // Ends when the client disconnects, or on timeout.
         let left = stream.read(&mut [0]);

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::http::{Asked, Said};
+use super::http::{Asked, ScriptedResponse};
 use super::{Failure, Reply};
 
 /// The tool that the model must call, if the request names one.
@@ -9,7 +9,7 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
 }
 
 /// The response to `POST /v1/chat/completions`, whole or streamed as requested.
-pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
+pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> ScriptedResponse {
     let asked = &asked.body;
     let head = json!({
         "id": format!("chatcmpl-{id}"),
@@ -23,7 +23,7 @@ pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
         let mut chunks: Vec<String> =
             chunks(&head, reply, wants_usage).iter().map(Value::to_string).collect();
         chunks.push("[DONE]".to_owned());
-        Said::events(chunks.into_iter().map(|chunk| ("", chunk)))
+        ScriptedResponse::events(chunks.into_iter().map(|chunk| ("", chunk)))
     } else {
         let choice = json!({
             "index": 0,
@@ -36,18 +36,18 @@ pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
             "choices": [choice],
             "usage": usage(reply),
         });
-        Said::json(200, &with(&head, &rest))
+        ScriptedResponse::json(200, &with(&head, &rest))
     };
     said.with("x-request-id", format!("req_{id}"))
 }
 
 /// The response to `POST /v1/embeddings`: one vector, for eight tokens.
-pub(super) fn embedding(asked: &Asked) -> Said {
+pub(super) fn embedding(asked: &Asked) -> ScriptedResponse {
     let vector = json!({"object": "embedding", "index": 0, "embedding": [0.25, 0.5, 0.75]});
     let usage = json!({"prompt_tokens": 8, "total_tokens": 8});
     let model = &asked.body["model"];
     let body = json!({"object": "list", "data": [vector], "model": model, "usage": usage});
-    Said::json(200, &body)
+    ScriptedResponse::json(200, &body)
 }
 
 fn with(head: &Value, rest: &Value) -> Value {

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::Reply;
-use super::http::{Asked, Said};
+use super::http::{Asked, ScriptedResponse};
 
 /// The tool that the model must call, if the request names one.
 pub(super) fn tool(asked: &Value) -> Option<&str> {
@@ -9,7 +9,7 @@ pub(super) fn tool(asked: &Value) -> Option<&str> {
 }
 
 /// The response to `POST /v1/responses`, whole or streamed as requested.
-pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
+pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> ScriptedResponse {
     let asked = &asked.body;
     let response = response(asked, reply, id);
     let said = if asked["stream"].as_bool().unwrap_or(false) {
@@ -19,9 +19,9 @@ pub(super) fn said(asked: &Asked, reply: &Reply, id: &str) -> Said {
             event["sequence_number"] = json!(number);
             (name, event.to_string())
         });
-        Said::events(numbered)
+        ScriptedResponse::events(numbered)
     } else {
-        Said::json(200, &response)
+        ScriptedResponse::json(200, &response)
     };
     said.with("x-request-id", format!("req_{id}"))
 }

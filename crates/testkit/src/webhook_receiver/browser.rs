@@ -6,7 +6,7 @@ use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use ring::signature::{self, ECDSA_P256_SHA256_FIXED};
 use serde_json::Value;
 
-use super::HeardLetter;
+use super::ReceivedMessage;
 
 /// A browser with its own key, which decrypts its push messages.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl FakeBrowser {
     ///
     /// # Panics
     /// If it is not for this browser.
-    pub fn read(&self, letter: &HeardLetter) -> Value {
+    pub fn read(&self, letter: &ReceivedMessage) -> Value {
         assert_eq!(letter.header("content-encoding"), "aes128gcm");
         let (salt, rest) = letter.body.split_at(16);
         assert_eq!(rest[..5], [0, 0, 16, 0, 65], "records of 4096 bytes, a key of 65");
@@ -74,7 +74,7 @@ impl FakeBrowser {
     ///
     /// # Panics
     /// If the signature is not by this public key.
-    pub fn vouched(letter: &HeardLetter, public: &str) -> Value {
+    pub fn vouched(letter: &ReceivedMessage, public: &str) -> Value {
         let said = letter.header("authorization").strip_prefix("vapid t=").unwrap();
         let (token, key) = said.split_once(", k=").unwrap();
         assert_eq!(key, public);

@@ -16,7 +16,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::quality::report::{WeekReport, change_words, counted, interval_words};
 use ratchet_core::quality::suggestion::Progress;
-use ratchet_store::catalog::{KeptReport, KeptSuggestion};
+use ratchet_store::catalog::{KeptSuggestion, StoredReport};
 
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::table::{self, Column, Row, Table};
@@ -77,7 +77,7 @@ fn tabs(place: &RequestContext, here: Tab) -> Markup {
 async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
     let kept = catalog.reports(place.project_id()).await?;
-    let reports: Vec<(&KeptReport, WeekReport)> =
+    let reports: Vec<(&StoredReport, WeekReport)> =
         kept.iter().filter_map(|kept| Some((kept, read(kept)?))).collect();
     let tracked = catalog.suggestions(place.project_id()).await?;
     let mut page = Page::new(Section::Quality, "Quality");
@@ -95,12 +95,12 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
 }
 
 /// The report that was kept; `None` if an earlier Ratchet wrote it in words we do not know.
-fn read(kept: &KeptReport) -> Option<WeekReport> {
+fn read(kept: &StoredReport) -> Option<WeekReport> {
     serde_json::from_str(kept.document.as_str()).ok()
 }
 
 /// Overall quality, week after week.
-fn course(reports: &[(&KeptReport, WeekReport)]) -> Markup {
+fn course(reports: &[(&StoredReport, WeekReport)]) -> Markup {
     if reports.len() < 2 {
         return html! {};
     }
@@ -129,7 +129,7 @@ fn open(tracked: &[KeptSuggestion], place: &RequestContext) -> Markup {
     }
 }
 
-fn weeks(reports: &[(&KeptReport, WeekReport)], place: &RequestContext) -> Markup {
+fn weeks(reports: &[(&StoredReport, WeekReport)], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Week"),
         Column::number("Sessions"),
@@ -139,7 +139,7 @@ fn weeks(reports: &[(&KeptReport, WeekReport)], place: &RequestContext) -> Marku
         Column::number("Suggestions"),
         Column::text("Made"),
     ];
-    let row = |(kept, report): &(&KeptReport, WeekReport)| {
+    let row = |(kept, report): &(&StoredReport, WeekReport)| {
         let overall = &report.synthesis.overall;
         let mean = overall.mean().map(|mean| format!("{mean:.2}"));
         let interval = overall.marks.map(|marks| interval_words(marks.interval));

@@ -71,9 +71,9 @@ async fn end_sessions(
     let catalog = &web.store.catalog;
     match read_form(&body).get("session") {
         Some("others") => {
-            catalog.end_other_sessions(user.id.clone(), session.id.clone()).await?;
+            catalog.end_other_logins(user.id.clone(), session.id.clone()).await?;
         }
-        Some(one) => catalog.end_session(user.id.clone(), one.to_owned()).await?,
+        Some(one) => catalog.end_login(user.id.clone(), one.to_owned()).await?,
         None => return Err(PageError::Bad("session: which one to end".to_owned())),
     }
     Ok(Redirect::to("/account"))
@@ -89,7 +89,7 @@ fn person(visitor: &Viewer) -> PageResult<&LoginUser> {
 async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageResult<Response> {
     let LoginUser { session, user } = person(visitor)?;
     let now = web.now();
-    let sessions = web.store.catalog.sessions_of(user.id.clone(), now).await?;
+    let sessions = web.store.catalog.logins_of(user.id.clone(), now).await?;
     let body = html! {
         p { (user.email) " · " (user.role.as_str()) }
         (told(problem))

@@ -93,7 +93,7 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
         Ok(claims) => claims,
         Err(error) => return failed(&web, &parts.headers, &error),
     };
-    let Some(user) = recognise(&web, vouching, claims).await? else {
+    let Some(user) = resolve_identity(&web, vouching, claims).await? else {
         return refused(&web, &parts.headers, Problem::Unknown);
     };
     web.store.catalog.attempt_succeeded(suspects).await?;
@@ -127,7 +127,11 @@ async fn departed(web: &Web, headers: &HeaderMap, params: &Params) -> PageResult
 }
 
 /// The person whom the provider vouches for, if we let them in.
-async fn recognise(web: &Web, vouching: &OidcLogin, claims: Claims) -> PageResult<Option<User>> {
+async fn resolve_identity(
+    web: &Web,
+    vouching: &OidcLogin,
+    claims: Claims,
+) -> PageResult<Option<User>> {
     let email = claims.verified_email.as_deref().and_then(Email::parse);
     let is_of = |email: &Email| vouching.domains.iter().any(|domain| domain == email.domain());
     if !vouching.domains.is_empty() && !email.as_ref().is_some_and(is_of) {
@@ -136,7 +140,7 @@ async fn recognise(web: &Web, vouching: &OidcLogin, claims: Claims) -> PageResul
     let issuer = vouching.provider.issuer().to_owned();
     let identity = Identity { issuer, subject: claims.subject, email, name: claims.name };
     let admission = vouching.admission.clone();
-    let found = web.store.catalog.recognise(identity, admission, web.now()).await?;
+    let found = web.store.catalog.resolve_identity(identity, admission, web.now()).await?;
     Ok(found.filter(|user| user.role != Role::IngestOnly))
 }
 

@@ -62,7 +62,7 @@ async fn is_over(web: &Web) -> PageResult<bool> {
     if let Access::Open(_) = web.access {
         return Ok(true);
     }
-    Ok(web.store.catalog.has_people().await?)
+    Ok(web.store.catalog.has_users().await?)
 }
 
 /// Whether this is the token that was printed. Takes the same time either way: it is not the texts

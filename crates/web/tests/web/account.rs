@@ -65,10 +65,10 @@ async fn a_person_has_a_bounded_number_of_sessions() {
     site.advance(std::time::Duration::from_secs(1));
     let now = site.now().plus_nanos(4_000_000_000);
     for _ in 0..50 {
-        let begun = site.data.catalog().begin_session(ada.id.clone(), String::new(), now);
+        let begun = site.data.catalog().begin_login(ada.id.clone(), String::new(), now);
         begun.await.unwrap();
     }
     first.get("/account").await.leads_to("/sign-in?next=%2Faccount");
-    let sessions = site.data.catalog().sessions_of(ada.id, now).await.unwrap();
+    let sessions = site.data.catalog().logins_of(ada.id, now).await.unwrap();
     assert_eq!(sessions.len(), 50);
 }

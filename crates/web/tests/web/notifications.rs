@@ -47,7 +47,7 @@ async fn a_webhook_is_added_tried_changed_and_removed() {
     let hold = (10, Duration::from_secs(60));
     let due = catalog.claim_deliveries(hold, secrets, site.now()).await.unwrap();
     let [due] = <[_; 1]>::try_from(due).unwrap();
-    catalog.settle_delivery(due, (DeliveryState::Failed, Some(404)), site.now()).await.unwrap();
+    catalog.finish_delivery(due, (DeliveryState::Failed, Some(404)), site.now()).await.unwrap();
     owner.get(&at).await.check(200, "failed").check(200, "404");
     let asked = owner.post(&format!("{at}/secret"), &[]).await;
     asked.check(200, "with another secret?");
@@ -75,7 +75,7 @@ async fn a_webhook_at_a_private_address_says_which_setting_allows_it() {
     let due = catalog.claim_deliveries(hold, secrets, site.now()).await.unwrap();
     let [due] = <[_; 1]>::try_from(due).unwrap();
     // As the courier does whose look at the name finds no public address.
-    catalog.settle_delivery(due, (DeliveryState::Refused, None), site.now()).await.unwrap();
+    catalog.finish_delivery(due, (DeliveryState::Refused, None), site.now()).await.unwrap();
     let shown = owner.get(&at).await;
     shown.check(200, "refused").check(200, "not called").check(200, "its address is private");
     shown.check(200, "outbound.allow = &quot;hooks.internal&quot;");

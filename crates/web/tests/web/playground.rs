@@ -35,7 +35,7 @@ pub(crate) async fn connect(
         config: None,
     };
     let secrets = site.data.folder().secrets.clone();
-    let kept = site.data.catalog().keep_llm_connection(id("shop"), new, secrets, site.now());
+    let kept = site.data.catalog().save_llm_connection(id("shop"), new, secrets, site.now());
     kept.await.unwrap().id
 }
 

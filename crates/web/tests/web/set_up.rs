@@ -41,7 +41,7 @@ async fn it_takes_the_token_and_works_once() {
     let answer = browser.post("/set-up", &fields("printed", "me@example.com", "short")).await;
     answer.check(422, "8 to 256 characters");
     assert!(!answer.text.contains("short"), "passwords are not shown again");
-    assert!(!site.data.catalog().has_people().await.unwrap());
+    assert!(!site.data.catalog().has_users().await.unwrap());
 
     browser.post("/set-up", &fields("printed", "me@example.com", PASSWORD)).await.leads_to("/");
     let mut other = site.browser();

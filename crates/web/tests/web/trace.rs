@@ -3,7 +3,7 @@
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
-use ratchet_store::catalog::KeptScoreConfig;
+use ratchet_store::catalog::StoredScoreConfig;
 use ratchet_testkit::build::{
     START, batch, generation, json, observation, project, score, span, text, tool, trace,
 };
@@ -234,7 +234,7 @@ async fn people_comment_and_judge_where_they_look() {
         is_archived: false,
     };
     let (description, created_at, updated_at) = (None, START, START);
-    let kept = KeptScoreConfig { config: rule, description, created_at, updated_at };
+    let kept = StoredScoreConfig { config: rule, description, created_at, updated_at };
     site.data.catalog().create_score_config(project("shop"), kept).await.unwrap();
     let page = "/project/shop/traces/t?observation=g";
     let sent = "observation=g&content=Too+%3Cb%3Eslow";

@@ -48,7 +48,7 @@ pub(super) fn table() -> Vec<Case> {
 }
 
 fn framing() -> Vec<Case> {
-    let broken = "not an ExportTraceServiceRequest in protobuf: it breaks off";
+    let broken = "not an ExportTraceServiceRequest in protobuf: it ends in the middle";
     vec![
         raw("a key and nothing more", &[0x0a], 400, broken),
         raw("a length beyond the end", &[0x0a, 5, 1], 400, broken),
@@ -100,7 +100,7 @@ fn ids() -> Vec<Case> {
 
 fn fields() -> Vec<Case> {
     let late = "is after the year 2261";
-    let broken = "it breaks off in the middle of a field";
+    let broken = "it ends in the middle of a field";
     let beyond = [0xff; 8];
     vec![
         raw("a start beyond all time", &with_ids(&[&[0x39], &beyond[..]].concat()), 200, late),

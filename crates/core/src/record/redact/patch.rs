@@ -104,7 +104,7 @@ impl Redact for ExperimentItem {
 }
 
 impl ProjectRedactor<'_> {
-    fn word(&self, field: Field<String>) -> Field<String> {
+    fn short_text(&self, field: Field<String>) -> Field<String> {
         field.map(|text| self.text(&text).into_owned())
     }
 

@@ -8,7 +8,7 @@ use ratchet_remote::langfuse::wire::metrics::{DailyMetrics, ModelUsage};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_store::metrics::{
-    Aggregation, AskedFigure, By, Figure, Measure, MetricsQuery, MetricsRow,
+    Aggregation, By, Figure, Measure, MetricRequest, MetricsQuery, MetricsRow,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Condition, ObservationColumn, Test, TimeRange, TraceColumn};
@@ -35,12 +35,12 @@ struct Asked {
     tag = "Metrics",
     params(
         PageParams,
-        ("traceName" = Option<String>, Query, description = "What the trace is called."),
-        ("userId" = Option<String>, Query, description = "Whom the trace served."),
-        ("tags" = Option<Vec<String>>, Query, description = "The trace has all of these."),
-        ("environment" = Option<Vec<String>>, Query, description = "Ran in one of these."),
-        ("fromTimestamp" = Option<Time>, Query, description = "Began then or later."),
-        ("toTimestamp" = Option<Time>, Query, description = "Began before."),
+        ("traceName" = Option<String>, Query, description = "Name of the trace."),
+        ("userId" = Option<String>, Query, description = "User of the trace."),
+        ("tags" = Option<Vec<String>>, Query, description = "The trace has all of these tags."),
+        ("environment" = Option<Vec<String>>, Query, description = "Any of these environments."),
+        ("fromTimestamp" = Option<Time>, Query, description = "Started at this time or later."),
+        ("toTimestamp" = Option<Time>, Query, description = "Started before this time."),
     ),
     responses((status = 200, body = Paged<DailyMetrics>))
 )]
@@ -127,8 +127,8 @@ impl Asked {
     }
 }
 
-fn figure<C>(measure: Measure<C>, aggregation: Aggregation) -> AskedFigure<C> {
-    AskedFigure { measure, aggregation }
+fn figure<C>(measure: Measure<C>, aggregation: Aggregation) -> MetricRequest<C> {
+    MetricRequest { measure, aggregation }
 }
 
 fn days(traces: &[MetricsRow], observations: &[MetricsRow]) -> Vec<DailyMetrics> {

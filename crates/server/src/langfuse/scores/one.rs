@@ -63,7 +63,7 @@ pub(super) async fn second(
     params(
         ("id" = String, Path, description = "The score's id."),
     ),
-    responses((status = 204, description = "It is gone"))
+    responses((status = 204, description = "Deleted"))
 )]
 pub(super) async fn delete(
     State(app): State<App>,

@@ -101,10 +101,9 @@ pub(super) async fn read_front(
         SkillContent::Known(hash) => {
             let found = app.store.catalog.skill_contents(project.clone(), vec![*hash]).await;
             let found = found.map_err(|error| match error {
-                StoreError::NotFound(_) => at((
-                    "sha256Hash",
-                    "no skill of this project holds it; send its content".to_owned(),
-                )),
+                StoreError::NotFound(_) => {
+                    at(("sha256Hash", "unknown in this project; send its content".to_owned()))
+                }
                 other => other.into(),
             })?;
             Cow::Owned(found.into_iter().map(|(_, text)| text).collect())

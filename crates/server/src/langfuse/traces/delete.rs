@@ -73,7 +73,7 @@ fn read_ids(text: &str, limit: usize) -> ApiResult<Vec<TraceId>> {
     let sent: DeleteTraces = read(text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
     let len = sent.trace_ids.len();
     if len > limit {
-        let why = format!("{len} trace ids in one request, at most {limit} are taken");
+        let why = format!("{len} trace ids in one request, at most {limit} are allowed");
         return Err(ApiError::TooLarge(why));
     }
     if len == 0 {

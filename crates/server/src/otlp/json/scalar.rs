@@ -131,7 +131,7 @@ impl<'de> Visitor<'de> for NumberSeed {
         let whole = text.parse().map(Number::Int).or_else(|_| text.parse().map(Number::Large));
         whole
             .or_else(|_| text.parse().map(Number::Double))
-            .map_err(|_| E::custom(format_args!("{} is a string that holds no number", self.0)))
+            .map_err(|_| E::custom(format_args!("{} is a string that is not a number", self.0)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Number, A::Error> {

@@ -2,7 +2,7 @@
 
 use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Role};
 
-use super::calls::{self, Call, Chosen, Ids, Kept};
+use super::calls::{self, Call, Chosen, Ids, KnownIds};
 use super::walk::{OURS, make_media, make_people, make_strangers, start_agents, text};
 use crate::harness::{TestServer, basic, project, public_key};
 
@@ -74,7 +74,7 @@ async fn every_change_leaves_an_entry_of_whoever_made_it() {
     make_people(&server).await;
     make_media(&server, project()).await;
     let _agents = start_agents(&server).await;
-    let (mut kept, mut gone) = (Kept::at_home(project().as_str()), Vec::new());
+    let (mut kept, mut gone) = (KnownIds::at_home(project().as_str()), Vec::new());
     let calls = calls::all();
     let (last, first): (Vec<&Call>, Vec<&Call>) =
         calls.iter().partition(|call| call.method() == "DELETE");

@@ -138,9 +138,9 @@ fn check_against_description(calls: &[Call]) {
 
 /// Ids from responses, by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept(BTreeMap<String, String>);
+pub(super) struct KnownIds(BTreeMap<String, String>);
 
-impl Kept {
+impl KnownIds {
     /// The text with ids in place of their names. Longer names first: one may be a prefix of
     /// another.
     fn fill(&self, text: &str) -> String {
@@ -252,7 +252,7 @@ impl Call {
     }
 
     /// Stores the ids of a response.
-    pub(super) fn keep(&self, reply: &Reply, kept: &mut Kept) {
+    pub(super) fn keep(&self, reply: &Reply, kept: &mut KnownIds) {
         for (name, place) in &self.keep {
             let pointer = format!("/{}", place.replace('.', "/"));
             let answer = reply.json();
@@ -278,7 +278,7 @@ fn ends_id(letter: char) -> bool {
 /// Values to fill into a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ids<'a> {
-    pub(super) kept: &'a Kept,
+    pub(super) kept: &'a KnownIds,
     /// The word that shows whose data it is.
     pub(super) mark: &'a str,
     /// Whose the client-chosen ids are.
@@ -298,7 +298,7 @@ pub(super) enum Chosen {
 
 impl<'a> Ids<'a> {
     /// All ids of one project, or unknown ones.
-    pub(super) fn new(kept: &'a Kept, mark: &'a str, chosen: Chosen) -> Self {
+    pub(super) fn new(kept: &'a KnownIds, mark: &'a str, chosen: Chosen) -> Self {
         Self { kept, mark, chosen, but: None }
     }
 

@@ -15,7 +15,7 @@ use ratchet_store::catalog::{
 use ratchet_store::project::ProjectId;
 use tempfile::{TempDir, tempdir};
 
-use super::calls::{self, Call, Chosen, Ids, Kept, Needs};
+use super::calls::{self, Call, Chosen, Ids, KnownIds, Needs};
 use crate::agents::run_agents;
 use crate::harness::{Reply, TestServer, basic, basic_of, project, public_key};
 
@@ -91,7 +91,7 @@ pub(super) struct Walk {
     pub(super) server: TestServer,
     _agents: TempDir,
     pub(super) calls: Vec<Call>,
-    pub(super) kept: Kept,
+    pub(super) kept: KnownIds,
 }
 
 impl Walk {
@@ -108,7 +108,7 @@ impl Walk {
             holder.make(&server, project()).await;
         }
         let agents = start_agents(&server).await;
-        let kept = Kept::at_home(project().as_str());
+        let kept = KnownIds::at_home(project().as_str());
         let mut walk = Self { server, _agents: agents, calls, kept };
         let calls = walk.calls.iter().filter(|call| call.method() != "DELETE");
         let (key, kept) = (basic(Role::Owner), walk.kept.clone());
@@ -122,9 +122,9 @@ impl Walk {
         &self,
         calls: impl Iterator<Item = &Call>,
         key: &str,
-        mut kept: Kept,
+        mut kept: KnownIds,
         (mark, chosen): (&str, Chosen),
-    ) -> Kept {
+    ) -> KnownIds {
         for call in calls {
             let ids = Ids::new(&kept, mark, chosen);
             call.wait(&self.server, key, &ids).await;

@@ -97,7 +97,7 @@ async fn lists_go_on_behind_a_cursor() {
     assert_eq!(found, names, "each of them once");
     for cursor in ["x", "1", "a.b"] {
         let reply = server.get(&format!("{EVALUATORS}?cursor={cursor}")).send().await;
-        reply.check(400, "not one of ours");
+        reply.check(400, "malformed");
     }
     server.stop().await;
 }

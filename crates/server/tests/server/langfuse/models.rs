@@ -110,7 +110,7 @@ async fn models_that_make_no_sense_are_refused() {
         ("matchPattern", json!("("), "not a regular expression"),
         ("unit", json!("BYTES"), "model usage unit"),
         ("inputPrice", json!(-1), "not a price"),
-        ("totalPrice", json!(1), "cannot stand beside"),
+        ("totalPrice", json!(1), "cannot be combined with"),
         ("pricingTiers", json!([]), "either these or the flat prices"),
         ("tokenizerId", json!("mine"), "openai or claude"),
         ("startDate", json!("soon"), r#""path":["startDate"]"#),

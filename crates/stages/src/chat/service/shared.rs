@@ -174,7 +174,7 @@ impl Shared {
                 Ok(()) => {
                     let events = events.into_inner();
                     if events.iter().any(|event| Notification::of(event).is_some()) {
-                        catalog.tell_soon();
+                        catalog.wake_delivery();
                     }
                     return Ok(Written { events, hush });
                 }

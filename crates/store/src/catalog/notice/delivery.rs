@@ -12,9 +12,9 @@ use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
 /// Finished deliveries retained per receiver.
-const MOST_ENDED: u64 = 100;
+const MAX_FINISHED: u64 = 100;
 /// Maximum number of pending deliveries per receiver; older ones are dropped.
-const MOST_WAITING: u64 = 1_000;
+const MAX_PENDING: u64 = 1_000;
 
 /// A notification to enqueue for all subscribed receivers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,12 +108,12 @@ const COLUMNS: &str = "notice, kind, session, outcome, tries, status, made_at, d
 
 impl Catalog {
     /// Wakes the delivery worker.
-    pub fn tell_soon(&self) {
+    pub fn wake_delivery(&self) {
         self.bell.notify_one();
     }
 
-    /// Waits until [`Catalog::tell_soon`] is called.
-    pub async fn telling_wanted(&self) {
+    /// Waits until [`Catalog::wake_delivery`] is called.
+    pub async fn delivery_wanted(&self) {
         self.bell.notified().await;
     }
 
@@ -158,7 +158,7 @@ impl Catalog {
             post(tx, (&project, &known.id), &new, now)
         });
         posted.await?;
-        self.tell_soon();
+        self.wake_delivery();
         Ok(())
     }
 
@@ -223,7 +223,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn settle_delivery(
+    pub async fn finish_delivery(
         &self,
         tried: DueDelivery,
         (settled, status): (DeliveryState, Option<u16>),
@@ -293,7 +293,7 @@ fn post(
     let waiting = "SELECT COUNT(*) FROM notice_delivery WHERE project = $1 AND receiver = $2 \
                    AND outcome = 'waiting'";
     let waiting = tx.one(waiting, &[project.into(), receiver.into()], |row| row.get::<u64>(0))?;
-    if waiting.unwrap_or(0) >= MOST_WAITING {
+    if waiting.unwrap_or(0) >= MAX_PENDING {
         return Ok(());
     }
     tx.execute(
@@ -374,7 +374,7 @@ fn trim(tx: &Tx<'_>, project: &ProjectId, receiver: &str) -> StoreResult<()> {
          AND outcome <> 'waiting' AND notice NOT IN (SELECT notice FROM notice_delivery \
          WHERE project = $1 AND receiver = $2 AND outcome <> 'waiting' \
          ORDER BY made_at DESC, notice DESC LIMIT $3)",
-        &[project.into(), receiver.into(), MOST_ENDED.into()],
+        &[project.into(), receiver.into(), MAX_FINISHED.into()],
     )
     .map(drop)
 }

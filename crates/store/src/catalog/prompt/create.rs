@@ -50,8 +50,8 @@ impl Catalog {
             for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
                 PROMPTS.put_label(tx, (&project, &new.name), (label, version), now)?;
             }
-            let deed = Verb::Made.what(Noun::Prompt, &new.name);
-            tx.note(&project, now, &deed.became(described(version, &new.labels)))?;
+            let audited = Verb::Made.what(Noun::Prompt, &new.name);
+            tx.note(&project, now, &audited.became(described(version, &new.labels)))?;
             let reference = Reference { name: new.name, pick: Pick::Version(version) };
             find(tx, &project, &reference)?
                 .ok_or_else(|| StoreError::NotFound(format!("Prompt {reference}")))

@@ -40,8 +40,8 @@ impl Catalog {
             }
             PROMPTS.settle(tx, which, now)?;
             let versions: Vec<String> = going.iter().map(|version| format!("v{version}")).collect();
-            let deed = Verb::Deleted.what(Noun::Prompt, &name);
-            tx.note(&project, now, &deed.was(versions.join(", ")))
+            let audited = Verb::Deleted.what(Noun::Prompt, &name);
+            tx.note(&project, now, &audited.was(versions.join(", ")))
         })
         .await
     }

@@ -98,7 +98,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the project has no such schedule, or if it is running already.
-    pub async fn ask_for_run(
+    pub async fn request_run(
         &self,
         project: ProjectId,
         schedule: String,
@@ -121,8 +121,8 @@ impl Catalog {
                  ON CONFLICT (project, schedule, due_at) DO NOTHING",
                 &[(&project).into(), (&schedule).into(), now.into()],
             )?;
-            let deed = Verb::Changed.what(Noun::Schedule, &schedule).named(&schedule);
-            tx.note(&project, now, &deed.became("run now"))?;
+            let audited = Verb::Changed.what(Noun::Schedule, &schedule).named(&schedule);
+            tx.note(&project, now, &audited.became("run now"))?;
             let asked = tx.one(&newest, &which, read)?;
             asked.ok_or_else(|| StoreError::NotFound(format!("a run of {schedule}")))
         })

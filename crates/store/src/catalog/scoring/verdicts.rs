@@ -65,7 +65,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn keep_verdict(&self, project: ProjectId, paid: PaidVerdict) -> StoreResult<()> {
+    pub async fn save_verdict(&self, project: ProjectId, paid: PaidVerdict) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = format!(
                 "INSERT INTO scoring_verdict ({COLUMNS}, project) \
@@ -108,7 +108,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn settle_session(&self, project: ProjectId, claim: ScoringClaim) -> StoreResult<()> {
+    pub async fn finish_session(&self, project: ProjectId, claim: ScoringClaim) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "DELETE FROM scoring_verdict \
                        WHERE project = $1 AND session = $2 AND rubric = $3";

@@ -62,8 +62,8 @@ impl Catalog {
                 insert_file(tx, &project, &id, file)?;
             }
             SKILLS.put_label(tx, which, (LATEST, version), now)?;
-            let deed = Verb::Made.what(Noun::Skill, &new.name).became(format!("v{version}"));
-            tx.note(&project, now, &deed)?;
+            let audited = Verb::Made.what(Noun::Skill, &new.name).became(format!("v{version}"));
+            tx.note(&project, now, &audited)?;
             must_find(tx, which, &Pick::Version(version))
         })
         .await

@@ -19,7 +19,7 @@ const FORMAT: u32 = 1;
 /// A manifest is read into memory; one of a million files has about 200 MB.
 const MAX_MANIFEST_BYTES: u64 = 1 << 30;
 /// Copy buffer size.
-const PIECE: usize = 128 * 1024;
+const COPY_BUFFER: usize = 128 * 1024;
 
 /// Every file of a backup with its checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ pub(super) fn copy(
     let mut options = private_files::options();
     let target = options.write(true).create_new(true).mode(mode).open(to);
     let mut target = target.map_err(failed("make", to))?;
-    let (mut digest, mut piece) = (FileDigest::default(), vec![0; PIECE]);
+    let (mut digest, mut piece) = (FileDigest::default(), vec![0; COPY_BUFFER]);
     loop {
         let read = source.read(&mut piece).map_err(failed("read", from))?;
         let Some(read) = piece.get(..read).filter(|read| !read.is_empty()) else { break };
@@ -155,7 +155,7 @@ pub(super) fn copy(
 /// The manifest entry of an existing file.
 pub(super) fn digest(file: &Path, name: &str) -> StoreResult<ManifestFile> {
     let mut source = File::open(file).map_err(failed("open", file))?;
-    let (mut digest, mut piece) = (FileDigest::default(), vec![0; PIECE]);
+    let (mut digest, mut piece) = (FileDigest::default(), vec![0; COPY_BUFFER]);
     loop {
         let read = source.read(&mut piece).map_err(failed("read", file))?;
         let Some(read) = piece.get(..read).filter(|read| !read.is_empty()) else { break };

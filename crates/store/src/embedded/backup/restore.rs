@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::manifest::{CopyMode, MANIFEST_FILE, Manifest, ManifestFile, copy};
-use super::tree::{self, KeptFile, SECRET_FILES, is_backup_path};
+use super::tree::{self, BackupFile, SECRET_FILES, is_backup_path};
 use super::{BackupReport, failed, make_empty, sync};
 use crate::embedded::connection::{self, Purpose};
 use crate::embedded::{
@@ -18,7 +18,7 @@ use crate::secrets::SECRET_FILE;
 use crate::{StoreError, StoreResult};
 
 /// Staging folder of a restore, until all of it is copied and verified.
-const STAGE: &str = "restore.partial";
+const STAGING_FOLDER: &str = "restore.partial";
 
 /// Whether a backup may lack a manifest, as those of earlier versions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub fn restore(from: &Path, to: &Path, proof: Proof) -> StoreResult<BackupReport
     }
     let manifest = Manifest::read(from)?;
     let files = match (&manifest, proof) {
-        (Some(manifest), _) => vouched(manifest)?,
+        (Some(manifest), _) => listed_files(manifest)?,
         (None, Proof::None) => found(from)?,
         (None, Proof::Manifest) => return Err(no_manifest(from)),
     };
     let is_new = !to.exists();
-    let stage = to.join(STAGE);
+    let stage = to.join(STAGING_FOLDER);
     if stage.exists() {
         // An earlier restore was killed.
         fs::remove_dir_all(&stage).map_err(failed("remove", &stage))?;
@@ -56,7 +56,7 @@ pub fn restore(from: &Path, to: &Path, proof: Proof) -> StoreResult<BackupReport
     make_empty(to)?;
     let staged = fill(from, &stage, &files).and_then(|bytes| {
         check(&stage)?;
-        move_in(&stage, to)?;
+        install(&stage, to)?;
         Ok(bytes)
     });
     if staged.is_err() {
@@ -79,10 +79,11 @@ fn no_manifest(from: &Path) -> StoreError {
 }
 
 /// The files listed in a manifest, if they form a backup.
-fn vouched(manifest: &Manifest) -> StoreResult<Vec<ManifestFile>> {
+fn listed_files(manifest: &Manifest) -> StoreResult<Vec<ManifestFile>> {
     let odd = |why: String| Err(StoreError::Backup(format!("{MANIFEST_FILE} {why}")));
     for file in &manifest.files {
-        if !is_backup_path(&file.path) || file.path == MANIFEST_FILE || file.path == STAGE {
+        if !is_backup_path(&file.path) || file.path == MANIFEST_FILE || file.path == STAGING_FOLDER
+        {
             return odd(format!("names {}, which cannot be part of a backup", file.path));
         }
     }
@@ -101,7 +102,7 @@ fn found(from: &Path) -> StoreResult<Vec<ManifestFile>> {
     let top = [TELEMETRY_FILE, CATALOG_FILE].into_iter().chain(SECRET_FILES);
     let top = top.map(str::to_owned).chain(wal);
     let mut files: Vec<_> = top.filter(|name| from.join(name).is_file()).collect();
-    files.extend(tree::list(from)?.files.into_iter().map(|KeptFile { name, .. }| name));
+    files.extend(tree::list(from)?.files.into_iter().map(|BackupFile { name, .. }| name));
     let mut files: Vec<_> = files.into_iter().map(|path| named(path, String::new())).collect();
     for media in MediaFiles::new(from.join(MEDIA_FOLDER), DiskReserve::Bytes(0)).list()? {
         let hash = hash_named(&media).unwrap_or_default();
@@ -160,9 +161,10 @@ fn check(stage: &Path) -> StoreResult<()> {
         open.push(check_database(&file, known, tables)?);
     }
     let [telemetry, catalog] = open.as_slice() else { return Ok(()) };
-    let strangers = strangers(telemetry, catalog);
-    let strangers = strangers.map_err(|error| sqlite_error(&stage.join(CATALOG_FILE), error))?;
-    match strangers.first() {
+    let unknown_projects = unknown_projects(telemetry, catalog);
+    let unknown_projects =
+        unknown_projects.map_err(|error| sqlite_error(&stage.join(CATALOG_FILE), error))?;
+    match unknown_projects.first() {
         None => Ok(()),
         Some(project) => Err(StoreError::Backup(format!(
             "{CATALOG_FILE} does not know the project {project}, whose records {TELEMETRY_FILE} \
@@ -197,7 +199,7 @@ fn check_database(file: &Path, known: u32, tables: [&str; 3]) -> StoreResult<Con
 }
 
 /// Projects in the telemetry that are missing in the catalog.
-pub(in crate::embedded) fn strangers(
+pub(in crate::embedded) fn unknown_projects(
     telemetry: &Connection,
     catalog: &Connection,
 ) -> rusqlite::Result<Vec<String>> {
@@ -223,7 +225,7 @@ pub(in crate::embedded) fn strangers(
 }
 
 /// Moves everything into place; the catalog last, because a folder without it is not a data folder.
-fn move_in(stage: &Path, to: &Path) -> StoreResult<()> {
+fn install(stage: &Path, to: &Path) -> StoreResult<()> {
     let entries = fs::read_dir(stage).map_err(failed("read", stage))?;
     let mut names: Vec<PathBuf> = Vec::new();
     for entry in entries {

@@ -20,11 +20,11 @@ const SIGN_IN_FILE: &str = ".credentials.json";
 /// Maximum folder depth.
 const DEPTH: usize = 32;
 /// Maximum number of omitted files that are listed by name.
-const TOLD: usize = 100;
+const MAX_LISTED: usize = 100;
 
 /// A file to copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptFile {
+pub struct BackupFile {
     pub path: PathBuf,
     /// Path in the backup.
     pub name: String,
@@ -32,7 +32,7 @@ pub struct KeptFile {
     pub is_program: bool,
 }
 
-impl KeptFile {
+impl BackupFile {
     pub(super) fn mode(&self) -> CopyMode {
         if self.is_program { CopyMode::Program } else { CopyMode::Plain }
     }
@@ -40,8 +40,8 @@ impl KeptFile {
 
 /// Files that a backup contains, and those it omits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct KeptTree {
-    pub(super) files: Vec<KeptFile>,
+pub(super) struct BackupTree {
+    pub(super) files: Vec<BackupFile>,
     pub(super) left_out: Vec<String>,
 }
 
@@ -61,8 +61,8 @@ pub fn is_backup_path(name: &str) -> bool {
 }
 
 /// Lists the files to copy. A missing folder is empty.
-pub(super) fn list(data: &Path) -> StoreResult<KeptTree> {
-    let mut tree = KeptTree::default();
+pub(super) fn list(data: &Path) -> StoreResult<BackupTree> {
+    let mut tree = BackupTree::default();
     for folder in FOLDERS {
         tree.add(&data.join(folder), folder, DEPTH)?;
     }
@@ -71,7 +71,7 @@ pub(super) fn list(data: &Path) -> StoreResult<KeptTree> {
     Ok(tree)
 }
 
-impl KeptTree {
+impl BackupTree {
     fn add(&mut self, folder: &Path, name: &str, depth: usize) -> StoreResult<()> {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -91,8 +91,8 @@ impl KeptTree {
             } else if about.is_file() && is_named && part != SIGN_IN_FILE {
                 use std::os::unix::fs::PermissionsExt;
                 let is_program = about.permissions().mode() & 0o100 != 0;
-                self.files.push(KeptFile { path, name, is_program });
-            } else if self.left_out.len() < TOLD {
+                self.files.push(BackupFile { path, name, is_program });
+            } else if self.left_out.len() < MAX_LISTED {
                 self.left_out.push(name);
             }
         }

@@ -17,12 +17,12 @@ use crate::query::{Direction, Page};
 use crate::{StoreError, StoreResult};
 
 /// Rows of the first slice.
-const FIRST: u64 = 1_000;
+const FIRST_SLICE: u64 = 1_000;
 /// Rows of the first slice when conditions read payloads.
-const FIRST_WITH_CONTENT: u64 = 100;
-const MOST: u64 = 100_000;
+const FIRST_SLICE_WITH_CONTENT: u64 = 100;
+const MAX_SLICE: u64 = 100_000;
 /// A slice that takes less is followed by one of twice the size.
-const QUICK: Duration = Duration::from_millis(100);
+const FAST_SLICE: Duration = Duration::from_millis(100);
 
 /// All rows of a list, without its conditions.
 pub(super) struct Walk {
@@ -45,7 +45,8 @@ impl List<'_> {
         let (_, take) = self.window()?;
         let mut slice = Slice::new(0, take);
         let mut after = self.cursor::<KEYS>()?;
-        let mut size = if self.filter.content.is_empty() { FIRST } else { FIRST_WITH_CONTENT };
+        let mut size =
+            if self.filter.content.is_empty() { FIRST_SLICE } else { FIRST_SLICE_WITH_CONTENT };
         loop {
             let piece_started = Instant::now();
             let end = self.end_of_piece(db, walk, (after.as_ref(), size))?;
@@ -64,8 +65,8 @@ impl List<'_> {
                 let reached = Some(moment(&end)).filter(|_| !is_full);
                 return Ok(DeadlinePage { page: page_until(slice, &end), reached });
             }
-            if piece_started.elapsed() < QUICK {
-                size = (size * 2).min(MOST);
+            if piece_started.elapsed() < FAST_SLICE {
+                size = (size * 2).min(MAX_SLICE);
             }
             after = Some(end);
         }

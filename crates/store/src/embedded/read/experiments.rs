@@ -10,8 +10,8 @@ use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
 use crate::embedded::payload::Blocks;
 use crate::experiment::{
-    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, KeptExperimentItem,
-    Outcome, RunQuery,
+    Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, Outcome, RunQuery,
+    StoredExperimentItem,
 };
 use crate::project::ProjectId;
 use crate::query::{Detail, Direction, Page};
@@ -60,7 +60,7 @@ pub(in crate::embedded) fn list(
 pub(in crate::embedded) fn items(
     db: &Connection,
     query: &ExperimentItemQuery,
-) -> StoreResult<Page<KeptExperimentItem>> {
+) -> StoreResult<Page<StoredExperimentItem>> {
     let paging = &query.of.paging;
     let Some(project) = number(db, &query.of.project)? else { return Ok(nothing(paging)) };
     let mut filter = wanted(project, &query.of);
@@ -142,7 +142,7 @@ fn outcome(
     db: &Connection,
     blocks: &mut Blocks<'_>,
     (project, number): (&ProjectId, i64),
-    item: &KeptExperimentItem,
+    item: &StoredExperimentItem,
 ) -> rusqlite::Result<Option<Outcome>> {
     let Some(observation) = &item.observation else {
         let run = traces::one(db, project, &item.trace)?;

@@ -60,7 +60,8 @@ fn count<C>(
     failed: &str,
 ) -> StoreResult<Matching> {
     if !tests.content.is_empty() {
-        let why = "what records carry cannot be counted by; search for it".to_owned();
+        let why =
+            "conditions on input, output or metadata cannot be counted; use search".to_owned();
         return Err(StoreError::BadQuery(why));
     }
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;

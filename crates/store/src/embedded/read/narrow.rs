@@ -10,7 +10,7 @@ use crate::embedded::filter::id_value;
 use crate::query::{Condition, ObservationColumn, Test, TextTest, TraceColumn};
 
 /// Maximum number of traces whose observations are all read.
-const FEW: i64 = 2_000;
+const MAX_TRACES: i64 = 2_000;
 /// Maximum number of values that are looked up.
 const MAX_WORDS: usize = 100;
 
@@ -113,10 +113,10 @@ fn is_few(
     let marks = vec!["?"; values.len()].join(", ");
     let sql = format!(
         "SELECT count(*) FROM (SELECT 1 FROM trace WHERE project = ? AND {column} IN ({marks}) \
-         LIMIT {FEW})"
+         LIMIT {MAX_TRACES})"
     );
     let params = std::iter::once(Value::Integer(project)).chain(values);
     let count: i64 =
         db.prepare_cached(&sql)?.query_row(params_from_iter(params), |row| row.get(0))?;
-    Ok(count < FEW)
+    Ok(count < MAX_TRACES)
 }

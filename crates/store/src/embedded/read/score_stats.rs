@@ -15,7 +15,7 @@ use crate::score_stats::{
 /// Maximum number of score names in a result.
 const MAX_NAMES: u32 = 500;
 /// Minimum number of scores read per name, however many names share the limit.
-const LEAST_SHARE: u64 = 100;
+const MIN_PER_NAME: u64 = 100;
 
 /// The newest scores of each name, by name.
 pub(in crate::embedded) fn samples(
@@ -27,7 +27,7 @@ pub(in crate::embedded) fn samples(
         Some(name) => vec![name.clone()],
         None => names(db, project)?,
     };
-    let share = (query.at_most / names.len().max(1) as u64).max(LEAST_SHARE);
+    let share = (query.at_most / names.len().max(1) as u64).max(MIN_PER_NAME);
     let mut samples = Vec::with_capacity(names.len());
     for name in names {
         let sample = sample(db, &of_name(project, &query.scope, &name), name, share)?;

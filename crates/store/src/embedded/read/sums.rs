@@ -240,6 +240,6 @@ mod tests {
         let mut groups = Groups::default();
         let told = (0..).map(|at| count(&mut groups, at, ["", ""])).find_map(Result::err);
         let told = told.map(|error| error.to_string()).unwrap_or_default();
-        assert!(told.contains("50000 steps of time: ask for a shorter time"), "{told}");
+        assert!(told.contains("50000 time buckets: use a shorter time range"), "{told}");
     }
 }

@@ -27,12 +27,12 @@ use crate::{StoreError, StoreResult};
 mod buckets;
 
 /// Maximum number of cached windows; least recently used ones are evicted.
-const WINDOWS: usize = 4;
+const MAX_WINDOWS: usize = 4;
 /// How long a client that pages through a changing trace gets the earlier keys. Without it, each
 /// page of a trace that is being recorded would scan all of it.
-const STALE: Duration = Duration::from_secs(10);
+const CHANGED_TTL: Duration = Duration::from_secs(10);
 /// How long keys of an unchanged trace are used: conditions may depend on its scores.
-const OLDEST: Duration = Duration::from_secs(60);
+const UNCHANGED_TTL: Duration = Duration::from_secs(60);
 
 /// Cached keys of pages that are likely to be requested next.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ enum PageStart {
 }
 
 /// A requested page of a long trace.
-struct Wanted<'a> {
+struct PageRequest<'a> {
     list: &'a List<'a>,
     /// The query without page and detail level.
     asked: ObservationQuery,
@@ -119,7 +119,7 @@ pub(super) fn page(
     let paging = Paging::After { cursor: None, limit: 0 };
     let asked = ObservationQuery { paging, detail: Detail::Row, ..query.clone() };
     let take = usize::try_from(take).unwrap_or(usize::MAX);
-    let wanted = Wanted { list, asked, state, start, take };
+    let wanted = PageRequest { list, asked, state, start, take };
     let Some(window) = wanted.window(db, cache)? else {
         let total = wanted.list.total(db)?;
         let total = matches!(query.paging, Paging::Numbered(_)).then_some(total);
@@ -169,7 +169,7 @@ impl KeyWindow {
     }
 }
 
-impl Wanted<'_> {
+impl PageRequest<'_> {
     /// The window with the page, from the cache or by a scan; `None` if the trace ends before the
     /// page.
     fn window(
@@ -224,7 +224,9 @@ impl Wanted<'_> {
         let (age, is_same) = (known.found_at.elapsed(), known.state == self.state);
         match self.start {
             PageStart::Rank(0) => is_same && self.asked.conditions.is_empty(),
-            PageStart::Rank(_) | PageStart::After(_) => age < if is_same { OLDEST } else { STALE },
+            PageStart::Rank(_) | PageStart::After(_) => {
+                age < if is_same { UNCHANGED_TTL } else { CHANGED_TTL }
+            }
         }
     }
 
@@ -344,9 +346,11 @@ impl TracePageCache {
 
     fn put(&self, window: &Arc<KeyWindow>) {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.retain(|other| !Arc::ptr_eq(other, window) && other.found_at.elapsed() < OLDEST);
+        windows.retain(|other| {
+            !Arc::ptr_eq(other, window) && other.found_at.elapsed() < UNCHANGED_TTL
+        });
         windows.push_front(window.clone());
-        windows.truncate(WINDOWS);
+        windows.truncate(MAX_WINDOWS);
     }
 }
 

@@ -10,7 +10,7 @@ use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Content;
 use ratchet_core::stats::interval;
 use ratchet_store::experiment::{
-    ExperimentItemQuery, ExperimentQuery, KeptExperimentItem, Outcome,
+    ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
 };
 use ratchet_store::query::{
     Condition, Detail, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange,
@@ -168,7 +168,7 @@ pub(super) async fn tries(
     Ok(tries)
 }
 
-fn output(item: &KeptExperimentItem) -> String {
+fn output(item: &StoredExperimentItem) -> String {
     let content: Option<&Content> = match &item.outcome {
         Some(Outcome::Step(step)) => step.content.as_ref(),
         Some(Outcome::Run(run)) => run.content.as_ref(),
@@ -184,7 +184,7 @@ fn output(item: &KeptExperimentItem) -> String {
 async fn scores(
     web: &Web,
     place: &RequestContext,
-    items: &[KeptExperimentItem],
+    items: &[StoredExperimentItem],
 ) -> PageResult<BTreeMap<TraceId, BTreeMap<String, f64>>> {
     let traces = items.iter().map(|item| item.trace.to_string()).collect();
     let query = ScoreQuery {

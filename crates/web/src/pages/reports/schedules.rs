@@ -72,8 +72,8 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Ma
                 @if let Some(most) = schedule.what.max_cost { ", for " (figure::money(most)) " at most" }
                 ". "
                 @if let Some(next) = next { "Next: " (figure::when(next, place.now)) "." }
-                @if schedule.what.tells_slack { " Tells Slack." }
-                @if schedule.what.tells_webhook { " Tells a webhook." }
+                @if schedule.what.notifies_slack { " Tells Slack." }
+                @if schedule.what.notifies_webhook { " Tells a webhook." }
             }
             @if place.visitor.can_own() {
                 form.inline method="post" action=(action) {
@@ -139,7 +139,7 @@ async fn switch(
             "off"
         }
         Some("run") => {
-            catalog.ask_for_run(project, name, now).await?;
+            catalog.request_run(project, name, now).await?;
             "run"
         }
         _ => return Err(PageError::Bad("say whether it is to be on, off or run".to_owned())),

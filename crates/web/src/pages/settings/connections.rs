@@ -283,7 +283,7 @@ async fn keep(State(web): State<Web>, place: RequestContext, form: String) -> Pa
     };
     if let Some(new) = read(&mut entered, kept) {
         let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
-        catalog.keep_llm_connection(place.project_id(), new, secrets, place.now).await?;
+        catalog.save_llm_connection(place.project_id(), new, secrets, place.now).await?;
         return Ok(Done::Saved.back(&place, Tab::Connections));
     }
     match &known {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use ratchet_core::record::price::{ModelDefinition, ModelUnit, OwnModel, PricingTier};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::KeptModel;
+use ratchet_store::catalog::StoredModel;
 use uuid::Uuid;
 
 use super::tiers::{per_million, read_conditions, read_prices, shown_conditions, shown_prices};
@@ -92,7 +92,7 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
     Ok(page(place, Tab::Models, summary, &body))
 }
 
-fn own_table(own: &[KeptModel], place: &RequestContext) -> Markup {
+fn own_table(own: &[StoredModel], place: &RequestContext) -> Markup {
     let can_change = place.visitor.can_change();
     let mut columns = vec![
         Column::text("Model"),
@@ -104,7 +104,7 @@ fn own_table(own: &[KeptModel], place: &RequestContext) -> Markup {
     if can_change {
         columns.push(Column::text("End"));
     }
-    let row = |kept: &KeptModel| {
+    let row = |kept: &StoredModel| {
         let mut cells = vec![
             html! { bdi { (kept.definition.name) } },
             html! { code { (kept.definition.pattern) } },
@@ -301,7 +301,7 @@ fn read_tier(entered: &mut Entered, index: usize) -> Option<PricingTier> {
     Some(PricingTier { id, name, is_default: false, priority, conditions, prices })
 }
 
-async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<KeptModel> {
+async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<StoredModel> {
     let found = web.store.catalog.model(place.project_id(), id.to_owned()).await?;
     found.ok_or_else(|| PageError::not_there("model"))
 }
@@ -312,12 +312,12 @@ async fn make(State(web): State<Web>, place: RequestContext, form: String) -> Pa
     let Some(definition) = read(&mut entered, &id, None) else {
         return Ok(wrong(drawn(&web, &place, &entered).await?));
     };
-    keep(&web, &place, KeptModel { id, definition, created_at: place.now }).await
+    keep(&web, &place, StoredModel { id, definition, created_at: place.now }).await
 }
 
-async fn keep(web: &Web, place: &RequestContext, kept: KeptModel) -> PageResult<Response> {
+async fn keep(web: &Web, place: &RequestContext, kept: StoredModel) -> PageResult<Response> {
     let catalog = place.visitor.catalog(web);
-    match catalog.keep_model(place.project_id(), kept, place.now).await {
+    match catalog.save_model(place.project_id(), kept, place.now).await {
         Ok(_) => Ok(Done::Saved.back(place, Tab::Models)),
         Err(StoreError::BadQuery(why)) => Err(PageError::Bad(why)),
         Err(error) => Err(error.into()),
@@ -334,7 +334,7 @@ async fn edit(
     Ok(edited(&place, &kept, &filled(&kept.definition)))
 }
 
-fn edited(place: &RequestContext, kept: &KeptModel, entered: &Entered) -> Markup {
+fn edited(place: &RequestContext, kept: &StoredModel, entered: &Entered) -> Markup {
     let body = html! {
         section.settings {
             h2 { bdi { (kept.definition.name) } }
@@ -358,7 +358,7 @@ async fn change(
     let Some(definition) = read(&mut entered, &id, Some(&kept.definition)) else {
         return Ok(wrong(edited(&place, &kept, &entered)));
     };
-    keep(&web, &place, KeptModel { definition, ..kept }).await
+    keep(&web, &place, StoredModel { definition, ..kept }).await
 }
 
 async fn delete(

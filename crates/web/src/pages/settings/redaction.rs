@@ -9,7 +9,7 @@ use ratchet_core::catalog::cors_origin::PageOrigin;
 use ratchet_core::catalog::validation;
 use ratchet_core::record::redact::preset::{self, Preset};
 use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
-use ratchet_store::catalog::KeptRule;
+use ratchet_store::catalog::StoredRule;
 
 use super::{Ask, Done, Tab, entered, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
@@ -96,7 +96,7 @@ async fn drawn(
     Ok(page(place, Tab::Redaction, summary, &body))
 }
 
-fn list(rules: &[KeptRule], place: &RequestContext) -> Markup {
+fn list(rules: &[StoredRule], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Looks for"),
         Column::text("Pattern, path or name"),
@@ -104,7 +104,7 @@ fn list(rules: &[KeptRule], place: &RequestContext) -> Markup {
         Column::text("Since"),
         Column::text("End"),
     ];
-    let row = |kept: &KeptRule| Row {
+    let row = |kept: &StoredRule| Row {
         id: kept.id.clone(),
         link: None,
         cells: vec![

@@ -14,7 +14,7 @@ use crate::embedded::rollup::{HOUR, NONE, OTHER};
 use crate::histogram::Histogram;
 use crate::metrics::table::{Key, OTHER_WORD, Table};
 use crate::metrics::tally::{Summed, Tally};
-use crate::metrics::{Aggregation, AskedFigure, By, Measure, MetricsAnswer, MetricsQuery};
+use crate::metrics::{Aggregation, By, Measure, MetricRequest, MetricsAnswer, MetricsQuery};
 use crate::query::{ObservationColumn, Test, TimeRange};
 use crate::{StoreError, StoreResult};
 
@@ -231,7 +231,7 @@ fn axis(column: ObservationColumn) -> Option<Axis> {
 }
 
 /// The sum for a metric. The rollup has no minimum or maximum.
-fn kept(metric: &AskedFigure<ObservationColumn>) -> Option<Kept> {
+fn kept(metric: &MetricRequest<ObservationColumn>) -> Option<Kept> {
     let is_sum =
         matches!(metric.aggregation, Aggregation::Count | Aggregation::Sum | Aggregation::Average);
     let is_percentile = matches!(metric.aggregation, Aggregation::Percentile(_));

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use crate::embedded::filter::{Form, Kind, Where};
 use crate::metrics::table::{Key, Table};
 use crate::metrics::tally::{Tally, Value};
-use crate::metrics::{Aggregation, AskedFigure, By, Measure, MetricsQuery};
+use crate::metrics::{Aggregation, By, Measure, MetricRequest, MetricsQuery};
 use crate::{StoreError, StoreResult};
 
 /// Time limit of a scan. The client has disconnected by then, and a reader is occupied.
@@ -202,7 +202,7 @@ fn no_dimension(column: &impl std::fmt::Debug) -> StoreError {
     StoreError::BadQuery(format!("the column {column:?} cannot be grouped by"))
 }
 
-fn no_measure<C>(column: impl std::fmt::Debug, metric: &AskedFigure<C>) -> StoreError {
+fn no_measure<C>(column: impl std::fmt::Debug, metric: &MetricRequest<C>) -> StoreError {
     let aggregation = metric.aggregation;
     StoreError::BadQuery(format!("the column {column:?} has no {aggregation:?}"))
 }
