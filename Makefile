@@ -22,20 +22,18 @@ dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR
 # Quickest failure first. The repository's own rules (`make tidy`) are among the unit tests; running
 # them apart would build half of the dependencies a second time, with other features.
 ifeq ($(CRATE),)
-test: fmt-check lint doc deps unit doctest sdk ## run everything, or one crate: make test CRATE=store
-	@echo "make test: everything passed"
+test: ## run everything, or one crate: make test CRATE=store
+	@scripts/test fmt-check lint doc deps unit doctest sdk
 else
 test:
 	$(CARGO) test -p ratchet-$(CRATE)
 endif
 
-# How long each decoder is fed with nonsense; a bare `cargo test` is content with less.
-unit: export RATCHET_FUZZ_SECONDS ?= 60
 unit: setup ## run all cargo tests: unit, property, behaviour, end-to-end, pages in Chromium
-	$(CARGO) test --workspace --all-targets --locked
+	$(CARGO) test --workspace --all-targets --locked --no-fail-fast
 
 doctest: ## run the examples in the documentation
-	$(CARGO) test --workspace --doc --locked
+	$(CARGO) test --workspace --doc --locked --no-fail-fast
 
 sdk: setup ## run the SDK checks against a real server
 	scripts/sdk-checks
@@ -50,7 +48,7 @@ clients: ## run LangChain, LiteLLM, the OpenAI drop-in, openai-agents and the La
 soak: export RATCHET_SOAK = 1
 soak: export RATCHET_FUZZ_SECONDS ?= 600
 soak: setup ## run the long proofs at full length (hours)
-	$(CARGO) test --workspace --all-targets --locked
+	$(CARGO) test --workspace --all-targets --locked --no-fail-fast
 
 claude-newest: setup ## try a newer Claude Code than the pinned one, if npm has one
 	scripts/claude-newest

@@ -32,11 +32,26 @@ impl Page {
     /// If axe-core is not installed; the message says what to do.
     #[track_caller]
     pub fn accessibility(&self) -> Vec<Violation> {
+        self.violations(&[])
+    }
+
+    /// What axe-core finds wrong with the page's colours: all that another theme can change.
+    ///
+    /// # Panics
+    /// If axe-core is not installed; the message says what to do.
+    #[track_caller]
+    pub fn contrast(&self) -> Vec<Violation> {
+        self.violations(&["color-contrast", "link-in-text-block"])
+    }
+
+    /// The violations of some rules; of all if none is named.
+    #[track_caller]
+    fn violations(&self, rules: &[&str]) -> Vec<Violation> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(AXE);
         let source = std::fs::read_to_string(path)
             .unwrap_or_else(|error| panic!("{AXE}: {error}: `make setup` installs it"));
         self.run(&format!("{source}\n;true")).unwrap_or_else(|error| panic!("{AXE}: {error}"));
-        let found = self.tell("axe", &[]);
+        let found = self.tell("axe", &[rules.into()]);
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let read = |violation: &serde_json::Value| Violation {
             rule: text(&violation["rule"]),

@@ -74,6 +74,8 @@ fn what_some_people_cannot_use_is_told() {
     open(&page, "<h1>A form</h1><input type=text><p style='color: #ccc'>pale</p>");
     let rules: Vec<String> = page.accessibility().into_iter().map(|found| found.rule).collect();
     assert_eq!(rules, ["color-contrast", "label"]);
+    let colours: Vec<String> = page.contrast().into_iter().map(|found| found.rule).collect();
+    assert_eq!(colours, ["color-contrast"]);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn feed(target: Target, seeds: &[Vec<u8>]) {
     let seconds = std::env::var("RATCHET_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     let seeds: Vec<&[u8]> = seeds.iter().map(Vec::as_slice).collect();
     LazyLock::force(&SERVER);
-    run(target, &seeds, Duration::from_secs(seconds.unwrap_or(15)));
+    run(target, &seeds, Duration::from_secs(seconds.unwrap_or(5)));
 }
 
 /// Decodes spans like a server, without writing them.

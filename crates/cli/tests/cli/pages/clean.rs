@@ -1,8 +1,8 @@
-use ratchet_browser::Page;
+use ratchet_browser::{Page, Theme};
 
 use super::list::{PAGES, visit};
 use super::stage::stage;
-use super::{DARK, LIGHT, Look, PHONE, WIDE, report};
+use super::{LIGHT, Look, PHONE, WIDE, report};
 
 /// Opens every page in one look and tells all that is wrong.
 #[track_caller]
@@ -15,10 +15,15 @@ fn check(look: Look) {
     report(&found);
 }
 
-/// What is wrong with a page as it is now.
+/// What is wrong with a page as it is now. The dark theme has other colours and nothing else: the
+/// other rules of axe-core, which take long, would find there what they find in the light.
 fn wrong(page: &Page, look: Look, name: &str) -> Vec<String> {
     let problems = page.problems().into_iter().map(|problem| problem.to_string());
-    let violations = page.accessibility().into_iter().map(|violation| violation.to_string());
+    let violations = match look.theme {
+        Theme::Light => page.accessibility(),
+        Theme::Dark => page.contrast(),
+    };
+    let violations = violations.into_iter().map(|violation| violation.to_string());
     let all = problems.chain(page.overflow(look.size)).chain(violations);
     all.map(|what| format!("  {name} ({}): {what}", page.path())).collect()
 }
@@ -29,17 +34,12 @@ fn in_the_light() {
 }
 
 #[test]
-fn in_the_dark() {
-    check(DARK);
-}
-
-#[test]
 fn on_a_telephone() {
     check(PHONE);
 }
 
 #[test]
-fn on_a_large_screen() {
+fn in_the_dark_on_a_large_screen() {
     check(WIDE);
 }
 
