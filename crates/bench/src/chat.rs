@@ -59,7 +59,7 @@ pub(crate) struct Relaying {
     pub(crate) cpu_us_per_relayed: f64,
     /// CPU microseconds of the clients, for comparison.
     pub(crate) client_us_per_relayed: f64,
-    /// Memory of the server for each session whose agent is up; the agent itself apart.
+    /// Memory of the server for each chat whose agent is up; the agent itself apart.
     pub(crate) bytes_per_session: f64,
     /// Memory of the server for each client that looks on.
     pub(crate) bytes_per_client: f64,
@@ -170,41 +170,40 @@ impl Talk {
         let mut client = Client::connect(&server.target).await?;
         let mut sessions = Vec::with_capacity(crowd.sessions);
         for _ in 0..crowd.sessions {
-            let (status, told) =
-                client.post("/api/v1/sessions", &json!({"workspace": work})).await?;
-            ensure!(status.is_success(), "a session was refused: {}", text(&told));
+            let (status, told) = client.post("/api/v1/chats", &json!({"workspace": work})).await?;
+            ensure!(status.is_success(), "a chat was refused: {}", text(&told));
             let told: Value = serde_json::from_slice(&told)?;
-            sessions.push(told["id"].as_str().context("a session without an id")?.to_owned());
+            sessions.push(told["id"].as_str().context("a chat without an id")?.to_owned());
         }
         let talk = Self { server, data, crowd, sessions, at_rest };
-        for session in &talk.sessions {
-            say(&mut client, session, &agent::order(1, 0)).await?;
+        for chat in &talk.sessions {
+            say(&mut client, chat, &agent::order(1, 0)).await?;
         }
-        for session in &talk.sessions {
-            talk.until_idle(&mut client, session).await?;
+        for chat in &talk.sessions {
+            talk.until_idle(&mut client, chat).await?;
         }
         Ok(talk)
     }
 
-    async fn until_idle(&self, client: &mut Client, session: &str) -> anyhow::Result<()> {
+    async fn until_idle(&self, client: &mut Client, chat: &str) -> anyhow::Result<()> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
-            let (_, told) = client.get(&format!("/api/v1/sessions/{session}")).await?;
+            let (_, told) = client.get(&format!("/api/v1/chats/{chat}")).await?;
             let told: Value = serde_json::from_slice(&told)?;
             if told["state"] == "idle" {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        bail!("session {session} did not come to rest")
+        bail!("chat {chat} did not come to rest")
     }
 
     /// Clients that have caught up, and now follow.
     async fn listeners(&self) -> anyhow::Result<Vec<Listener>> {
         let mut listeners = Vec::new();
-        for session in &self.sessions {
+        for chat in &self.sessions {
             for _ in 0..self.crowd.clients {
-                listeners.push(Listener::open(&self.server.target, session).await?);
+                listeners.push(Listener::open(&self.server.target, chat).await?);
             }
         }
         Ok(listeners)
@@ -218,8 +217,8 @@ impl Talk {
         }
         let mut client = Client::connect(&self.server.target).await?;
         let order = agent::order(self.crowd.lines, self.crowd.pace_ms);
-        for session in &self.sessions {
-            say(&mut client, session, &order).await?;
+        for chat in &self.sessions {
+            say(&mut client, chat, &order).await?;
         }
         let mut all = Heard::default();
         while let Some(heard) = listening.join_next().await {
@@ -233,8 +232,8 @@ impl Talk {
     }
 }
 
-async fn say(client: &mut Client, session: &str, words: &str) -> anyhow::Result<()> {
-    let path = format!("/api/v1/sessions/{session}/messages");
+async fn say(client: &mut Client, chat: &str, words: &str) -> anyhow::Result<()> {
+    let path = format!("/api/v1/chats/{chat}/messages");
     let (status, told) = client.post(&path, &json!({"text": words})).await?;
     ensure!(status.is_success(), "a message was refused: {}", text(&told));
     Ok(())

@@ -1,5 +1,5 @@
 //! Ratchet's own API, `/api/v1/…`, one file per resource. Every route but those of media, reports,
-//! suggestions, sessions and notifications needs an owner's key.
+//! suggestions, chats and notifications needs an owner's key.
 //!
 //! An owner's key opens the whole server, not only its project: whoever may make keys for other
 //! projects could let themselves in anyway.
@@ -27,7 +27,6 @@ pub mod reports;
 pub mod schedules;
 /// Giving freed disk space back.
 pub mod compact;
-/// Sessions with agents that run here.
 pub mod chats;
 /// Who is told when a turn ends or a person is needed.
 pub mod notifications;

@@ -8,6 +8,7 @@ pub mod app;
 /// The one place that reads the system clock.
 pub mod clock;
 pub mod router;
+mod path_alias;
 /// Names in paths that hold slashes.
 mod path_encoding;
 /// The description of every route.

@@ -12,7 +12,8 @@ use crate::body::hold_room;
 use crate::drain_body::hear_out;
 use crate::error::ApiError;
 use crate::{
-    api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_encoding,
+    api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_alias,
+    path_encoding,
 };
 
 /// How much of an unknown path is repeated to the client.
@@ -37,8 +38,10 @@ pub fn router(app: App, pages: Router) -> Router {
         .layer(from_fn(middleware::catch_panic))
         .layer(from_fn_with_state(app.clone(), hear_out))
         .layer(from_fn_with_state(app, middleware::observe));
-    // Names are put right before a route is looked for.
-    Router::new().fallback_service(routes.map_request(path_encoding::encode))
+    // Paths are rewritten before a route is looked up.
+    Router::new()
+        .fallback_service(routes.map_request(path_encoding::encode))
+        .layer(from_fn(path_alias::serve_deprecated))
 }
 
 /// Every route that answers, with its description.

@@ -96,7 +96,7 @@ pub use document::{Document, DocumentKind, Documents};
 pub use identity::{Admission, Identity};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
-pub use login::{Login, LoginUser, SESSION_IDLE, SESSION_LIFE};
+pub use login::{LOGIN_IDLE, LOGIN_LIFETIME, Login, LoginUser};
 pub use media::{Media, MediaOwner, MediaRef, MediaUse, NewMedia, TraceUse, UploadReport};
 pub use model::KeptModel;
 pub use notice::{

@@ -1,7 +1,7 @@
-//! What chat agents said, in the order in which they said it.
+//! Events of chats, in order.
 //!
 //! Events are recorded with [`Prepared::with_events`](crate::embedded::Prepared::with_events), in
-//! the same commit as whatever else a batch says.
+//! the same commit as the rest of a batch.
 
 use ratchet_core::chat::event::{ChatEvent, EventKind};
 use ratchet_core::id::SessionId;
@@ -10,20 +10,20 @@ use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::telemetry::Telemetry;
 
-/// An event that someone may want to be told of, before it is settled who is.
+/// An event whose notifications are not queued yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingNotification {
-    /// What names it to [`Telemetry::settle_told`].
+    /// Key for [`Telemetry::settle_told`].
     pub number: i64,
-    /// In which project; `None` if that is given up.
+    /// `None` if the project is being deleted.
     pub project: Option<ProjectId>,
-    pub session: SessionId,
+    pub chat: SessionId,
     pub event: ChatEvent,
 }
 
 impl Telemetry {
-    /// Returns events of all projects that someone may want to be told of and of which it is not
-    /// settled yet who is, so many at most: for the server itself.
+    /// Returns events of all projects whose notifications are not queued yet, up to a limit: for
+    /// the server itself.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -33,7 +33,7 @@ impl Telemetry {
         }
     }
 
-    /// Says that it is settled who is told of these.
+    /// Marks the notifications of events as queued.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -43,46 +43,46 @@ impl Telemetry {
         }
     }
 
-    /// Returns the events of a session after a place in their order, so many at most, and fewer
-    /// if they are long; none only if there are none.
+    /// Returns the events of a chat after a sequence number, up to a limit, and fewer if they are
+    /// long; empty only if there are none.
     ///
     /// # Errors
-    /// Fails only when the database does; a session that is not there has no events.
-    pub async fn session_events(
+    /// Fails only when the database does; a missing chat has no events.
+    pub async fn chat_events(
         &self,
         project: ProjectId,
-        session: SessionId,
+        chat: SessionId,
         after: u64,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
         match self {
-            Self::Embedded(engine) => engine.session_events(project, session, after, limit).await,
+            Self::Embedded(engine) => engine.chat_events(project, chat, after, limit).await,
         }
     }
 
-    /// Returns the last events of one kind, so many at most, the newest first.
+    /// Returns the newest events of one kind, newest first, up to a limit.
     ///
     /// # Errors
-    /// Fails only when the database does; a session that is not there has no events.
+    /// Fails only when the database does; a missing chat has no events.
     pub async fn newest_events(
         &self,
         project: ProjectId,
-        session: SessionId,
+        chat: SessionId,
         kind: EventKind,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
         match self {
-            Self::Embedded(engine) => engine.newest_events(project, session, kind, limit).await,
+            Self::Embedded(engine) => engine.newest_events(project, chat, kind, limit).await,
         }
     }
 
-    /// Returns the place of a session's last event; zero if it has none.
+    /// Returns the sequence number of a chat's last event; zero if it has none.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn last_event(&self, project: ProjectId, session: SessionId) -> StoreResult<u64> {
+    pub async fn last_event(&self, project: ProjectId, chat: SessionId) -> StoreResult<u64> {
         match self {
-            Self::Embedded(engine) => engine.last_event(project, session).await,
+            Self::Embedded(engine) => engine.last_event(project, chat).await,
         }
     }
 }

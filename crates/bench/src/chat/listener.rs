@@ -11,7 +11,7 @@ use crate::clock::moment;
 const FRAME_END: &[u8] = b"\n\n";
 const DONE: &[u8] = b"event: done\n";
 
-/// A client that follows a session.
+/// A client that follows a chat.
 pub(super) struct Listener {
     body: Incoming,
     /// What came and is not a whole frame yet.
@@ -45,9 +45,9 @@ impl Heard {
 
 impl Listener {
     /// Connects, and hears what was said so far: one turn.
-    pub(super) async fn open(target: &Target, session: &str) -> anyhow::Result<Self> {
+    pub(super) async fn open(target: &Target, chat: &str) -> anyhow::Result<Self> {
         let mut connection = Client::connect(target).await?;
-        let body = connection.follow(&format!("/api/v1/sessions/{session}/events")).await?;
+        let body = connection.follow(&format!("/api/v1/chats/{chat}/events")).await?;
         let mut listener = Self { body, rest: Vec::new(), _connection: connection };
         listener.hear().await?;
         Ok(listener)

@@ -6,7 +6,7 @@ mod style;
 mod markdown;
 /// Events as the server tells them.
 mod events;
-/// A session on a server.
+/// A chat on a server.
 mod client;
 mod resolve;
 mod files;
@@ -79,40 +79,40 @@ const QUEUE: usize = 256;
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Talk through this server, with a key that has the permission chat in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY` [default: run the agent from here, on the data folder]
+    /// Use this server, with a key that has the permission chat in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY` [default: run the agent here, on the data folder]
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     server: Option<String>,
-    /// Folder that the agent works in [default: this one]
+    /// Folder in which the agent works [default: this one]
     #[arg(long, value_name = "DIR", conflicts_with = "fork")]
     workspace: Option<PathBuf>,
-    /// Let the workspace's own hooks and tool servers run
+    /// Trust the workspace: let its own hooks and MCP servers run
     #[arg(long, conflicts_with = "server")]
     trust: bool,
-    /// Have them run no more in this session, whatever the settings trust
+    /// Stop trusting the workspace for this chat, whatever the settings trust
     #[arg(long, conflicts_with = "trust")]
     no_trust: bool,
-    /// Go on with a session, named by its id or the beginning of it [default: the last one in this folder]
+    /// Resume a chat by its id or the beginning of it [default: the last one in this folder]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "fork")]
     resume: Option<String>,
-    /// Go on with a copy of a session, which itself stays as it is
+    /// Continue in a copy of a chat; the original stays as it is
     #[arg(long, value_name = "ID")]
     fork: Option<String>,
-    /// Give the agent files: Markdown, other text, images, PDF
+    /// Attach files: Markdown, other text, images, PDF
     #[arg(long, value_name = "FILE", num_args = 1..)]
     attach: Vec<PathBuf>,
-    /// Model that answers [default: the claude program's]
+    /// Model to use [default: the one of the claude program]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["resume", "fork"])]
     model: Option<String>,
-    /// What the agent may do without asking: default, acceptEdits, plan, dontAsk
+    /// Permission mode: default, acceptEdits, plan, dontAsk
     #[arg(long, value_name = "MODE", conflicts_with_all = ["resume", "fork"])]
     mode: Option<String>,
-    /// US dollars that the session may spend, with what it has spent already; 0 for no limit
+    /// Budget of the chat in US dollars, including what is already spent; 0 for no limit
     #[arg(long, value_name = "USD")]
     budget: Option<f64>,
-    /// Send this one message, with what comes through a pipe below it; print the final answer alone, and end
+    /// Send one message, with standard input appended; print only the final answer, and exit
     #[arg(long, value_name = "MESSAGE", num_args = 0..=1, default_missing_value = "")]
     print: Option<String>,
-    /// With --print: tools that may be used, such as Bash or Edit, though nobody can be asked
+    /// With --print: tools that may be used without asking, such as Bash or Edit
     #[arg(long, value_name = "TOOL", num_args = 1.., value_delimiter = ',', requires = "print")]
     allow: Vec<String>,
     /// Print every event as a line of JSON
@@ -148,17 +148,17 @@ impl ChatArgs {
     async fn beginning(&self, server: &Remote) -> anyhow::Result<Beginning> {
         let workspace = self.workspace()?;
         if let Some(id) = &self.resume {
-            return Ok(Beginning::Resume(resolve::session(server, id, &workspace).await?));
+            return Ok(Beginning::Resume(resolve::chat_id(server, id, &workspace).await?));
         }
         if let Some(id) = &self.fork {
-            return Ok(Beginning::Fork(resolve::session(server, id, &workspace).await?));
+            return Ok(Beginning::Fork(resolve::chat_id(server, id, &workspace).await?));
         }
         let (model, mode) = (self.model.clone(), self.mode.clone());
         let budget = self.budget.filter(|dollars| *dollars > 0.0);
         Ok(Beginning::New { workspace, model, mode, budget })
     }
 
-    /// What is set in a session that is begun or gone on with.
+    /// Changes to the settings of the chat, from the arguments.
     fn change(&self) -> Option<Value> {
         let is_new = self.resume.is_none() && self.fork.is_none();
         let mut change = serde_json::Map::new();
@@ -166,7 +166,7 @@ impl ChatArgs {
             let limit = if dollars > 0.0 { json!(dollars) } else { Value::Null };
             change.insert("maxBudget".to_owned(), limit);
         }
-        // A new session is trusted as far as the settings say, which --trust is among.
+        // A new chat is trusted as the settings say, which include --trust.
         if self.no_trust || (self.trust && !is_new) {
             change.insert("trust".to_owned(), json!(self.trust));
         }
@@ -261,7 +261,7 @@ async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::
     let Files { mut texts, mut others } = Files::read(&args.attach)?;
     let is_new = args.resume.is_none() && args.fork.is_none();
     if !is_new {
-        // A session that exists gets all of them with the next message.
+        // An existing chat gets all of them with the next message.
         others.append(&mut texts);
     }
     let server = &venue.server;
@@ -312,7 +312,7 @@ fn introduction(page: Option<String>, venue: &Venue, ability: Ability) -> String
         text.push_str(&format!("  in a browser: {page}\n"));
     }
     if let Some(set_up) = &venue.set_up {
-        let words = "nobody can sign in there yet; this makes you the owner:";
+        let words = "there is no account yet; create the owner account:";
         text.push_str(&format!("  {words}\n  {set_up}\n"));
     }
     text.push_str(match ability {

@@ -21,7 +21,7 @@ mod contract;
 mod redaction;
 /// A server that runs agents.
 mod agents;
-mod sessions;
+mod chats;
 /// Who is told of news.
 mod notifications;
 /// Streams of events: who may have them, how they go on and how they end.

@@ -4,7 +4,7 @@
 /// What the tests of sessions share.
 mod talk;
 /// Sessions with a program that does as it is told.
-mod sessions;
+mod chats;
 /// What was kept and never told.
 mod recovery;
 mod slots;

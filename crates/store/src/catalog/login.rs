@@ -10,47 +10,45 @@ use super::{Catalog, Noun, Role, User, Verb, credentials, user};
 use crate::secrets::random_token;
 use crate::{StoreError, StoreResult};
 
-/// How long a session may be left alone.
-pub const SESSION_IDLE: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// How long a session lasts, however busy.
-pub const SESSION_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Time after which an unused login expires.
+pub const LOGIN_IDLE: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// Time after which a login expires, even if it is used.
+pub const LOGIN_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// How many browsers a person can be signed in with; the oldest session makes room.
-const SESSIONS_PER_PERSON: i64 = 50;
-/// How old the last sight of a session may be before it is written down again: most requests
-/// should write nothing.
-const SEEN_EVERY: Duration = Duration::from_secs(5 * 60);
-/// How much is kept of what a browser calls itself.
-const CLIENT_BYTES: usize = 300;
+/// Maximum number of browsers in which a person is signed in; the oldest login is ended.
+const MAX_LOGINS_PER_PERSON: i64 = 50;
+/// Minimum interval between two updates of `seen_at`: most requests should write nothing.
+const SEEN_INTERVAL: Duration = Duration::from_secs(5 * 60);
+const MAX_CLIENT_BYTES: usize = 300;
 
-/// A person's stay in one browser. The token that proves it is not kept, only a hash.
+/// A signed-in browser. Of its token only a hash is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Names the session for people and for revoking.
+    /// Id for lists and revocation; not the token.
     pub id: String,
     pub person: String,
-    /// What the browser calls itself.
+    /// User agent of the browser.
     pub client: String,
     pub created_at: Timestamp,
-    /// When it was last used, give or take a few minutes.
+    /// Time of the last request, to within `SEEN_INTERVAL`.
     pub seen_at: Timestamp,
 }
 
-/// Someone who is signed in.
+/// A login and its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginUser {
-    pub session: Login,
+    pub login: Login,
     pub user: User,
 }
 
 const COLUMNS: &str = "id, person, client, created_at, seen_at";
 
 impl Catalog {
-    /// Begins a session. The token in the answer is the only time it can be seen.
+    /// Creates a login. Returns its token, which cannot be read again later.
     ///
     /// # Errors
     /// Fails if there is no such person.
-    pub async fn begin_session(
+    pub async fn create_login(
         &self,
         person: String,
         client: String,
@@ -58,36 +56,36 @@ impl Catalog {
     ) -> StoreResult<(Login, Secret)> {
         let token = random_token()?;
         let hash = credentials::hash_token(&token);
-        let client = elide(&client, CLIENT_BYTES).into_owned();
+        let client = elide(&client, MAX_CLIENT_BYTES).into_owned();
         let id = Uuid::new_v4().to_string();
-        let session = Login { id, person, client, created_at: now, seen_at: now };
+        let login = Login { id, person, client, created_at: now, seen_at: now };
         self.transact(move |tx| {
-            let user = user::find(tx, &session.person)?;
+            let user = user::find(tx, &login.person)?;
             tx.execute(
                 "DELETE FROM web_session WHERE created_at <= $1 OR seen_at <= $2",
-                &[before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()],
+                &[before(now, LOGIN_LIFETIME).into(), before(now, LOGIN_IDLE).into()],
             )?;
-            make_room(tx, &session.person)?;
+            evict_oldest(tx, &login.person)?;
             tx.execute(
                 "INSERT INTO web_session (id, person, token_hash, client, created_at, seen_at) \
                  VALUES ($1, $2, $3, $4, $5, $5)",
                 &[
-                    (&session.id).into(),
-                    (&session.person).into(),
+                    (&login.id).into(),
+                    (&login.person).into(),
                     hash.into(),
-                    (&session.client).into(),
+                    (&login.client).into(),
                     now.into(),
                 ],
             )?;
             let deed = Verb::SignedIn.what(Noun::Person, &user.id).named(&user.email);
-            tx.note_for_all(now, &deed.became(&session.client))?;
-            Ok((session, token))
+            tx.note_for_all(now, &deed.became(&login.client))?;
+            Ok((login, token))
         })
         .await
     }
 
-    /// Returns who a token signs in: nobody if it is unknown, revoked or too old, or if its
-    /// person may not look at anything.
+    /// Returns the login of a token: `None` if it is unknown, revoked or expired, or if the role of
+    /// its user does not permit reading.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -102,71 +100,71 @@ impl Catalog {
                 "SELECT {COLUMNS} FROM web_session \
                  WHERE token_hash = $1 AND created_at > $2 AND seen_at > $3"
             );
-            let lives = [before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()];
+            let lives = [before(now, LOGIN_LIFETIME).into(), before(now, LOGIN_IDLE).into()];
             let [born_after, seen_after] = lives;
             let found = tx.one(&sql, &[hash.into(), born_after, seen_after], read)?;
-            let Some(session) = found else { return Ok(None) };
-            let user = user::find(tx, &session.person)?;
-            if now.since(session.seen_at) >= nanos(SEEN_EVERY) {
+            let Some(login) = found else { return Ok(None) };
+            let user = user::find(tx, &login.person)?;
+            if now.since(login.seen_at) >= nanos(SEEN_INTERVAL) {
                 let sql = "UPDATE web_session SET seen_at = $1 WHERE id = $2";
-                tx.execute(sql, &[now.into(), (&session.id).into()])?;
+                tx.execute(sql, &[now.into(), (&login.id).into()])?;
             }
-            Ok((user.role != Role::IngestOnly).then_some(LoginUser { session, user }))
+            Ok((user.role != Role::IngestOnly).then_some(LoginUser { login, user }))
         })
         .await
     }
 
-    /// Returns a person's sessions, newest first.
+    /// Returns the logins of a person, newest first.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn sessions_of(&self, person: String, now: Timestamp) -> StoreResult<Vec<Login>> {
+    pub async fn logins_of(&self, person: String, now: Timestamp) -> StoreResult<Vec<Login>> {
         self.transact(move |tx| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM web_session WHERE person = $1 AND created_at > $2 \
                  AND seen_at > $3 ORDER BY created_at DESC, id"
             );
-            let lives = [before(now, SESSION_LIFE).into(), before(now, SESSION_IDLE).into()];
+            let lives = [before(now, LOGIN_LIFETIME).into(), before(now, LOGIN_IDLE).into()];
             let [born_after, seen_after] = lives;
             tx.rows(&sql, &[person.into(), born_after, seen_after], read)
         })
         .await
     }
 
-    /// Ends one of a person's sessions.
+    /// Ends one login of a person.
     ///
     /// # Errors
-    /// Fails if they have no such session.
-    pub async fn end_session(&self, person: String, session: String) -> StoreResult<()> {
+    /// Fails if the person has no such login.
+    pub async fn end_login(&self, person: String, login: String) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "DELETE FROM web_session WHERE person = $1 AND id = $2";
-            match tx.execute(sql, &[(&person).into(), (&session).into()])? {
-                0 => Err(StoreError::NotFound(format!("session {session}"))),
+            match tx.execute(sql, &[(&person).into(), (&login).into()])? {
+                0 => Err(StoreError::NotFound(format!("login {login}"))),
                 _ => Ok(()),
             }
         })
         .await
     }
 
-    /// Ends all of a person's sessions but one, and returns how many those were.
+    /// Ends all logins of a person but one. Returns their number.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn end_other_sessions(&self, person: String, kept: String) -> StoreResult<u64> {
+    pub async fn end_other_logins(&self, person: String, kept: String) -> StoreResult<u64> {
         self.transact(move |tx| end_all_but(tx, &person, &kept)).await
     }
 }
 
-/// Ends all sessions of a person but the one of this id; there need not be one.
+/// Ends all logins of a person except the one with this id, which need not exist.
 pub(super) fn end_all_but(tx: &Tx<'_>, person: &str, kept: &str) -> StoreResult<u64> {
     let sql = "DELETE FROM web_session WHERE person = $1 AND id <> $2";
     tx.execute(sql, &[person.into(), kept.into()])
 }
 
-fn make_room(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
+fn evict_oldest(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
     let sql = "DELETE FROM web_session WHERE id IN (SELECT id FROM web_session \
                WHERE person = $1 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $2)";
-    tx.execute(sql, &[person.into(), (SESSIONS_PER_PERSON - 1).into()]).map(drop)
+    tx.execute(sql, &[person.into(), (MAX_LOGINS_PER_PERSON - 1).into()]).map(drop)
 }
 
 fn before(now: Timestamp, by: Duration) -> Timestamp {

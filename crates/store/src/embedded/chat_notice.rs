@@ -33,7 +33,7 @@ impl Engine {
                 // A project that was given up has a name that is none, and nobody to be told.
                 let project = ProjectId::parse(row.get_ref(5)?.as_str()?).ok();
                 let (number, event) = (row.get(0)?, chat_row::read(row)?);
-                Ok(PendingNotification { number, project, session: session.0, event })
+                Ok(PendingNotification { number, project, chat: session.0, event })
             })?;
             rows.collect()
         };

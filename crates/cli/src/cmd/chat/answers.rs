@@ -50,7 +50,7 @@ impl Answers {
         };
         match event.text("decision") {
             "allow" if event.body["always"] == true => {
-                line("✓", "allowed for this session:", Marks::DIM)
+                line("✓", "allowed for this chat:", Marks::DIM)
             }
             "allow" => line("✓", "allowed:", Marks::DIM),
             "deny" => {
@@ -58,7 +58,7 @@ impl Answers {
                 let why = if why.is_empty() { why } else { format!(" — {why}") };
                 vec![(format!("✗ denied: {about}{by}{why}"), Marks::DIM)]
             }
-            "timeout" => line("·", "nobody answered in time:", Marks::DIM),
+            "timeout" => line("·", "not answered in time:", Marks::DIM),
             "withdrawn" => line("·", "not asked any more:", Marks::DIM),
             _ => answered(event, &about, &by),
         }

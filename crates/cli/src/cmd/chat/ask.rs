@@ -141,7 +141,7 @@ impl Ask {
                 let mut options = vec![option("yes")];
                 if !rules.is_empty() {
                     let rules = plain_line(&rules.join(", "));
-                    options.push(option(&format!("yes, and for this session always {rules}")));
+                    options.push(option(&format!("yes, and for this chat always {rules}")));
                 }
                 Choices { options, takes_several: false, words: "no, because" }
             }

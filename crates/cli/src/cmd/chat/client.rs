@@ -18,14 +18,14 @@ const MAX_RETRIES: u32 = 32;
 /// How long it is waited before that, at first and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// One session on a server.
+/// One chat on a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Link<'a> {
     server: &'a Remote,
-    session: String,
+    chat: String,
 }
 
-/// What is known of a session.
+/// What is known of a chat.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Known {
@@ -58,9 +58,9 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// What is told of a session at its beginning.
+    /// What is told of a chat at its beginning.
     pub(crate) fn greeting(&self) -> String {
-        let mut text = format!("session {} in {}\n", self.id, plain_line(&self.workspace));
+        let mut text = format!("chat {} in {}\n", self.id, plain_line(&self.workspace));
         for note in &self.notes {
             text.push_str(&format!("  {}\n", plain_line(note)));
         }
@@ -68,7 +68,7 @@ impl Known {
     }
 }
 
-/// How a session is begun or found.
+/// How a chat is begun or found.
 #[derive(Clone, Debug)]
 pub(crate) enum Beginning {
     /// A new one.
@@ -98,7 +98,7 @@ struct Project {
 }
 
 impl<'a> Link<'a> {
-    /// Begins or finds a session.
+    /// Begins or finds a chat.
     pub(crate) async fn open(
         server: &'a Remote,
         beginning: &Beginning,
@@ -110,36 +110,36 @@ impl<'a> Link<'a> {
                 let workspace = workspace.context("cannot find the workspace")?;
                 let request = json!({"workspace": workspace, "model": model, "mode": mode,
                     "maxBudget": budget, "attachments": attachments});
-                server.post("/api/v1/sessions", &request).await?
+                server.post("/api/v1/chats", &request).await?
             }
-            Beginning::Resume(id) => server.get_from(&["sessions", id]).await?,
-            Beginning::Fork(id) => server.post_named(&["sessions", id, "fork"], &json!({})).await?,
+            Beginning::Resume(id) => server.get_from(&["chats", id]).await?,
+            Beginning::Fork(id) => server.post_named(&["chats", id, "fork"], &json!({})).await?,
         };
-        Ok((Self { server, session: known.id.clone() }, known))
+        Ok((Self { server, chat: known.id.clone() }, known))
     }
 
     pub(crate) fn id(&self) -> &str {
-        &self.session
+        &self.chat
     }
 
     pub(crate) async fn known(&self) -> anyhow::Result<Known> {
-        self.server.get_from(&["sessions", &self.session]).await
+        self.server.get_from(&["chats", &self.chat]).await
     }
 
     /// Has something done with it.
     pub(crate) async fn post(&self, what: &str, body: &Value) -> anyhow::Result<Value> {
-        self.server.post_named(&["sessions", &self.session, what], body).await
+        self.server.post_named(&["chats", &self.chat, what], body).await
     }
 
     /// Has people call it otherwise.
     pub(crate) async fn rename(&self, title: &str) -> anyhow::Result<()> {
         let title = json!({"title": title});
-        self.server.patch_to::<Value>(&["sessions", &self.session], &title).await.map(drop)
+        self.server.patch_to::<Value>(&["chats", &self.chat], &title).await.map(drop)
     }
 
     /// A copy of it, which itself stays as it is.
     pub(crate) async fn fork(&self) -> anyhow::Result<(Self, Known)> {
-        Self::open(self.server, &Beginning::Fork(self.session.clone()), &[]).await
+        Self::open(self.server, &Beginning::Fork(self.chat.clone()), &[]).await
     }
 
     /// Where the pages of its project are.
@@ -165,7 +165,7 @@ impl<'a> Link<'a> {
     }
 }
 
-/// What comes of following a session.
+/// What comes of following a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Told {
     Event(Heard),
@@ -221,7 +221,7 @@ impl Events<'_> {
             match self.next().await {
                 Ok(told) => {
                     if to.send(told).await.is_err() {
-                        return anyhow::anyhow!("nobody listens any more");
+                        return anyhow::anyhow!("the receiver is closed");
                     }
                 }
                 Err(error) => return error,
@@ -230,7 +230,7 @@ impl Events<'_> {
     }
 
     async fn connect(&mut self) -> anyhow::Result<Option<Told>> {
-        let parts = ["sessions", &self.link.session, "events"];
+        let parts = ["chats", &self.link.chat, "events"];
         let query = [("types", self.types)];
         match self.link.server.follow(&parts, &query, self.after).await {
             Ok(stream) => {
@@ -261,10 +261,10 @@ impl Events<'_> {
         self.retries += 1;
         if self.retries > MAX_RETRIES {
             bail!(
-                "the events of session {} cannot be followed: {why}\n`ratchet chat --resume {}` \
-                 goes on with it",
-                self.link.session,
-                self.link.session
+                "cannot follow the events of chat {}: {why}\n`ratchet chat --resume {}` \
+                 continues it",
+                self.link.chat,
+                self.link.chat
             );
         }
         let (first, most) = PAUSES;

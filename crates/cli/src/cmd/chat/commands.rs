@@ -9,29 +9,29 @@ use super::sanitize::plain_line;
 use super::screen::grouped;
 use super::style::Marks;
 
-/// What the agent may do without asking, and what that means.
+/// Permission modes and their meaning.
 pub(crate) const MODES: [(&str, &str); 4] = [
-    ("default", "asks before it changes or runs anything"),
+    ("default", "asks before changes and commands"),
     ("acceptEdits", "changes files without asking"),
     ("plan", "looks and plans, changes nothing"),
     ("dontAsk", "denies what would have to be asked"),
 ];
 
 pub(crate) const HELP: &str = "\
-/mode [MODE]      what the agent may do without asking: default, acceptEdits, plan, dontAsk
-/model NAME       which model answers
-/rewind [ID]      say which files would be put back as they were before a message, the last or the
-                  one named; then /rewind yes puts them back
-/fork             go on in a copy of this session
-/title WORDS      what people call this session
-/attach FILE      send a file with the next message: text, an image, PDF
-/show [N]         what tool call N was given and gave; the last one if none is named
-/cost             what the session cost so far
-/budget [USD|off] what the session may spend, with what it has spent already
-/trust [on|off]   off: hooks and tool servers of the workspace run no more, from the next message on
+/mode [MODE]      permission mode: default, acceptEdits, plan, dontAsk
+/model NAME       switch the model
+/rewind [ID]      list the files that would be restored to their state before a message [default: the
+                  last]; then /rewind yes restores them
+/fork             continue in a copy of this chat
+/title TEXT       rename this chat
+/attach FILE      attach a file to the next message: text, image, PDF
+/show [N]         input and output of tool call N [default: the last]
+/cost             cost of the chat so far
+/budget [USD|off] show or set the budget of the chat, including what is already spent
+/trust [on|off]   off: hooks and MCP servers of the workspace no longer run, from the next message on
 /stop             interrupt the agent
-/help             this
-/quit             end; the session stays, and can be resumed
+/help             show this help
+/quit             quit; the chat is kept and can be resumed
 ";
 
 /// What is to be done after a command.
@@ -39,7 +39,7 @@ pub(crate) const HELP: &str = "\
 pub(crate) enum Next<'a> {
     Stay,
     Quit,
-    /// It goes on in another session.
+    /// It goes on in another chat.
     Switch(Link<'a>, Box<Known>),
 }
 
@@ -78,7 +78,7 @@ impl<'a> Talk<'a> {
     async fn fork(&mut self) -> (String, Next<'a>) {
         match self.link.fork().await {
             Ok((link, known)) => {
-                let words = format!("· from here on this is session {}, a copy", known.id);
+                let words = format!("· from here on this is chat {}, a copy", known.id);
                 (self.screen.note(&words, Marks::DIM), Next::Switch(link, Box::new(known)))
             }
             Err(why) => (self.refused(&why), Next::Stay),
@@ -101,7 +101,7 @@ impl<'a> Talk<'a> {
         ))
     }
 
-    /// Says what the session may spend, or sets it.
+    /// Says what the chat may spend, or sets it.
     async fn budget(&self, rest: &str) -> anyhow::Result<String> {
         let dollars = rest.strip_prefix('$').unwrap_or(rest);
         let limit = match dollars {
@@ -187,7 +187,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// What a session cost, as far as anyone knows.
+/// What a chat cost, as far as anyone knows.
 fn cost(known: &Known) -> String {
     match (known.at_least, known.cost > 0.0) {
         (false, _) => format!("${:.4}, ", known.cost),
@@ -196,7 +196,7 @@ fn cost(known: &Known) -> String {
     }
 }
 
-/// What a session has spent of its budget.
+/// What a chat has spent of its budget.
 fn of_budget(known: &Known, limit: f64) -> String {
     format!("${:.4} spent of a budget of ${limit}", known.spent)
 }

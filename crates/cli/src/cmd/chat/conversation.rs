@@ -29,7 +29,7 @@ pub(crate) struct Talk<'a> {
     pub(crate) is_busy: bool,
     /// What it does, or waits for, while it works.
     pub(crate) doing: String,
-    /// Whether the session is closed for good.
+    /// Whether the chat is closed for good.
     pub(crate) is_closed: bool,
     /// What people said, by the id of the message.
     pub(crate) messages: Vec<(String, String)>,
@@ -76,7 +76,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Goes on with another session.
+    /// Goes on with another chat.
     pub(crate) fn switch(&mut self, link: Link<'a>, known: &Known) {
         self.link = link;
         (self.is_busy, self.heard, self.caught_up) = (false, 0, known.last_event);
@@ -135,7 +135,7 @@ impl<'a> Talk<'a> {
         }
         shown.push_str(&self.screen.show(event));
         if self.is_closed {
-            shown.push_str(&self.screen.note("· the session is closed", Marks::DIM));
+            shown.push_str(&self.screen.note("· the chat is closed", Marks::DIM));
         }
         self.asks.extend(Ask::read(event));
         shown + &self.announce()

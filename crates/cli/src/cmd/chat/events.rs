@@ -4,7 +4,7 @@ use ratchet_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// An event of a session, as the server told it.
+/// An event of a chat, as the server told it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Heard {
     /// Its place in the order.
@@ -30,7 +30,7 @@ struct Envelope {
 impl Heard {
     pub(crate) fn read(line: &str) -> anyhow::Result<Self> {
         let read: Envelope = serde_json::from_str(line)
-            .context("the server told an event that makes no sense; are the versions the same?")?;
+            .context("the server sent an invalid event; are the versions the same?")?;
         let kind = EventKind::parse(&read.r#type);
         let at = Timestamp::parse(&read.at).ok();
         Ok(Self { seq: read.seq, kind, at, body: read.body, line: line.to_owned() })

@@ -137,7 +137,7 @@ impl<'a> Full<'a> {
         }
     }
 
-    /// Follows one session to its end here: how the conversation ended, or how it goes on.
+    /// Follows one chat to its end here: how the conversation ended, or how it goes on.
     async fn follow(
         &mut self,
         told: &mut Receiver<Told>,

@@ -64,7 +64,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Follows one session to its end here: how the conversation ended, or how it goes on.
+    /// Follows one chat to its end here: how the conversation ended, or how it goes on.
     async fn follow(
         &mut self,
         told: &mut Receiver<Told>,

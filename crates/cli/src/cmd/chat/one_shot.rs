@@ -42,7 +42,7 @@ impl Once<'_> {
                     if signal == Signal::Terminate {
                         return Ok(Outcome::Stopped(signal));
                     }
-                    bail!("interrupted; the session is {}", self.link.id());
+                    bail!("interrupted; the chat is {}", self.link.id());
                 }
             };
             match told {
@@ -78,7 +78,7 @@ impl Once<'_> {
                 bail!("the agent has stopped: {}", plain_line(event.text("why")))
             }
             Some(EventKind::State) if event.text("state") == "closed" => {
-                bail!("the session was closed before the turn was over")
+                bail!("the chat was closed before the turn ended")
             }
             Some(EventKind::State) if !event.text("why").is_empty() => {
                 eprintln!("{}", plain_line(event.text("why")));
@@ -96,12 +96,12 @@ impl Once<'_> {
             }
             Some((tool, what)) => {
                 let tool = plain_line(tool);
-                eprintln!("denied: {tool} {what} (nobody is here to ask; `--allow {tool}` would)");
+                eprintln!("denied: {tool} {what} (no terminal to ask; use `--allow {tool}`)");
                 ask.nobody()
             }
             None => {
                 let about: Vec<String> = ask.about().into_iter().map(|(line, _)| line).collect();
-                eprintln!("not answered: {} (nobody is here to ask)", about.join(" "));
+                eprintln!("not answered: {} (no terminal to ask)", about.join(" "));
                 ask.nobody()
             }
         };

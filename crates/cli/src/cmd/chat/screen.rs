@@ -21,7 +21,7 @@ pub(crate) enum Paper {
     Terminal(usize),
 }
 
-/// What a person sees of a session: the agent's words as they come, everything else in lines.
+/// What a person sees of a chat: the agent's words as they come, everything else in lines.
 #[derive(Debug)]
 pub(crate) struct Screen {
     style: Style,

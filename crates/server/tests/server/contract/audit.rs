@@ -38,8 +38,9 @@ const NOT_AUDITED: &[&str] = &[
     "POST /v1/traces",
     "PUT /api/v1/media/{project}/{media}",
     "PUT /api/v1/reports/{week}",
-    // What is said in a session is an event of it, with whoever said it.
-    "POST /api/v1/sessions/{session}/messages",
+    // A message is an event of its chat, with its author.
+    "POST /api/v1/chats/{chat}/messages",
+    "POST /api/v1/sessions/{chat}/messages",
 ];
 
 /// What is gone when its turn comes: memberships go with their project.

@@ -81,7 +81,7 @@ fn a_turn_reads_like_a_story() {
       ✗ Read x · failed: no · 0.2 s  #4
     ✓ Agent dig · dug · 1.0 s  #3
 
-    ✓ allowed for this session: Bash rm x (by web)
+    ✓ allowed for this chat: Bash rm x (by web)
     ✓ Which? Blue
     · api retry overloaded
 
