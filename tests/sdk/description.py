@@ -113,7 +113,7 @@ def main():
             walk.make(call)
     told = {call["operation"]: walk.ids(call) for call in calls if not call.get("whole_server")}
     # What goes on for ever would be waited for as long.
-    told["GET /api/v1/sessions/{session}/events"]["query.follow"] = False
+    told["GET /api/v1/chats/{chat}/events"]["query.follow"] = False
     holds = made_up_calls(keys, {name: ids for name, ids in told.items() if ids})
     for call in calls:
         if call["operation"].startswith("DELETE "):

@@ -35,7 +35,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Crowd {
     /// Concurrent chats.
-    pub(crate) sessions: usize,
+    pub(crate) chats: usize,
     pub(crate) clients: usize,
     /// Lines per agent.
     pub(crate) lines: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Relaying {
     /// CPU microseconds of the clients, for comparison.
     pub(crate) client_us_per_relayed: f64,
     /// Memory of the server per chat with a running agent; without the agent.
-    pub(crate) bytes_per_session: f64,
+    pub(crate) bytes_per_chat: f64,
     /// Memory of the server per following client.
     pub(crate) bytes_per_client: f64,
     /// Bytes on disk per event.
@@ -94,8 +94,8 @@ pub(crate) async fn measure(
     let mut relayings = Vec::new();
     for crowd in crowds {
         for (place, folder) in &places {
-            let Crowd { sessions, clients, .. } = crowd;
-            eprintln!("  {sessions} sessions, {clients} clients each, {place:?}");
+            let Crowd { chats, clients, .. } = crowd;
+            eprintln!("  {chats} chats, {clients} clients each, {place:?}");
             std::fs::create_dir_all(folder)?;
             let relaying = run(program, folder, (*crowd, *place)).await;
             std::fs::remove_dir_all(folder)?;
@@ -112,7 +112,7 @@ async fn run(
 ) -> anyhow::Result<Relaying> {
     let talk = Talk::begin(program, folder, crowd).await?;
     let pid = talk.server.pid()?;
-    let with_sessions = memory_of(pid)?;
+    let with_chats = memory_of(pid)?;
     let before = folder_bytes(&talk.data)?;
     let listeners = talk.listeners().await?;
     let with_clients = memory_of(pid)?;
@@ -123,7 +123,7 @@ async fn run(
     let grown = folder_bytes(&talk.data)?.saturating_sub(before);
     let at_rest = talk.at_rest;
     talk.server.stop().await?;
-    let clients = (crowd.sessions * crowd.clients) as u64;
+    let clients = (crowd.chats * crowd.clients) as u64;
     Ok(Relaying {
         crowd,
         place,
@@ -133,8 +133,8 @@ async fn run(
         cpu_us_per_event: micros_each(cpu, kept),
         cpu_us_per_relayed: micros_each(cpu, received.events),
         client_us_per_relayed: micros_each(own, received.events),
-        bytes_per_session: share(with_sessions.saturating_sub(at_rest), crowd.sessions as u64),
-        bytes_per_client: share(with_clients.saturating_sub(with_sessions), clients),
+        bytes_per_chat: share(with_chats.saturating_sub(at_rest), crowd.chats as u64),
+        bytes_per_client: share(with_clients.saturating_sub(with_chats), clients),
         bytes_per_event: share(grown, kept),
     })
 }
@@ -149,7 +149,7 @@ struct Talk {
     server: Server,
     data: PathBuf,
     crowd: Crowd,
-    sessions: Vec<String>,
+    chats: Vec<String>,
     /// Memory of the server before there were chats.
     at_rest: u64,
 }
@@ -162,49 +162,48 @@ impl Talk {
         let settings = [
             ("RATCHET_CLAUDE_BIN", claude.display().to_string()),
             ("RATCHET_CHAT_ROOTS", work.display().to_string()),
-            ("RATCHET_CHAT_PROCESSES", crowd.sessions.to_string()),
-            ("RATCHET_LIMITS_CONNECTIONS", (crowd.sessions * (crowd.clients + 2)).to_string()),
+            ("RATCHET_CHAT_PROCESSES", crowd.chats.to_string()),
+            ("RATCHET_LIMITS_CONNECTIONS", (crowd.chats * (crowd.clients + 2)).to_string()),
         ];
         let server = Server::start_with(program, &data, AuthMode::Keys, &settings).await?;
         let at_rest = memory_of(server.pid()?)?;
         let mut client = Client::connect(&server.target).await?;
-        let mut sessions = Vec::with_capacity(crowd.sessions);
-        for _ in 0..crowd.sessions {
-            let (status, told) =
-                client.post("/api/v1/sessions", &json!({"workspace": work})).await?;
-            ensure!(status.is_success(), "a session was refused: {}", text(&told));
+        let mut chats = Vec::with_capacity(crowd.chats);
+        for _ in 0..crowd.chats {
+            let (status, told) = client.post("/api/v1/chats", &json!({"workspace": work})).await?;
+            ensure!(status.is_success(), "a chat was refused: {}", text(&told));
             let told: Value = serde_json::from_slice(&told)?;
-            sessions.push(told["id"].as_str().context("a session without an id")?.to_owned());
+            chats.push(told["id"].as_str().context("a chat without an id")?.to_owned());
         }
-        let talk = Self { server, data, crowd, sessions, at_rest };
-        for session in &talk.sessions {
-            say(&mut client, session, &agent::order(1, 0)).await?;
+        let talk = Self { server, data, crowd, chats, at_rest };
+        for chat in &talk.chats {
+            say(&mut client, chat, &agent::order(1, 0)).await?;
         }
-        for session in &talk.sessions {
-            talk.until_idle(&mut client, session).await?;
+        for chat in &talk.chats {
+            talk.until_idle(&mut client, chat).await?;
         }
         Ok(talk)
     }
 
-    async fn until_idle(&self, client: &mut Client, session: &str) -> anyhow::Result<()> {
+    async fn until_idle(&self, client: &mut Client, chat: &str) -> anyhow::Result<()> {
         let began = Instant::now();
         while began.elapsed() < TIMEOUT {
-            let (_, told) = client.get(&format!("/api/v1/sessions/{session}")).await?;
+            let (_, told) = client.get(&format!("/api/v1/chats/{chat}")).await?;
             let told: Value = serde_json::from_slice(&told)?;
             if told["state"] == "idle" {
                 return Ok(());
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        bail!("session {session} did not come to rest")
+        bail!("chat {chat} did not come to rest")
     }
 
     /// Clients that have received all earlier events, and follow now.
     async fn listeners(&self) -> anyhow::Result<Vec<Listener>> {
         let mut listeners = Vec::new();
-        for session in &self.sessions {
+        for chat in &self.chats {
             for _ in 0..self.crowd.clients {
-                listeners.push(Listener::open(&self.server.target, session).await?);
+                listeners.push(Listener::open(&self.server.target, chat).await?);
             }
         }
         Ok(listeners)
@@ -218,8 +217,8 @@ impl Talk {
         }
         let mut client = Client::connect(&self.server.target).await?;
         let order = agent::order(self.crowd.lines, self.crowd.pace_ms);
-        for session in &self.sessions {
-            say(&mut client, session, &order).await?;
+        for chat in &self.chats {
+            say(&mut client, chat, &order).await?;
         }
         let mut all = ReceivedEvents::default();
         while let Some(received) = listening.join_next().await {
@@ -233,8 +232,8 @@ impl Talk {
     }
 }
 
-async fn say(client: &mut Client, session: &str, words: &str) -> anyhow::Result<()> {
-    let path = format!("/api/v1/sessions/{session}/messages");
+async fn say(client: &mut Client, chat: &str, words: &str) -> anyhow::Result<()> {
+    let path = format!("/api/v1/chats/{chat}/messages");
     let (status, told) = client.post(&path, &json!({"text": words})).await?;
     ensure!(status.is_success(), "a message was refused: {}", text(&told));
     Ok(())

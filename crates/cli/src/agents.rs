@@ -34,17 +34,17 @@ pub(crate) async fn open(
     let data = std::path::absolute(&config.data).context("cannot tell where the data folder is")?;
     let roots = config.chat.roots.clone();
     let boundary = Boundary { roots, exposure, data: Some(data.clone()) };
-    let ground = ground(config, folder, &data, boundary)?;
+    let policy = policy(config, folder, &data, boundary)?;
     let launcher = Launcher {
-        places: ChatFolders {
+        folders: ChatFolders {
             program: config.chat.program.clone(),
             families: data.join(KEPT),
             scratch: scratch(folder)?,
             supervision: supervise::supervision(),
         },
         environment: Arc::new(environment::inherited(&config.chat.env)),
-        patience: ClaudeTimeouts::default(),
-        ground: Some(ground.clone()),
+        timeouts: ClaudeTimeouts::default(),
+        policy: Some(policy.clone()),
     };
     let limits = ChatLimits {
         processes: config.chat.processes,
@@ -53,13 +53,13 @@ pub(crate) async fn open(
         text_bytes: config.limits.text_bytes,
         ..ChatLimits::default()
     };
-    let major =
+    let service =
         ChatService::open(folder.clone(), launcher, limits, Arc::new(|| Clock::System.now()));
-    let major = major.await.context("cannot make ready to run agents")?;
-    Ok(Chats { major, ground })
+    let service = service.await.context("cannot make ready to run agents")?;
+    Ok(Chats { service, policy })
 }
 
-fn ground(
+fn policy(
     config: &Config,
     folder: &Store,
     data: &Path,

@@ -212,7 +212,7 @@ impl Server {
             _ = &mut beside => serving.await?,
         }
         if let Some(chats) = chats {
-            chats.major.stop().await;
+            chats.service.stop().await;
         }
         self.folder.close().await.context("cannot close the data folder")?;
         tracing::info!("stopped");

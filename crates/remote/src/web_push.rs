@@ -101,9 +101,9 @@ impl PushTarget {
         let body = seal(&self.point, &self.auth, message.as_bytes(), &random)?;
         let urgency = match kind {
             NotificationKind::PersonNeeded => "high",
-            NotificationKind::TurnEnded
-            | NotificationKind::SessionFailed
-            | NotificationKind::Test => "normal",
+            NotificationKind::TurnEnded | NotificationKind::ChatFailed | NotificationKind::Test => {
+                "normal"
+            }
         };
         let headers = vec![
             ("content-type", "application/octet-stream".to_owned()),

@@ -8,6 +8,7 @@ pub mod app;
 /// The clock: the only module that reads the system time.
 pub mod clock;
 pub mod router;
+mod path_alias;
 /// Encoding of names with slashes in paths.
 mod path_encoding;
 /// The OpenAPI description.

@@ -32,7 +32,7 @@ fn without_last_slash(path: &str) -> &str {
     bare.unwrap_or(path)
 }
 
-fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
+pub(crate) fn with_path(uri: &Uri, path: &str) -> Option<Uri> {
     let path_and_query = match uri.query() {
         Some(query) => format!("{path}?{query}"),
         None => path.to_owned(),

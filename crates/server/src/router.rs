@@ -12,7 +12,8 @@ use crate::body::hold_room;
 use crate::drain_body::drain;
 use crate::error::ApiError;
 use crate::{
-    api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_encoding,
+    api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_alias,
+    path_encoding,
 };
 
 /// Maximum length of an unknown path in the error.
@@ -38,7 +39,9 @@ pub fn router(app: App, pages: Router) -> Router {
         .layer(from_fn_with_state(app.clone(), drain))
         .layer(from_fn_with_state(app, middleware::observe));
     // Paths are normalized before routing.
-    Router::new().fallback_service(routes.map_request(path_encoding::encode))
+    Router::new()
+        .fallback_service(routes.map_request(path_encoding::encode))
+        .layer(from_fn(path_alias::serve_deprecated))
 }
 
 /// Every API route, with its description.

@@ -1,37 +1,35 @@
-//! Chat agents that people talk to.
+//! Chats with agents that Ratchet runs.
 
-/// Files beneath a folder, and never outside of it.
+/// File access confined to a folder.
 pub mod confined_path;
-/// The folder an agent works in.
+/// The folder in which an agent works.
 pub mod work_folder;
-/// What every agent is given: words, servers of tools.
+/// System prompt and MCP servers of every agent, in layers.
 pub mod prompt_layers;
-/// Skills, brought where agents find them.
+/// Copies skills to where agents find them.
 pub mod skill_sync;
-/// On what ground agents stand here.
+/// Where agents may work, and what they are given there.
 pub mod workspace_policy;
-/// Sessions, for any number of clients at once.
+/// The service behind all chats, for any number of clients.
 mod service;
-/// Who did what to a session.
+/// Audit log entries of chats.
 mod audit;
 mod chat_actor;
-/// Where those who have to do with a session meet.
+/// State shared by the actor of a chat and its readers.
 mod chat_handle;
-/// What someone wants of a session.
+/// Requests to the actor of a chat.
 mod command;
-/// What a session tells those who look on.
+/// Newest events of a chat, for its readers.
 mod live_updates;
-/// The events of a session, kept ones first.
+/// Events of a chat: stored ones first, then new ones.
 mod event_feed;
-/// The same as a stream to one client.
+/// The same as server-sent events.
 pub mod event_stream;
-/// What servers reach sessions by.
+/// Entry point of the API and the pages.
 mod chats;
 mod turn_recorder;
 mod launch;
-/// How a session is set up.
 mod settings;
-/// Why a session does not do what is wanted.
 mod error;
 
 pub use chats::{ChatMessageInput, Chats, ChatsError, NewChatRequest};

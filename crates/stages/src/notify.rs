@@ -143,7 +143,8 @@ impl Notifier {
     }
 
     async fn post(&self, untold: PendingNotification) -> StoreResult<()> {
-        let PendingNotification { project: Some(project), session, event, .. } = untold else {
+        let PendingNotification { project: Some(project), chat: chat_id, event, .. } = untold
+        else {
             return Ok(());
         };
         let Some(notice) = Notification::of(&event) else { return Ok(()) };
@@ -152,18 +153,18 @@ impl Notifier {
             return Ok(());
         }
         let catalog = &self.store.catalog;
-        let chat = catalog.chat(project.clone(), session.clone()).await?;
+        let chat = catalog.chat(project.clone(), chat_id.clone()).await?;
         let title = chat.and_then(|chat| chat.title);
         let place = NotificationSource {
             project: project.as_str(),
-            session: &session,
+            chat: &chat_id,
             title: title.as_deref(),
             server: &self.server,
         };
         let new = NewNotice {
-            id: notice_id(&session, event.seq),
+            id: notice_id(&chat_id, event.seq),
             kind: notice.kind,
-            session: Some(session.to_string()),
+            session: Some(chat_id.to_string()),
             message: notice.message(place, event.at),
         };
         catalog.post_notice(project, new, now).await

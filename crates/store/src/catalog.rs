@@ -89,7 +89,7 @@ pub use document::{Document, DocumentKind, Documents};
 pub use identity::{Admission, Identity};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
-pub use login::{LOGIN_IDLE, LOGIN_LIFE, Login, LoginUser};
+pub use login::{LOGIN_IDLE, LOGIN_LIFETIME, Login, LoginUser};
 pub use media::{Media, MediaOwner, MediaRef, MediaUse, NewMedia, TraceUse, UploadReport};
 pub use model::StoredModel;
 pub use notice::{

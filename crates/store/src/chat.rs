@@ -17,7 +17,7 @@ pub struct PendingNotification {
     pub number: i64,
     /// `None` if the project was deleted.
     pub project: Option<ProjectId>,
-    pub session: SessionId,
+    pub chat: SessionId,
     pub event: ChatEvent,
 }
 
@@ -47,15 +47,15 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails only when the database does; an unknown chat has no events.
-    pub async fn session_events(
+    pub async fn chat_events(
         &self,
         project: ProjectId,
-        session: SessionId,
+        chat: SessionId,
         after: u64,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
         match self {
-            Self::Embedded(engine) => engine.session_events(project, session, after, limit).await,
+            Self::Embedded(engine) => engine.chat_events(project, chat, after, limit).await,
         }
     }
 
@@ -66,12 +66,12 @@ impl Telemetry {
     pub async fn newest_events(
         &self,
         project: ProjectId,
-        session: SessionId,
+        chat: SessionId,
         kind: EventKind,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
         match self {
-            Self::Embedded(engine) => engine.newest_events(project, session, kind, limit).await,
+            Self::Embedded(engine) => engine.newest_events(project, chat, kind, limit).await,
         }
     }
 
@@ -79,9 +79,9 @@ impl Telemetry {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn last_event(&self, project: ProjectId, session: SessionId) -> StoreResult<u64> {
+    pub async fn last_event(&self, project: ProjectId, chat: SessionId) -> StoreResult<u64> {
         match self {
-            Self::Embedded(engine) => engine.last_event(project, session).await,
+            Self::Embedded(engine) => engine.last_event(project, chat).await,
         }
     }
 }

@@ -5,7 +5,7 @@ mod form;
 /// Another server that vouches for people.
 mod provider;
 mod set_up;
-/// One's own password and sessions.
+/// The viewer's own password and logins.
 mod account;
 
 use axum::Router;
@@ -18,7 +18,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use ratchet_core::network::Networks;
 use ratchet_core::secret::Secret;
-use ratchet_store::catalog::{Actor, LOGIN_LIFE, LoginUser, Role, ThrottleKey, Turn, User};
+use ratchet_store::catalog::{Actor, LOGIN_LIFETIME, LoginUser, Role, ThrottleKey, Turn, User};
 
 use crate::client_address;
 use crate::cookie::{Channel, Cookie};
@@ -90,23 +90,23 @@ async fn enter(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult<
 }
 
 async fn leave(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
-    end_present_session(&web, &parts.headers).await?;
+    end_current_login(&web, &parts.headers).await?;
     let forget = [Cookie::Session.clear(Channel::of(&parts.headers))];
     Ok((forget, Redirect::to("/sign-in")).into_response())
 }
 
-/// Begins a session with a token of its own, whatever the browser carried before, and returns the
+/// Creates a login with a new token, whatever the browser carried before, and returns the
 /// headers that hand it over.
 async fn welcome(web: &Web, headers: &HeaderMap, user: &User) -> PageResult<HeaderMap> {
-    end_present_session(web, headers).await?;
+    end_current_login(web, headers).await?;
     let client = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let catalog = web.store.catalog.by(Actor::person(user));
-    let begun = catalog.begin_login(user.id.clone(), client.to_owned(), web.now());
-    let (session, token) = begun.await?;
-    tracing::info!(user.id, session = session.id, "signed in");
+    let begun = catalog.create_login(user.id.clone(), client.to_owned(), web.now());
+    let (login, token) = begun.await?;
+    tracing::info!(user.id, login = login.id, "signed in");
     let channel = Channel::of(headers);
     let cookies =
-        [Cookie::Session.set(&token, Some(LOGIN_LIFE), channel), Cookie::Form.clear(channel)];
+        [Cookie::Session.set(&token, Some(LOGIN_LIFETIME), channel), Cookie::Form.clear(channel)];
     let mut answer = HeaderMap::new();
     for (name, value) in cookies {
         answer.append(name, value);
@@ -114,14 +114,12 @@ async fn welcome(web: &Web, headers: &HeaderMap, user: &User) -> PageResult<Head
     Ok(answer)
 }
 
-/// Ends the session that a browser carries on the server, too: a copy of its cookie is worthless
+/// Ends the login of a browser on the server, too: a copy of its cookie is worthless
 /// from then on.
-async fn end_present_session(web: &Web, headers: &HeaderMap) -> PageResult<()> {
+async fn end_current_login(web: &Web, headers: &HeaderMap) -> PageResult<()> {
     let Some(token) = Cookie::Session.read(headers) else { return Ok(()) };
-    if let Some(LoginUser { session, user }) =
-        web.store.catalog.signed_in(&token, web.now()).await?
-    {
-        web.store.catalog.end_login(user.id, session.id).await?;
+    if let Some(LoginUser { login, user }) = web.store.catalog.signed_in(&token, web.now()).await? {
+        web.store.catalog.end_login(user.id, login.id).await?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use super::process_slots::ProcessSlot;
 use super::program;
 use super::watchdog::Supervision;
 
-/// Name of the MCP configuration file in the session's temporary folder. It may hold secrets: the
+/// Name of the MCP configuration file in the chat's temporary folder. It may hold secrets: the
 /// host removes it once the program has started.
 pub const MCP_FILE: &str = "mcp.json";
 
@@ -28,7 +28,7 @@ pub const MCP_FILE: &str = "mcp.json";
 #[derive(Clone, Debug)]
 pub struct ClaudeCommand {
     program: PathBuf,
-    pub place: ClaudeFolders,
+    pub folders: ClaudeFolders,
     /// All that it sees of the environment; [`super::environment`] knows what it may.
     pub environment: Vec<(String, Secret)>,
     pub options: ClaudeOptions,
@@ -37,7 +37,7 @@ pub struct ClaudeCommand {
     /// Servers of tools that live in this process, by name.
     pub servers: BTreeMap<String, McpHandler>,
     /// How long we wait for it.
-    pub patience: ClaudeTimeouts,
+    pub timeouts: ClaudeTimeouts,
     supervision: Supervision,
 }
 
@@ -48,7 +48,7 @@ pub struct ClaudeFolders {
     pub workspace: PathBuf,
     /// Where it keeps conversations and settings: one for a conversation and all its forks.
     pub config: PathBuf,
-    /// Where it keeps what it does not need tomorrow: one for each session, so that whatever the
+    /// Folder for temporary files: one for each chat, so that whatever the
     /// program starts is known by it. Keep it short, for sockets lie in it.
     pub temp: PathBuf,
 }
@@ -82,17 +82,17 @@ impl ClaudeCommand {
     /// ends it when we are gone.
     pub fn new(
         program: impl Into<PathBuf>,
-        place: ClaudeFolders,
+        folders: ClaudeFolders,
         supervision: Supervision,
     ) -> Self {
         Self {
             program: program::located(program.into()),
-            place,
+            folders,
             environment: Vec::new(),
             options: ClaudeOptions::default(),
             hooks: Vec::new(),
             servers: BTreeMap::new(),
-            patience: ClaudeTimeouts::default(),
+            timeouts: ClaudeTimeouts::default(),
             supervision,
         }
     }
@@ -114,28 +114,28 @@ impl ClaudeCommand {
     ///
     /// # Errors
     /// Says why it does not start, or which folder cannot be made.
-    pub fn spawn(&self, seat: ProcessSlot) -> Result<(ClaudeProcess, ClaudeLines), ClaudeError> {
-        self.place.make()?;
+    pub fn spawn(&self, slot: ProcessSlot) -> Result<(ClaudeProcess, ClaudeLines), ClaudeError> {
+        self.folders.make()?;
         let mut command = Command::new(&self.program);
         command.env_clear();
         command.envs(self.environment.iter().map(|(name, value)| (name, value.expose())));
         program::readied(&mut command)
-            .args(arguments::of(&self.options, &self.place)?)
-            .env("CLAUDE_CONFIG_DIR", &self.place.config)
-            .env("TMPDIR", &self.place.temp)
+            .args(arguments::of(&self.options, &self.folders)?)
+            .env("CLAUDE_CONFIG_DIR", &self.folders.config)
+            .env("TMPDIR", &self.folders.temp)
             .env("CLAUDE_CODE_ENTRYPOINT", "sdk-ratchet")
             // It tells when it waits for a person, and remembers files so that they can be had back.
             .env("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1")
             .env("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true")
-            .current_dir(&self.place.workspace)
+            .current_dir(&self.folders.workspace)
             // Signals for us are not for it, and one for its group reaches all it started.
             .process_group(0);
         // Before the agent, so that there is no moment in which it could go on without us.
-        let supervisor = self.supervision.begin(&self.place.temp)?;
+        let supervisor = self.supervision.begin(&self.folders.temp)?;
         let child = command.spawn().map_err(|error| ClaudeError::NotStarted {
             why: program::unstarted(&self.program, &error.to_string()),
         })?;
-        process::attend((child, supervisor), self, seat)
+        process::attend((child, supervisor), self, slot)
     }
 
     /// What `initialize` says: all that is too long, or too secret, for arguments.
@@ -178,7 +178,7 @@ impl ClaudeFolders {
         Ok(())
     }
 
-    /// Writes a document that others must not read beside what the session throws away.
+    /// Writes a document that others must not read beside the temporary files of the chat.
     pub(super) fn keep(&self, name: &str, document: &Value) -> Result<PathBuf, ClaudeError> {
         let path = self.temp.join(name);
         write_private(&path, document.to_string().as_bytes())

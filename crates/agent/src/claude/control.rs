@@ -35,7 +35,7 @@ pub enum Queued {
 }
 
 impl ClaudeProcess {
-    /// Breaks off the turn that runs. A result comes, and the session goes on. Returns the ids of
+    /// Breaks off the turn that runs. A result follows, and the chat continues. Returns the ids of
     /// messages that still wait.
     ///
     /// # Errors

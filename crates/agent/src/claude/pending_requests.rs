@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 /// Who waits for which answer, on both sides.
 #[derive(Debug)]
-pub(super) struct PendingRequests(Mutex<Papers>);
+pub(super) struct PendingRequests(Mutex<PendingState>);
 
 #[derive(Debug)]
-struct Papers {
+struct PendingState {
     /// Our requests without an answer.
     ours: HashMap<String, oneshot::Sender<Outcome>>,
     /// Its requests without an answer.
@@ -51,7 +51,7 @@ struct Response {
 
 impl PendingRequests {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(Papers {
+        Self(Mutex::new(PendingState {
             ours: HashMap::new(),
             theirs: HashSet::new(),
             is_busy: false,
@@ -60,19 +60,19 @@ impl PendingRequests {
         }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Papers> {
+    fn lock(&self) -> MutexGuard<'_, PendingState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a request of ours; `None` when nobody will answer any more.
     pub(super) fn ask(&self, id: &str) -> Option<oneshot::Receiver<Outcome>> {
-        let mut papers = self.lock();
-        if papers.is_closed {
+        let mut state = self.lock();
+        if state.is_closed {
             return None;
         }
         let (sender, receiver) = oneshot::channel();
-        papers.ours.insert(id.to_owned(), sender);
-        papers.last = Instant::now();
+        state.ours.insert(id.to_owned(), sender);
+        state.last = Instant::now();
         Some(receiver)
     }
 
@@ -106,23 +106,23 @@ impl PendingRequests {
 
     /// Takes a request of its off the desk: it is answered, or withdrawn. Says whether it was there.
     pub(super) fn settle(&self, id: &str) -> bool {
-        let mut papers = self.lock();
-        papers.last = Instant::now();
-        papers.theirs.remove(id)
+        let mut state = self.lock();
+        state.last = Instant::now();
+        state.theirs.remove(id)
     }
 
     /// Notes that it has something to do.
     pub(super) fn began(&self) {
-        let mut papers = self.lock();
-        papers.is_busy = true;
-        papers.last = Instant::now();
+        let mut state = self.lock();
+        state.is_busy = true;
+        state.last = Instant::now();
     }
 
     /// Notes that it said something, perhaps that it is done.
     pub(super) fn heard(&self, is_done: bool) {
-        let mut papers = self.lock();
-        papers.is_busy = papers.is_busy && !is_done;
-        papers.last = Instant::now();
+        let mut state = self.lock();
+        state.is_busy = state.is_busy && !is_done;
+        state.last = Instant::now();
     }
 
     /// How long ago either side last said something.
@@ -134,8 +134,8 @@ impl PendingRequests {
     pub(super) async fn silence(&self, limit: Duration) {
         loop {
             let is_its_turn = {
-                let papers = self.lock();
-                papers.is_busy && papers.theirs.is_empty()
+                let state = self.lock();
+                state.is_busy && state.theirs.is_empty()
             };
             let left = match is_its_turn {
                 true => limit.saturating_sub(self.quiet()),
@@ -151,9 +151,9 @@ impl PendingRequests {
 
     /// Nobody will answer any more.
     pub(super) fn close(&self) {
-        let mut papers = self.lock();
-        papers.is_closed = true;
-        papers.ours.clear();
-        papers.theirs.clear();
+        let mut state = self.lock();
+        state.is_closed = true;
+        state.ours.clear();
+        state.theirs.clear();
     }
 }

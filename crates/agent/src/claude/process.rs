@@ -15,7 +15,7 @@ use super::lines::ClaudeLines;
 use super::message::{Reply, ResponseExpected, UserMessage};
 use super::pending_requests::{Outcome, PendingRequests};
 use super::process_identity::ProcessIdentity;
-use super::process_slots::{HeldSeat, ProcessSlot, WorkPermit};
+use super::process_slots::{HeldSlot, ProcessSlot, WorkPermit};
 use super::process_tree::kill_tree;
 use super::request::CliRequest;
 use super::stdin_writer;
@@ -35,84 +35,98 @@ pub struct ClaudeProcess(Arc<Running>);
 
 #[derive(Debug)]
 struct Running {
-    mark: ProcessIdentity,
+    identity: ProcessIdentity,
     temp: PathBuf,
     greeting: Value,
-    patience: ClaudeTimeouts,
-    seat: HeldSeat,
-    desk: Arc<PendingRequests>,
-    speech: mpsc::Sender<StdinLine>,
-    wish: watch::Sender<Wish>,
+    timeouts: ClaudeTimeouts,
+    slot: HeldSlot,
+    pending: Arc<PendingRequests>,
+    stdin_lines: mpsc::Sender<StdinLine>,
+    goal: watch::Sender<ProcessGoal>,
     ended: watch::Receiver<Option<Arc<ClaudeEnd>>>,
     _tasks: JoinSet<()>,
 }
 
-/// What is to become of a process.
+/// What a process is asked to do; later values override earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Wish {
+pub(super) enum ProcessGoal {
     Run,
     /// It ends when it is done.
     End,
     Kill,
 }
 
-/// Waits until at least this is wished, or nobody is left to wish.
-pub(super) async fn until(wished: &mut watch::Receiver<Wish>, wish: Wish) {
-    drop(wished.wait_for(|wished| *wished >= wish).await);
+/// Waits until the goal is at least this one, or its sender is dropped.
+pub(super) async fn until(goal_changes: &mut watch::Receiver<ProcessGoal>, goal: ProcessGoal) {
+    drop(goal_changes.wait_for(|goal_changes| *goal_changes >= goal).await);
 }
 
-/// Looks after a process that has just started.
+/// Starts the tasks that read from, write to and supervise a process.
 pub(super) fn attend(
     (mut child, mut supervisor): (Child, Option<Supervisor>),
     command: &ClaudeCommand,
-    seat: ProcessSlot,
+    slot: ProcessSlot,
 ) -> Result<(ClaudeProcess, ClaudeLines), ClaudeError> {
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take(), child.id());
     let (Some(stdin), Some(stdout), Some(stderr), Some(pid)) = pipes else {
         return Err(ClaudeError::NotStarted { why: "claude cannot be talked to".to_owned() });
     };
-    let mark = ProcessIdentity::of(pid);
+    let identity = ProcessIdentity::of(pid);
     if let Some(supervisor) = &mut supervisor {
-        supervisor.watch(&mark)?;
+        supervisor.watch(&identity)?;
     }
     let (outlet, lines) = Outlet::new();
-    let (speech, said) = mpsc::channel(QUEUE);
-    let (wish, wished) = watch::channel(Wish::Run);
+    let (stdin_lines, said) = mpsc::channel(QUEUE);
+    let (goal, goal_changes) = watch::channel(ProcessGoal::Run);
     let (end, ended) = watch::channel(None);
-    let (desk, complaints) =
+    let (pending, unrouted) =
         (Arc::new(PendingRequests::new()), Arc::new(UnroutedOutput::default()));
-    let (temp, patience) = (command.place.temp.clone(), command.patience);
-    let seat = HeldSeat::new(seat);
+    let (temp, timeouts) = (command.folders.temp.clone(), command.timeouts);
+    let slot = HeldSlot::new(slot);
     let mut tasks = JoinSet::new();
-    tasks.spawn(stdin_writer::speak(stdin, said, wished.clone()));
-    let (hears, hearing_over) = mpsc::channel(1);
-    tasks.spawn(stdout_reader::keep_complaints(stderr, Arc::clone(&complaints), hears.clone()));
-    let hearing = StdoutReader {
-        desk: Arc::clone(&desk),
+    tasks.spawn(stdin_writer::speak(stdin, said, goal_changes.clone()));
+    let (reading_guard, reading_over) = mpsc::channel(1);
+    tasks.spawn(stdout_reader::collect_stderr(
+        stderr,
+        Arc::clone(&unrouted),
+        reading_guard.clone(),
+    ));
+    let reading = StdoutReader {
+        pending: Arc::clone(&pending),
         outlet: outlet.clone(),
-        complaints: Arc::clone(&complaints),
+        unrouted: Arc::clone(&unrouted),
         servers: command.servers.clone(),
-        speech: speech.clone(),
+        stdin_lines: stdin_lines.clone(),
     };
-    tasks.spawn(hearing.hear(stdout, hears));
+    tasks.spawn(reading.hear(stdout, reading_guard));
     let care = ProcessSupervisor {
         child,
-        mark: mark.clone(),
+        identity: identity.clone(),
         supervisor,
         temp: temp.clone(),
-        patience,
-        desk: Arc::clone(&desk),
-        complaints,
-        wished,
-        hearing: hearing_over,
+        timeouts,
+        pending: Arc::clone(&pending),
+        unrouted,
+        goal_changes,
+        reading: reading_over,
         outlet,
         end,
-        seat: seat.clone(),
+        slot: slot.clone(),
     };
     tasks.spawn(care.take());
     let greeting = command.greeting();
-    let running =
-        Running { mark, temp, greeting, patience, seat, desk, speech, wish, ended, _tasks: tasks };
+    let running = Running {
+        identity,
+        temp,
+        greeting,
+        timeouts,
+        slot,
+        pending,
+        stdin_lines,
+        goal,
+        ended,
+        _tasks: tasks,
+    };
     Ok((ClaudeProcess(Arc::new(running)), lines))
 }
 
@@ -123,12 +137,11 @@ impl ClaudeProcess {
     /// Says why it ended instead, as it does when it should resume a conversation that is not
     /// there, or that it took too long.
     pub async fn initialize(&self) -> Result<Value, ClaudeError> {
-        self.ask("initialize", &self.0.greeting, self.0.patience.start).await
+        self.ask("initialize", &self.0.greeting, self.0.timeouts.start).await
     }
 
-    /// Which process it is.
-    pub fn mark(&self) -> &ProcessIdentity {
-        &self.0.mark
+    pub fn identity(&self) -> &ProcessIdentity {
+        &self.0.identity
     }
 
     /// Says something as the user.
@@ -138,7 +151,7 @@ impl ClaudeProcess {
     pub async fn send_user(&self, message: &UserMessage) -> Result<(), ClaudeError> {
         let spoken = StdinLine::user(message)?;
         if message.answer == ResponseExpected::Answer {
-            self.0.desk.began();
+            self.0.pending.began();
         }
         self.say(spoken).await
     }
@@ -149,7 +162,7 @@ impl ClaudeProcess {
     /// # Errors
     /// Fails when it refuses, takes too long, or has ended.
     pub async fn control(&self, subtype: &str, body: &Value) -> Result<Value, ClaudeError> {
-        self.ask(subtype, body, self.0.patience.control).await
+        self.ask(subtype, body, self.0.timeouts.control).await
     }
 
     /// Answers a request. Only the first answer counts.
@@ -158,7 +171,7 @@ impl ClaudeProcess {
     /// Fails with [`ClaudeError::NotAsked`] when it is answered already, or withdrawn.
     pub async fn answer(&self, request_id: &str, reply: &Reply) -> Result<(), ClaudeError> {
         let spoken = StdinLine::reply(request_id, reply)?;
-        if !self.0.desk.settle(request_id) {
+        if !self.0.pending.settle(request_id) {
             return Err(ClaudeError::NotAsked { id: request_id.to_owned() });
         }
         self.say(spoken).await
@@ -174,22 +187,22 @@ impl ClaudeProcess {
 
     /// Whether it holds one of the slots of those that work.
     pub fn has_slot(&self) -> bool {
-        self.0.seat.has_slot()
+        self.0.slot.has_slot()
     }
 
     /// Gives its slot back: it waits for a person, and can do nothing meanwhile.
     pub fn rest(&self) {
-        self.0.seat.rest();
+        self.0.slot.rest();
     }
 
     /// Takes a slot, because it is about to go on.
     pub fn work(&self, slot: WorkPermit) {
-        self.0.seat.work(slot);
+        self.0.slot.work(slot);
     }
 
     /// How long ago either side last said something.
     pub fn quiet(&self) -> Duration {
-        self.0.desk.quiet()
+        self.0.pending.quiet()
     }
 
     /// How it ended, if it has.
@@ -200,18 +213,18 @@ impl ClaudeProcess {
     /// Lets it finish what it is doing and end; makes it, when that takes too long. To end it in the
     /// middle of a turn, interrupt it first.
     pub async fn end(&self) -> Arc<ClaudeEnd> {
-        self.wish(Wish::End).await
+        self.set_goal(ProcessGoal::End).await
     }
 
     /// Ends it and all it started, at once.
     pub async fn kill(&self) -> Arc<ClaudeEnd> {
-        self.wish(Wish::Kill).await
+        self.set_goal(ProcessGoal::Kill).await
     }
 
-    async fn wish(&self, wish: Wish) -> Arc<ClaudeEnd> {
-        self.0.wish.send_if_modified(|before| {
-            let is_more = *before < wish;
-            *before = wish.max(*before);
+    async fn set_goal(&self, goal: ProcessGoal) -> Arc<ClaudeEnd> {
+        self.0.goal.send_if_modified(|before| {
+            let is_more = *before < goal;
+            *before = goal.max(*before);
             is_more
         });
         self.wait().await
@@ -226,7 +239,7 @@ impl ClaudeProcess {
     }
 
     async fn say(&self, spoken: StdinLine) -> Result<(), ClaudeError> {
-        match self.0.speech.send(spoken).await {
+        match self.0.stdin_lines.send(spoken).await {
             Ok(()) => Ok(()),
             Err(_) => Err(ClaudeError::Ended(self.wait().await)),
         }
@@ -236,11 +249,11 @@ impl ClaudeProcess {
         &self,
         subtype: &str,
         body: &Value,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Value, ClaudeError> {
         let id = Uuid::new_v4().to_string();
         let spoken = StdinLine::request(&id, subtype, body)?;
-        let Some(answer) = self.0.desk.ask(&id) else {
+        let Some(answer) = self.0.pending.ask(&id) else {
             return Err(ClaudeError::Ended(self.wait().await));
         };
         let asking = async {
@@ -251,17 +264,17 @@ impl ClaudeProcess {
             }
         };
         let request = subtype.to_owned();
-        match tokio::time::timeout(patience, asking).await {
+        match tokio::time::timeout(timeout, asking).await {
             Ok(Ok(Outcome::Success(answer))) => Ok(answer),
             Ok(Ok(Outcome::Error { why, code })) => {
                 Err(ClaudeError::Refused { request, why, code })
             }
             Ok(Err(error)) => Err(error),
             Err(_) => {
-                self.0.desk.forget(&id);
+                self.0.pending.forget(&id);
                 // It need not go on with it. If it does not hear us, that changes nothing.
-                drop(self.0.speech.try_send(StdinLine::cancel(&id)?));
-                Err(ClaudeError::TooSlow { request, after: patience })
+                drop(self.0.stdin_lines.try_send(StdinLine::cancel(&id)?));
+                Err(ClaudeError::TooSlow { request, after: timeout })
             }
         }
     }
@@ -270,7 +283,7 @@ impl ClaudeProcess {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.ended.borrow().is_none() {
-            drop(kill_tree(&self.mark, &self.temp));
+            drop(kill_tree(&self.identity, &self.temp));
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct ProcessIdentity {
 }
 
 impl ProcessIdentity {
-    /// The mark of a process that runs.
+    /// Identity of a running process.
     pub fn of(pid: u32) -> Self {
         Self { pid, started: start_of(pid).unwrap_or_default() }
     }
@@ -29,8 +29,8 @@ impl ProcessIdentity {
         !self.started.is_empty() && start_of(self.pid).as_ref() == Some(&self.started)
     }
 
-    /// Ends what is left of a session after a restart: the process if it is still the same, its
-    /// group, and whatever it started that has the session's own folder for temporary files. Waits
+    /// Ends what is left of a chat after a restart: the process if it is still the same, its
+    /// group, and whatever it started that has the chat's own folder for temporary files. Waits
     /// a moment until they are gone, for two that go on with one conversation would both write.
     ///
     /// Says whether the process itself was there.
@@ -71,12 +71,12 @@ mod tests {
     #[test]
     fn a_process_is_known_by_its_start() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
-        let mark = ProcessIdentity::of(child.id());
-        assert!(mark.is_alive(), "{mark:?}");
-        let another = ProcessIdentity { started: "1@x".to_owned(), ..mark.clone() };
+        let identity = ProcessIdentity::of(child.id());
+        assert!(identity.is_alive(), "{identity:?}");
+        let another = ProcessIdentity { started: "1@x".to_owned(), ..identity.clone() };
         assert!(!another.is_alive());
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!mark.is_alive());
+        assert!(!identity.is_alive());
     }
 }

@@ -5,18 +5,18 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// Processes that may be there for each that may work: the others wait for a person.
 const PROCESSES_PER_SLOT: usize = 4;
 
-/// How many processes work at once, and how many there are. Each takes about 200 MB, so there is an
-/// end to them; who comes later waits, first come first served.
+/// Limits how many processes exist, and how many of them work at once. Each takes about 200 MB.
+/// Waiters are served in the order of arrival.
 ///
 /// ```
-/// use ratchet_agent::claude::process_slots::ClaudeSeats;
+/// use ratchet_agent::claude::process_slots::ProcessSlots;
 ///
-/// let seats = ClaudeSeats::new(1);
-/// let seat = seats.try_take().unwrap();
-/// assert!(seats.try_take().is_none());
-/// assert_eq!(seats.in_use(), (1, 1));
-/// drop(seat);
-/// assert!(seats.try_take().is_some());
+/// let slots = ProcessSlots::new(1);
+/// let slot = slots.try_take().unwrap();
+/// assert!(slots.try_take().is_none());
+/// assert_eq!(slots.in_use(), (1, 1));
+/// drop(slot);
+/// assert!(slots.try_take().is_some());
 /// ```
 #[derive(Clone, Debug)]
 pub struct ProcessSlots {
@@ -25,49 +25,49 @@ pub struct ProcessSlots {
     processes: Arc<Semaphore>,
 }
 
-/// Room for one process until that has ended, and leave to work until that is given back.
+/// Slot of one process until it has ended, with a permit to work until that is released.
 #[derive(Debug)]
 pub struct ProcessSlot {
-    slot: Option<WorkPermit>,
+    permit: Option<WorkPermit>,
     _process: Option<OwnedSemaphorePermit>,
 }
 
-/// Leave for one process to work.
+/// Permit for one process to work.
 #[derive(Debug)]
 pub struct WorkPermit {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl ProcessSlots {
-    /// So many that work at once; at least one.
+    /// Allows this many processes to work at once; at least one.
     pub fn new(most: usize) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS / PROCESSES_PER_SLOT);
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         Self { most, slots: semaphore(most), processes: semaphore(most * PROCESSES_PER_SLOT) }
     }
 
-    /// Waits for a seat.
+    /// Waits for a slot.
     pub async fn take(&self) -> ProcessSlot {
-        // The process first: whoever goes on after an answer needs a slot, and must not wait for
-        // those who wait for processes to end. It fails only when the semaphore is closed, which
-        // nobody does.
+        // The process first: a process that continues after an answer needs a permit, and must not
+        // wait for those that wait for processes to end. It fails only when the semaphore is
+        // closed, which never happens.
         let process = Arc::clone(&self.processes).acquire_owned().await.ok();
-        ProcessSlot { slot: Some(self.slot().await), _process: process }
+        ProcessSlot { permit: Some(self.work_permit().await), _process: process }
     }
 
-    /// A seat, if one is free and nobody waits for it.
+    /// Acquires a slot, if one is free and nothing is queued for it.
     pub fn try_take(&self) -> Option<ProcessSlot> {
         let process = Arc::clone(&self.processes).try_acquire_owned().ok()?;
-        Some(ProcessSlot { slot: Some(self.try_slot()?), _process: Some(process) })
+        Some(ProcessSlot { permit: Some(self.try_work_permit()?), _process: Some(process) })
     }
 
-    /// Waits for a slot, for a process that released its own.
-    pub async fn slot(&self) -> WorkPermit {
+    /// Waits for a permit, for a process that released its own.
+    pub async fn work_permit(&self) -> WorkPermit {
         WorkPermit { _permit: Arc::clone(&self.slots).acquire_owned().await.ok() }
     }
 
-    /// Acquires a slot, if one is free and nobody is queued for it.
-    pub fn try_slot(&self) -> Option<WorkPermit> {
+    /// Acquires a permit, if one is free and nothing is queued for it.
+    pub fn try_work_permit(&self) -> Option<WorkPermit> {
         let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         Some(WorkPermit { _permit: Some(permit) })
     }
@@ -86,13 +86,13 @@ impl ProcessSlots {
     }
 }
 
-/// The seat of a process that runs.
+/// Slot of a running process.
 #[derive(Clone, Debug)]
-pub(super) struct HeldSeat(Arc<Mutex<Option<ProcessSlot>>>);
+pub(super) struct HeldSlot(Arc<Mutex<Option<ProcessSlot>>>);
 
-impl HeldSeat {
-    pub(super) fn new(seat: ProcessSlot) -> Self {
-        Self(Arc::new(Mutex::new(Some(seat))))
+impl HeldSlot {
+    pub(super) fn new(slot: ProcessSlot) -> Self {
+        Self(Arc::new(Mutex::new(Some(slot))))
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<ProcessSlot>> {
@@ -100,19 +100,19 @@ impl HeldSeat {
     }
 
     pub(super) fn has_slot(&self) -> bool {
-        self.lock().as_ref().is_some_and(|seat| seat.slot.is_some())
+        self.lock().as_ref().is_some_and(|slot| slot.permit.is_some())
     }
 
     pub(super) fn rest(&self) {
-        if let Some(seat) = self.lock().as_mut() {
-            seat.slot = None;
+        if let Some(slot) = self.lock().as_mut() {
+            slot.permit = None;
         }
     }
 
-    /// Takes a slot again; a process that has ended needs none.
-    pub(super) fn work(&self, slot: WorkPermit) {
-        if let Some(seat) = self.lock().as_mut() {
-            seat.slot = Some(slot);
+    /// Takes a permit again; a process that has ended needs none.
+    pub(super) fn work(&self, permit: WorkPermit) {
+        if let Some(slot) = self.lock().as_mut() {
+            slot.permit = Some(permit);
         }
     }
 
@@ -127,15 +127,15 @@ mod tests {
 
     #[test]
     fn who_waits_for_a_person_leaves_the_slot_to_others() {
-        let seats = ProcessSlots::new(1);
-        let first = HeldSeat::new(seats.try_take().unwrap());
-        assert!(seats.try_take().is_none());
+        let slots = ProcessSlots::new(1);
+        let first = HeldSlot::new(slots.try_take().unwrap());
+        assert!(slots.try_take().is_none());
         first.rest();
-        let second = HeldSeat::new(seats.try_take().unwrap());
+        let second = HeldSlot::new(slots.try_take().unwrap());
         assert!(!first.has_slot() && second.has_slot());
-        assert!(seats.try_slot().is_none());
+        assert!(slots.try_work_permit().is_none());
         second.leave();
-        first.work(seats.try_slot().unwrap());
+        first.work(slots.try_work_permit().unwrap());
         assert!(first.has_slot());
         second.work(WorkPermit { _permit: None });
         assert!(!second.has_slot(), "it has ended");
@@ -143,16 +143,16 @@ mod tests {
 
     #[test]
     fn there_is_an_end_to_processes_that_wait() {
-        let seats = ProcessSlots::new(1);
-        let waiting: Vec<HeldSeat> = std::iter::from_fn(|| {
-            let seat = HeldSeat::new(seats.try_take()?);
-            seat.rest();
-            Some(seat)
+        let slots = ProcessSlots::new(1);
+        let waiting: Vec<HeldSlot> = std::iter::from_fn(|| {
+            let slot = HeldSlot::new(slots.try_take()?);
+            slot.rest();
+            Some(slot)
         })
         .collect();
         assert_eq!(waiting.len(), PROCESSES_PER_SLOT);
-        assert_eq!(seats.in_use(), (PROCESSES_PER_SLOT, PROCESSES_PER_SLOT));
-        waiting[0].work(seats.try_slot().unwrap());
-        assert_eq!(seats.in_use(), (1, 1));
+        assert_eq!(slots.in_use(), (PROCESSES_PER_SLOT, PROCESSES_PER_SLOT));
+        waiting[0].work(slots.try_work_permit().unwrap());
+        assert_eq!(slots.in_use(), (1, 1));
     }
 }

@@ -37,9 +37,9 @@ pub(super) fn kill_tree(root: &ProcessIdentity, temp: &Path) -> Vec<ProcessIdent
     if root.is_alive() {
         // What is started last goes first, so that nobody is left to go on without its parent.
         for pid in stopped_tree(root.pid).into_iter().rev() {
-            let mark = ProcessIdentity::of(pid);
+            let identity = ProcessIdentity::of(pid);
             signal(pid, Signal::KILL);
-            killed.push(mark);
+            killed.push(identity);
         }
     }
     let is_taken = start_of(root.pid).is_some_and(|started| started != root.started);
@@ -102,7 +102,8 @@ pub(super) fn kill_kin(temp: &Path) -> Vec<ProcessIdentity> {
 fn kill_those_of(entry: &[u8], pids: Vec<u32>, killed: &mut Vec<ProcessIdentity>) -> Vec<u32> {
     let mut unready = Vec::new();
     for pid in pids {
-        let is_known = pid == std::process::id() || killed.iter().any(|mark| mark.pid == pid);
+        let is_known =
+            pid == std::process::id() || killed.iter().any(|identity| identity.pid == pid);
         match environment_of(pid) {
             _ if is_known => {}
             Environment::Unknown => {}
@@ -110,9 +111,9 @@ fn kill_those_of(entry: &[u8], pids: Vec<u32>, killed: &mut Vec<ProcessIdentity>
             Environment::Known(environment) => {
                 let mut variables = environment.split(|byte| *byte == 0);
                 if variables.any(|variable| variable == entry) {
-                    let mark = ProcessIdentity::of(pid);
+                    let identity = ProcessIdentity::of(pid);
                     signal(pid, Signal::KILL);
-                    killed.push(mark);
+                    killed.push(identity);
                 }
             }
         }

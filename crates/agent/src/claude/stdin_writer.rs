@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::error::ClaudeError;
 use super::message::{Reply, UserMessage};
-use super::process::{self, Wish};
+use super::process::{self, ProcessGoal};
 
 /// A line for the program. What is not JSON on one line would end it, so there is no other way to
 /// make one than from something that serialises.
@@ -81,14 +81,14 @@ struct Response<'a> {
 pub(super) async fn speak(
     mut stdin: ChildStdin,
     mut lines: mpsc::Receiver<StdinLine>,
-    mut wish: watch::Receiver<Wish>,
+    mut goal: watch::Receiver<ProcessGoal>,
 ) {
     loop {
         let line = tokio::select! {
             // What was said before we wanted it to end is said first.
             biased;
             line = lines.recv() => line,
-            () = process::until(&mut wish, Wish::End) => None,
+            () = process::until(&mut goal, ProcessGoal::End) => None,
         };
         let Some(StdinLine(mut line)) = line else { return };
         line.push('\n');

@@ -50,11 +50,11 @@ struct Kept {
 /// All that is needed to hear a process out.
 #[derive(Debug)]
 pub(super) struct StdoutReader {
-    pub(super) desk: Arc<PendingRequests>,
+    pub(super) pending: Arc<PendingRequests>,
     pub(super) outlet: Outlet,
-    pub(super) complaints: Arc<UnroutedOutput>,
+    pub(super) unrouted: Arc<UnroutedOutput>,
     pub(super) servers: BTreeMap<String, McpHandler>,
-    pub(super) speech: mpsc::Sender<StdinLine>,
+    pub(super) stdin_lines: mpsc::Sender<StdinLine>,
 }
 
 impl Outlet {
@@ -92,7 +92,11 @@ impl Outlet {
 
 impl StdoutReader {
     /// Hears everything out, until the process says no more; then lets go of `hears`.
-    pub(super) async fn hear(self, stdout: impl AsyncRead + Unpin, hears: mpsc::Sender<()>) {
+    pub(super) async fn hear(
+        self,
+        stdout: impl AsyncRead + Unpin,
+        reading_guard: mpsc::Sender<()>,
+    ) {
         let mut stdout = BufReader::with_capacity(64 * 1024, stdout);
         let mut errands = JoinSet::new();
         loop {
@@ -102,19 +106,19 @@ impl StdoutReader {
                 Chunk::End => break,
             }
         }
-        self.desk.close();
-        drop(hears);
+        self.pending.close();
+        drop(reading_guard);
     }
 
     async fn heard(&self, bytes: Vec<u8>, errands: &mut JoinSet<()>) {
         let Some(line) = self.read(bytes) else { return };
         let is_done = line.is("result");
-        self.desk.heard(is_done);
+        self.pending.heard(is_done);
         if is_done {
-            self.complaints.result(line.raw.get());
+            self.unrouted.result(line.raw.get());
         }
         match line.name.as_str() {
-            "control_response" if self.desk.answered(&line.raw) => {}
+            "control_response" if self.pending.answered(&line.raw) => {}
             "control_request" => self.asked(line, errands).await,
             "control_cancel_request" => self.withdrawn(line).await,
             _ => self.outlet.send(FromClaude::Line(line)).await,
@@ -125,7 +129,7 @@ impl StdoutReader {
         let text = match String::from_utf8(bytes) {
             Ok(text) => text,
             Err(broken) => {
-                self.complaints.noise(&String::from_utf8_lossy(broken.as_bytes()));
+                self.unrouted.noise(&String::from_utf8_lossy(broken.as_bytes()));
                 return None;
             }
         };
@@ -136,7 +140,7 @@ impl StdoutReader {
         let beginning: String = text.chars().take(MAX_NOISE.1).collect();
         let line = if text.starts_with('{') { CliLine::read(text) } else { None };
         if line.is_none() {
-            self.complaints.noise(&beginning);
+            self.unrouted.noise(&beginning);
         }
         line
     }
@@ -145,21 +149,21 @@ impl StdoutReader {
         let Some(request) = CliRequest::read(&line.raw) else {
             return self.outlet.send(FromClaude::Line(line)).await;
         };
-        self.desk.asked(&request.id);
+        self.pending.asked(&request.id);
         if let CliAsk::Mcp(ask) = &request.ask
             && let Some(server) = self.servers.get(&ask.server_name)
         {
             if errands.len() >= MAX_ERRANDS {
                 errands.join_next().await;
             }
-            let (desk, speech) = (Arc::clone(&self.desk), self.speech.clone());
+            let (pending, stdin_lines) = (Arc::clone(&self.pending), self.stdin_lines.clone());
             let (server, ask, id) = (server.clone(), ask.clone(), request.id);
             errands.spawn(async move {
                 let reply = served(&server, &ask).await;
                 let Ok(spoken) = StdinLine::reply(&id, &reply) else { return };
-                if desk.settle(&id) {
+                if pending.settle(&id) {
                     // Who has ended needs no answer.
-                    drop(speech.send(spoken).await);
+                    drop(stdin_lines.send(spoken).await);
                 }
             });
             return;
@@ -171,7 +175,7 @@ impl StdoutReader {
         let Ok(Withdrawal { request_id }) = serde_json::from_str(line.raw.get()) else {
             return self.outlet.send(FromClaude::Line(line)).await;
         };
-        self.desk.settle(&request_id);
+        self.pending.settle(&request_id);
         self.outlet.send(FromClaude::Withdrawn { id: request_id, raw: line.raw }).await;
     }
 }
@@ -228,14 +232,14 @@ impl UnroutedOutput {
 }
 
 /// Keeps the last of what a process complains about; then lets go of `hears`.
-pub(super) async fn keep_complaints(
+pub(super) async fn collect_stderr(
     mut stderr: ChildStderr,
-    complaints: Arc<UnroutedOutput>,
-    hears: mpsc::Sender<()>,
+    unrouted: Arc<UnroutedOutput>,
+    reading_guard: mpsc::Sender<()>,
 ) {
     let mut buffer = vec![0; 4096];
     while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
-        complaints.complaint(buffer.get(..read).unwrap_or_default());
+        unrouted.complaint(buffer.get(..read).unwrap_or_default());
     }
-    drop(hears);
+    drop(reading_guard);
 }

@@ -14,10 +14,10 @@ use super::command::ClaudeTimeouts;
 use super::exit::{ClaudeEnd, EndCause};
 use super::lines::FromClaude;
 use super::pending_requests::PendingRequests;
-use super::process::{self, Wish};
+use super::process::{self, ProcessGoal};
 use super::process_identity;
 use super::process_identity::ProcessIdentity;
-use super::process_slots::HeldSeat;
+use super::process_slots::HeldSlot;
 use super::process_tree::{kill_group, kill_kin, kill_tree};
 use super::stdout_reader::{Outlet, UnroutedOutput};
 use super::watchdog::Supervisor;
@@ -29,19 +29,19 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct ProcessSupervisor {
     pub(super) child: Child,
-    pub(super) mark: ProcessIdentity,
+    pub(super) identity: ProcessIdentity,
     /// Who ends it if we are gone before it is.
     pub(super) supervisor: Option<Supervisor>,
     pub(super) temp: PathBuf,
-    pub(super) patience: ClaudeTimeouts,
-    pub(super) desk: Arc<PendingRequests>,
-    pub(super) complaints: Arc<UnroutedOutput>,
-    pub(super) wished: watch::Receiver<Wish>,
+    pub(super) timeouts: ClaudeTimeouts,
+    pub(super) pending: Arc<PendingRequests>,
+    pub(super) unrouted: Arc<UnroutedOutput>,
+    pub(super) goal_changes: watch::Receiver<ProcessGoal>,
     /// Closed when all that it said is heard.
-    pub(super) hearing: mpsc::Receiver<()>,
+    pub(super) reading: mpsc::Receiver<()>,
     pub(super) outlet: Outlet,
     pub(super) end: watch::Sender<Option<Arc<ClaudeEnd>>>,
-    pub(super) seat: HeldSeat,
+    pub(super) slot: HeldSlot,
 }
 
 impl ProcessSupervisor {
@@ -50,32 +50,32 @@ impl ProcessSupervisor {
         let (cause, status) = self.watch().await;
         // What it started may hold its pipes open, and would go on for nobody. It has just gone, so
         // its number is nobody else's yet.
-        kill_group(self.mark.pid, Signal::KILL);
+        kill_group(self.identity.pid, Signal::KILL);
         process_identity::gone(&kill_kin(&self.temp)).await;
         if let Some(supervisor) = self.supervisor.take() {
             supervisor.dismiss();
         }
-        let heard_all = timeout(LAST_WORDS, self.hearing.recv()).await.is_ok();
-        self.desk.close();
-        let end = Arc::new(ended(cause, status.ok(), &self.complaints));
+        let heard_all = timeout(LAST_WORDS, self.reading.recv()).await.is_ok();
+        self.pending.close();
+        let end = Arc::new(ended(cause, status.ok(), &self.unrouted));
         self.end.send_replace(Some(Arc::clone(&end)));
-        self.seat.leave();
+        self.slot.leave();
         // A reader who is slow still gets everything before he is told.
         let mut is_over = heard_all;
         while !is_over && self.outlet.is_crowded() {
-            is_over = timeout(LAST_WORDS, self.hearing.recv()).await.is_ok();
+            is_over = timeout(LAST_WORDS, self.reading.recv()).await.is_ok();
         }
         self.outlet.send(FromClaude::Ended(end)).await;
     }
 
     async fn watch(&mut self) -> (EndCause, io::Result<ExitStatus>) {
-        let desk = Arc::clone(&self.desk);
+        let pending = Arc::clone(&self.pending);
         tokio::select! {
             status = self.child.wait() => (EndCause::Itself, status),
-            () = process::until(&mut self.wished, Wish::End) => {
+            () = process::until(&mut self.goal_changes, ProcessGoal::End) => {
                 (EndCause::Asked, self.end_it().await)
             }
-            () = desk.silence(self.patience.silence) => (EndCause::Silence, self.kill_it().await),
+            () = pending.silence(self.timeouts.silence) => (EndCause::Silence, self.kill_it().await),
             () = lost(&mut self.supervisor) => (EndCause::Unsupervised, self.kill_it().await),
         }
     }
@@ -83,14 +83,14 @@ impl ProcessSupervisor {
     /// Nothing is said to it any more, so it ends by itself; if not, it is told, then made.
     async fn end_it(&mut self) -> io::Result<ExitStatus> {
         let by_itself = tokio::select! {
-            status = timeout(self.patience.end, self.child.wait()) => status.ok(),
-            () = process::until(&mut self.wished, Wish::Kill) => None,
+            status = timeout(self.timeouts.end, self.child.wait()) => status.ok(),
+            () = process::until(&mut self.goal_changes, ProcessGoal::Kill) => None,
         };
         if let Some(status) = by_itself {
             return status;
         }
-        if *self.wished.borrow() != Wish::Kill {
-            kill_group(self.mark.pid, Signal::TERM);
+        if *self.goal_changes.borrow() != ProcessGoal::Kill {
+            kill_group(self.identity.pid, Signal::TERM);
             if let Ok(status) = timeout(LAST_WORDS, self.child.wait()).await {
                 return status;
             }
@@ -100,7 +100,7 @@ impl ProcessSupervisor {
 
     async fn kill_it(&mut self) -> io::Result<ExitStatus> {
         // While it is there, what left its group can be told by whose child it is.
-        drop(kill_tree(&self.mark, &self.temp));
+        drop(kill_tree(&self.identity, &self.temp));
         self.child.wait().await
     }
 }
@@ -113,8 +113,8 @@ async fn lost(supervisor: &mut Option<Supervisor>) {
     }
 }
 
-fn ended(cause: EndCause, status: Option<ExitStatus>, complaints: &UnroutedOutput) -> ClaudeEnd {
-    let (stderr, noise, errors) = complaints.told();
+fn ended(cause: EndCause, status: Option<ExitStatus>, unrouted: &UnroutedOutput) -> ClaudeEnd {
+    let (stderr, noise, errors) = unrouted.told();
     let code = status.and_then(|status| status.code());
     let signal = status.and_then(|status| status.signal());
     ClaudeEnd { cause, code, signal, stderr, noise, errors }

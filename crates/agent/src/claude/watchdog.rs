@@ -76,8 +76,8 @@ impl Supervision {
 
 impl Supervisor {
     /// Says which process is to end with this one.
-    pub(super) fn watch(&mut self, mark: &ProcessIdentity) -> Result<(), ClaudeError> {
-        let order = format!("watch {} {}\n", mark.pid, mark.started);
+    pub(super) fn watch(&mut self, identity: &ProcessIdentity) -> Result<(), ClaudeError> {
+        let order = format!("watch {} {}\n", identity.pid, identity.started);
         self.lifeline.write_all(order.as_bytes()).map_err(|error| ClaudeError::NotStarted {
             why: format!("the supervisor of the claude program is gone ({error})"),
         })

@@ -59,7 +59,7 @@ fn until_the_host_is_gone(
     let mut watched = Vec::new();
     loop {
         match heard.recv_timeout(PARENT_CHECK) {
-            Ok(Order::Watch(mark)) => watched.push(mark),
+            Ok(Order::Watch(identity)) => watched.push(identity),
             Ok(Order::Done) => return None,
             Err(RecvTimeoutError::Timeout) if is_there() => {}
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
@@ -110,8 +110,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (orders, mut lifeline) = std::io::pipe().unwrap();
         let (mut agent, mut unnamed) = (cat(Path::new("/elsewhere/x/y")), cat(folder.path()));
-        let mark = ProcessIdentity::of(agent.id());
-        writeln!(lifeline, "watch {} {}", mark.pid, mark.started).unwrap();
+        let identity = ProcessIdentity::of(agent.id());
+        writeln!(lifeline, "watch {} {}", identity.pid, identity.started).unwrap();
         drop(lifeline);
         supervise(orders, folder.path());
         assert!(!agent.wait().unwrap().success());
@@ -123,8 +123,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (orders, mut lifeline) = std::io::pipe().unwrap();
         let mut other = cat(folder.path());
-        let mark = ProcessIdentity::of(other.id());
-        writeln!(lifeline, "watch {} {}\ndone", mark.pid, mark.started).unwrap();
+        let identity = ProcessIdentity::of(other.id());
+        writeln!(lifeline, "watch {} {}\ndone", identity.pid, identity.started).unwrap();
         supervise(orders, folder.path());
         drop(other.stdin.take());
         assert!(other.wait().unwrap().success());
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn orders_are_read() {
-        let mark = ProcessIdentity { pid: 7, started: "12@x y".to_owned() };
-        assert_eq!(Order::read("watch 7 12@x y"), Some(Order::Watch(mark)));
+        let identity = ProcessIdentity { pid: 7, started: "12@x y".to_owned() };
+        assert_eq!(Order::read("watch 7 12@x y"), Some(Order::Watch(identity)));
         let unsaid = ProcessIdentity { pid: 7, started: String::new() };
         assert_eq!(Order::read("watch 7 "), Some(Order::Watch(unsaid)));
         assert_eq!(Order::read("done"), Some(Order::Done));

@@ -81,8 +81,8 @@ async fn long_lines_are_read_whole_and_endless_ones_are_reported() {
 async fn a_crash_fails_all_pending_requests() {
     let stage = Stage::new();
     let mut talk = Talk::start(&stage.fake()).await;
-    let mark = talk.process.mark().clone();
-    assert!(mark.is_alive());
+    let identity = talk.process.identity().clone();
+    assert!(identity.is_alive());
     let process = talk.process.clone();
     let asking = async { process.control("never_answered", &json!({})).await };
     let dying = async {
@@ -97,7 +97,7 @@ async fn a_crash_fails_all_pending_requests() {
     assert!(matches!(asked, Err(ClaudeError::Ended(_))), "{asked:?}");
     assert_eq!((end.cause, end.signal), (EndCause::Itself, Some(9)));
     assert_eq!(end.noise, [r#"{"type":"assistant","mess"#]);
-    assert!(!mark.is_alive());
+    assert!(!identity.is_alive());
     let late = talk.process.control("mcp_status", &json!({})).await;
     assert!(matches!(late, Err(ClaudeError::Ended(_))), "{late:?}");
 }
@@ -114,32 +114,32 @@ async fn stderr_is_part_of_the_exit_error() {
 #[tokio::test]
 async fn a_program_that_does_not_start_says_why() {
     let stage = Stage::new();
-    let seats = ProcessSlots::new(1);
+    let slots = ProcessSlots::new(1);
     let mut command = stage.fake();
     command.options.model = Some("gone".to_owned());
-    let (process, _lines) = command.spawn(seats.take().await).unwrap();
+    let (process, _lines) = command.spawn(slots.take().await).unwrap();
     let error = process.initialize().await.unwrap_err();
     let text = "claude ended with code 3: the fake program does not want to start";
     assert_eq!(error.to_string(), text);
     // Its process slot is free again.
     command.options.model = Some("mute".to_owned());
-    command.patience.start = Duration::from_millis(300);
-    let (process, _lines) = command.spawn(seats.take().await).unwrap();
+    command.timeouts.start = Duration::from_millis(300);
+    let (process, _lines) = command.spawn(slots.take().await).unwrap();
     let error = process.initialize().await.unwrap_err();
     assert!(matches!(error, ClaudeError::TooSlow { .. }), "{error}");
     drop(process);
-    drop(seats.take().await);
+    drop(slots.take().await);
 }
 
 #[tokio::test]
 async fn an_idle_process_is_ended_but_not_while_a_person_answers() {
     let stage = Stage::new();
     let mut command = stage.fake();
-    command.patience.silence = Duration::from_millis(400);
+    command.timeouts.silence = Duration::from_millis(400);
     let mut talk = Talk::start(&command).await;
     talk.say("ask").await;
     let (id, _) = talk.asked_tool().await;
-    let thinks = tokio::time::timeout(command.patience.silence * 3, talk.lines.next()).await;
+    let thinks = tokio::time::timeout(command.timeouts.silence * 3, talk.lines.next()).await;
     assert!(thinks.is_err(), "{thinks:?}");
     talk.process.answer(&id, &Reply::deny("no").unwrap()).await.unwrap();
     assert_eq!(talk.result().await["result"], "it was denied");
@@ -185,7 +185,7 @@ async fn an_interrupt_cancels_pending_requests() {
 async fn requests_end_by_themselves() {
     let stage = Stage::new();
     let mut command = stage.fake();
-    command.patience.control = Duration::from_millis(200);
+    command.timeouts.control = Duration::from_millis(200);
     let talk = Talk::start(&command).await;
     let slow = talk.process.control("never_answered", &json!({})).await.unwrap_err();
     assert_eq!(slow.to_string(), "claude did not answer never_answered within 0 s");
@@ -199,7 +199,7 @@ async fn all_it_started_ends_with_it() {
     let stage = Stage::new();
     let mut command = stage.fake();
     command.options.model = Some("deaf".to_owned());
-    command.patience.end = Duration::from_millis(200);
+    command.timeouts.end = Duration::from_millis(200);
     let mut talk = Talk::start(&command).await;
     talk.say("child").await;
     let started = talk.result().await["result"].as_str().unwrap().to_owned();

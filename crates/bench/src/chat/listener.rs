@@ -45,9 +45,9 @@ impl ReceivedEvents {
 
 impl Listener {
     /// Connects, and receives the earlier events: one turn.
-    pub(super) async fn open(target: &Target, session: &str) -> anyhow::Result<Self> {
+    pub(super) async fn open(target: &Target, chat: &str) -> anyhow::Result<Self> {
         let mut connection = Client::connect(target).await?;
-        let body = connection.follow(&format!("/api/v1/sessions/{session}/events")).await?;
+        let body = connection.follow(&format!("/api/v1/chats/{chat}/events")).await?;
         let mut listener = Self { body, rest: Vec::new(), _connection: connection };
         listener.hear().await?;
         Ok(listener)

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::chat::Stage;
 
-/// No test waits longer for a session to be in some state.
+/// No test waits longer for a chat to be in some state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn post(running: &Ratchet, path: &str, body: &Value) -> Value {
@@ -25,7 +25,7 @@ pub(crate) fn get(running: &Ratchet, path: &str) -> Value {
     answer.json()
 }
 
-/// The session once it is in a state.
+/// The chat once it is in a state.
 pub(crate) fn until(state: &str, look: impl Fn() -> Value) -> Value {
     let began = Instant::now();
     loop {
@@ -48,7 +48,7 @@ fn agents_in(folder: &Path) -> usize {
 }
 
 #[test]
-fn a_server_that_is_killed_goes_on_with_its_sessions() {
+fn a_server_that_is_killed_goes_on_with_its_chats() {
     let stage = Stage::new();
     let touch = json!({"command": "touch here", "description": "makes a file"});
     stage.model.say(Reply::text("I will.").on("the word plum"));
@@ -59,25 +59,25 @@ fn a_server_that_is_killed_goes_on_with_its_sessions() {
     let running = stage.serve();
     let new =
         json!({"workspace": stage.work().canonicalize().unwrap(), "model": "claude-sonnet-5"});
-    let id = post(&running, "/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned();
-    let session = format!("/api/v1/sessions/{id}");
+    let id = post(&running, "/api/v1/chats", &new)["id"].as_str().unwrap().to_owned();
+    let chat = format!("/api/v1/chats/{id}");
     let say = |running: &Ratchet, text: &str| {
-        let sent = post(running, &format!("{session}/messages"), &json!({"text": text}));
+        let sent = post(running, &format!("{chat}/messages"), &json!({"text": text}));
         sent["turn"].as_str().unwrap().to_owned()
     };
     let first = say(&running, "Remember the word plum.");
-    until("idle", || get(&running, &session));
+    until("idle", || get(&running, &chat));
     let broken = say(&running, "Make a file.");
-    until("waiting", || get(&running, &session));
+    until("waiting", || get(&running, &chat));
     running.kill_hard();
 
     let running = stage.serve();
-    let seen = get(&running, &session);
+    let seen = get(&running, &chat);
     assert_eq!(seen["state"], "failed", "{seen}");
     assert!(seen["why"].as_str().unwrap().contains("restarted"), "{seen}");
     assert_eq!(agents_in(&stage.data().canonicalize().unwrap()), 0, "an agent outlives its server");
     let last = say(&running, "Which word was it?");
-    until("idle", || get(&running, &session));
+    until("idle", || get(&running, &chat));
     let asked = stage.model.requests().pop().unwrap()["messages"].to_string();
     assert!(asked.contains("the word plum"), "the conversation went on: {asked}");
 
@@ -93,7 +93,7 @@ fn a_server_that_is_killed_goes_on_with_its_sessions() {
     let steps = trace["observations"].as_array().unwrap();
     let root = steps.iter().find(|step| step["id"] == broken.as_str()).unwrap();
     assert_eq!(root["level"], "ERROR", "{root}");
-    let seen = get(&running, &session);
+    let seen = get(&running, &chat);
     let cost = seen["cost"].as_f64().unwrap();
     assert!((cost - 0.0009).abs() < 1e-9, "what was broken off was billed: {seen}");
 }

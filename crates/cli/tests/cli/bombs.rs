@@ -166,7 +166,7 @@ fn many_bombs_at_once_leave_memory_and_others_alone() {
         "/api/public/v2/prompts",
         "/api/public/dataset-items",
         "/api/public/v2/datasets",
-        "/api/v1/sessions/any/answers",
+        "/api/v1/chats/any/answers",
     ];
     let mut bodies = shapes(scaled(1_000_000, VALUES)).to_vec();
     // As many as pass the count: what they would take in memory refuses them, or room is found.

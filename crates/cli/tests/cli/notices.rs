@@ -39,8 +39,8 @@ fn a_server_that_is_killed_while_it_tells_tells_the_same_after_its_restart() {
     let secret = hook["secret"].as_str().unwrap().to_owned();
     inbox.answer([InboxAnswer::Silence]);
     let work = json!({"workspace": top.path().join("work"), "title": "Plan a trip"});
-    let session = made(&server, "/api/v1/sessions", &work)["id"].as_str().unwrap().to_owned();
-    made(&server, &format!("/api/v1/sessions/{session}/messages"), &json!({"text": "hello"}));
+    let chat = made(&server, "/api/v1/chats", &work)["id"].as_str().unwrap().to_owned();
+    made(&server, &format!("/api/v1/chats/{chat}/messages"), &json!({"text": "hello"}));
     let first = inbox.next().verified(&secret);
     let data = &first.1["data"];
     assert_eq!((&first.1["type"], &data["title"]), (&json!("turn.ended"), &json!("Plan a trip")));

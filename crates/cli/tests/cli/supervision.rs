@@ -45,11 +45,11 @@ fn agents_in(data: &Path) -> Vec<String> {
     })
 }
 
-/// The supervisors of a session.
-fn supervisors(session: &str) -> Vec<String> {
+/// The supervisors of a chat.
+fn supervisors(chat: &str) -> Vec<String> {
     processes("cmdline", |words| {
         let says = |word: &str| words.iter().any(|it| it.ends_with(word.as_bytes()));
-        says("supervise") && says(session)
+        says("supervise") && says(chat)
     })
 }
 
@@ -77,12 +77,12 @@ fn check_nobody_goes_on(model: &ScriptedModel, data: &Path) {
 fn begin(stage: &Stage, running: &Ratchet) -> String {
     let workspace = stage.work().canonicalize().unwrap();
     let new = json!({"workspace": workspace, "model": "claude-sonnet-5"});
-    post(running, "/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned()
+    post(running, "/api/v1/chats", &new)["id"].as_str().unwrap().to_owned()
 }
 
-/// The bodies of a session's events of a kind.
-fn events(running: &Ratchet, session: &str, kind: &str) -> Vec<Value> {
-    let path = format!("/api/v1/sessions/{session}/events?follow=false&types={kind}");
+/// The bodies of a chat's events of a kind.
+fn events(running: &Ratchet, chat: &str, kind: &str) -> Vec<Value> {
+    let path = format!("/api/v1/chats/{chat}/events?follow=false&types={kind}");
     let text = running.send(http::get(&path)).text();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
     data.map(|data| serde_json::from_str::<Value>(data).unwrap()["body"].clone()).collect()
@@ -95,19 +95,19 @@ fn check_signal(signal: Signal) {
     stage.model.say(Reply::call("Bash", sleep).on("Work"));
     has_much_to_do(&stage);
     let running = stage.serve();
-    let session = begin(&stage, &running);
-    let path = format!("/api/v1/sessions/{session}");
+    let chat = begin(&stage, &running);
+    let path = format!("/api/v1/chats/{chat}");
     let sent = post(&running, &format!("{path}/messages"), &json!({"text": "Work on the plan."}));
     let turn = sent["turn"].as_str().unwrap().to_owned();
     wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
-    wait_until("all of it is told", || events(&running, &session, "tool_result").len() == CALLS);
+    wait_until("all of it is told", || events(&running, &chat, "tool_result").len() == CALLS);
     assert!(agents_in(&stage.data()).len() > 1, "the agent and its shell");
-    assert_eq!(supervisors(&session).len(), 1);
+    assert_eq!(supervisors(&chat).len(), 1);
 
     running.signal(signal);
     drop(running.wait());
     check_nobody_goes_on(&stage.model, &stage.data());
-    wait_until("the supervisor is gone, too", || supervisors(&session).is_empty());
+    wait_until("the supervisor is gone, too", || supervisors(&chat).is_empty());
 
     // What was billed is known: every answer that the model gave.
     let running = stage.serve();
@@ -117,7 +117,7 @@ fn check_signal(signal: Signal) {
     let cost = trace["totalCost"].as_f64().unwrap();
     assert!((cost - COST).abs() < 1e-9, "{cost}");
     assert!((seen["cost"].as_f64().unwrap() - cost).abs() < 1e-9, "{seen}");
-    let told = events(&running, &session, "error").pop().unwrap();
+    let told = events(&running, &chat, "error").pop().unwrap();
     assert!(told["message"].as_str().unwrap().contains("at least $0.0015"), "{told}");
     assert_eq!(told["at_least"], true);
 }
@@ -161,11 +161,11 @@ fn an_agent_that_nobody_would_end_is_ended_now() {
     let stage = Stage::new();
     has_much_to_do(&stage);
     let running = stage.serve();
-    let session = begin(&stage, &running);
-    let path = format!("/api/v1/sessions/{session}");
+    let chat = begin(&stage, &running);
+    let path = format!("/api/v1/chats/{chat}");
     post(&running, &format!("{path}/messages"), &json!({"text": "Work on the plan."}));
     wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
-    let [supervisor] = &supervisors(&session)[..] else { panic!("there is one supervisor") };
+    let [supervisor] = &supervisors(&chat)[..] else { panic!("there is one supervisor") };
     let killed = std::process::Command::new("kill").args(["-9", supervisor]).status();
     assert!(killed.unwrap().success());
     let seen = until("failed", || get(&running, &path));
@@ -175,9 +175,9 @@ fn an_agent_that_nobody_would_end_is_ended_now() {
     // The next message starts both anew, and both go when nobody needs them.
     post(&running, &format!("{path}/messages"), &json!({"text": "Go on."}));
     until("running", || get(&running, &path));
-    assert_eq!(supervisors(&session).len(), 1);
+    assert_eq!(supervisors(&chat).len(), 1);
     assert_eq!(running.send(http::request("DELETE", &path)).status / 100, 2);
     wait_until("all are gone", || {
-        agents_in(&stage.data()).is_empty() && supervisors(&session).is_empty()
+        agents_in(&stage.data()).is_empty() && supervisors(&chat).is_empty()
     });
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::catalog::skill::{self, yaml};
 
-/// How many things may be attached to one message or session.
+/// How many things may be attached to one message or chat.
 pub const MAX_ATTACHMENTS: usize = 20;
 /// How many bytes a text may have.
 pub const MAX_TEXT_BYTES: usize = 2_000_000;

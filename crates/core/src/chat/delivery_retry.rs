@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-/// What kind of receiver it is.
+/// Type of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiverKind {
-    /// A program that takes a signed POST.
+    /// A program that accepts a signed POST.
     Webhook,
-    /// Someone's browser, by way of its push service.
+    /// A browser, by Web Push.
     Browser,
 }
 
@@ -19,32 +19,31 @@ impl ReceiverKind {
         }
     }
 
-    /// Reads the word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// How far a message got.
+/// Result of a delivery attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryResult {
     Answered {
         status: u16,
-        /// How long they want to be left alone.
+        /// `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// Nobody did, in time or at all.
+    /// No response, in time or at all.
     Nobody,
 }
 
-/// How long to go on trying.
+/// Backoff of deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryPatience {
-    /// How long the first pause is; each is twice the one before.
+    /// First delay; each is twice the one before.
     pub first: Duration,
-    /// How long a pause is at most.
+    /// Maximum delay.
     pub longest: Duration,
-    /// How old news may be and still be told.
+    /// Maximum age of a notification.
     pub whole: Duration,
 }
 
@@ -58,35 +57,35 @@ impl Default for DeliveryPatience {
     }
 }
 
-/// What comes after a try.
+/// Decision after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryDecision {
     Delivered,
-    /// Another try, after a pause.
+    /// Retry after a delay.
     Again(Duration),
-    /// Nothing: it will not arrive.
+    /// Give up: it cannot be delivered.
     GivenUp,
-    /// Nothing, now or later: there is no such receiver any more.
+    /// Give up for good: the receiver no longer exists.
     Gone,
 }
 
-/// A try, and those before it.
+/// An attempt, and those before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
     pub receiver: ReceiverKind,
-    /// How many tries there were, this one included.
+    /// Number of attempts, including this one.
     pub tries: u32,
-    /// How old the news is.
+    /// Age of the notification.
     pub age: Duration,
-    /// A number from 0 to 1, different each time, so that not all come back at once.
+    /// Jitter from 0 to 1.
     pub chance: f64,
 }
 
 impl Attempt {
-    /// Says what comes after a try.
+    /// Decides what follows an attempt.
     ///
-    /// A webhook's owner may repair whatever refuses us, so that every answer but *gone* is worth
-    /// another try. A push service that does not like a message will never like it.
+    /// The owner of a webhook may fix whatever refuses it, so every response but *gone* is retried.
+    /// A push service that rejects a message will always reject it.
     pub fn next_step(&self, reached: DeliveryResult, patience: &DeliveryPatience) -> RetryDecision {
         let DeliveryResult::Answered { status, retry_after } = reached else {
             return self.again(None, patience);

@@ -4,31 +4,31 @@ use serde_json::Value;
 
 use crate::time::Timestamp;
 
-/// What kind of event it is.
+/// Type of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventKind {
-    /// A line of the agent's, unchanged.
+    /// A line of the agent, unchanged.
     Raw,
-    /// The session does something else now.
+    /// The state of the chat changed.
     State,
     /// A person sent a message.
     Message,
-    /// A piece of the agent's words.
+    /// A piece of the agent's text.
     TextDelta,
-    /// A piece of what it thinks aloud.
+    /// A piece of the agent's thinking.
     ThinkingDelta,
     ToolUse,
     ToolResult,
-    /// It asks a person something.
+    /// The agent asks a question.
     Question,
-    /// It asks whether it may.
+    /// The agent asks for permission.
     Permission,
-    /// A person answered, or time did for them, or nobody needs to any more.
+    /// A prompt was answered, timed out, or was withdrawn.
     Answered,
     Done,
-    /// Something failed that is not the agent's own affair.
+    /// An error outside of the agent.
     Error,
-    /// Something worth knowing: context was compacted, a request is tried again.
+    /// A notice: context was compacted, a request is retried.
     Notice,
 }
 
@@ -49,7 +49,6 @@ impl EventKind {
         Self::Notice,
     ];
 
-    /// The word for it, as clients write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Raw => "raw",
@@ -68,34 +67,33 @@ impl EventKind {
         }
     }
 
-    /// Reads the word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// An event that has no place in the order yet.
+/// An event without a sequence number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnorderedEvent {
     pub kind: EventKind,
-    /// What it says: a JSON object.
+    /// A JSON object.
     pub body: Arc<str>,
 }
 
-/// An event of a session, at its place in the order.
+/// An event of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatEvent {
-    /// Its place: one more than that of the event before, beginning with one.
+    /// Sequence number, from 1 without gaps.
     pub seq: u64,
-    /// When it happened, by the server's clock.
+    /// Time by the server's clock.
     pub at: Timestamp,
     pub kind: EventKind,
-    /// What it says: a JSON object.
+    /// A JSON object.
     pub body: Arc<str>,
 }
 
-/// A JSON object being written. What the agent wrote goes in as it stands, so that no number and
-/// no order of keys is changed on the way.
+/// Builder of a JSON object. What the agent wrote is copied verbatim, so that numbers and the order
+/// of keys do not change.
 ///
 /// ```
 /// use ratchet_core::chat::event::{EventBody, EventKind};
@@ -113,7 +111,7 @@ impl EventBody {
         self.raw(key, &Value::from(text).to_string())
     }
 
-    /// Adds a text if there is one.
+    /// Adds a text, if there is one.
     #[must_use]
     pub fn text_if(self, key: &str, text: Option<&str>) -> Self {
         match text {
@@ -122,13 +120,13 @@ impl EventBody {
         }
     }
 
-    /// Adds a number or a truth.
+    /// Adds a number or a boolean.
     #[must_use]
     pub fn value(self, key: &str, value: impl Into<Value>) -> Self {
         self.raw(key, &value.into().to_string())
     }
 
-    /// Adds JSON as it stands.
+    /// Adds JSON verbatim.
     #[must_use]
     pub fn raw(mut self, key: &str, json: &str) -> Self {
         self.0.push(if self.0.is_empty() { '{' } else { ',' });
@@ -138,7 +136,7 @@ impl EventBody {
         self
     }
 
-    /// Adds JSON as it stands, if there is any.
+    /// Adds JSON verbatim, if there is any.
     #[must_use]
     pub fn raw_if(self, key: &str, json: Option<&str>) -> Self {
         match json {
@@ -147,13 +145,13 @@ impl EventBody {
         }
     }
 
-    /// The object.
+    /// Returns the object.
     pub fn finish(mut self) -> String {
         self.0.push_str(if self.0.is_empty() { "{}" } else { "}" });
         self.0
     }
 
-    /// The event that says so.
+    /// Returns an event with this body.
     pub fn told(self, kind: EventKind) -> UnorderedEvent {
         UnorderedEvent { kind, body: self.finish().into() }
     }

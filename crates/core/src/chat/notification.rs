@@ -5,68 +5,66 @@ use super::state::ChatStateName;
 use crate::id::SessionId;
 use crate::time::Timestamp;
 
-/// Characters of a text that goes out: enough to know what it is about. The rest stays here, where
-/// whoever wants to read it has to sign in.
+/// Maximum characters of a text that is sent: enough to know what it is about. The rest can be read
+/// after signing in.
 const SHOWN: usize = 200;
-/// Characters of what the agent calls a question.
+/// Maximum characters of the agent's id of a prompt.
 const NAME: usize = 100;
 
-/// What kind of news it is.
+/// Type of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NotificationKind {
-    /// The agent has done what it was told, or failed to.
+    /// A turn ended, successfully or not.
     TurnEnded,
-    /// It cannot go on without a person.
+    /// The agent waits for a person.
     PersonNeeded,
-    /// Its process died at work or does not start.
-    SessionFailed,
-    /// Nothing has happened; someone tries whether notices arrive.
+    /// Its process died or did not start.
+    ChatFailed,
+    /// A test.
     Test,
 }
 
 impl NotificationKind {
-    pub const ALL: [Self; 4] =
-        [Self::TurnEnded, Self::PersonNeeded, Self::SessionFailed, Self::Test];
-    /// Those that one may ask to be told of.
-    pub const NEWS: [Self; 3] = [Self::TurnEnded, Self::PersonNeeded, Self::SessionFailed];
+    pub const ALL: [Self; 4] = [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::Test];
+    /// Types that receivers can subscribe to.
+    pub const NEWS: [Self; 3] = [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed];
 
-    /// The word for it, as receivers read it.
+    /// Name in webhooks and the API. `session.failed` keeps its name: receivers have stored it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::TurnEnded => "turn.ended",
             Self::PersonNeeded => "person.needed",
-            Self::SessionFailed => "session.failed",
+            Self::ChatFailed => "session.failed",
             Self::Test => "test",
         }
     }
 
-    /// Reads the word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// What someone who is not looking may want to know.
+/// What people are notified of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     pub kind: NotificationKind,
-    /// What is known of it; a JSON object.
+    /// A JSON object.
     facts: Value,
 }
 
-/// Where something happened.
+/// Where it happened.
 #[derive(Clone, Copy, Debug)]
 pub struct NotificationSource<'a> {
     pub project: &'a str,
-    pub session: &'a SessionId,
-    /// What people call the session.
+    pub chat: &'a SessionId,
+    /// Title of the chat.
     pub title: Option<&'a str>,
-    /// Where people reach the server, without a slash at the end.
+    /// Public URL of the server, without a trailing slash.
     pub server: &'a str,
 }
 
 impl Notification {
-    /// Reads an event; `None` if nobody has to be told of it.
+    /// Returns the notification of an event, if it has one.
     pub fn of(event: &ChatEvent) -> Option<Self> {
         let body = || serde_json::from_str::<Value>(&event.body).ok();
         match event.kind {
@@ -74,7 +72,7 @@ impl Notification {
             EventKind::Question | EventKind::Permission => {
                 body().map(|body| person_needed(event.kind, &body))
             }
-            EventKind::State => body().and_then(|body| session_failed(&body)),
+            EventKind::State => body().and_then(|body| chat_failed(&body)),
             EventKind::Raw
             | EventKind::Message
             | EventKind::TextDelta
@@ -87,13 +85,13 @@ impl Notification {
         }
     }
 
-    /// The message that receivers get: a JSON object of a few thousand bytes at most.
+    /// Returns the message for receivers: a JSON object of a few thousand bytes at most.
     pub fn message(&self, place: NotificationSource<'_>, at: Timestamp) -> String {
-        let NotificationSource { project, session, title, server } = place;
-        let path = format!("/project/{project}/chats/{session}");
+        let NotificationSource { project, chat, title, server } = place;
+        let path = format!("/project/{project}/chats/{chat}");
         let mut data = json!({
             "project": project,
-            "session": session.to_string(),
+            "session": chat.to_string(),
             "title": title.map(|title| short(title, SHOWN)),
             "path": path,
             "url": format!("{server}{path}"),
@@ -105,16 +103,16 @@ impl Notification {
     }
 }
 
-/// The message of someone who tries whether notices arrive.
+/// Returns the message of a test.
 pub fn test_message(project: &str, server: &str, at: Timestamp) -> String {
     let path = format!("/project/{project}/settings/notifications");
     let data = json!({"project": project, "path": path, "url": format!("{server}{path}")});
     message(NotificationKind::Test, &data, at)
 }
 
-/// The name of the notice of an event: the same whenever it is delivered again.
-pub fn notice_id(session: &SessionId, seq: u64) -> String {
-    format!("{session}-{seq}")
+/// Id of the notification of an event: the same for every delivery attempt.
+pub fn notice_id(chat: &SessionId, seq: u64) -> String {
+    format!("{chat}-{seq}")
 }
 
 fn message(kind: NotificationKind, data: &Value, at: Timestamp) -> String {
@@ -123,7 +121,7 @@ fn message(kind: NotificationKind, data: &Value, at: Timestamp) -> String {
 
 fn turn_ended(body: &Value) -> Notification {
     let outcome = if body["is_error"] == true { "failed" } else { "done" };
-    // What the agent said at the end is for those who look: it may be about anything.
+    // The agent's last message is not sent: it may be confidential.
     let facts =
         json!({"state": ChatStateName::Idle.as_str(), "turn": body["turn"], "outcome": outcome});
     Notification { kind: NotificationKind::TurnEnded, facts }
@@ -133,7 +131,7 @@ fn person_needed(kind: EventKind, body: &Value) -> Notification {
     let questions = body["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let asked = questions.first().map_or(&body["message"], |first| &first["question"]);
     let text = match kind {
-        // What exactly it wants to do may hold a secret; the chat shows it.
+        // The exact input may contain a secret; the chat page shows it.
         EventKind::Permission => format!("may it use {}?", text(&body["tool"])),
         _ => text(asked).to_owned(),
     };
@@ -147,13 +145,13 @@ fn person_needed(kind: EventKind, body: &Value) -> Notification {
     Notification { kind: NotificationKind::PersonNeeded, facts }
 }
 
-fn session_failed(body: &Value) -> Option<Notification> {
+fn chat_failed(body: &Value) -> Option<Notification> {
     if body["state"] != ChatStateName::Failed.as_str() {
         return None;
     }
     let why = short(text_or(&body["why"], ""), SHOWN);
     let facts = json!({"state": ChatStateName::Failed.as_str(), "why": why});
-    Some(Notification { kind: NotificationKind::SessionFailed, facts })
+    Some(Notification { kind: NotificationKind::ChatFailed, facts })
 }
 
 fn text(value: &Value) -> &str {
@@ -164,7 +162,7 @@ fn text_or<'a>(value: &'a Value, other: &'a str) -> &'a str {
     value.as_str().filter(|text| !text.trim().is_empty()).unwrap_or(other)
 }
 
-/// The beginning of a text, on one line.
+/// The start of a text, on one line.
 fn short(text: &str, most: usize) -> String {
     let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();
     let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
@@ -185,9 +183,9 @@ mod tests {
     }
 
     fn told(kind: EventKind, body: &Value) -> Option<Value> {
-        let session = SessionId::parse("s1").unwrap();
+        let chat = SessionId::parse("s1").unwrap();
         let (title, server) = (Some("Ship\nit"), "https://ratchet.test");
-        let place = NotificationSource { project: "shop", session: &session, title, server };
+        let place = NotificationSource { project: "shop", chat: &chat, title, server };
         let notice = Notification::of(&event(kind, body))?;
         let message = notice.message(place, Timestamp::from_nanos(0));
         Some(serde_json::from_str(&message).unwrap())

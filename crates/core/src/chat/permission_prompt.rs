@@ -8,29 +8,28 @@ use crate::json_size::JsonSize;
 use crate::payload::Json;
 use crate::record::claude_code::object::Object;
 
-/// The tool through which the agent asks questions.
+/// The tool by which the agent asks questions.
 const QUESTION_TOOL: &str = "AskUserQuestion";
-/// What the agent hears when nobody said why not.
+/// Reason for the agent when a denial has none.
 const DENIED: &str = "The user does not allow this.";
-/// What the agent hears when nobody said anything.
-const UNANSWERED: &str = "Nobody answered in time.";
+/// Reason for the agent when a prompt timed out.
+const UNANSWERED: &str = "No answer in time.";
 
-/// What kind of answer is wanted.
+/// Type of answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionPromptKind {
-    /// Choices, or words of one's own.
+    /// Choices, or free text.
     Question,
     /// Whether a tool may be used.
     Permission,
-    /// A form that a server of tools wants filled in.
+    /// A form that an MCP server requests.
     Form,
 }
 
-/// Something the agent asks of a person.
+/// A prompt of the agent for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PermissionPrompt {
     pub id: PermissionPromptId,
-    /// What kind of answer is wanted.
     pub kind: PermissionPromptKind,
     /// The tool call that it is about.
     pub tool_use: Option<String>,
@@ -38,53 +37,50 @@ pub struct PermissionPrompt {
     request: Json,
 }
 
-/// How long an allowance holds.
+/// Scope of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
     Once,
-    /// For whatever else in this session is covered by the rules that the agent proposes.
-    Session,
+    /// For everything in this chat that the rules cover which the agent suggests.
+    Chat,
 }
 
-/// What a person decides.
+/// Answer of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// The tool may be used, with the input that it asked for and no other.
+    /// The tool may be used, with the input of the request only.
     Allow {
         allowance: Allowance,
-        /// The input that the person saw, to be compared with what was asked.
+        /// The input that the person saw, to be compared with the request.
         input: Option<Json>,
     },
-    /// It may not, or the person does not want to answer.
+    /// Denied, or declined to answer.
     Deny {
-        /// What the agent is told.
+        /// Reason for the agent.
         message: Option<String>,
-        /// Whether the turn ends with it.
+        /// Whether the turn is interrupted as well.
         stops: bool,
     },
-    /// The answer to each question: labels that were chosen, or words.
+    /// Answers by question: chosen labels, or free text.
     Answers(BTreeMap<String, String>),
-    /// Words in answer to all questions.
+    /// One free text for all questions.
     Says(String),
     Fills(Json),
     TimedOut,
 }
 
-/// Why a decision does not answer a question.
+/// Why a decision does not fit a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerMismatch {
-    /// A question wants an answer.
     #[error("a question is answered with answers or a response, or denied")]
     Question,
-    /// A permission wants a yes or a no.
     #[error("a permission is allowed or denied")]
     Permission,
     #[error("a form is answered with content, or denied")]
     Form,
-    /// The input is the tool's, an object.
     #[error("the input of a tool is an object")]
     Input,
-    /// What is allowed is what was shown.
+    /// The input differs from the one that was shown.
     #[error(
         "input: not what was asked; an approval cannot change it: deny it, and say in message \
          what to do instead"
@@ -93,7 +89,7 @@ pub enum AnswerMismatch {
 }
 
 impl PermissionPrompt {
-    /// Reads a request; `None` if it is not one for a person.
+    /// Parses a request; `None` if it is not a prompt for a person.
     pub fn read(id: &str, request: &str) -> Option<Self> {
         let said = Object::parse(request).ok()?;
         let kind = match said.text("subtype")?.as_str() {
@@ -108,13 +104,13 @@ impl PermissionPrompt {
         Some(Self { id, kind, tool_use, request: Json::parse(request)? })
     }
 
-    /// Reads a line that holds a request; `None` if it is not one for a person.
+    /// Parses a line with a request; `None` if it is not a prompt for a person.
     pub fn of_line(line: &str) -> Option<Self> {
         let said = Object::parse(line).ok()?;
         Self::read(&said.text("request_id")?, said.written("request")?)
     }
 
-    /// What clients are told.
+    /// Returns the event for clients.
     pub fn telling(&self) -> UnorderedEvent {
         let said = Object::parse(self.request.as_str()).unwrap_or_default();
         let raw = |key: &str| said.written(key);
@@ -146,13 +142,13 @@ impl PermissionPrompt {
         }
     }
 
-    /// What the agent is told when a person has decided: a JSON object.
+    /// Returns the reply to the agent: a JSON object.
     ///
-    /// Of the rules that the agent proposes, only those that allow go back, and only for this
-    /// session: the proposals also write settings into the project and change the mode.
+    /// Of the rules that the agent suggests, only those that allow are returned, and only for this
+    /// chat: the suggestions also write settings into the project and change the mode.
     ///
     /// # Errors
-    /// Says what kind of decision the question wants.
+    /// Returns which type of decision the prompt needs.
     pub fn reply(&self, decision: &Decision) -> Result<String, AnswerMismatch> {
         let said = Object::parse(self.request.as_str()).unwrap_or_default();
         let input = said.written("input").unwrap_or("{}");
@@ -188,7 +184,7 @@ impl PermissionPrompt {
                 let body = EventBody::default().text("behavior", "allow");
                 let body = body.raw("updatedInput", input);
                 let rules = rules_of(&said);
-                let is_lasting = *allowance == Allowance::Session && !rules.is_empty();
+                let is_lasting = *allowance == Allowance::Chat && !rules.is_empty();
                 Ok(if is_lasting {
                     body.value("updatedPermissions", lasting(&rules))
                 } else {
@@ -206,7 +202,7 @@ fn deny(message: &str, stops: bool) -> String {
     if stops { body.value("interrupt", true) } else { body }.finish()
 }
 
-/// The input of the question with its answer inside: so the agent's tool takes it.
+/// The input of a question with its answers inside, as the agent's tool expects it.
 fn answered(input: &str, key: &str, answer: &Value) -> Result<String, AnswerMismatch> {
     let mut input: serde_json::Map<String, Value> =
         serde_json::from_str(input).map_err(|_| AnswerMismatch::Input)?;
@@ -214,9 +210,8 @@ fn answered(input: &str, key: &str, answer: &Value) -> Result<String, AnswerMism
     Ok(json!({"behavior": "allow", "updatedInput": input}).to_string())
 }
 
-/// Whether two texts are the same JSON, however it is written. The trees that are built are no
-/// larger than that of what was asked, whatever the person sent; a field that is there twice is
-/// never the same.
+/// Whether two texts are the same JSON, independent of formatting. The parsed tree is no larger
+/// than that of the request, whatever the person sent; duplicate keys never match.
 fn is_same(seen: &str, asked: &str) -> bool {
     let read = |text| serde_json::from_str::<Value>(text).ok();
     let values = |text| JsonSize::of(text).values();
@@ -224,7 +219,7 @@ fn is_same(seen: &str, asked: &str) -> bool {
     seen == asked || has_same_size() && read(seen).is_some_and(|value| read(asked) == Some(value))
 }
 
-/// The rules that allow, among what the agent proposes.
+/// The rules that allow, among the agent's suggestions.
 fn rules_of(said: &Object<'_>) -> Vec<Value> {
     let proposals = said.list("permission_suggestions").into_iter();
     let read = |raw: &serde_json::value::RawValue| serde_json::from_str::<Value>(raw.get()).ok();
@@ -238,7 +233,7 @@ fn lasting(rules: &[Value]) -> Value {
     json!([{"type": "addRules", "rules": rules, "behavior": "allow", "destination": "session"}])
 }
 
-/// A rule as people write it: the tool, and what of it.
+/// A rule as people write it: the tool and its pattern.
 fn rule_text(rule: &Value) -> Value {
     let tool = rule["toolName"].as_str().unwrap_or_default();
     Value::from(match rule["ruleContent"].as_str() {
@@ -248,24 +243,24 @@ fn rule_text(rule: &Value) -> Value {
 }
 
 impl Decision {
-    /// What was decided, in a word or two and without anyone's words.
+    /// Summary for the audit log, without free text.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Allow { allowance: Allowance::Once, .. } => "allow",
-            Self::Allow { allowance: Allowance::Session, .. } => "allow for the session",
+            Self::Allow { allowance: Allowance::Chat, .. } => "allow for the chat",
             Self::Deny { .. } => "deny",
             Self::Answers(_) | Self::Says(_) | Self::Fills(_) => "answer",
             Self::TimedOut => "timeout",
         }
     }
 
-    /// What the others are told of it.
+    /// Returns the event for clients.
     pub fn telling(&self, ask: &PermissionPromptId, by: Option<&str>) -> UnorderedEvent {
         let body = EventBody::default().text("id", ask.as_str()).text_if("by", by);
         match self {
             Self::Allow { allowance, input } => body
                 .text("decision", "allow")
-                .value("always", *allowance == Allowance::Session)
+                .value("always", *allowance == Allowance::Chat)
                 .raw_if("input", input.as_ref().map(Json::as_str)),
             Self::Deny { message, stops } => body
                 .text("decision", "deny")
@@ -322,7 +317,7 @@ mod tests {
     #[test]
     fn an_approval_cannot_replace_what_was_shown() {
         let saw = |input: &str| Decision::Allow {
-            allowance: Allowance::Session,
+            allowance: Allowance::Chat,
             input: Some(Json::parse(input).unwrap()),
         };
         for other in [
@@ -346,13 +341,13 @@ mod tests {
     }
 
     #[test]
-    fn only_rules_go_back_and_only_for_the_session() {
+    fn only_rules_are_returned_and_only_for_the_chat() {
         let rules = json!([{"toolName": "Bash", "ruleContent": "touch *"}]);
         let update = json!([{"type": "addRules", "behavior": "allow", "destination": "session",
             "rules": rules}]);
         check(
             PERMISSION,
-            &allow(Allowance::Session),
+            &allow(Allowance::Chat),
             &json!({"behavior": "allow", "updatedInput": {"command": "touch a", "n": 1.0},
                 "updatedPermissions": update}),
         );

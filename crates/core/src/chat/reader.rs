@@ -1,14 +1,13 @@
-//! From the agent's lines to events.
+//! Parses the agent's output into events.
 //!
-//! The agent may tell its words twice: piece by piece as they come, and whole when a block is
-//! complete. Each is told to clients once. Costs come as sums over the whole conversation; each
-//! turn is told its own part.
+//! The agent may send its text twice: in pieces, and complete when a block is finished. Clients
+//! receive it once. Costs are sums over the whole conversation; each turn gets its share.
 
-/// Words that come in pieces and once more whole.
+/// Text that arrives in pieces and complete.
 mod stream;
-/// The call that is on its way.
+/// The running model call.
 mod open_call;
-/// What a turn used and cost.
+/// Usage and cost of a turn.
 mod turn_cost;
 
 use std::collections::BTreeMap;
@@ -25,7 +24,7 @@ use stream::Stream;
 
 pub use turn_cost::{AgentCost, price_of, tell_spending};
 
-/// Kinds of lines that say something worth knowing, and where they say it.
+/// Types of lines that become notices, and their text field.
 const NOTICES: [(&str, &str); 5] = [
     ("compact_boundary", "content"),
     ("api_retry", "error"),
@@ -34,104 +33,102 @@ const NOTICES: [(&str, &str); 5] = [
     ("task_notification", "summary"),
 ];
 
-/// The line that says that a call of the model is tried again.
+/// Type of a line that reports a retry.
 const RETRY: &str = "api_retry";
 
-/// How the word for an end that a person wanted begins.
+/// Prefix of the reason when a person interrupted.
 const ABORTED: &str = "aborted";
 
-/// What a line comes to.
+/// Result of one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineOutcome {
-    /// What clients are told, beside the line itself.
+    /// Events for clients, besides the line itself.
     pub told: Vec<UnorderedEvent>,
-    /// What it means for the session.
     pub sign: Option<LineSignal>,
 }
 
-/// What a line means for the session.
+/// Meaning of a line for the state of the chat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LineSignal {
-    /// A turn begins, in this conversation of the agent's.
+    /// A turn starts.
     Began {
-        /// What the agent calls the conversation.
+        /// The agent's id of the conversation.
         conversation: Option<String>,
         model: Option<String>,
-        /// What it may do without asking.
+        /// Permission mode.
         mode: Option<String>,
     },
-    /// A message of ours, by its id, was taken up.
+    /// The agent started to process our message.
     TakenUp(String),
-    /// A message of ours, by its id, waits until the agent has ended what it does.
+    /// Our message waits until the agent has finished something else.
     PutOff(String),
-    /// A message of ours, by its id, was taken back before the agent took it up, or after its turn.
+    /// Our message was withdrawn before the agent processed it, or after its turn.
     TakenBack(String),
     Mode(String),
-    /// So many tasks run in the background.
+    /// Number of background tasks.
     Background(usize),
     Ended(TurnEnd),
-    /// What the agent keeps of the conversation, line by line: for the record, not for clients.
+    /// New transcript lines: to record, not for clients.
     Kept {
-        /// The file it keeps them in.
+        /// File of the transcript.
         file: String,
         lines: Vec<String>,
     },
 }
 
-/// How a turn ended.
+/// Result of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnEnd {
     pub is_error: bool,
-    /// Whether a person stopped it.
+    /// Whether a person interrupted it.
     pub is_interrupted: bool,
-    /// What the agent said last, or why it failed.
+    /// The agent's last message, or why it failed.
     pub result: Option<String>,
-    /// What the turn cost, as the agent reckons, with what is known of a call that was interrupted.
+    /// Cost of the turn as the agent reports it, with what is known of an interrupted call.
     pub cost: Option<Money>,
-    /// What it used of each model, sub-agents included; nothing when the agent does not say.
+    /// Usage by model, sub-agents included; empty when the agent does not report it.
     pub used: BTreeMap<String, Usage>,
-    /// What each model cost, as the agent reckons.
+    /// Cost by model, as the agent reports it.
     pub costs: BTreeMap<String, AgentCost>,
-    /// Whether more may have been billed: a call was interrupted or tried again.
+    /// Whether `cost` is a lower bound: a call was interrupted or retried.
     pub is_at_least: bool,
 }
 
 /// Reads the lines of one agent process, in order.
 #[derive(Clone, Debug, Default)]
 pub struct LineReader {
-    /// What is being said, by whom: the agent itself, or the sub-agent of a tool call.
+    /// Open text blocks, by the tool call of their sub-agent, or the agent itself.
     streams: BTreeMap<Option<String>, Stream>,
-    /// What the conversation cost so far, as the agent reckons.
+    /// Cost of the conversation so far, as the agent reports it.
     cost: Money,
-    /// The call of the agent itself that is on its way.
+    /// The running call of the agent itself.
     open: OpenCall,
-    /// Whether a call of this turn was tried again.
+    /// Whether a call of this turn was retried.
     is_retried: bool,
-    /// Whether a sub-agent spoke in this turn.
+    /// Whether a sub-agent had output in this turn.
     has_sub_agents: bool,
-    /// What models cost, for calls that the agent does not count.
+    /// Prices, for calls that the agent does not count.
     prices: Arc<PriceTable>,
 }
 
 impl LineReader {
-    /// A reader for a process that goes on with a conversation which cost so much.
+    /// Creates a reader for a process that continues a conversation with this cost.
     pub fn new(cost: Money) -> Self {
         Self { cost, ..Self::default() }
     }
 
-    /// The same reader, with what models cost.
+    /// Sets the prices.
     #[must_use]
     pub fn with_prices(self, prices: Arc<PriceTable>) -> Self {
         Self { prices, ..self }
     }
 
-    /// What the conversation cost so far, as the agent reckons.
+    /// Cost of the conversation so far, as the agent reports it.
     pub const fn cost(&self) -> Money {
         self.cost
     }
 
-    /// Takes the next line. A line of a kind that nobody knows says nothing, and neither does one
-    /// that is no JSON object.
+    /// Takes the next line. Lines of an unknown type, or that are not JSON objects, have no events.
     pub fn take(&mut self, line: &str, turn: Option<&TraceId>) -> LineOutcome {
         let Ok(said) = Object::parse(line) else { return LineOutcome::default() };
         let parent = said.text("parent_tool_use_id");
@@ -186,7 +183,7 @@ impl LineReader {
     }
 
     fn ended(&mut self, said: &Object<'_>, turn: Option<&TraceId>) -> LineOutcome {
-        // Sub-agents in the background go on talking.
+        // Sub-agents in the background continue.
         self.streams.remove(&None);
         let is_error = said.is("is_error") || said.text("subtype").is_some_and(|s| s != "success");
         let stopped = said.text("terminal_reason").is_some_and(|why| why.starts_with(ABORTED));
@@ -234,7 +231,7 @@ impl From<Option<LineSignal>> for LineOutcome {
     }
 }
 
-/// Why a turn failed that says no last word.
+/// Reason of a failed turn without a last message.
 fn reason(said: &Object<'_>, is_stopped: bool) -> Option<String> {
     if is_stopped {
         return Some("interrupted".to_owned());

@@ -1,31 +1,31 @@
-//! Lines of a transcript that nobody was told.
+//! Transcript lines without events.
 //!
-//! An agent writes its transcript on its own, so that it may hold more than was told when the
-//! server was killed. A line of it has the id and the message of the line that would have been told,
-//! and is put into that form, so that it becomes the same events.
+//! An agent writes its transcript on its own, so it may contain more than was published when the
+//! server was killed. A transcript line has the id and the message of the output line that is
+//! missing, and is converted to it, so that it becomes the same events.
 
 use super::event::EventBody;
 use crate::record::claude_code::object::Object;
 
-/// A line of a transcript in the form in which it is told.
+/// A transcript line in the format of an output line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveredLine {
-    /// Its id, the same in both forms.
+    /// Id, the same in both formats.
     pub id: String,
-    /// The line as it would have been told.
+    /// The output line.
     pub line: String,
 }
 
 impl RecoveredLine {
-    /// Reads a line of a transcript: the agent's own, or that of a sub-agent which this call of a
-    /// tool began. `None` for what is not said by anyone.
+    /// Converts a transcript line of the agent, or of a sub-agent that this tool call started.
+    /// `None` for lines without a message.
     ///
     /// ```
-    /// use ratchet_core::chat::recovered::ToldLine;
+    /// use ratchet_core::chat::recovered::RecoveredLine;
     ///
     /// let kept = r#"{"type":"assistant","uuid":"u1","message":{"id":"m1","content":[]}}"#;
-    /// assert_eq!(ToldLine::of_kept(kept, None).unwrap().id, "u1");
-    /// assert!(ToldLine::of_kept(r#"{"type":"mode"}"#, None).is_none());
+    /// assert_eq!(RecoveredLine::of_kept(kept, None).unwrap().id, "u1");
+    /// assert!(RecoveredLine::of_kept(r#"{"type":"mode"}"#, None).is_none());
     /// ```
     pub fn of_kept(line: &str, call: Option<&str>) -> Option<Self> {
         let kept = Object::parse(line).ok()?;

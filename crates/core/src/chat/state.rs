@@ -3,17 +3,15 @@ use std::fmt;
 
 use crate::id::TraceId;
 
-/// What the agent asks of a person, as the agent itself names it.
+/// Id of a prompt, as the agent chose it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PermissionPromptId(String);
 
 impl PermissionPromptId {
-    /// Takes the agent's name for it.
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
-    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -25,49 +23,42 @@ impl fmt::Display for PermissionPromptId {
     }
 }
 
-/// What a session is doing. A turn is named by the trace that it becomes.
+/// State of a chat. The id of a turn is that of its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatState {
-    /// Its process is being started, or waits for its place among them.
+    /// Its process is starting, or waits for a slot.
     Starting {
-        /// What it will do first.
+        /// The turn that it will start with.
         turn: Option<TraceId>,
     },
-    /// It waits for a message.
+    /// Waits for a message.
     Idle,
     Running {
         turn: TraceId,
     },
-    /// It cannot go on without a person.
+    /// Waits for a person.
     Waiting {
-        /// In which turn; in none when a task in the background asks.
+        /// `None` when a background task prompts.
         turn: Option<TraceId>,
-        /// What is asked; never empty.
+        /// Open prompts; never empty.
         asks: BTreeSet<PermissionPromptId>,
     },
-    /// It has no process, and gets one with the next message.
+    /// Has no process, and gets one with the next message.
     Parked,
-    /// Its process died at work or did not start; the next message tries again.
+    /// Its process died or did not start; the next message tries again.
     Failed,
     Closed,
 }
 
-/// A state without what belongs to it, as it is kept and shown.
+/// A state without its data, as it is stored and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChatStateName {
-    /// See [`ChatState::Starting`].
     Starting,
-    /// See [`ChatState::Idle`].
     Idle,
-    /// See [`ChatState::Running`].
     Running,
-    /// See [`ChatState::Waiting`].
     Waiting,
-    /// See [`ChatState::Parked`].
     Parked,
-    /// See [`ChatState::Failed`].
     Failed,
-    /// See [`ChatState::Closed`].
     Closed,
 }
 
@@ -94,57 +85,51 @@ impl ChatStateName {
         }
     }
 
-    /// Reads the word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 }
 
-/// What happens to a session.
+/// An input of the state machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatInput {
-    /// A person sent a message, which begins this turn.
+    /// A person sent a message, which starts this turn.
     Sent(TraceId),
-    /// A person wants it ready, with nothing to do yet.
+    /// A process is requested without a message.
     Woken,
     Started,
-    /// The agent began a turn by itself: a task in the background has ended.
+    /// The agent started a turn on its own: a background task has ended.
     Began(TraceId),
-    /// The agent asks something of a person.
+    /// The agent prompts a person.
     Asked(PermissionPromptId),
-    /// A person answered, or time did for them.
+    /// A prompt was answered, or timed out.
     Answered(PermissionPromptId),
-    /// The agent does not want to know any more.
+    /// The agent withdrew a prompt.
     Withdrawn(PermissionPromptId),
-    /// A person wants the turn to stop.
+    /// A person interrupts the turn.
     Interrupted,
     Ended,
-    /// Its process is given up because nothing happens.
+    /// Its process is ended because it is idle.
     Parked,
-    /// Its process is gone, whoever's fault it is.
+    /// Its process has ended unexpectedly.
     Died,
     Closed,
 }
 
-/// Why something may not happen.
+/// Why an input is invalid in a state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidTransition {
-    /// One turn at a time.
+    /// Only one turn runs at a time.
     #[error("turn {turn} is under way")]
     Busy { turn: TraceId },
-    /// There is nothing to stop or to end.
     #[error("no turn is under way")]
     NoTurn,
-    /// It was answered, taken back or never asked.
+    /// The prompt was answered, withdrawn or does not exist.
     #[error("{ask} is not an open question")]
-    NotOpen {
-        /// What was to be answered.
-        ask: PermissionPromptId,
-    },
-    #[error("the session is closed")]
+    NotOpen { ask: PermissionPromptId },
+    #[error("the chat is closed")]
     Closed,
-    /// It cannot happen in this state.
-    #[error("it cannot happen while the session is {}", .0.as_str())]
+    #[error("not possible while the chat is {}", .0.as_str())]
     OutOfPlace(ChatStateName),
 }
 
@@ -169,7 +154,7 @@ impl ChatState {
         }
     }
 
-    /// Whether a process belongs to it, or is on its way.
+    /// Whether there is a process, or one is starting.
     pub const fn has_process(&self) -> bool {
         match self {
             Self::Starting { .. } | Self::Idle | Self::Running { .. } | Self::Waiting { .. } => {
@@ -179,7 +164,7 @@ impl ChatState {
         }
     }
 
-    /// What a session with a process goes on with: a turn, questions, both or neither.
+    /// State of a chat with a process, by its turn and its open prompts.
     fn going_on(turn: Option<TraceId>, asks: BTreeSet<PermissionPromptId>) -> Self {
         match (turn, asks.is_empty()) {
             (turn, false) => Self::Waiting { turn, asks },
@@ -189,23 +174,23 @@ impl ChatState {
     }
 }
 
-/// The state that follows when something happens: the one place that says what may.
+/// Returns the state after an input: the only definition of valid transitions.
 ///
 /// ```
 /// use ratchet_core::id::TraceId;
-/// use ratchet_core::chat::state::{Happening, MajorState, Unfit, next};
+/// use ratchet_core::chat::state::{ChatInput, ChatState, InvalidTransition, next};
 ///
 /// let turn = TraceId::parse("t1").unwrap();
-/// let running = next(&MajorState::Idle, Happening::Sent(turn.clone())).unwrap();
-/// let second = Happening::Sent(TraceId::parse("t2").unwrap());
-/// assert_eq!(next(&running, second), Err(Unfit::Busy { turn }));
+/// let running = next(&ChatState::Idle, ChatInput::Sent(turn.clone())).unwrap();
+/// let second = ChatInput::Sent(TraceId::parse("t2").unwrap());
+/// assert_eq!(next(&running, second), Err(InvalidTransition::Busy { turn }));
 /// ```
 ///
 /// # Errors
-/// Says why it may not happen; the state is then as it was.
-pub fn next(state: &ChatState, happening: ChatInput) -> Result<ChatState, InvalidTransition> {
+/// Returns why the input is invalid; the state does not change.
+pub fn next(state: &ChatState, input: ChatInput) -> Result<ChatState, InvalidTransition> {
     let out_of_place = || InvalidTransition::OutOfPlace(state.word());
-    match happening {
+    match input {
         _ if *state == ChatState::Closed => Err(InvalidTransition::Closed),
         ChatInput::Closed => Ok(ChatState::Closed),
         ChatInput::Sent(turn) => sent(state, turn),
@@ -240,7 +225,7 @@ pub fn next(state: &ChatState, happening: ChatInput) -> Result<ChatState, Invali
             Ok(ChatState::going_on(state.turn().cloned(), asks))
         }
         ChatInput::Interrupted => match state {
-            // The agent has not heard the message, and will not.
+            // The agent has not received the message, and will not.
             ChatState::Starting { turn: Some(_) } => Ok(ChatState::Parked),
             _ => state.turn().map_or(Err(InvalidTransition::NoTurn), |_| Ok(state.clone())),
         },
@@ -255,7 +240,7 @@ pub fn next(state: &ChatState, happening: ChatInput) -> Result<ChatState, Invali
             _ => state.turn().map_or(Err(out_of_place()), busy),
         },
         ChatInput::Died => match state {
-            // Nothing was lost with it: there is nothing to tell anyone.
+            // Nothing was lost, so there is nothing to report.
             ChatState::Idle | ChatState::Waiting { turn: None, .. } => Ok(ChatState::Parked),
             ChatState::Starting { .. } | ChatState::Running { .. } | ChatState::Waiting { .. } => {
                 Ok(ChatState::Failed)

@@ -1,28 +1,27 @@
-//! What a session tells where rules say what must not be kept.
+//! Redaction of streamed text, for projects with redaction rules.
 //!
-//! Agents tell their words in pieces, and a piece may hold half of what a rule would find. So
-//! pieces are held back until the words are whole, and lines that carry pieces do not go on at
-//! all: the line with the whole words comes after them. Where there are no rules, but values that
-//! are known to be secret, pieces go on until one of those values may be on its way. Where there
-//! are neither nothing is held and nothing changes.
+//! Agents send text in pieces, and a piece may contain only half of what a rule matches. So pieces
+//! are held back until the text is complete, and raw lines with pieces are dropped: the line with
+//! the complete text follows. Without rules, but with known secret values, pieces pass until one of
+//! these values may have started. With neither, nothing is held back or changed.
 
 use super::event::{ChatEvent, EventBody, EventKind, UnorderedEvent};
 use crate::record::claude_code::object::Object;
 use crate::record::redact::{Redacted, Redactor};
 use crate::time::Timestamp;
 
-/// Something told, and when.
+/// An event and its time.
 pub type TimedEvent = (Timestamp, UnorderedEvent);
 
-/// Holds words back until they are whole, for one session.
+/// Holds text of one chat back until it is complete.
 #[derive(Debug, Default)]
 pub struct StreamRedactor {
     held: Vec<HeldWords>,
-    /// The end of what each voice said that went on.
+    /// The end of the text of each stream that has passed.
     ends: Vec<SaidEnd>,
 }
 
-/// The last words of a voice that went on, in which a secret may have begun.
+/// The last text of a stream that has passed, in which a secret may have started.
 #[derive(Debug)]
 struct SaidEnd {
     kind: EventKind,
@@ -30,29 +29,29 @@ struct SaidEnd {
     text: String,
 }
 
-/// Bytes of what a voice said last that are looked at together with what it says next. Only the
-/// first few of a secret ever go on, so this is plenty.
+/// Bytes at the end of passed text that are checked again with the next piece. Only the first few
+/// bytes of a secret ever pass, so this is plenty.
 const END_BYTES: usize = 64;
 
-/// Words of one voice, on their way.
+/// Incomplete text of one stream.
 #[derive(Debug)]
 struct HeldWords {
     at: Timestamp,
     kind: EventKind,
     message: Option<String>,
-    /// Whose they are: a sub-agent's, or the agent's own.
+    /// The sub-agent, or the agent itself.
     parent: Option<String>,
     text: String,
-    /// The bytes at its start that went on already; looked at again with what follows.
+    /// Bytes at its start that have passed already; checked again with what follows.
     gone_on: usize,
     is_whole: bool,
 }
 
-/// A line of the agent's, as far as words go.
+/// A raw line, by the text it contains.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
     Piece,
-    /// It has the whole words of a voice.
+    /// Contains the complete text of a stream.
     Whole {
         parent: Option<String>,
     },
@@ -70,7 +69,7 @@ impl Line {
     }
 }
 
-/// Whether a session is told to have no process any more: nothing will come of what it said last.
+/// Whether a state has no process: then the rest of the text will not follow.
 fn is_without_process(body: &str) -> bool {
     let state = Object::parse(body).ok().and_then(|body| body.text("state"));
     matches!(state.as_deref(), Some("parked" | "failed" | "closed"))
@@ -89,8 +88,7 @@ impl StreamRedactor {
         Redacted::new((last + 1..).zip(self.pass(told, rules)).map(number).collect())
     }
 
-    /// What goes on of what is told, as far as the rules allow it. What is told of one line comes
-    /// together.
+    /// Returns the events that may pass, redacted.
     fn pass(&mut self, told: Vec<TimedEvent>, rules: &Redactor) -> Vec<TimedEvent> {
         if !rules.has_rules() {
             return self.pass_without_rules(told, rules);
@@ -127,14 +125,14 @@ impl StreamRedactor {
         }
         let mut passed = Vec::with_capacity(told.len());
         if rules.is_empty() {
-            // There were some until now.
+            // There were rules until now.
             self.end(|_| true);
             self.release(&mut passed, rules);
             passed.extend(told);
             return passed;
         }
         let mut line = Line::Other;
-        // A line that carries a piece goes on with the piece, or not at all.
+        // A raw line with a piece passes together with the piece, or not at all.
         let mut carrier: Option<TimedEvent> = None;
         for (at, telling) in told {
             match telling.kind {
@@ -181,8 +179,8 @@ impl StreamRedactor {
         passed
     }
 
-    /// Whether a secret may be on its way in a piece: then what of it went on already. Notes what
-    /// goes on otherwise.
+    /// Returns what has passed already if a secret may have started in a piece; otherwise notes
+    /// what passes.
     fn risk(&mut self, piece: &UnorderedEvent, rules: &Redactor) -> Option<String> {
         let body = Object::parse(&piece.body).ok()?;
         let (parent, text) = (body.text("parent"), body.text("text").unwrap_or_default());
@@ -208,7 +206,7 @@ impl StreamRedactor {
         None
     }
 
-    /// Holds a piece behind the words of it that went on already.
+    /// Holds a piece back, after the text that has passed already.
     fn hold_from(&mut self, at: Timestamp, piece: &UnorderedEvent, line: &Line, gone_on: &str) {
         let before = self.held.len();
         self.hold(at, piece, line);
@@ -218,7 +216,7 @@ impl StreamRedactor {
         }
     }
 
-    /// Holds a piece. What is told right behind the line with the whole words ends them.
+    /// Holds a piece back. Events right after the line with the complete text end it.
     fn hold(&mut self, at: Timestamp, piece: &UnorderedEvent, line: &Line) {
         let Ok(body) = Object::parse(&piece.body) else { return };
         let (message, parent) = (body.text("message"), body.text("parent"));
@@ -226,8 +224,7 @@ impl StreamRedactor {
         let is_voice = |words: &HeldWords| words.kind == piece.kind && words.parent == parent;
         let last = self.held.iter_mut().rev().find(|words| is_voice(words));
         if let Some(words) = last {
-            // Pieces may not name the message that the whole words name.
-            if words.message == message || words.message.is_none() || message.is_none() {
+            if words.is_of(message.as_deref()) {
                 words.text.push_str(&text);
                 words.at = at;
                 words.message = words.message.take().or(message);
@@ -260,7 +257,13 @@ impl StreamRedactor {
 }
 
 impl HeldWords {
-    /// What goes on of them: all but what went on already.
+    /// Whether they may be of a message. Pieces may lack the id that the complete text has.
+    fn is_of(&self, message: Option<&str>) -> bool {
+        let (Some(own), Some(message)) = (self.message.as_deref(), message) else { return true };
+        own == message
+    }
+
+    /// Text that may pass: all but what has passed already.
     fn left(&self, rules: &Redactor) -> String {
         let Some((gone_on, rest)) = self.text.split_at_checked(self.gone_on) else {
             return self.text.clone();
@@ -273,7 +276,7 @@ impl HeldWords {
     }
 }
 
-/// Whether a line carries a piece of what a tool is given. It is told whole with the call.
+/// Whether a line has a piece of a tool's input. The call contains it completely.
 fn is_input_piece(line: &str) -> bool {
     line.contains("\"input_json_delta\"")
 }

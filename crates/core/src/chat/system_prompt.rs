@@ -118,17 +118,17 @@ pub enum PromptError {
 ///
 /// General words are never cut. Attachments share what is left evenly, short ones leaving their
 /// rest to the long ones, and are cut in their middle; of what was said before the newest stays.
-/// The same brief, session and seed give the same bytes.
+/// The same inputs, chat and seed give the same bytes.
 ///
 /// # Errors
 /// The general words alone are too long.
 pub fn compose(
     brief: &PromptInputs<'_>,
-    session: &SessionId,
+    chat_id: &SessionId,
     seed: &Seed,
     budget: u64,
 ) -> Result<ComposedPrompt, PromptError> {
-    let marker = marker(brief, session, seed);
+    let marker = marker(brief, chat_id, seed);
     let frame = frame(brief, &marker);
     let usable = budget.saturating_mul(100) / (100 + HEADROOM_PERCENT);
     let taken = Tokens::approximate(&frame.before).count + Tokens::approximate(&frame.after).count;
@@ -153,12 +153,12 @@ pub fn compose(
 /// Pictures and documents that are no text are only named: they go beside it.
 pub fn enclose(
     attachments: &[Attachment],
-    session: &SessionId,
+    chat_id: &SessionId,
     seed: &Seed,
     budget: u64,
 ) -> (String, Vec<TruncatedSection>) {
     let brief = PromptInputs { base: "", workspace: "", attachments, history: &[] };
-    let around = material(&marker(&brief, session, seed));
+    let around = material(&marker(&brief, chat_id, seed));
     let mut cuts = Vec::new();
     let (inside, _) = self::attachments(attachments, budget, &mut cuts);
     (format!("{}{inside}\n{}", around.before, around.after), cuts)
@@ -196,14 +196,14 @@ fn material(marker: &Marker) -> Frame {
 }
 
 /// A marker that nothing has which is to stand inside.
-fn marker(brief: &PromptInputs<'_>, session: &SessionId, seed: &Seed) -> Marker {
+fn marker(brief: &PromptInputs<'_>, chat_id: &SessionId, seed: &Seed) -> Marker {
     let attached = brief.attachments.iter().flat_map(|attachment| {
         let [front, body] = texts(attachment);
         [attachment.name(), front, body]
     });
     let said = brief.history.iter().map(|words| words.text.as_str());
     let texts: Vec<&str> = attached.chain(said).chain([brief.base, brief.workspace]).collect();
-    Marker::apart_from(session, seed, &texts)
+    Marker::apart_from(chat_id, seed, &texts)
 }
 
 /// The head and the text of an attachment, as far as it has them.

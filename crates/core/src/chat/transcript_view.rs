@@ -1,11 +1,11 @@
-//! Events as a conversation that people read: turns, and in each what was said, done and asked.
+//! Events as a conversation that people read: turns, and in each the text, tool calls and prompts.
 //!
-//! The same events always give the same story, so that a page that is drawn again while the agent
-//! works changes only where something happened.
+//! The same events always give the same result, so that a page that is rendered again changes only
+//! where something happened.
 
-/// What was done and how it ended, in words.
+/// Texts of tool calls and results.
 mod labels;
-/// What a turn used and cost.
+/// Usage and cost of a turn.
 mod spending;
 
 use std::sync::Arc;
@@ -18,65 +18,65 @@ use crate::time::Timestamp;
 pub use labels::{ABORTED_START, best_known, early_end, in_words, outcome};
 pub use spending::TurnSpending;
 
-/// Agents within agents that are told apart; whatever lies deeper is told on the outside.
+/// Maximum depth of nested sub-agents; deeper ones are shown at this depth.
 const DEEPEST: usize = 6;
 
 /// A conversation, or a part of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TranscriptView {
-    /// Its turns, oldest first.
+    /// Turns, oldest first.
     pub turns: Vec<TurnView>,
-    /// The place of the last event that it tells.
+    /// Sequence number of the last event.
     pub last: u64,
 }
 
-/// A turn: a message, and what the agent made of it.
+/// A turn: a message, and what the agent did.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnView {
-    /// The place of its first event.
+    /// Sequence number of its first event.
     pub seq: u64,
     pub at: Timestamp,
-    /// Its trace; none of what was told before any turn.
+    /// Trace id; `None` before the first turn.
     pub turn: Option<String>,
-    /// What the person said; nothing if the agent began by itself.
+    /// Message of the person; `None` if the agent started the turn.
     pub message: Option<UserMessageView>,
     pub items: Vec<TurnItem>,
-    /// How it ended, if it has: the body of the event that says so.
+    /// Body of the event that ended it.
     pub end: Option<Value>,
 }
 
-/// What a person said.
+/// A message of a person.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UserMessageView {
-    /// Its id, by which files can be put back.
+    /// Id for restoring files.
     pub id: String,
     pub by: Option<String>,
     /// A text, or blocks.
     pub content: Value,
 }
 
-/// Something that happened in a turn.
+/// An item of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnItem {
-    /// The place of its first event.
+    /// Sequence number of its first event.
     pub seq: u64,
-    /// The place of the last event that changed it.
+    /// Sequence number of the last event that changed it.
     pub last: u64,
     pub part: TurnPart,
 }
 
-/// What happens in a turn.
+/// Content of an item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnPart {
-    /// The agent's words, whole or as far as they came.
+    /// Text of the agent, complete or so far.
     Words {
         text: String,
-        /// The agent's message that they belong to.
+        /// Id of the agent's message.
         message: Option<String>,
     },
     Thought {
         text: String,
-        /// The agent's message that they belong to.
+        /// Id of the agent's message.
         message: Option<String>,
     },
     Tool(Box<ToolView>),
@@ -86,37 +86,37 @@ pub enum TurnPart {
         text: String,
     },
     Failure(String),
-    /// A line of the agent's, as it is.
+    /// A line of the agent, unchanged.
     Raw(Arc<str>),
 }
 
-/// A tool that was used.
+/// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolView {
     pub id: String,
     pub name: String,
     pub input: Value,
-    /// What it gave, once it has: a text or blocks.
+    /// Its result: a text or blocks.
     pub output: Option<Value>,
     pub is_error: bool,
-    /// What the agent that it started did.
+    /// Items of the sub-agent that it started.
     pub inside: Vec<TurnItem>,
 }
 
-/// Something that a person was asked.
+/// A prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PermissionPromptView {
     pub id: String,
-    /// Whether it is about a tool that wants to be used; otherwise it is a question.
+    /// Whether it is a permission prompt; otherwise it is a question.
     pub is_permission: bool,
-    /// What was asked, as clients are told it.
+    /// Body of the event.
     pub body: Value,
-    /// How it was answered, as clients are told it.
+    /// Body of the event with the answer.
     pub answer: Option<Value>,
 }
 
 impl TranscriptView {
-    /// Tells events, which are in order.
+    /// Builds the view from events in order.
     pub fn of<'e>(events: impl IntoIterator<Item = &'e ChatEvent>) -> Self {
         let mut story = Self::default();
         for event in events {
@@ -174,7 +174,7 @@ impl TranscriptView {
         }
     }
 
-    /// The agent began by itself if it is at a turn that nobody began.
+    /// Starts a turn without a message, if the agent is in one.
     fn state(&mut self, event: &ChatEvent, body: &Value) {
         let Some(turn) = body["turn"].as_str() else { return };
         let is_told = self.turns.last().is_some_and(|last| last.turn.as_deref() == Some(turn));
@@ -195,7 +195,7 @@ impl TranscriptView {
         self.turns.push(TurnView { seq, at, turn, message, items: Vec::new(), end: None });
     }
 
-    /// The turn that something belongs to: the last, or one of its own.
+    /// The turn of an item: the last, or a new one.
     fn turn(&mut self, event: &ChatEvent) -> &mut TurnView {
         if self.turns.is_empty() {
             self.begin(event, None, None);
@@ -204,7 +204,7 @@ impl TranscriptView {
         &mut self.turns[last]
     }
 
-    /// Puts something where it belongs: with the call that started its agent, or in the turn.
+    /// Adds an item to the call that started its sub-agent, or to the turn.
     fn put(
         &mut self,
         event: &ChatEvent,
@@ -222,7 +222,7 @@ impl TranscriptView {
         self.put(event, parent, |items| items.push(item));
     }
 
-    /// The call of a tool, which something that happens now changes.
+    /// The tool call that an event changes.
     fn call(&mut self, id: &str, now: u64) -> Option<&mut ToolView> {
         self.turns.iter_mut().rev().find_map(|turn| call_in(&mut turn.items, id, now, DEEPEST))
     }
@@ -265,7 +265,7 @@ impl TranscriptView {
             call.is_error = is_error;
             return;
         }
-        // Its call was told too long ago, or nobody wants to see calls.
+        // Its call is too old, or calls are hidden.
         let tool = ToolView {
             id,
             name: String::new(),

@@ -1,9 +1,9 @@
-//! What the agent said and had not kept when it was killed.
+//! Output of an agent that was killed before it stored it.
 //!
-//! The agent tells its words as they come, and a little later what it keeps of them: the lines of
-//! its transcript, of which traces are made. Between the two it may die. What it told is then all
-//! there is, and is put into the form of the lines that it would have kept: they have the same ids
-//! and the same times, so that it is no harm if they were kept after all.
+//! The agent sends its output as it is generated, and a little later the transcript lines that it
+//! stores, from which traces are made. It may die in between. The output is then converted to the
+//! lines that it would have stored: they have the same ids and times, so that duplicates do no
+//! harm.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,22 @@ use crate::record::claude_code::transcript::usage_of;
 use crate::record::usage::Usage;
 use crate::time::Timestamp;
 
-/// How much is remembered: the agent keeps its words ten times a second.
+/// Maximum bytes to remember: the agent stores its output ten times a second.
 const MAX_BYTES: usize = 16_000_000;
 
-/// What was said in a turn by the agent itself, and not kept so far. Sub-agents have transcripts
-/// of their own, and are left out.
+/// Output of the agent itself in a turn that is not stored yet. Sub-agents have transcripts of
+/// their own, and are left out.
 #[derive(Clone, Debug, Default)]
 pub struct UnpersistedOutput {
-    /// The prompt, and lines that came whole, by their ids in the transcript.
+    /// The prompt, and complete lines, by their ids in the transcript.
     said: Vec<(String, Spoken)>,
-    /// The message that is on its way.
+    /// The incomplete message.
     open: Option<OpenMessage>,
-    /// What messages used; of one that was broken off, what it had used when it began.
+    /// Usage of messages; of an interrupted one, its usage at the start.
     used: BTreeMap<String, Map<String, Value>>,
-    /// Calls that broke off and were tried again.
+    /// Calls that failed and were retried.
     lost: Vec<LostCall>,
-    /// The last time that the agent named.
+    /// Time of the last line.
     last: Option<Timestamp>,
     bytes: usize,
 }
@@ -43,7 +43,7 @@ enum Spoken {
     Line(String),
 }
 
-/// A message on its way, and the words of the block that has not come whole yet.
+/// An incomplete message, and the text of its incomplete block.
 #[derive(Clone, Debug, Default)]
 struct OpenMessage {
     id: String,
@@ -51,37 +51,36 @@ struct OpenMessage {
     request: Option<String>,
     used: Map<String, Value>,
     words: String,
-    /// Whether a block of it came whole.
+    /// Whether one of its blocks is complete.
     is_told: bool,
-    /// Whether the model said what it used in all.
+    /// Whether the model reported the total usage.
     is_counted: bool,
-    /// Whether nothing more of it comes.
+    /// Whether it has ended.
     is_over: bool,
 }
 
-/// A call of the model that broke off and was tried again: the agent counts it and keeps no line.
+/// A model call that failed and was retried: the agent counts it, but the transcript lacks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostCall {
-    /// The message that it had begun.
+    /// Id of the message that it had started.
     pub message: String,
-    /// The model that was asked.
     pub model: String,
-    /// What it had used by then.
+    /// Usage so far.
     pub usage: Usage,
 }
 
 impl UnpersistedOutput {
-    /// The turn begins.
+    /// Starts a turn.
     pub fn begin_at(&mut self, at: Timestamp) {
         self.last = self.last.max(Some(at));
     }
 
-    /// The last time that is known of the turn.
+    /// Returns the time of the last line of the turn.
     pub fn last_moment(&self) -> Timestamp {
         self.last.unwrap_or_default()
     }
 
-    /// A message of this id, whose content is JSON, begins the turn.
+    /// Starts a turn with a message, whose content is JSON.
     pub fn prompt(&mut self, id: &str, content: &str, at: Timestamp) {
         self.open = self.open.take().filter(|open| !open.is_over);
         if self.has_room(content) {
@@ -90,7 +89,7 @@ impl UnpersistedOutput {
         }
     }
 
-    /// Takes a line that the agent told.
+    /// Takes a line of the agent.
     pub fn take(&mut self, line: &str) {
         let Ok(told) = Object::parse(line) else { return };
         let is_sub_agent = told.raw("parent_tool_use_id").is_some();
@@ -118,7 +117,7 @@ impl UnpersistedOutput {
                     self.open.as_mut()?.words.push_str(&words);
                 }
             }
-            // The agent ends the stream of a call that was interrupted itself, and counts nothing.
+            // The agent itself ends the stream of an interrupted call, and counts nothing.
             "message_delta"
                 if event.object("delta").is_some_and(|it| it.text("stop_reason").is_none()) => {}
             "message_delta" => {
@@ -127,7 +126,7 @@ impl UnpersistedOutput {
                 open.is_counted = true;
                 self.used.insert(open.id.clone(), open.used.clone());
             }
-            // The agent also ends the stream of a call that broke off, and may try it again.
+            // The agent also ends the stream of a failed call, and may retry it.
             "message_stop" => {
                 let open = self.open.as_mut()?;
                 open.is_over = true;
@@ -140,7 +139,7 @@ impl UnpersistedOutput {
         Some(())
     }
 
-    /// A message begins. One before it that never ended was given up, and its call tried again.
+    /// A message starts. One before it that never ended failed, and its call was retried.
     fn begin(&mut self, message: OpenMessage) {
         if !message.used.is_empty() {
             self.used.insert(message.id.clone(), message.used.clone());
@@ -150,7 +149,7 @@ impl UnpersistedOutput {
         self.lost.extend(given_up.and_then(OpenMessage::lost));
     }
 
-    /// Takes the calls that broke off and were tried again since someone last asked.
+    /// Takes the calls that failed and were retried since the last time.
     pub fn take_lost(&mut self) -> Vec<LostCall> {
         std::mem::take(&mut self.lost)
     }
@@ -180,7 +179,7 @@ impl UnpersistedOutput {
         has_room
     }
 
-    /// The agent has kept a line, as it stands in its transcript.
+    /// Notes that the agent has stored a line.
     pub fn kept(&mut self, line: &str) {
         let id = Object::parse(line).ok().and_then(|kept| kept.text("uuid"));
         let Some(place) = self.said.iter().position(|(said, _)| Some(said) == id.as_ref()) else {
@@ -193,25 +192,25 @@ impl UnpersistedOutput {
         });
     }
 
-    /// What was not kept, as lines of the transcript of a session.
-    pub fn lines(&self, session: &SessionId, now: Timestamp) -> Vec<String> {
-        let session = Value::from(session.to_string()).to_string();
+    /// Returns the output that is not stored as transcript lines of a session.
+    pub fn lines(&self, chat_id: &SessionId, now: Timestamp) -> Vec<String> {
+        let chat_id = Value::from(chat_id.to_string()).to_string();
         let whole = self.said.iter().filter_map(|(id, said)| match said {
             Spoken::Prompt { content, at } => {
                 let message = EventBody::default().text("role", "user").raw("content", content);
-                let line = line("user", id, &session).text("timestamp", &at.to_string());
+                let line = line("user", id, &chat_id).text("timestamp", &at.to_string());
                 Some(line.raw("message", &message.finish()).finish())
             }
-            Spoken::Line(told) => self.as_kept(id, told, &session),
+            Spoken::Line(told) => self.as_kept(id, told, &chat_id),
         });
         let at = self.last.max(Some(now)).unwrap_or(now);
         let is_left =
             |open: &&OpenMessage| !open.words.is_empty() || !(open.is_told || open.used.is_empty());
         let open = self.open.iter().filter(is_left);
-        whole.chain(open.map(|open| open.as_kept(&session, at))).collect()
+        whole.chain(open.map(|open| open.as_kept(&chat_id, at))).collect()
     }
 
-    fn as_kept(&self, id: &str, told: &str, session: &str) -> Option<String> {
+    fn as_kept(&self, id: &str, told: &str, chat_id: &str) -> Option<String> {
         let told = Object::parse(told).ok()?;
         let said = told.object("message")?;
         let used = said.text("id").and_then(|id| self.used.get(&id));
@@ -220,7 +219,7 @@ impl UnpersistedOutput {
         let message =
             copied.fold(EventBody::default(), |body, key| body.raw_if(key, said.written(key)));
         let message = message.raw_if("usage", used.as_deref());
-        let line = line(&told.text("type")?, id, session)
+        let line = line(&told.text("type")?, id, chat_id)
             .raw_if("timestamp", told.written("timestamp"))
             .raw_if("requestId", told.written("request_id"))
             .raw_if("toolUseResult", told.written("tool_use_result"));
@@ -235,7 +234,7 @@ impl OpenMessage {
         Some(LostCall { message: self.id, model: self.model?, usage })
     }
 
-    fn as_kept(&self, session: &str, at: Timestamp) -> String {
+    fn as_kept(&self, chat_id: &str, at: Timestamp) -> String {
         let words = EventBody::default().text("type", "text").text("text", &self.words).finish();
         let words = if self.words.is_empty() { String::new() } else { words };
         let used = (!self.used.is_empty()).then(|| Value::from(self.used.clone()).to_string());
@@ -245,7 +244,7 @@ impl OpenMessage {
             .text_if("model", self.model.as_deref())
             .raw("content", &format!("[{words}]"))
             .raw_if("usage", used.as_deref());
-        line("assistant", &format!("{}-open", self.id), session)
+        line("assistant", &format!("{}-open", self.id), chat_id)
             .text("timestamp", &at.to_string())
             .text_if("requestId", self.request.as_deref())
             .raw("message", &message.finish())
@@ -253,8 +252,8 @@ impl OpenMessage {
     }
 }
 
-fn line(kind: &str, id: &str, session: &str) -> EventBody {
-    EventBody::default().text("type", kind).text("uuid", id).raw("sessionId", session)
+fn line(kind: &str, id: &str, chat_id: &str) -> EventBody {
+    EventBody::default().text("type", kind).text("uuid", id).raw("sessionId", chat_id)
 }
 
 fn object(raw: Option<&RawValue>) -> Map<String, Value> {

@@ -36,7 +36,7 @@ pub(crate) async fn run_agents_under(
     let roots = Roots::new(root.clone()).unwrap();
     let data = Some(server.data_path());
     let boundary = Boundary { roots, exposure: WorkspaceSource::Network, data };
-    let ground = WorkspacePolicy {
+    let policy = WorkspacePolicy {
         boundary,
         trusted: root.map(|root| root.join("trusted")).into_iter().collect(),
         layers: LayerFolders { platform: Some(place.join("platform")), user: None },
@@ -44,18 +44,18 @@ pub(crate) async fn run_agents_under(
         seed: Seed::new([7; 32]),
     };
     let launcher = Launcher {
-        ground: Some(ground.clone()),
-        places: ChatFolders {
+        policy: Some(policy.clone()),
+        folders: ChatFolders {
             program: claude::fake(),
             families: place.join("families"),
             scratch: place.join("s"),
             supervision: Supervision::Nobody,
         },
         environment: Arc::new(environment::inherited(&EnvNames::default())),
-        patience: ClaudeTimeouts::default(),
+        timeouts: ClaudeTimeouts::default(),
     };
     let clock = server.app.clock.clone();
     let store = server.app.store.clone();
-    let major = ChatService::open(store, launcher, limits, Arc::new(move || clock.now())).await;
-    server.app.run_agents(Chats { major: major.unwrap(), ground });
+    let chats = ChatService::open(store, launcher, limits, Arc::new(move || clock.now())).await;
+    server.app.run_agents(Chats { service: chats.unwrap(), policy });
 }

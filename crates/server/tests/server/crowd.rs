@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
+use crate::chats::Stage;
 use crate::harness::{TestServer, basic, project};
-use crate::sessions::Stage;
 
 const SESSIONS: usize = 200;
 const CLIENTS: usize = 5;
@@ -24,7 +24,7 @@ const LONGEST: usize = 40;
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_clients_of_two_hundred_sessions_end_with_the_same_events() {
+async fn a_thousand_clients_of_two_hundred_chats_end_with_the_same_events() {
     // Both ends of every connection are here, and three pipes for each agent.
     allow_open_files(4_000);
     let limits = Limits { connections: 4_000, ..Limits::default() };
@@ -39,7 +39,7 @@ async fn a_thousand_clients_of_two_hundred_sessions_end_with_the_same_events() {
     let mut talks = JoinSet::new();
     for _ in 0..SESSIONS {
         let (crowd, chance) = (Arc::clone(&crowd), Chance::new(chance.number()));
-        talks.spawn(async move { crowd.session(chance).await });
+        talks.spawn(async move { crowd.chat(chance).await });
     }
     let told = tokio::time::timeout(TIMEOUT, talks.join_all()).await.expect("nobody is stuck");
     let events: usize = told.into_iter().sum();
@@ -57,39 +57,39 @@ struct Crowd {
 impl Crowd {
     /// Runs a chat with its clients, who must end with what is stored; returns the number of
     /// events.
-    async fn session(self: Arc<Self>, mut chance: Chance) -> usize {
-        let session = self.stage.begun().await;
+    async fn chat(self: Arc<Self>, mut chance: Chance) -> usize {
+        let chat = self.stage.begun().await;
         let mut clients = JoinSet::new();
         for _ in 0..CLIENTS {
             let (crowd, chance) = (Arc::clone(&self), Chance::new(chance.number()));
-            let session = session.clone();
-            clients.spawn(async move { crowd.watch(&session, chance).await });
+            let chat = chat.clone();
+            clients.spawn(async move { crowd.watch(&chat, chance).await });
         }
-        self.talk(&session).await;
-        let kept = self.kept(&session).await;
+        self.talk(&chat).await;
+        let kept = self.kept(&chat).await;
         let kept: Vec<String> = kept.iter().map(data).collect();
         for seen in clients.join_all().await {
-            assert_eq!(seen, kept, "{session} was seen otherwise than it is kept");
+            assert_eq!(seen, kept, "{chat} was seen otherwise than it is kept");
         }
         kept.len()
     }
 
     /// Two turns, the second when all agents run, and the end.
-    async fn talk(&self, session: &str) {
-        let mut states = self.follow(session, "?types=state", 0).await;
-        self.turn(session, &mut states).await;
+    async fn talk(&self, chat: &str) {
+        let mut states = self.follow(chat, "?types=state", 0).await;
+        self.turn(chat, &mut states).await;
         if self.all_are_up.wait().await.is_leader() {
             self.count_agents().await;
         }
         // No chat ends before all were counted.
         self.all_are_up.wait().await;
-        self.turn(session, &mut states).await;
-        let path = format!("/api/v1/sessions/{session}");
+        self.turn(chat, &mut states).await;
+        let path = format!("/api/v1/chats/{chat}");
         self.stage.server.delete(&path).send().await.check(200, "closed");
     }
 
-    async fn turn(&self, session: &str, states: &mut Frames) {
-        let path = format!("/api/v1/sessions/{session}/messages");
+    async fn turn(&self, chat: &str, states: &mut Frames) {
+        let path = format!("/api/v1/chats/{chat}/messages");
         let said = json!({"text": "deltas 10"}).to_string();
         self.stage.server.post(&path).json(said).send().await.check(202, "turn");
         while !states.next().await.unwrap().is_state("idle") {}
@@ -98,19 +98,19 @@ impl Crowd {
     async fn count_agents(&self) {
         let mut up = 0;
         for page in 1..=SESSIONS.div_ceil(100) {
-            let path = format!("/api/v1/sessions?limit=100&page={page}");
+            let path = format!("/api/v1/chats?limit=100&page={page}");
             let listed = self.stage.server.get(&path).send().await.json();
-            let sessions = listed["sessions"].as_array().unwrap();
-            up += sessions.iter().filter(|session| session["state"] == "idle").count();
+            let chats = listed["chats"].as_array().unwrap();
+            up += chats.iter().filter(|chat| chat["state"] == "idle").count();
         }
         assert_eq!(up, SESSIONS, "agents that run at once");
     }
 
     /// Follows over a connection that breaks now and then, until the chat is closed.
-    async fn watch(&self, session: &str, mut chance: Chance) -> Vec<String> {
+    async fn watch(&self, chat: &str, mut chance: Chance) -> Vec<String> {
         let mut seen = Vec::new();
         loop {
-            let mut frames = self.follow(session, "", seen.len()).await;
+            let mut frames = self.follow(chat, "", seen.len()).await;
             for _ in 0..=chance.below(LONGEST) {
                 let Some(frame) = frames.next().await else { break };
                 if frame.is_dropped() {
@@ -126,19 +126,19 @@ impl Crowd {
     }
 
     /// Resumes after so many events: they are numbered from one.
-    async fn follow(&self, session: &str, query: &str, after: usize) -> Frames {
+    async fn follow(&self, chat: &str, query: &str, after: usize) -> Frames {
         let web = self.stage.server.web;
-        let url = format!("http://{web}/api/v1/sessions/{session}/events{query}");
+        let url = format!("http://{web}/api/v1/chats/{chat}/events{query}");
         let request = self.client.get(url).header("authorization", basic(Role::Viewer));
         let response = request.header("last-event-id", after.to_string()).send().await.unwrap();
         assert_eq!(response.status().as_u16(), 200);
         Frames { response, text: String::new() }
     }
 
-    async fn kept(&self, session: &str) -> Vec<ChatEvent> {
-        let id = SessionId::parse(session).unwrap();
+    async fn kept(&self, chat: &str) -> Vec<ChatEvent> {
+        let id = SessionId::parse(chat).unwrap();
         let telemetry = &self.stage.server.app.store.telemetry;
-        telemetry.session_events(project(), id, 0, 10_000).await.unwrap()
+        telemetry.chat_events(project(), id, 0, 10_000).await.unwrap()
     }
 }
 

@@ -2,8 +2,8 @@ use ratchet_core::id::SessionId;
 use ratchet_store::catalog::Role;
 use serde_json::{Value, json};
 
+use crate::chats::Stage;
 use crate::harness::project;
-use crate::sessions::Stage;
 
 /// Texts that the fake agent streams in several pieces, and the message that makes it do so.
 const SECRETS: [&str; 2] = ["3 4 5", "deltas 8"];
@@ -46,7 +46,7 @@ async fn what_a_rule_finds_is_neither_kept_nor_told_though_it_comes_in_pieces() 
     assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
     let id = SessionId::parse(&session).unwrap();
     let telemetry = &stage.server.app.store.telemetry;
-    let kept = telemetry.session_events(project(), id, 0, 1_000).await.unwrap();
+    let kept = telemetry.chat_events(project(), id, 0, 1_000).await.unwrap();
     assert_eq!(kept.len(), heard.len());
     for secret in SECRETS {
         assert!(!kept.iter().any(|event| event.body.contains(secret)), "{secret} is kept");

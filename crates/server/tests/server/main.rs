@@ -21,7 +21,7 @@ mod contract;
 mod redaction;
 /// A server that runs agents.
 mod agents;
-mod sessions;
+mod chats;
 /// Webhooks and browser push.
 mod notifications;
 /// SSE streams: limits, resumption and end.

@@ -14,8 +14,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
+use crate::chats::Stage;
 use crate::harness::{TestServer, basic, project};
-use crate::sessions::Stage;
 
 /// Turns of some megabytes each: more than all buffers between server and client.
 const LOUD: &str = "huge 1000000";
@@ -31,13 +31,13 @@ struct SlowReader {
 }
 
 impl SlowReader {
-    async fn ask(web: SocketAddr, session: &str, last: u64) -> Self {
+    async fn ask(web: SocketAddr, chat: &str, last: u64) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(8_192).unwrap();
         let mut stream = socket.connect(web).await.unwrap();
         let key = basic(Role::Viewer);
         let request = format!(
-            "GET /api/v1/sessions/{session}/events HTTP/1.1\r\nhost: x\r\nauthorization: {key}\r\n\
+            "GET /api/v1/chats/{chat}/events HTTP/1.1\r\nhost: x\r\nauthorization: {key}\r\n\
              last-event-id: {last}\r\nconnection: close\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -82,13 +82,13 @@ fn unchunked(answer: &[u8]) -> Vec<u8> {
 async fn a_client_that_does_not_read_holds_nobody_up_and_goes_on_where_it_was() {
     let agents = ChatLimits { backlog: 16, ..ChatLimits::default() };
     let stage = stage_with(Settings::default(), agents).await;
-    let session = stage.begun().await;
-    let mut slow = SlowReader::ask(stage.server.web, &session, 0).await;
+    let chat = stage.begun().await;
+    let mut slow = SlowReader::ask(stage.server.web, &chat, 0).await;
     assert!(slow.is_accepted().await);
-    let mut quick = stage.follow(&session, "", None).await;
+    let mut quick = stage.follow(&chat, "", None).await;
     let mut all = Vec::new();
     for _ in 0..TURNS {
-        stage.say(&session, LOUD).await;
+        stage.say(&chat, LOUD).await;
         all.extend(quick.until_idle().await);
     }
     let mut heard = slow.rest().await;
@@ -96,7 +96,7 @@ async fn a_client_that_does_not_read_holds_nobody_up_and_goes_on_where_it_was() 
     let after = heard.len() as u64;
     assert!(reason["reason"].as_str().unwrap().contains(&format!("events after {after}")));
     assert!(heard.len() < all.len() && heard[..] == all[..heard.len()]);
-    let mut back = stage.follow(&session, "", Some(after)).await;
+    let mut back = stage.follow(&chat, "", Some(after)).await;
     for event in &all[heard.len()..] {
         assert_eq!(back.next().await.as_ref(), Some(event));
     }
@@ -108,16 +108,16 @@ async fn a_client_that_never_reads_is_given_up() {
     let timeouts = Timeouts { stall: Duration::from_millis(300), ..Timeouts::default() };
     let settings = Settings { limits, timeouts, ..Settings::default() };
     let stage = stage_with(settings, ChatLimits::default()).await;
-    let session = stage.begun().await;
-    let mut stuck = SlowReader::ask(stage.server.web, &session, 0).await;
+    let chat = stage.begun().await;
+    let mut stuck = SlowReader::ask(stage.server.web, &chat, 0).await;
     assert!(stuck.is_accepted().await);
-    let path = format!("/api/v1/sessions/{session}");
+    let path = format!("/api/v1/chats/{chat}");
     for turn in 1..=TURNS {
-        stage.say(&session, LOUD).await;
+        stage.say(&chat, LOUD).await;
         while stage.server.get(&path).send().await.json()["turns"] != turn {}
     }
     // Its permit is free again after it disconnects.
-    while !SlowReader::ask(stage.server.web, &session, 0).await.is_accepted().await {}
+    while !SlowReader::ask(stage.server.web, &chat, 0).await.is_accepted().await {}
 }
 
 #[tokio::test]
@@ -125,14 +125,14 @@ async fn too_many_streams_are_refused_until_one_ends() {
     let limits = Limits { streams: 1, ..Limits::default() };
     let settings = Settings { limits, ..Settings::default() };
     let stage = stage_with(settings, ChatLimits::default()).await;
-    let session = stage.begun().await;
-    let first = stage.follow(&session, "", None).await;
-    let path = format!("/api/v1/sessions/{session}/events");
+    let chat = stage.begun().await;
+    let first = stage.follow(&chat, "", None).await;
+    let path = format!("/api/v1/chats/{chat}/events");
     let refused = stage.server.get(&path).send().await;
-    refused.check(503, "1 streams of events are open");
+    refused.check(503, "1 event streams are open");
     assert_eq!(refused.header("retry-after"), "5");
     drop(first);
-    while !SlowReader::ask(stage.server.web, &session, 0).await.is_accepted().await {}
+    while !SlowReader::ask(stage.server.web, &chat, 0).await.is_accepted().await {}
 }
 
 #[tokio::test]
@@ -140,8 +140,8 @@ async fn a_silent_stream_gives_signs_of_life() {
     let timeouts = Timeouts { heartbeat: Duration::from_millis(20), ..Timeouts::default() };
     let settings = Settings { timeouts, ..Settings::default() };
     let stage = stage_with(settings, ChatLimits::default()).await;
-    let session = stage.begun().await;
-    let mut stream = SlowReader::ask(stage.server.web, &session, 0).await.stream;
+    let chat = stage.begun().await;
+    let mut stream = SlowReader::ask(stage.server.web, &chat, 0).await.stream;
     let mut text = String::new();
     while text.matches(": still here\n\n").count() < 2 {
         text.push(char::from(stream.read_u8().await.unwrap()));
@@ -156,11 +156,11 @@ async fn a_silent_stream_gives_signs_of_life() {
 #[tokio::test]
 async fn places_and_kinds_that_are_not_there_are_refused() {
     let stage = Stage::start().await;
-    let session = stage.begun().await;
-    let mut events = stage.follow(&session, "", None).await;
-    stage.say(&session, "hello").await;
+    let chat = stage.begun().await;
+    let mut events = stage.follow(&chat, "", None).await;
+    stage.say(&chat, "hello").await;
     let last = events.until_idle().await.len();
-    let path = format!("/api/v1/sessions/{session}/events");
+    let path = format!("/api/v1/chats/{chat}/events");
     let ask = |query: &str, last: &str| {
         let request = stage.server.get(&format!("{path}{query}"));
         if last.is_empty() { request } else { request.header("last-event-id", last) }.send()
@@ -184,39 +184,39 @@ async fn places_and_kinds_that_are_not_there_are_refused() {
 #[tokio::test]
 async fn whoever_was_away_until_events_were_too_old_is_told_so() {
     let stage = Stage::start().await;
-    let session = stage.begun().await;
-    let mut events = stage.follow(&session, "", None).await;
-    stage.say(&session, "hello").await;
+    let chat = stage.begun().await;
+    let mut events = stage.follow(&chat, "", None).await;
+    stage.say(&chat, "hello").await;
     let last = events.until_idle().await.len();
-    stage.server.delete(&format!("/api/v1/sessions/{session}")).send().await.check(200, "");
+    stage.server.delete(&format!("/api/v1/chats/{chat}")).send().await.check(200, "");
     let telemetry = &stage.server.app.store.telemetry;
     let later = Timestamp::parse("2027-01-01T00:00:00Z").unwrap();
     while telemetry.delete_before(project(), later).await.unwrap() > 0 {}
-    let path = format!("/api/v1/sessions/{session}/events");
+    let path = format!("/api/v1/chats/{chat}/events");
     let gone = stage.server.get(&path).header("last-event-id", &last.to_string()).send().await;
     gone.check(400, "the last one is 0; what was there may have been too old");
     // It is closed, so that no events will follow, and the stream ends.
-    let mut nothing = stage.follow(&session, "", None).await;
-    assert_eq!(nothing.next().await.unwrap()["reason"], "the session is closed");
+    let mut nothing = stage.follow(&chat, "", None).await;
+    assert_eq!(nothing.next().await.unwrap()["reason"], "the chat is closed");
     assert_eq!(nothing.next().await, None);
 }
 
 #[tokio::test]
 async fn events_come_over_http_2_as_well() {
     let stage = Stage::start().await;
-    let session = stage.begun().await;
-    let mut quick = stage.follow(&session, "?types=done", None).await;
+    let chat = stage.begun().await;
+    let mut quick = stage.follow(&chat, "?types=done", None).await;
     let stream = TcpStream::connect(stage.server.web).await.unwrap();
     let (mut client, connection) =
         http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     let mut running = JoinSet::new();
     running.spawn(connection);
-    let url = format!("http://{}/api/v1/sessions/{session}/events?types=done", stage.server.web);
+    let url = format!("http://{}/api/v1/chats/{chat}/events?types=done", stage.server.web);
     let request = hyper::Request::get(url).header("authorization", basic(Role::Viewer));
     let request = request.body(Empty::<Bytes>::new()).unwrap();
     let mut answer = client.send_request(request).await.unwrap();
     assert_eq!(answer.status().as_u16(), 200);
-    stage.say(&session, "hello").await;
+    stage.say(&chat, "hello").await;
     let done = quick.next().await.unwrap();
     let mut text = String::new();
     while !text.contains("event: done") {
@@ -230,8 +230,8 @@ async fn events_come_over_http_2_as_well() {
 #[tokio::test]
 async fn pages_may_follow_and_come_back() {
     let stage = Stage::start().await;
-    let session = stage.begun().await;
-    let path = format!("/api/v1/sessions/{session}/events?follow=false");
+    let chat = stage.begun().await;
+    let path = format!("/api/v1/chats/{chat}/events?follow=false");
     let page = "https://app.example";
     let before = stage.server.request("OPTIONS", &path).header("origin", page).send().await;
     assert!(before.header("access-control-allow-headers").contains("last-event-id"));

@@ -6,7 +6,7 @@ use super::error::ChatError;
 use super::service::ChatService;
 
 impl ChatService {
-    /// Returns the same service in the hands of an actor: what is done with it is noted as theirs.
+    /// Returns the same service for an actor, who is named in the audit log.
     #[must_use]
     pub fn by(&self, actor: Actor) -> Self {
         let mut same = self.clone();
@@ -14,19 +14,19 @@ impl ChatService {
         same
     }
 
-    /// The catalog in the same hands.
+    /// The catalog for the same actor.
     pub(super) fn catalog(&self) -> Catalog {
         self.shared.store.catalog.by(self.actor.clone())
     }
 
-    /// Notes what was done to a session. What is said in it is not noted: events tell who said it.
+    /// Writes an audit log entry about a chat. Messages have none: their events name the author.
     pub(super) async fn note(
         &self,
         project: ProjectId,
-        session: SessionId,
-        deed: (Verb, Option<String>),
+        chat_id: SessionId,
+        effect: (Verb, Option<String>),
     ) -> Result<(), ChatError> {
         let now = (self.shared.clock)();
-        Ok(self.catalog().note_chat(project, session, deed, now).await?)
+        Ok(self.catalog().audit_chat(project, chat_id, effect, now).await?)
     }
 }

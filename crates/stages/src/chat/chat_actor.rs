@@ -1,20 +1,20 @@
-//! Whoever runs a session: one task, which alone speaks for it.
+//! The actor of a chat: one task that alone changes it.
 //!
-//! Wishes, lines of the agent and the end of chores come in one at a time, so who was first is
-//! never in doubt. Whatever is decided becomes events; only when they are on disk does anything
-//! follow from them: clients are told, wishes are answered, and the agent hears it.
+//! Commands, lines of the agent and results of background tasks are handled one at a time, so their
+//! order is unambiguous. Every decision becomes events. Effects happen only when these events are
+//! on disk: clients receive them, commands are answered, and the agent is informed.
 
 mod lines;
 mod commands;
-/// How the agent works, and what it did to files, made otherwise.
+/// Changes of settings and of files.
 mod adjust;
-/// What is on its way to the disk, and what follows from it.
+/// Events on their way to disk, and the effects that wait for them.
 mod pending_writes;
-/// From no process to one, and back.
+/// Start and end of the process.
 mod process;
-/// What it spends, and what it may.
+/// Cost and budget.
 mod spending;
-/// When its process may work.
+/// Waiting for process slots.
 mod slots;
 
 use std::collections::{HashMap, VecDeque};
@@ -49,41 +49,41 @@ use slots::Queued;
 
 pub(super) use pending_writes::{Writing, Written};
 
-/// The one who runs a session.
+/// Runs a chat.
 pub(super) struct ChatActor {
     shared: Arc<Shared>,
-    room: Arc<ChatHandle>,
+    handle: Arc<ChatHandle>,
     chat: Chat,
     state: ChatState,
     why: Option<String>,
-    wishes: mpsc::Receiver<ChatCommand>,
-    /// The process and what it says.
+    commands: mpsc::Receiver<ChatCommand>,
+    /// The process and its output.
     running: Option<Running>,
-    /// A process that is told to end, and must have before there is another.
+    /// A process that is ending; the next one starts after it.
     leaving: Option<ClaudeProcess>,
     reader: LineReader,
-    book: TurnRecorder,
-    /// What the agent asks and nobody has answered.
+    recorder: TurnRecorder,
+    /// Prompts without an answer.
     asks: HashMap<PermissionPromptId, PermissionPrompt>,
-    /// How the agent is to work otherwise; the agent is being told the first.
+    /// Changes that wait for the agent; the first is being applied.
     changes: VecDeque<(ChatChange, Reply<()>)>,
     outbox: Outbox,
-    chores: FuturesUnordered<BoxFuture<'static, Chore>>,
-    /// The message that begins the turn, until there is a process.
+    tasks: FuturesUnordered<BoxFuture<'static, TaskResult>>,
+    /// The message that starts the turn, until there is a process.
     first: Option<Box<UserMessage>>,
-    /// What else waits until there is a process.
+    /// Commands that wait for a process.
     later: Vec<ChatCommand>,
-    /// Counts what happened, so that a clock that was set knows whether anything has since.
-    beat: u64,
-    /// Counts processes, so that one that comes too late is known.
+    /// Number of inputs, by which an idle timer detects activity.
+    activity: u64,
+    /// Number of launches, by which a late process is detected.
     launch: u64,
     background: usize,
-    /// What the agent says it may do without asking.
+    /// Permission mode as the agent reports it.
     mode: Option<String>,
-    /// Whether the agent does something else first, before it takes up the message of this turn.
+    /// Whether the agent does something else before it processes the message of this turn.
     is_put_off: bool,
     is_stopping: bool,
-    /// How it waits for a slot, which everyone was told.
+    /// What the chat waits for, as its state reports it.
     queued: Option<Queued>,
 }
 
@@ -91,33 +91,33 @@ struct Running {
     process: ClaudeProcess,
     lines: ClaudeLines,
     is_up: bool,
-    /// Whether it was started otherwise than the next is to be.
+    /// Whether its settings differ from those of the next process.
     is_outdated: bool,
 }
 
-/// What came of something that was begun.
-enum Chore {
-    /// There is no slot for a process yet.
+/// Result of a background task.
+enum TaskResult {
+    /// No slot is free.
     Queued(u64),
-    /// There is a slot for a process now.
-    Seated(u64, ProcessSlot),
-    /// A process was started, or not; what people are to be told of it.
+    /// A slot was acquired.
+    GotSlot(u64, ProcessSlot),
+    /// A process was started, or not; with a warning for people.
     Launched(u64, Result<(ClaudeProcess, ClaudeLines), ClaudeError>, Option<String>),
     /// A process is ready, or not.
     Greeted(u64, Result<(), ClaudeError>),
-    /// A process that was told to end has.
+    /// An ending process has ended.
     Left,
-    /// Something was said to the agent; why it does not hear us, if it does not.
+    /// A line was written to the agent; the error, if it failed.
     Said(Option<ClaudeError>),
-    /// The same, to an agent that had to wait for a slot first.
+    /// The same, for an agent that had to wait for a permit first.
     Resumed(Option<ClaudeError>),
-    /// The agent works otherwise now, or will not.
+    /// The agent applied a change, or refused it.
     Changed(Result<(), ClaudeError>),
-    /// How the session stands is kept.
+    /// The status is stored.
     Saved(Result<(), StoreError>),
-    /// Time is up for an answer.
+    /// The time to answer a prompt is over.
     AskOver(PermissionPromptId),
-    /// Nothing has happened for long, if nothing has since.
+    /// The idle timeout is over; ignored if there was activity since.
     IdleOver(u64),
     Done,
 }
@@ -125,34 +125,34 @@ enum Chore {
 impl ChatActor {
     pub(super) fn new(
         shared: Arc<Shared>,
-        room: Arc<ChatHandle>,
+        handle: Arc<ChatHandle>,
         chat: Chat,
         last: u64,
-        wishes: mpsc::Receiver<ChatCommand>,
+        commands: mpsc::Receiver<ChatCommand>,
     ) -> Self {
-        let state = match chat.standing.state {
+        let state = match chat.status.state {
             ChatStateName::Closed => ChatState::Closed,
             ChatStateName::Failed => ChatState::Failed,
             _ => ChatState::Parked,
         };
         Self {
             reader: LineReader::default(),
-            book: TurnRecorder::new(chat.id.clone()),
+            recorder: TurnRecorder::new(chat.id.clone()),
             outbox: Outbox::new(last),
-            why: chat.standing.why.clone(),
+            why: chat.status.why.clone(),
             shared,
-            room,
+            handle,
             chat,
             state,
-            wishes,
+            commands,
             running: None,
             leaving: None,
             asks: HashMap::new(),
             changes: VecDeque::new(),
-            chores: FuturesUnordered::new(),
+            tasks: FuturesUnordered::new(),
             first: None,
             later: Vec::new(),
-            beat: 0,
+            activity: 0,
             launch: 0,
             background: 0,
             mode: None,
@@ -162,43 +162,44 @@ impl ChatActor {
         }
     }
 
-    /// Runs the session until it has nothing to do and no process.
+    /// Runs the chat until it has nothing to do and no process.
     pub(super) async fn run(mut self) {
-        self.room.stand(Some(self.standing()));
+        self.handle.set_status(Some(self.status()));
         loop {
             self.flush();
             if self.is_at_rest() {
-                // From now on wishes go to whoever comes next; those that came meanwhile, too.
-                self.wishes.close();
-                self.room.stand(None);
+                // From now on commands go to the next actor, including those that arrived
+                // meanwhile.
+                self.commands.close();
+                self.handle.set_status(None);
                 return;
             }
             let can_hear = self.outbox.has_room();
             let is_idle = self.is_idle();
             tokio::select! {
-                wish = self.wishes.recv() => match wish {
-                    Some(wish) => self.wish(wish),
+                command = self.commands.recv() => match command {
+                    Some(command) => self.execute(command),
                     None => self.is_stopping = true,
                 },
-                said = said(&mut self.running), if can_hear => self.hear(said),
+                said = said(&mut self.running), if can_hear => self.receive(said),
                 written = self.outbox.written() => self.written(written),
-                chore = self.chores.next(), if !self.chores.is_empty() => {
-                    if let Some(chore) = chore {
-                        self.chore(chore);
+                result = self.tasks.next(), if !self.tasks.is_empty() => {
+                    if let Some(result) = result {
+                        self.task_done(result);
                     }
                 }
-                () = self.shared.seat_wanted(), if is_idle => self.park(),
+                () = self.shared.process_slot_wanted(), if is_idle => self.park(),
             }
         }
     }
 
-    /// Whether there is nothing to wait for but wishes, and no process to lose.
+    /// Whether only commands could make it continue.
     fn is_at_rest(&self) -> bool {
         let is_quiet = self.running.is_none() && self.leaving.is_none() && self.later.is_empty();
-        !self.state.has_process() && is_quiet && self.outbox.is_empty() && self.wishes.is_empty()
+        !self.state.has_process() && is_quiet && self.outbox.is_empty() && self.commands.is_empty()
     }
 
-    /// Whether its process is of no use to anyone at the moment.
+    /// Whether its process has nothing to do.
     fn is_idle(&self) -> bool {
         self.state == ChatState::Idle && self.background == 0 && self.running.is_some()
     }
@@ -207,72 +208,73 @@ impl ChatActor {
         (self.shared.clock)()
     }
 
-    /// Lets something happen, if it may, and tells everyone.
-    fn happen(&mut self, happening: ChatInput) -> Result<(), InvalidTransition> {
-        let after = next(&self.state, happening)?;
-        self.beat += 1;
+    /// Applies an input to the state, if it is valid, and emits the new state.
+    fn apply(&mut self, input: ChatInput) -> Result<(), InvalidTransition> {
+        let after = next(&self.state, input)?;
+        self.activity += 1;
         let before = std::mem::replace(&mut self.state, after);
         if before.word() != self.state.word() || before.turn() != self.state.turn() {
-            self.tell_state();
+            self.emit_state();
         }
         self.set_idle_clock();
         Ok(())
     }
 
-    /// Has the process given up after a while without anything to do.
+    /// Starts the idle timer.
     fn set_idle_clock(&mut self) {
         if !self.is_idle() {
             return;
         }
-        let (beat, idle) = (self.beat, self.shared.limits.idle);
-        self.chores.push(Box::pin(async move {
+        let (activity, idle) = (self.activity, self.shared.limits.idle);
+        self.tasks.push(Box::pin(async move {
             tokio::time::sleep(idle).await;
-            Chore::IdleOver(beat)
+            TaskResult::IdleOver(activity)
         }));
     }
 
-    fn tell_state(&mut self) {
+    fn emit_state(&mut self) {
         let body = EventBody::default()
             .text("state", self.state.word().as_str())
             .text_if("turn", self.state.turn().map(ToString::to_string).as_deref())
             .text_if("why", self.why.as_deref());
-        self.tell(body.told(EventKind::State));
+        self.emit(body.told(EventKind::State));
         self.outbox.is_stale = true;
-        self.room.stand(Some(self.standing()));
+        self.handle.set_status(Some(self.status()));
     }
 
-    /// Tells something; it is on its way.
-    fn tell(&mut self, telling: UnorderedEvent) {
+    /// Queues an event for the disk.
+    fn emit(&mut self, telling: UnorderedEvent) {
         let at = self.now();
         self.outbox.add(telling, at);
     }
 
-    fn tell_error(&mut self, message: &str) {
+    fn emit_error(&mut self, message: &str) {
         let turn = self.state.turn().map(ToString::to_string);
         let body = EventBody::default().text("message", message).text_if("turn", turn.as_deref());
-        self.tell(body.told(EventKind::Error));
+        self.emit(body.told(EventKind::Error));
     }
 
-    fn standing(&self) -> ChatStatus {
-        let mark = self.running.as_ref().map(|running| running.process.mark());
-        let process = mark.map(|mark| ChatProcess { pid: mark.pid, started: mark.started.clone() });
+    fn status(&self) -> ChatStatus {
+        let identity = self.running.as_ref().map(|running| running.process.identity());
+        let process = identity
+            .map(|identity| ChatProcess { pid: identity.pid, started: identity.started.clone() });
         ChatStatus {
             state: self.state.word(),
             why: self.why.clone(),
             turn: self.state.turn().cloned(),
             process,
-            ..self.chat.standing.clone()
+            ..self.chat.status.clone()
         }
     }
 
-    /// Begins to write what is to be written, unless that is under way.
+    /// Starts to write pending events, unless a write is running.
     fn flush(&mut self) {
-        if let Some(batch) = self.outbox.next_batch(&mut self.book) {
-            let writing = self.shared.clone().write(self.room.clone(), batch);
+        if let Some(batch) = self.outbox.next_batch(&mut self.recorder) {
+            let writing = self.shared.clone().write(self.handle.clone(), batch);
             self.outbox.begin(Box::pin(writing));
         }
-        for deed in self.outbox.due_already() {
-            self.follow(deed);
+        for effect in self.outbox.due_already() {
+            self.follow(effect);
         }
         if let Some(saving) = self.outbox.begin_saving() {
             self.save(saving);
@@ -281,46 +283,51 @@ impl ChatActor {
 
     fn save(&mut self, saving: Saving) {
         let shared = self.shared.clone();
-        let (catalog, mut standing) = (shared.store.catalog.clone(), self.standing());
-        let (project, id) = (self.room.project.clone(), self.room.session.clone());
-        let (setting, now) = (self.chat.setting.clone(), self.now());
-        self.chores.push(Box::pin(async move {
+        let (catalog, mut status) = (shared.store.catalog.clone(), self.status());
+        let (project, id) = (self.handle.project.clone(), self.handle.chat_id.clone());
+        let (settings, now) = (self.chat.settings.clone(), self.now());
+        self.tasks.push(Box::pin(async move {
             if saving == Saving::Setting
-                && let Err(error) = catalog.set_chat(project.clone(), id.clone(), setting).await
+                && let Err(error) =
+                    catalog.set_chat_settings(project.clone(), id.clone(), settings).await
             {
-                return Chore::Saved(Err(error));
+                return TaskResult::Saved(Err(error));
             }
-            if let Err(error) = shared.redact(&project, &mut standing).await {
-                return Chore::Saved(Err(error));
+            if let Err(error) = shared.redact(&project, &mut status).await {
+                return TaskResult::Saved(Err(error));
             }
-            Chore::Saved(catalog.stand_chat(project, id, standing, now).await)
+            TaskResult::Saved(catalog.set_chat_status(project, id, status, now).await)
         }));
     }
 
-    fn chore(&mut self, chore: Chore) {
-        match chore {
-            Chore::Queued(launch) => self.queued(launch),
-            Chore::Seated(launch, seat) => self.seated(launch, seat),
-            Chore::Launched(launch, outcome, warning) => self.launched(launch, outcome, warning),
-            Chore::Greeted(launch, outcome) => self.greeted(launch, outcome),
-            Chore::Left => self.left(),
-            Chore::Said(Some(ClaudeError::NotAsked { .. } | ClaudeError::Ended(_)) | None)
-            | Chore::Done => {}
-            Chore::Resumed(error) => self.resumed(error),
-            Chore::Said(Some(error)) => self.tell_error(&error.to_string()),
-            Chore::Changed(outcome) => self.changed(outcome),
-            Chore::Saved(outcome) => self.saved(outcome),
-            Chore::AskOver(ask) => self.ask_over(&ask),
-            Chore::IdleOver(beat) if beat == self.beat && self.is_idle() => self.park(),
-            Chore::IdleOver(_) => {}
+    fn task_done(&mut self, result: TaskResult) {
+        match result {
+            TaskResult::Queued(launch) => self.queued(launch),
+            TaskResult::GotSlot(launch, slot) => self.got_slot(launch, slot),
+            TaskResult::Launched(launch, outcome, warning) => {
+                self.launched(launch, outcome, warning)
+            }
+            TaskResult::Greeted(launch, outcome) => self.greeted(launch, outcome),
+            TaskResult::Left => self.left(),
+            TaskResult::Said(Some(ClaudeError::NotAsked { .. } | ClaudeError::Ended(_)) | None)
+            | TaskResult::Done => {}
+            TaskResult::Resumed(error) => self.resumed(error),
+            TaskResult::Said(Some(error)) => self.emit_error(&error.to_string()),
+            TaskResult::Changed(outcome) => self.changed(outcome),
+            TaskResult::Saved(outcome) => self.saved(outcome),
+            TaskResult::AskOver(ask) => self.ask_over(&ask),
+            TaskResult::IdleOver(activity) if activity == self.activity && self.is_idle() => {
+                self.park()
+            }
+            TaskResult::IdleOver(_) => {}
         }
     }
 
     fn saved(&mut self, outcome: Result<(), StoreError>) {
         self.outbox.is_saving = false;
         if let Err(error) = outcome {
-            // What clients were told is on disk; the catalog only says how to go on with it.
-            tracing::error!(%error, "cannot keep how a session stands");
+            // Clients have events that are on disk; the catalog only says how to continue.
+            tracing::error!(%error, "cannot store the status of a chat");
         }
     }
 }

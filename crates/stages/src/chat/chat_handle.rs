@@ -8,33 +8,33 @@ use tokio::sync::mpsc;
 use super::command::ChatCommand;
 use super::live_updates::Live;
 
-/// Where whoever has to do with a session meets: the one who runs it, and those who look on.
+/// State shared by the actor of a chat and its readers.
 #[derive(Debug)]
 pub(super) struct ChatHandle {
     pub(super) project: ProjectId,
-    pub(super) session: SessionId,
-    /// Events on their way to whoever looks on, each after it is on disk.
+    pub(super) chat_id: SessionId,
+    /// Events for readers, each after it is on disk.
     pub(super) live: Live,
-    /// Who runs the session, if anyone does. Held while that is decided, so that it is one.
-    pub(super) host: tokio::sync::Mutex<Option<mpsc::Sender<ChatCommand>>>,
-    /// How the session stands, as far as someone runs it.
-    standing: Mutex<Option<ChatStatus>>,
+    /// Command queue of the running actor. Locked while an actor starts, so that there is only one.
+    pub(super) mailbox: tokio::sync::Mutex<Option<mpsc::Sender<ChatCommand>>>,
+    /// Current status, while an actor runs.
+    status: Mutex<Option<ChatStatus>>,
 }
 
 impl ChatHandle {
-    pub(super) fn new(project: ProjectId, session: SessionId, backlog: usize) -> Self {
+    pub(super) fn new(project: ProjectId, chat_id: SessionId, backlog: usize) -> Self {
         let live = Live::new(backlog);
-        let (host, standing) = (tokio::sync::Mutex::new(None), Mutex::new(None));
-        Self { project, session, live, host, standing }
+        let (mailbox, status) = (tokio::sync::Mutex::new(None), Mutex::new(None));
+        Self { project, chat_id, live, mailbox, status }
     }
 
-    /// How the session stands now, if anyone runs it.
-    pub(super) fn standing(&self) -> Option<ChatStatus> {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Returns the current status, while an actor runs.
+    pub(super) fn status(&self) -> Option<ChatStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Says how the session stands; that nobody runs it when `None`.
-    pub(super) fn stand(&self, standing: Option<ChatStatus>) {
-        *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = standing;
+    /// Sets the current status; `None` when the actor ends.
+    pub(super) fn set_status(&self, status: Option<ChatStatus>) {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 }

@@ -12,92 +12,91 @@ use super::service::{ChatService, NewMessage};
 use super::settings::{ChatSettings, NewChat};
 use super::workspace_policy::{Attached, ChatRequest, WorkspacePolicy, WorkspacePolicyError};
 
-/// The agents that a server runs: what the API and the pages reach them by.
+/// The chats of a server: entry point of the API and the pages.
 #[derive(Debug)]
 pub struct Chats {
-    pub major: ChatService,
-    /// Where they may work, and what they are given.
-    pub ground: WorkspacePolicy,
+    pub service: ChatService,
+    /// Where agents may work, and what they are given there.
+    pub policy: WorkspacePolicy,
 }
 
-/// A session that someone wants to begin.
+/// A chat to create.
 #[derive(Debug)]
 pub struct NewChatRequest {
     pub id: Uuid,
-    /// The folder that the agent is to work in, as someone named it.
+    /// Folder in which the agent works, as the client named it.
     pub folder: PathBuf,
     pub title: Option<String>,
-    /// What it is begun with.
-    pub wish: ChatRequest,
+    pub request: ChatRequest,
 }
 
-/// What someone says to an agent.
+/// A message to an agent.
 #[derive(Debug)]
 pub struct ChatMessageInput {
-    /// The message's id: the turn is named after it.
+    /// Id of the message, from which the trace id of the turn derives.
     pub id: Uuid,
-    /// The words; may be none if something is attached.
+    /// May be empty if there are attachments.
     pub text: String,
     pub attached: Vec<Attached>,
     pub by: Option<String>,
 }
 
-/// Why a session is not begun, or something not said.
+/// Why a chat was not created, or a message not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatsError {
-    /// The folder or what is attached is not in order.
+    /// The folder or an attachment is refused.
     #[error(transparent)]
-    Ground(#[from] WorkspacePolicyError),
-    /// The session does not take it.
+    Policy(#[from] WorkspacePolicyError),
+    /// The chat refuses it.
     #[error(transparent)]
     Chat(#[from] ChatError),
-    /// The thread that looked at files is gone.
+    /// The thread that read files is gone.
     #[error("files could not be looked at")]
     Thread(#[source] tokio::task::JoinError),
 }
 
 impl Chats {
-    /// The same in the hands of an actor: what is done with them is noted as theirs.
+    /// Returns the same chats for an actor, who is named in the audit log.
     #[must_use]
     pub fn by(&self, actor: Actor) -> Self {
-        Self { major: self.major.by(actor), ground: self.ground.clone() }
+        Self { service: self.service.by(actor), policy: self.policy.clone() }
     }
 
-    /// Begins a session; gives it, and what is worth knowing of how it was begun.
+    /// Creates a chat. Returns it with remarks on how it was set up.
     ///
     /// # Errors
-    /// Says what is not in order.
-    pub async fn begin(
+    /// Returns what is refused, and why.
+    pub async fn create(
         &self,
         project: ProjectId,
         new: NewChatRequest,
     ) -> Result<(Chat, Vec<String>), ChatsError> {
-        let NewChatRequest { id, folder, title, wish } = new;
+        let NewChatRequest { id, folder, title, request } = new;
         let id = SessionId::parse(&id.to_string())
             .map_err(|why| ChatError::Setting(format!("id: {why}")))?;
-        let (ground, session) = (self.ground.clone(), id.clone());
-        let ready = on_a_thread(move || ground.prepare(&session, &folder, wish)).await??;
-        let (workspace, setting) = (ready.workspace, ready.setting);
-        let chat = self.major.create(project, NewChat { id, title, workspace, setting }).await?;
+        let (policy, chat_id) = (self.policy.clone(), id.clone());
+        let ready = on_a_thread(move || policy.prepare(&chat_id, &folder, request)).await??;
+        let (workspace, settings) = (ready.workspace, ready.settings);
+        let chat = self.service.create(project, NewChat { id, title, workspace, settings }).await?;
         Ok((chat, ready.notes))
     }
 
-    /// Says something to an agent, which begins a turn.
+    /// Sends a message to an agent, which starts a turn.
     ///
     /// # Errors
-    /// Says why it cannot be said now, or what is attached not be sent.
-    pub async fn say(
+    /// Fails if no turn can start now, or an attachment is refused.
+    pub async fn send(
         &self,
         project: ProjectId,
-        session: SessionId,
-        said: ChatMessageInput,
+        chat_id: SessionId,
+        message: ChatMessageInput,
     ) -> Result<TraceId, ChatsError> {
-        let ChatMessageInput { id, text, attached, by } = said;
-        let chat = self.major.chat(project.clone(), session.clone()).await?;
-        let (ground, of) = (self.ground.clone(), session.clone());
-        let exposure = ground.boundary.exposure_of(ChatSettings::read(&chat.setting)?.own_root);
+        let ChatMessageInput { id, text, attached, by } = message;
+        let chat = self.service.chat(project.clone(), chat_id.clone()).await?;
+        let (policy, of) = (self.policy.clone(), chat_id.clone());
+        let exposure = policy.boundary.exposure_of(ChatSettings::read(&chat.settings)?.own_root);
         let enclosing =
-            move || ground.enclosures(&of, (Path::new(&chat.workspace), exposure), attached);
+            move || policy.enclosures(&of, (Path::new(&chat.workspace), exposure), attached);
         let mut blocks = on_a_thread(enclosing).await??;
         let message = if blocks.is_empty() {
             UserMessage::text(id, text)
@@ -107,11 +106,11 @@ impl Chats {
             }
             UserMessage::blocks(id, blocks)
         };
-        Ok(self.major.send(project, session, NewMessage { message, by }).await?)
+        Ok(self.service.send(project, chat_id, NewMessage { message, by }).await?)
     }
 }
 
-/// Does what touches files where nobody else waits for it.
+/// Runs work that touches files on a blocking thread.
 async fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ChatsError> {

@@ -11,10 +11,10 @@ use super::settings::ChatChange;
 
 pub(super) type Reply<T> = oneshot::Sender<Result<T, ChatError>>;
 
-/// What someone wants of a session.
+/// A request to the actor of a chat.
 #[derive(Debug)]
 pub(super) enum ChatCommand {
-    /// A message is to begin a turn.
+    /// Starts a turn with a message.
     Send {
         message: Box<UserMessage>,
         by: Option<String>,
@@ -26,20 +26,20 @@ pub(super) enum ChatCommand {
         by: Option<String>,
         reply: Reply<()>,
     },
-    /// The turn is to stop.
+    /// Interrupts the turn.
     Interrupt {
         reply: Reply<()>,
     },
-    /// A process is to be there.
+    /// Starts a process.
     Wake {
         reply: Reply<()>,
     },
-    /// The agent is to work otherwise.
+    /// Changes settings.
     Change {
         change: ChatChange,
         reply: Reply<()>,
     },
-    /// Files are to be as they were before a message.
+    /// Restores files to their state before a message.
     Rewind {
         message: Uuid,
         rewind: Rewind,
@@ -48,7 +48,7 @@ pub(super) enum ChatCommand {
     Close {
         reply: Reply<()>,
     },
-    /// The server goes down: the process ends, the session does not.
+    /// The server stops: ends the process, but not the chat.
     Stop {
         reply: Reply<()>,
     },

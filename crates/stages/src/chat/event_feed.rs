@@ -9,55 +9,54 @@ use super::chat_handle::ChatHandle;
 use super::error::ChatError;
 use super::live_updates::{LiveEvent, Unseen};
 
-/// Events that are read from the store at once.
+/// Number of events in one read.
 const PAGE: u32 = 500;
-/// How the last event of a session begins.
+/// Body prefix of the last event of a chat.
 const CLOSING: &str = "{\"state\":\"closed\"";
 
-/// The events of a session after a place in their order: first those that are kept, then those
-/// that come, each once and none left out.
+/// Events of a chat after a sequence number: stored ones first, then new ones, each exactly once.
 #[derive(Debug)]
 pub struct EventFeed {
     store: Telemetry,
-    room: Arc<ChatHandle>,
-    /// The place of the last event that was given out.
+    handle: Arc<ChatHandle>,
+    /// Sequence number of the last event that was returned.
     after: u64,
-    /// What is at hand, in order.
+    /// Events to return next, in order.
     ready: VecDeque<Arc<LiveEvent>>,
     news: watch::Receiver<u64>,
     pace: Pace,
-    /// Whether it has seen all there was once: from then on it has to keep up.
+    /// Whether it has reached the newest event once: from then on it must keep up.
     has_kept_up: bool,
 }
 
-/// Where the next event comes from.
+/// Source of the next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pace {
     Reading,
-    /// From the store, and from nowhere else.
+    /// Only stored events.
     Ending,
     Following,
     Over,
 }
 
 impl EventFeed {
-    pub(super) fn new(store: Telemetry, room: Arc<ChatHandle>, after: u64) -> Self {
-        // Listening before reading, so that nothing falls in between.
-        let news = room.live.listen();
+    pub(super) fn new(store: Telemetry, handle: Arc<ChatHandle>, after: u64) -> Self {
+        // Subscribes before reading, so that no event is missed in between.
+        let news = handle.live.listen();
         let (ready, pace) = (VecDeque::new(), Pace::Reading);
-        Self { store, room, after, ready, news, pace, has_kept_up: false }
+        Self { store, handle, after, ready, news, pace, has_kept_up: false }
     }
 
-    /// The place of the last event that was given out.
+    /// Returns the sequence number of the last event that was returned.
     pub fn after(&self) -> u64 {
         self.after
     }
 
-    /// Returns the next event as soon as there is one; `None` after the last of a closed session.
+    /// Returns the next event as soon as there is one; `None` after the last of a closed chat.
     ///
     /// # Errors
-    /// Fails when the reader is too slow: it is to begin anew after the last event that it got.
-    /// And when the store cannot be read. Nothing comes after an error.
+    /// Fails when the reader is too slow: it can start again after its last event. Fails when the
+    /// store cannot be read. Nothing follows an error.
     pub async fn next(&mut self) -> Option<Result<Arc<LiveEvent>, ChatError>> {
         loop {
             if let Some(event) = self.at_hand() {
@@ -71,7 +70,7 @@ impl EventFeed {
                         return Some(Err(error));
                     }
                 }
-                Pace::Following => match self.hear().await {
+                Pace::Following => match self.receive().await {
                     Ok(()) => {}
                     Err(error) => {
                         self.pace = Pace::Over;
@@ -82,7 +81,7 @@ impl EventFeed {
         }
     }
 
-    /// Returns the next event if it is at hand, so that what comes together can go on together.
+    /// Returns the next event if it is available now, so that events can be sent together.
     pub fn at_hand(&mut self) -> Option<Arc<LiveEvent>> {
         let event = self.ready.pop_front()?;
         self.after = event.seq;
@@ -93,18 +92,18 @@ impl EventFeed {
         Some(event)
     }
 
-    /// Whether nothing comes after an event.
+    /// Whether an event is the last one.
     pub(super) fn ends_with(event: &ChatEvent) -> bool {
         event.kind == EventKind::State && event.body.starts_with(CLOSING)
     }
 
-    /// Takes what the session tells, once it tells something.
-    async fn hear(&mut self) -> Result<(), ChatError> {
-        // Seen before looking, so that whatever comes later is news.
+    /// Waits for new events.
+    async fn receive(&mut self) -> Result<(), ChatError> {
+        // Marked as seen before reading, so that later events are noticed.
         self.news.mark_unchanged();
-        match self.room.live.after(self.after, &mut self.ready) {
+        match self.handle.live.after(self.after, &mut self.ready) {
             Unseen::These => {}
-            // It is on disk already, or it would not have been told.
+            // Events are on disk before they are published.
             Unseen::OnDisk => self.pace = Pace::Reading,
             Unseen::Nothing => {
                 if self.news.changed().await.is_err() {
@@ -116,24 +115,24 @@ impl EventFeed {
     }
 
     async fn read(&mut self) -> Result<(), ChatError> {
-        let (project, session) = (self.room.project.clone(), self.room.session.clone());
+        let (project, chat_id) = (self.handle.project.clone(), self.handle.chat_id.clone());
         let told = *self.news.borrow();
-        if self.has_kept_up && self.room.live.is_too_far_from(self.after) {
+        if self.has_kept_up && self.handle.live.is_too_far_from(self.after) {
             return Err(ChatError::Behind { after: self.after });
         }
-        let kept = self.store.session_events(project, session, self.after, PAGE).await?;
+        let kept = self.store.chat_events(project, chat_id, self.after, PAGE).await?;
         if kept.is_empty() {
             self.has_kept_up = true;
             let is_ending = self.pace == Pace::Ending;
             self.pace = if is_ending { Pace::Over } else { Pace::Following };
-            // What was told and is not kept any more was too old: it will not come.
+            // Events that were published but are no longer stored were deleted by retention.
             self.after = self.after.max(told);
         }
         self.ready = kept.into_iter().map(|event| Arc::new(LiveEvent::new(event))).collect();
         Ok(())
     }
 
-    /// The same without what is yet to come.
+    /// Returns the same feed without new events.
     #[must_use]
     pub fn so_far(self) -> Self {
         Self { pace: Pace::Ending, ..self }

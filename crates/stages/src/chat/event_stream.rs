@@ -155,7 +155,7 @@ impl EventStream {
                 () = &mut silence => return Some(Bytes::from_static(ALIVE.as_bytes())),
             };
             match told {
-                None if self.follows => return self.last("the session is closed"),
+                None if self.follows => return self.last("the chat is closed"),
                 None => return None,
                 Some(Err(error)) => return self.last(&error.to_string()),
                 Some(Ok(event)) => {

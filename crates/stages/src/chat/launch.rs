@@ -1,6 +1,6 @@
-/// What the agent has kept of conversations.
+/// Transcripts of conversations, as the agent stores them.
 pub(super) mod thread;
-/// What it has kept of one turn.
+/// Transcript lines of one turn.
 pub(super) mod turn_lines;
 
 use std::path::{Path, PathBuf};
@@ -22,40 +22,38 @@ use super::settings::{ChatFolders, ChatSettings};
 use super::work_folder::WorkFolder;
 use super::workspace_policy::{Given, WorkspacePolicy};
 
-/// The least that a process may be allowed to spend: a ten-thousandth of a cent.
+/// Minimum budget of a process: a ten-thousandth of a cent.
 const LEAST: Money = Money::from_pico(1_000_000);
 
-/// How long agents keep their transcripts, in days: as good as forever. Zero would mean never.
+/// Retention of the agent's transcripts in days: practically forever. Zero would disable them.
 const KEPT_DAYS: u32 = 36_500;
-/// What an agent is told that has lost its memory.
+/// Addition to the system prompt of an agent whose transcript is lost.
 const GONE_PROMPT: &str = "Your transcript of the earlier part of this conversation has been lost: \
     you remember nothing of it, while the user still sees it. If the user refers to it, say so.";
 
-/// How processes are started for sessions.
+/// Starts processes for chats.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// Where sessions keep what is theirs.
-    pub places: ChatFolders,
-    /// All that agents see of the environment.
+    pub folders: ChatFolders,
+    /// The complete environment of agents.
     pub environment: Arc<Vec<(String, Secret)>>,
-    /// How long they are waited for.
-    pub patience: ClaudeTimeouts,
-    /// Where agents may work and what each is given, worked out anew whenever one is started;
-    /// anywhere, and nothing, when `None`.
-    pub ground: Option<WorkspacePolicy>,
+    pub timeouts: ClaudeTimeouts,
+    /// Where agents may work and what each is given, evaluated whenever one starts; no restriction
+    /// and nothing when `None`.
+    pub policy: Option<WorkspacePolicy>,
 }
 
-/// Whether an agent remembers what was said in its session.
+/// Whether an agent has the transcript of its chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AgentMemory {
-    /// All of it, as far as its process ever kept it.
+    /// All that its process ever stored.
     Whole,
-    /// Its transcript, or that of the session it was forked from, is not there any more.
+    /// The transcript of the chat, or of the one it was forked from, is missing.
     Gone,
 }
 
 impl AgentMemory {
-    /// What people are told of it, if there is anything to tell.
+    /// Warning for people, if there is one.
     pub(super) fn warning(self, config: &Path) -> Option<String> {
         let folder = config.display();
         (self == Self::Gone).then(|| {
@@ -69,33 +67,33 @@ impl AgentMemory {
 }
 
 impl Launcher {
-    /// What starts the process of a session, its folder, which is to be held until it has, and
-    /// whether its agent will remember what was said.
+    /// Returns the command that starts the process of a chat, its folder, which must stay open
+    /// until then, and whether the agent has its transcript.
     ///
     /// # Errors
-    /// Says what is wrong with the session's setting, or with its folder by now.
+    /// Fails if the settings are invalid, or the folder is no longer permitted.
     pub(super) fn command(
         &self,
         chat: &Chat,
     ) -> Result<(ClaudeCommand, Option<WorkFolder>, AgentMemory), ChatError> {
-        let setting = ChatSettings::read(&chat.setting)?;
-        let own_root = setting.own_root;
+        let settings = ChatSettings::read(&chat.settings)?;
+        let own_root = settings.own_root;
         let config = self.family(chat);
         let named = PathBuf::from(&chat.workspace);
         let wrong = |why: String| ChatError::Setting(why);
-        let again = |ground: &WorkspacePolicy| {
-            ground.boundary.again(&named, ground.boundary.exposure_of(own_root))
+        let again = |policy: &WorkspacePolicy| {
+            policy.boundary.again(&named, policy.boundary.exposure_of(own_root))
         };
-        let held = self.ground.as_ref().map(again).transpose();
+        let held = self.policy.as_ref().map(again).transpose();
         let held = held.map_err(|why| wrong(why.to_string()))?;
-        let given = match self.ground.as_ref().zip(held.as_ref()) {
-            Some((ground, work)) => ground.given(work, &setting),
+        let given = match self.policy.as_ref().zip(held.as_ref()) {
+            Some((policy, work)) => policy.given(work, &settings),
             None => Ok(Given::default()),
         };
         let given = given.map_err(|why| wrong(why.to_string()))?;
-        let left = setting.limit().map(|limit| left(limit, chat.standing.spent()));
+        let left = settings.limit().map(|limit| left(limit, chat.status.spent()));
         let (conversation, memory) = thread(chat, &config)?;
-        let words = setting.prompt.into_iter();
+        let words = settings.prompt.into_iter();
         let words = words.chain((memory == AgentMemory::Gone).then(|| GONE_PROMPT.to_owned()));
         let words: Vec<String> = words.collect();
         let options = ClaudeOptions {
@@ -104,17 +102,17 @@ impl Launcher {
                 true => SystemPrompt::Own,
                 false => SystemPrompt::Append(words.join("\n\n")),
             },
-            model: setting.model,
-            permission_mode: setting.mode.as_deref().map(mode).transpose()?,
-            max_turns: setting.max_turns,
+            model: settings.model,
+            permission_mode: settings.mode.as_deref().map(mode).transpose()?,
+            max_turns: settings.max_turns,
             max_budget: left,
-            tools: setting.tools,
-            allowed_tools: setting.allowed_tools,
-            disallowed_tools: setting.disallowed_tools,
+            tools: settings.tools,
+            allowed_tools: settings.allowed_tools,
+            disallowed_tools: settings.disallowed_tools,
             mcp_config: (!given.servers.is_empty()).then(|| given.servers.config()),
-            // By itself the program deletes transcripts that are a month old, whenever it starts.
+            // By default the program deletes transcripts older than a month whenever it starts.
             settings: Some(json!({ "cleanupPeriodDays": KEPT_DAYS })),
-            // Skills lie in the workspace; the rest of its settings needs its trust.
+            // Skills are in the workspace; the rest of its settings requires trust.
             setting_sources: vec![SettingSource::Project],
             trust: given.trust,
             subagent_text: SubagentText::Told,
@@ -123,18 +121,18 @@ impl Launcher {
         };
         let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
         let place = ClaudeFolders { workspace, config, temp: self.scratch(&chat.id) };
-        let supervision = self.places.supervision.clone();
-        let command = ClaudeCommand::new(&self.places.program, place, supervision);
+        let supervision = self.folders.supervision.clone();
+        let command = ClaudeCommand::new(&self.folders.program, place, supervision);
         let command = command.with_environment(self.environment.to_vec());
         let mut command = command.with_options(options);
-        command.patience = self.patience;
+        command.timeouts = self.timeouts;
         Ok((command, held, memory))
     }
 
-    /// Removes what a session was given in a file: a running agent has read it, and it may hold keys
-    /// of tool servers.
-    pub(super) fn forget_given(&self, session: &SessionId) {
-        let file = self.scratch(session).join(MCP_FILE);
+    /// Removes the MCP configuration of a chat: a running agent has read it, and it may contain
+    /// keys.
+    pub(super) fn forget_given(&self, chat_id: &SessionId) {
+        let file = self.scratch(chat_id).join(MCP_FILE);
         match std::fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 tracing::warn!(%error, file = %file.display(), "cannot remove keys of tool servers");
@@ -143,27 +141,27 @@ impl Launcher {
         }
     }
 
-    /// The folder that a conversation shares with its forks.
+    /// The folder that a chat shares with its forks.
     pub(super) fn family(&self, chat: &Chat) -> PathBuf {
-        self.places.families.join(chat.origin.family.to_string())
+        self.folders.families.join(chat.origin.family.to_string())
     }
 
-    /// The folder of what a session does not need tomorrow.
-    pub(super) fn scratch(&self, session: &SessionId) -> PathBuf {
-        self.places.scratch.join(session.to_string())
+    /// The folder of the chat's temporary files.
+    pub(super) fn scratch(&self, chat_id: &SessionId) -> PathBuf {
+        self.folders.scratch.join(chat_id.to_string())
     }
 }
 
-/// What a process may spend: what is left of the conversation's budget. A process that is started
-/// for something else than a turn gets the least there is.
+/// Budget of a process: what is left of the chat's budget. A process that starts for something else
+/// than a turn gets the minimum.
 fn left(limit: Money, spent: Money) -> Money {
     if spent < limit { limit - spent } else { LEAST }
 }
 
-/// Reads the word for what may be done without asking.
+/// Parses a permission mode.
 ///
 /// # Errors
-/// Lists the words there are.
+/// Lists the valid modes.
 pub(super) fn mode(word: &str) -> Result<PermissionMode, ChatError> {
     PermissionMode::parse(word).ok_or_else(|| {
         let words: Vec<&str> = PermissionMode::ALL.iter().map(|mode| mode.as_str()).collect();
@@ -171,19 +169,19 @@ pub(super) fn mode(word: &str) -> Result<PermissionMode, ChatError> {
     })
 }
 
-/// Which conversation the agent goes on with, and whether that is all that was said. What it has
-/// kept itself decides: a process may have died before it kept anything.
+/// The conversation that the agent continues, and whether its transcript is complete. The agent's
+/// files decide: a process may have died before it stored anything.
 fn thread(chat: &Chat, config: &Path) -> Result<(ChatThread, AgentMemory), ChatError> {
     let id = uuid(&chat.id)?;
     if thread::is_kept(config, id) {
         return Ok((ChatThread::Resume { id, at: None }, AgentMemory::Whole));
     }
-    // A turn that has ended was kept.
-    let memory = if chat.standing.turns > 0 { AgentMemory::Gone } else { AgentMemory::Whole };
+    // A turn that has ended was stored.
+    let memory = if chat.status.turns > 0 { AgentMemory::Gone } else { AgentMemory::Whole };
     let Some(parent) = &chat.origin.parent else { return Ok((ChatThread::New(id), memory)) };
     let of = uuid(parent)?;
     let at = chat.origin.fork_at.as_deref().and_then(|at| Uuid::parse_str(at).ok());
-    // What the parent has said since it was forked is not the fork's.
+    // Later messages of the parent are not part of the fork.
     let had_begun = at.is_some_and(|at| at != thread::BEGINNING);
     Ok(match had_begun && thread::is_kept(config, of) {
         true => (ChatThread::Fork { of, at, id }, memory),
@@ -192,11 +190,11 @@ fn thread(chat: &Chat, config: &Path) -> Result<(ChatThread, AgentMemory), ChatE
     })
 }
 
-/// The session's id as the agent wants it.
+/// Returns the id of a chat as the agent needs it.
 ///
 /// # Errors
-/// Fails if it is no UUID.
-pub(super) fn uuid(session: &SessionId) -> Result<Uuid, ChatError> {
-    let odd = |_| ChatError::Setting(format!("id: {session} is no UUID"));
-    Uuid::parse_str(&session.to_string()).map_err(odd)
+/// Fails if it is not a UUID.
+pub(super) fn uuid(chat_id: &SessionId) -> Result<Uuid, ChatError> {
+    let odd = |_| ChatError::Setting(format!("id: {chat_id} is no UUID"));
+    Uuid::parse_str(&chat_id.to_string()).map_err(odd)
 }

@@ -1,8 +1,7 @@
-//! What a session tells those who look on.
+//! Newest events of a chat, for its readers.
 //!
-//! The newest events are held for all of them together, each once. Whoever looks on takes what it
-//! has not seen when it gets to it, so that nobody waits for anybody. What is not held any more is
-//! on disk.
+//! The events are shared by all readers. Each reader takes what it has not seen at its own pace, so
+//! that a slow one does not delay the others. Older events are on disk.
 
 use std::collections::VecDeque;
 use std::ops::Deref;
@@ -11,11 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use ratchet_core::chat::event::ChatEvent;
 use tokio::sync::watch;
 
-/// Bytes of events that are held; the newest one is, however long it is.
+/// Maximum bytes of shared events; the newest one is always included.
 const HELD_BYTES: usize = 256 * 1024;
 
-/// An event on its way to whoever looks on, with the form in which it goes out: that is made once,
-/// by whoever needs it first.
+/// An event with its serialized form, which the first reader creates for all.
 #[derive(Debug)]
 pub struct LiveEvent {
     event: ChatEvent,
@@ -23,12 +21,12 @@ pub struct LiveEvent {
 }
 
 impl LiveEvent {
-    /// An event that nobody has given a form yet.
+    /// An event that is not serialized yet.
     pub const fn new(event: ChatEvent) -> Self {
         Self { event, form: OnceLock::new() }
     }
 
-    /// The form in which it goes out; everyone who asks must mean the same one.
+    /// Returns the serialized form. All callers must use the same function.
     pub fn form(&self, make: impl FnOnce(&ChatEvent) -> Vec<u8>) -> Arc<[u8]> {
         self.form.get_or_init(|| make(&self.event).into()).clone()
     }
@@ -42,30 +40,30 @@ impl Deref for LiveEvent {
     }
 }
 
-/// The newest events of a session, and word of them.
+/// The newest events of a chat, and a signal for new ones.
 #[derive(Debug)]
 pub(super) struct Live {
     held: Mutex<Held>,
-    /// The place of the newest event.
+    /// Sequence number of the newest event.
     newest: watch::Sender<u64>,
-    /// How many events someone may be behind.
+    /// Maximum number of events that a reader may be behind.
     backlog: u64,
 }
 
 #[derive(Debug, Default)]
 struct Held {
-    /// One after the other, none left out.
+    /// Consecutive, without gaps.
     events: VecDeque<Arc<LiveEvent>>,
     bytes: usize,
 }
 
-/// What someone who looks on has not seen.
+/// What a reader has not seen.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unseen {
     Nothing,
-    /// What was just handed over.
+    /// The events after the reader's position.
     These,
-    /// More than is held: it is on disk.
+    /// More than is shared: it is on disk.
     OnDisk,
 }
 
@@ -75,12 +73,12 @@ impl Live {
         Self { held: Mutex::default(), newest: watch::Sender::new(0), backlog }
     }
 
-    /// Tells of events that are on disk, in their order.
-    pub(super) fn tell(&self, events: Vec<ChatEvent>) {
+    /// Publishes events that are on disk, in order.
+    pub(super) fn emit(&self, events: Vec<ChatEvent>) {
         let Some(newest) = events.last().map(|event| event.seq) else { return };
         {
             let mut held = self.held();
-            // Nobody looking on is fine: it is kept.
+            // No reader is fine: events are stored.
             if self.newest.receiver_count() == 0 {
                 *held = Held::default();
             } else {
@@ -90,12 +88,12 @@ impl Live {
         self.newest.send_replace(newest);
     }
 
-    /// Word of every event from now on.
+    /// Subscribes to new events.
     pub(super) fn listen(&self) -> watch::Receiver<u64> {
         self.newest.subscribe()
     }
 
-    /// Hands over what comes after a place.
+    /// Returns the events after a sequence number.
     pub(super) fn after(&self, place: u64, into: &mut VecDeque<Arc<LiveEvent>>) -> Unseen {
         let newest = *self.newest.borrow();
         if newest <= place {
@@ -113,7 +111,7 @@ impl Live {
         }
     }
 
-    /// Whether whoever has come to a place is further behind than anyone may be.
+    /// Whether a reader at a position is too far behind.
     pub(super) fn is_too_far_from(&self, place: u64) -> bool {
         self.newest.borrow().saturating_sub(place) > self.backlog
     }
@@ -125,7 +123,7 @@ impl Live {
 
 impl Held {
     fn add(&mut self, event: ChatEvent) {
-        // A session that counts anew begins anew here, too.
+        // A chat whose numbers start again starts again here, too.
         if self.events.back().is_some_and(|last| last.seq + 1 != event.seq) {
             *self = Self::default();
         }
@@ -160,7 +158,7 @@ mod tests {
     fn whoever_looks_on_is_handed_what_they_have_not_seen() {
         let live = Live::new(10);
         let _someone = live.listen();
-        live.tell((1..=3).map(|seq| event(seq, 5)).collect());
+        live.emit((1..=3).map(|seq| event(seq, 5)).collect());
         assert_eq!(seen(&live, 0), (Unseen::These, vec![1, 2, 3]));
         assert_eq!(seen(&live, 2), (Unseen::These, vec![3]));
         assert_eq!(seen(&live, 3), (Unseen::Nothing, Vec::new()));
@@ -171,10 +169,10 @@ mod tests {
     fn long_events_leave_room_for_themselves_and_stay_on_disk() {
         let live = Live::new(3);
         let _someone = live.listen();
-        live.tell((1..=3).map(|seq| event(seq, HELD_BYTES)).collect());
+        live.emit((1..=3).map(|seq| event(seq, HELD_BYTES)).collect());
         assert_eq!(seen(&live, 2), (Unseen::These, vec![3]));
         assert_eq!(seen(&live, 1), (Unseen::OnDisk, Vec::new()));
-        live.tell(vec![event(4, 1)]);
+        live.emit(vec![event(4, 1)]);
         assert_eq!(seen(&live, 1), (Unseen::OnDisk, Vec::new()));
         assert!(live.is_too_far_from(0) && !live.is_too_far_from(1));
     }
@@ -182,10 +180,10 @@ mod tests {
     #[test]
     fn nothing_is_held_for_nobody() {
         let live = Live::new(10);
-        live.tell(vec![event(1, 1)]);
+        live.emit(vec![event(1, 1)]);
         let _late = live.listen();
         assert_eq!(seen(&live, 0), (Unseen::OnDisk, Vec::new()));
-        live.tell(vec![event(2, 1)]);
+        live.emit(vec![event(2, 1)]);
         assert_eq!(seen(&live, 1), (Unseen::These, vec![2]));
     }
 

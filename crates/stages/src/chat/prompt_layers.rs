@@ -53,8 +53,8 @@ impl LayerFolders {
     /// # Errors
     /// There is a file, but it cannot be read.
     pub fn base_prompt(&self) -> Result<String, GivenError> {
-        let places = [&self.user, &self.platform].into_iter().flatten();
-        for folder in places {
+        let folders = [&self.user, &self.platform].into_iter().flatten();
+        for folder in folders {
             let path = folder.join("prompts").join(system_prompt::FILE);
             if let Some(text) = read(&path, MAX_BASE_BYTES)? {
                 return Ok(text);

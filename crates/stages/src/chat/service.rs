@@ -1,10 +1,10 @@
-//! Sessions with agents that run here, for any number of clients at once.
+//! Chats with agents, for any number of clients at once.
 
-/// What people do in a session.
+/// What clients do in a chat.
 mod commands;
-/// Sessions that go on where others are.
+/// Chats that continue from another one.
 mod fork;
-/// Sessions that were in the middle of something when the server was last heard of.
+/// Chats that were active when the server last stopped.
 mod recovery;
 mod shared;
 
@@ -32,27 +32,26 @@ use super::settings::{ChatLimits, NewChat};
 
 pub(super) use shared::Shared;
 
-/// Wishes that may wait for one session.
-const MOST_WISHES: usize = 64;
-/// How often a wish is tried again when the one who ran the session has just left.
-const TRIES: u32 = 5;
+/// Commands that may wait for one chat.
+const MAX_QUEUED_COMMANDS: usize = 64;
+/// Retries of a command when the actor of the chat has just ended.
+const MAX_TRIES: u32 = 5;
 
-/// What time it is: given by whoever runs the server.
+/// Source of the current time.
 pub type ChatClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// Where sessions are met, by whose and which they are.
-type Rooms = HashMap<(ProjectId, SessionId), Arc<ChatHandle>>;
+/// Handles of chats in use.
+type ChatHandles = HashMap<(ProjectId, SessionId), Arc<ChatHandle>>;
 
-/// Sessions with agents that run here. Clones are the same service; when the last one is dropped,
-/// all processes are ended.
+/// Chats with agents. Clones are the same service; when the last one is dropped, all processes end.
 #[derive(Clone)]
 pub struct ChatService {
     pub(super) shared: Arc<Shared>,
-    /// Whoever has it in hand: what is done with it is noted as theirs.
+    /// Named in the audit log.
     pub(super) actor: Actor,
-    /// Those who run sessions. They know nothing of each other, nor of this.
-    hosts: Arc<Mutex<JoinSet<()>>>,
-    rooms: Arc<Mutex<Rooms>>,
+    /// The running actors.
+    tasks: Arc<Mutex<JoinSet<()>>>,
+    handles: Arc<Mutex<ChatHandles>>,
 }
 
 impl fmt::Debug for ChatService {
@@ -61,16 +60,16 @@ impl fmt::Debug for ChatService {
     }
 }
 
-/// A message to a session.
+/// A message to a chat.
 #[derive(Clone, Debug)]
 pub struct NewMessage {
-    /// What is said, with an id that no other message has: the turn is named after it.
+    /// Its id must be unique: the trace id of the turn derives from it.
     pub message: UserMessage,
     pub by: Option<String>,
 }
 
 impl ChatService {
-    /// Opens the service: whatever an earlier server left running is ended first.
+    /// Opens the service. Ends what an earlier server left running first.
     ///
     /// # Errors
     /// Fails only when the store does.
@@ -82,19 +81,19 @@ impl ChatService {
     ) -> Result<Self, ChatError> {
         let shared = Arc::new(Shared::new(store, launcher, limits, clock));
         recovery::recover(&shared).await?;
-        let (actor, hosts, rooms) = (Actor::Server, Arc::default(), Arc::default());
-        Ok(Self { shared, actor, hosts, rooms })
+        let (actor, tasks, handles) = (Actor::Server, Arc::default(), Arc::default());
+        Ok(Self { shared, actor, tasks, handles })
     }
 
-    /// Makes a session. Its process starts with the first message.
+    /// Creates a chat. Its process starts with the first message.
     ///
     /// # Errors
-    /// Fails if there is one of that id, or its id is no UUID.
+    /// Fails if the id exists already or is not a UUID.
     pub async fn create(&self, project: ProjectId, new: NewChat) -> Result<Chat, ChatError> {
         let id = launch::uuid(&new.id)?;
         let now = (self.shared.clock)();
         let id = SessionId::parse(&id.to_string()).map_err(|_| ChatError::NotFound(new.id))?;
-        if let Some(mode) = &new.setting.mode {
+        if let Some(mode) = &new.settings.mode {
             launch::mode(mode)?;
         }
         let chat = Chat {
@@ -102,28 +101,28 @@ impl ChatService {
             id,
             title: new.title,
             workspace: new.workspace.display().to_string(),
-            setting: new.setting.write(),
-            standing: ChatStatus::new(),
+            settings: new.settings.write(),
+            status: ChatStatus::new(),
             created_at: now,
             updated_at: now,
         };
-        self.catalog().make_chat(project, chat.clone()).await?;
+        self.catalog().create_chat(project, chat.clone()).await?;
         Ok(chat)
     }
 
-    /// Returns a session as it stands.
+    /// Returns a chat with its current status.
     ///
     /// # Errors
-    /// Fails if there is no such session.
+    /// Fails if there is no such chat.
     pub async fn chat(&self, project: ProjectId, id: SessionId) -> Result<Chat, ChatError> {
         let kept = self.shared.store.catalog.chat(project.clone(), id.clone()).await?;
         let mut chat = kept.ok_or_else(|| ChatError::NotFound(id.clone()))?;
         self.overlay(&project, &mut chat);
-        self.shared.redact(&project, &mut chat.standing).await?;
+        self.shared.redact(&project, &mut chat.status).await?;
         Ok(chat)
     }
 
-    /// Returns sessions as they stand, those that changed last first.
+    /// Returns chats with their current status, last changed first.
     ///
     /// # Errors
     /// Fails only when the store does.
@@ -135,54 +134,54 @@ impl ChatService {
         let mut chats = self.shared.store.catalog.chats(project.clone(), page).await?;
         for chat in &mut chats.rows {
             self.overlay(&project, chat);
-            self.shared.redact(&project, &mut chat.standing).await?;
+            self.shared.redact(&project, &mut chat.status).await?;
         }
         Ok(chats)
     }
 
-    /// Who runs a session knows better than what is kept how it stands.
+    /// Replaces the stored status with that of the running actor, which is newer.
     fn overlay(&self, project: &ProjectId, chat: &mut Chat) {
-        let rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = rooms.get(&(project.clone(), chat.id.clone()));
-        if let Some(standing) = room.and_then(|room| room.standing()) {
-            chat.standing = standing;
+        let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        let handle = handles.get(&(project.clone(), chat.id.clone()));
+        if let Some(status) = handle.and_then(|handle| handle.status()) {
+            chat.status = status;
         }
     }
 
-    /// Ends all processes; sessions go on when the service is opened again.
+    /// Ends all processes. Chats continue when the service is opened again.
     pub async fn stop(&self) {
-        let rooms: Vec<Arc<ChatHandle>> = {
-            let rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-            rooms.values().cloned().collect()
+        let handles: Vec<Arc<ChatHandle>> = {
+            let handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+            handles.values().cloned().collect()
         };
-        // Each takes as long as its process takes to end: all at once take no longer than one.
-        join_all(rooms.iter().map(|room| stop(room))).await;
-        let mut hosts =
-            std::mem::take(&mut *self.hosts.lock().unwrap_or_else(PoisonError::into_inner));
-        while hosts.join_next().await.is_some() {}
+        // In parallel, because each waits for its process to end.
+        join_all(handles.iter().map(|handle| stop(handle))).await;
+        let mut tasks =
+            std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        while tasks.join_next().await.is_some() {}
     }
 
-    fn room(&self, project: &ProjectId, session: &SessionId) -> Arc<ChatHandle> {
-        let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
-        // A room that nobody is in is not kept.
-        rooms.retain(|_, room| Arc::strong_count(room) > 1);
-        let key = (project.clone(), session.clone());
-        let new = || ChatHandle::new(project.clone(), session.clone(), self.shared.limits.backlog);
-        rooms.entry(key).or_insert_with(|| Arc::new(new())).clone()
+    fn handle(&self, project: &ProjectId, chat_id: &SessionId) -> Arc<ChatHandle> {
+        let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
+        // Drops handles that are no longer in use.
+        handles.retain(|_, handle| Arc::strong_count(handle) > 1);
+        let key = (project.clone(), chat_id.clone());
+        let new = || ChatHandle::new(project.clone(), chat_id.clone(), self.shared.limits.backlog);
+        handles.entry(key).or_insert_with(|| Arc::new(new())).clone()
     }
 
-    /// Tells whoever runs the session what someone wants, and waits for the answer.
+    /// Sends a command to the actor of a chat and waits for its reply.
     async fn ask<T>(
         &self,
         project: ProjectId,
-        session: SessionId,
-        wish: impl Fn(Reply<T>) -> ChatCommand,
+        chat_id: SessionId,
+        command: impl Fn(Reply<T>) -> ChatCommand,
     ) -> Result<T, ChatError> {
-        let room = self.room(&project, &session);
-        for _ in 0..TRIES {
+        let handle = self.handle(&project, &chat_id);
+        for _ in 0..MAX_TRIES {
             let (reply, answer) = oneshot::channel();
-            self.hand(&room, wish(reply)).await?;
-            // No answer means that the one who ran it had left already.
+            self.hand(&handle, command(reply)).await?;
+            // No reply means that the actor had ended already.
             if let Ok(answer) = answer.await {
                 return answer;
             }
@@ -190,38 +189,38 @@ impl ChatService {
         Err(ChatError::Stopping)
     }
 
-    /// Hands a wish to whoever runs the session; to someone who begins to if nobody does, and who
-    /// finds the wish there: one without anything to do would leave at once.
-    async fn hand(&self, room: &Arc<ChatHandle>, wish: ChatCommand) -> Result<(), ChatError> {
-        let mut host = room.host.lock().await;
-        if let Some(running) = host.as_ref().filter(|host| !host.is_closed()).cloned() {
-            drop(host);
-            // One who leaves meanwhile does not answer.
-            drop(running.send(wish).await);
+    /// Sends a command to the actor of a chat. Starts one if there is none, with the command
+    /// already in its queue: without anything to do it would end at once.
+    async fn hand(&self, handle: &Arc<ChatHandle>, command: ChatCommand) -> Result<(), ChatError> {
+        let mut mailbox = handle.mailbox.lock().await;
+        if let Some(running) = mailbox.as_ref().filter(|mailbox| !mailbox.is_closed()).cloned() {
+            drop(mailbox);
+            // An actor that ends meanwhile does not reply.
+            drop(running.send(command).await);
             return Ok(());
         }
-        let (project, session) = (room.project.clone(), room.session.clone());
-        let chat = self.shared.store.catalog.chat(project.clone(), session.clone()).await?;
-        let chat = chat.ok_or_else(|| ChatError::NotFound(session.clone()))?;
-        let last = self.shared.store.telemetry.last_event(project, session).await?;
-        let (wishes, inbox) = mpsc::channel(MOST_WISHES);
-        // There is room: nobody else knows of it yet.
-        drop(wishes.try_send(wish));
-        let running = ChatActor::new(self.shared.clone(), room.clone(), chat, last, inbox);
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        while hosts.try_join_next().is_some() {}
-        hosts.spawn(running.run());
-        *host = Some(wishes);
+        let (project, chat_id) = (handle.project.clone(), handle.chat_id.clone());
+        let chat = self.shared.store.catalog.chat(project.clone(), chat_id.clone()).await?;
+        let chat = chat.ok_or_else(|| ChatError::NotFound(chat_id.clone()))?;
+        let last = self.shared.store.telemetry.last_event(project, chat_id).await?;
+        let (commands, inbox) = mpsc::channel(MAX_QUEUED_COMMANDS);
+        // There is room: the queue is not shared yet.
+        drop(commands.try_send(command));
+        let running = ChatActor::new(self.shared.clone(), handle.clone(), chat, last, inbox);
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(running.run());
+        *mailbox = Some(commands);
         Ok(())
     }
 }
 
-/// Has the session in a room stop, if anyone runs it.
-async fn stop(room: &ChatHandle) {
-    let Some(host) = room.host.lock().await.clone() else { return };
+/// Stops the chat of a handle, if its actor runs.
+async fn stop(handle: &ChatHandle) {
+    let Some(mailbox) = handle.mailbox.lock().await.clone() else { return };
     let (reply, stopped) = oneshot::channel();
-    if host.send(ChatCommand::Stop { reply }).await.is_ok() {
-        // One that is gone has stopped.
+    if mailbox.send(ChatCommand::Stop { reply }).await.is_ok() {
+        // An actor that is gone has stopped.
         drop(stopped.await);
     }
 }

@@ -12,91 +12,86 @@ use serde_json::Value;
 
 use super::error::ChatError;
 
-/// How the agent of a session is started. It is kept with the session as a JSON object, and holds
-/// for every process that the session gets.
+/// Settings of a chat's agent. Stored with the chat as a JSON object; valid for every process of
+/// the chat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatSettings {
-    /// Which model answers; the program's own choice when left out.
+    /// Name of the model [default: the program's].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What may be done without asking, in the program's own word.
+    /// Permission mode, as the program names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// What the agent is told besides its own words.
+    /// Addition to the system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// The tools there are; all when left out.
+    /// Available tools; all when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Rules for tools that need no asking.
+    /// Permission rules that allow tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_tools: Vec<String>,
-    /// Rules for tools that are refused.
+    /// Permission rules that deny tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disallowed_tools: Vec<String>,
-    /// How often the model may be asked in one turn.
+    /// Maximum number of model calls in one turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// Dollars that the conversation may spend, with what it had spent before it was forked.
+    /// Budget in US dollars, including what was spent before a fork.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_budget: Option<f64>,
-    /// Whether someone took back the trust in what lies in the workspace: for this conversation it
-    /// may not run code, whatever the server trusts.
+    /// Whether trust in the workspace was withdrawn: it may not run code in this chat, even if the
+    /// server trusts it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub distrusts_workspace: bool,
-    /// Whether someone at this machine named the workspace, which is its own root where there are
-    /// no others.
+    /// Whether a local user named the workspace, which then is its own root if no roots are set.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub own_root: bool,
 }
 
 impl ChatSettings {
-    /// Reads what is kept.
+    /// Parses stored settings.
     ///
     /// # Errors
-    /// Says what makes no sense.
+    /// Fails if they are invalid.
     pub fn read(kept: &Json) -> Result<Self, ChatError> {
         let odd = |why: serde_json::Error| ChatError::Setting(format!("setting: {why}"));
         serde_json::from_str(kept.as_str()).map_err(odd)
     }
 
-    /// What the conversation may spend.
+    /// The budget.
     pub fn limit(&self) -> Option<Money> {
         self.max_budget.and_then(Money::from_dollars)
     }
 
-    /// What is kept.
+    /// Serializes the settings.
     pub fn write(&self) -> Json {
-        // Every field is a text, a number or JSON, and so is the whole.
+        // All fields serialize, so the whole does.
         serde_json::to_value(self)
             .map_or_else(|_| Json::from_value(&Value::Null), |value| Json::from_value(&value))
     }
 }
 
-/// What of a session's agent is to be another. What is left out stays as it is.
+/// A change to the settings of a chat. Absent fields stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatChange {
-    /// What it may do without asking.
     pub mode: Option<PermissionMode>,
     pub model: Option<ModelChoice>,
-    /// What the conversation may spend.
     pub budget: Option<BudgetChoice>,
-    /// Whether what lies in the workspace may run code, where the server trusts it. Nobody can have
-    /// it trusted that way.
+    /// Whether the workspace may run code, if the server trusts it. This does not grant trust.
     pub trust: Option<Trust>,
 }
 
-/// What a conversation may spend.
+/// The budget of a chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetChoice {
     Unlimited,
-    /// So much, with what it has spent already.
+    /// Maximum, including what is already spent.
     Limit(Money),
 }
 
 impl BudgetChoice {
-    /// The limit, if there is one.
     pub fn limit(self) -> Option<Money> {
         match self {
             Self::Unlimited => None,
@@ -106,7 +101,7 @@ impl BudgetChoice {
 }
 
 impl ChatChange {
-    /// What changes, and to what.
+    /// Names and new values of the changes.
     pub(super) fn words(&self) -> Vec<(&'static str, String)> {
         let mode = self.mode.map(|mode| ("mode", mode.as_str().to_owned()));
         let model = self.model.as_ref().map(|model| model.name().unwrap_or("default"));
@@ -122,7 +117,7 @@ impl ChatChange {
         [mode, model, budget, trust].into_iter().flatten().collect()
     }
 
-    /// The same in one line.
+    /// The changes in one line.
     pub(super) fn summary(&self) -> String {
         let words = self.words().into_iter().map(|(what, word)| format!("{what} {word}"));
         words.collect::<Vec<_>>().join(", ")
@@ -132,12 +127,10 @@ impl ChatChange {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelChoice {
     Usual,
-    /// The one of that name.
     Named(String),
 }
 
 impl ModelChoice {
-    /// The name, if there is one.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Usual => None,
@@ -146,46 +139,44 @@ impl ModelChoice {
     }
 }
 
-/// Characters of what people call a session.
 pub const MAX_TITLE_CHARS: usize = 300;
 
-/// A session to be made.
+/// A chat to create.
 #[derive(Clone, Debug)]
 pub struct NewChat {
-    /// Which session: a UUID, for the agent gives its conversation the same name.
+    /// A UUID, because the agent's conversation has the same id.
     pub id: SessionId,
     pub title: Option<String>,
-    /// The folder that it works in; whoever asks has made sure that it may.
+    /// Folder in which the agent works; the caller has checked that it may.
     pub workspace: PathBuf,
-    /// How its agent is started.
-    pub setting: ChatSettings,
+    pub settings: ChatSettings,
 }
 
-/// Where sessions keep what is theirs.
+/// Folders and programs of chats.
 #[derive(Clone, Debug)]
 pub struct ChatFolders {
     /// The agent's program, as a path or a name in `PATH`.
     pub program: PathBuf,
-    /// A folder with one for each family of conversations.
+    /// Contains a folder for each chat and its forks.
     pub families: PathBuf,
-    /// A folder with one for each session; a short path, for sockets lie in it.
+    /// Contains a folder for each chat; a short path, because sockets are in it.
     pub scratch: PathBuf,
-    /// Who ends agents when this process is gone.
+    /// How agents are ended when this process is gone.
     pub supervision: Supervision,
 }
 
-/// How much, and how long.
+/// Limits and timeouts of chats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChatLimits {
-    /// Processes that run at once; each takes about 200 MB.
+    /// Maximum number of processes that work at once; each takes about 200 MB.
     pub processes: usize,
-    /// How long a session may do nothing before its process is ended.
+    /// Time without activity after which a process ends.
     pub idle: Duration,
-    /// How long a person may take to answer.
+    /// Time to answer a prompt.
     pub answer: Duration,
-    /// Events that a reader may be behind.
+    /// Maximum number of events that a reader may be behind.
     pub backlog: usize,
-    /// Bytes of one text in a trace.
+    /// Maximum bytes of one text in a trace.
     pub text_bytes: usize,
 }
 

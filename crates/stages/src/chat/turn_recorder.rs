@@ -1,14 +1,14 @@
-//! Turns become traces.
+//! Records turns as traces.
 //!
-//! The agent keeps a transcript of every conversation and tells us each line of it. Those lines
-//! are read as imported transcripts are (ADR 0015), so that a conversation that is recorded live
-//! and imported later is one and not two, sub-agents hang on the calls that began them, and tokens
-//! are those of the finished message. What the transcript does not know is added: whose session it
-//! is, what a person was asked and how long that took, and a turn that was broken off.
+//! The agent stores a transcript of every conversation and sends each line of it. The lines are
+//! read like imported transcripts (ADR 0015), so that a conversation that is recorded live and
+//! imported later is one and not two, sub-agents are children of the calls that started them, and
+//! tokens are those of the finished message. Added is what the transcript lacks: the session,
+//! prompts to people and how long the answers took, and turns that were interrupted.
 
-/// What the transcript does not tell of what a turn used.
+/// Usage that the transcript lacks.
 mod spent;
-/// What is known only of what a turn cost.
+/// Cost that only the agent reports.
 mod billed;
 
 use std::collections::{BTreeSet, HashMap};
@@ -29,37 +29,37 @@ use ratchet_core::time::Timestamp;
 
 use spent::Spent;
 
-/// What every turn of a session that runs here is labelled.
+/// Tag of every turn of a chat.
 const TAG: &str = "major";
-/// Where the transcripts of sub-agents lie.
+/// Folder of the transcripts of sub-agents.
 const SUBAGENTS: &str = "/subagents/";
-/// What a line says when the conversation was shortened.
+/// Part of a line that reports a compaction.
 const SHORTENED: &str = "\"compact_boundary\"";
-/// What shortening it is called.
+/// Name of the observation of a compaction.
 const SHORTENING: &str = "claude_code.compaction_request";
 
-/// What is known of the turns of one session.
+/// Records the turns of one chat.
 #[derive(Debug)]
 pub(super) struct TurnRecorder {
-    session: SessionId,
+    chat_id: SessionId,
     transcripts: HashMap<String, Transcript>,
     turns: Turns,
-    /// What was not recorded yet.
+    /// Patches that are not recorded yet.
     patches: Patches,
-    /// The turn that began last: what a task in the background asks belongs there.
+    /// The turn that started last, to which prompts of background tasks belong.
     last: Option<TraceId>,
-    /// In which turn each open question was asked, and when.
+    /// Turn and time of each open prompt.
     asked: HashMap<String, (TraceId, Timestamp)>,
-    /// What was said in this turn and is not in the transcript yet.
+    /// Output of this turn that is not in the transcript yet.
     unkept: UnpersistedOutput,
-    /// The turn that has begun, until the transcript tells the first of it.
+    /// The turn that has started, until its first transcript line.
     entered: Option<TraceId>,
     spent: Spent,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Beginning<'a> {
-    /// A person, with a message of this id; its content is JSON.
+    /// A message of a person; its content is JSON.
     Person {
         by: Option<&'a str>,
         message: &'a str,
@@ -69,9 +69,9 @@ pub(super) enum Beginning<'a> {
 }
 
 impl TurnRecorder {
-    pub(super) fn new(session: SessionId) -> Self {
+    pub(super) fn new(chat_id: SessionId) -> Self {
         Self {
-            session,
+            chat_id,
             transcripts: HashMap::new(),
             turns: Turns::default(),
             patches: Patches::default(),
@@ -83,7 +83,7 @@ impl TurnRecorder {
         }
     }
 
-    /// What was not recorded yet, each record once.
+    /// Takes the patches that are not recorded yet, one per record.
     pub(super) fn take(&mut self) -> Patches {
         std::mem::take(&mut self.patches).merged()
     }
@@ -100,7 +100,7 @@ impl TurnRecorder {
                 by
             }
             Beginning::Agent => {
-                // It tells its prompt later.
+                // Its prompt follows later.
                 self.turns.name_next(Some(turn.clone()));
                 None
             }
@@ -113,7 +113,7 @@ impl TurnRecorder {
         };
         let trace = TracePatch {
             timestamp: Earliest(Some(at)),
-            session: Field::said(self.session.clone(), stamp),
+            session: Field::said(self.chat_id.clone(), stamp),
             user: Field::if_some(by.map(str::to_owned), stamp),
             tags: BTreeSet::from([TAG.to_owned()]),
             ..TracePatch::new(turn.clone())
@@ -122,7 +122,7 @@ impl TurnRecorder {
         self.patches.traces.push(trace);
     }
 
-    /// The agent says something, which it will keep in a moment.
+    /// Takes output of the agent, which the transcript will contain soon.
     pub(super) fn heard(&mut self, line: &str) {
         self.unkept.take(line);
         self.retried();
@@ -131,12 +131,12 @@ impl TurnRecorder {
         }
     }
 
-    /// The agent has kept more of its transcript.
+    /// Takes new lines of the transcript.
     pub(super) fn kept(&mut self, file: &str, lines: &[String]) {
         for line in lines {
             self.unkept.kept(line);
             if file.contains(SUBAGENTS) && !self.transcripts.contains_key(file) {
-                // The first line says which call began the agent, if the agent says it at all.
+                // The first line names the call that started the sub-agent, if any.
                 let transcript = Transcript::of_agent(AgentAbout::parse(line));
                 self.transcripts.insert(file.to_owned(), transcript);
             }
@@ -144,7 +144,7 @@ impl TurnRecorder {
             if !file.contains(SUBAGENTS)
                 && let Some(turn) = self.entered.take()
             {
-                // What shortens a conversation is told before the command that wanted it.
+                // A compaction is reported before the command that requested it.
                 transcript.go_on_in(turn);
             }
             if let LineResult::Said(patches) = transcript.take(line, &mut self.turns) {
@@ -154,9 +154,9 @@ impl TurnRecorder {
         }
     }
 
-    /// What the agent said and will not keep any more is read as if it had.
+    /// Records output that the transcript will not contain any more.
     fn fill(&mut self, turn: &TraceId, at: Timestamp) {
-        let lines = std::mem::take(&mut self.unkept).lines(&self.session, at);
+        let lines = std::mem::take(&mut self.unkept).lines(&self.chat_id, at);
         let own = self.transcripts.iter_mut().find(|(file, _)| !file.contains(SUBAGENTS));
         let mut new = Transcript::new();
         let transcript = own.map_or(&mut new, |(_, transcript)| transcript);
@@ -169,7 +169,7 @@ impl TurnRecorder {
         }
     }
 
-    /// A person is asked something.
+    /// A person is prompted.
     pub(super) fn asked(
         &mut self,
         asked: &PermissionPrompt,
@@ -197,12 +197,12 @@ impl TurnRecorder {
         self.patches.observations.push(step);
     }
 
-    /// A question of an earlier server is open still.
+    /// Restores an open prompt after a restart.
     pub(super) fn asked_before(&mut self, ask: &str, turn: &TraceId, at: Timestamp) {
         self.asked.insert(ask.to_owned(), (turn.clone(), at));
     }
 
-    /// A person answered, or nobody has to any more.
+    /// A prompt is answered or withdrawn.
     pub(super) fn answered(&mut self, ask: &str, body: &str, at: Timestamp) {
         let Some((trace, asked_at)) = self.asked.remove(ask) else { return };
         let Some(id) = ask_id(ask) else { return };
@@ -217,7 +217,7 @@ impl TurnRecorder {
         self.patches.observations.push(step);
     }
 
-    /// A turn is over. What the agent reckons that a model cost counts where nobody knows its price.
+    /// Ends a turn. The cost that the agent reports counts for models without a known price.
     pub(super) fn ended(
         &mut self,
         turn: &TraceId,
@@ -241,13 +241,13 @@ impl TurnRecorder {
         self.billed(turn, end.cost, end.is_at_least, at);
     }
 
-    /// A turn was broken off by something else than the agent.
+    /// A turn was interrupted, but not by the agent.
     pub(super) fn broke_off(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
         self.fill(turn, at);
         self.over(turn, Some(Level::Error), Some(why.to_owned()), at);
     }
 
-    /// A turn was stopped by a person before the agent heard of it.
+    /// A turn was interrupted by a person before the agent received its message.
     pub(super) fn stopped(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
         self.fill(turn, at);
         self.over(turn, Some(Level::Warning), Some(why.to_owned()), at);
@@ -265,7 +265,7 @@ impl TurnRecorder {
     }
 }
 
-/// The step that stands for a question. What the agent calls it may be anything.
+/// Id of the observation of a prompt. The agent may use any text as id.
 fn ask_id(ask: &str) -> Option<ObservationId> {
     ObservationId::parse(&format!("ask-{ask}")).ok()
 }

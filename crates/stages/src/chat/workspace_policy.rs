@@ -16,106 +16,100 @@ use super::settings::ChatSettings;
 use super::skill_sync;
 use super::work_folder::{Boundary, WorkFolder, WorkFolderError};
 
-/// How many tokens the texts that go with one message may have.
+/// Maximum tokens of the texts attached to one message.
 const MESSAGE_TOKENS: u64 = 30_000;
 
-/// On what ground agents stand here: where they may work, and what each of them is given.
+/// Where agents may work, and what each of them is given there.
 #[derive(Clone, Debug)]
 pub struct WorkspacePolicy {
     pub boundary: Boundary,
     /// Workspaces whose own settings may run programs.
     pub trusted: Vec<PathBuf>,
-    /// Where the platform and the user keep what every agent gets.
+    /// Folders with the configuration for all agents.
     pub layers: LayerFolders,
-    /// How long a system prompt may be.
+    /// Maximum tokens of a system prompt.
     pub prompt_tokens: u64,
-    /// What nobody can guess, for the markers around what others wrote.
+    /// Unpredictable part of the markers around untrusted text.
     pub seed: Seed,
 }
 
-/// Something that is attached: here already, or a file of the workspace.
+/// An attachment: its content, or a file of the workspace.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Attached {
-    /// It came with the request.
+    /// Content that came with the request.
     Here(Attachment),
-    /// It is to be read, by its path from the workspace.
+    /// Path of a file, relative to the workspace.
     InWorkspace(String),
 }
 
-/// What a session is begun with.
+/// Requested settings and contents of a new chat.
 #[derive(Clone, Debug, Default)]
 pub struct ChatRequest {
     pub attached: Vec<Attached>,
-    /// What was said in an earlier conversation.
+    /// Messages of an earlier conversation.
     pub history: Vec<PastMessage>,
-    /// How its agent is started, as far as someone said; the rest is filled in.
-    pub setting: ChatSettings,
+    /// As far as requested; the rest is filled in.
+    pub settings: ChatSettings,
     pub exposure: WorkspaceSource,
 }
 
-/// A session that can be begun.
+/// A chat that is ready to be created.
 #[derive(Debug)]
 pub struct ReadyChat {
-    /// Where it works: the canonical path.
+    /// The canonical path.
     pub workspace: PathBuf,
-    /// How its agent is started.
-    pub setting: ChatSettings,
-    /// What is worth knowing: where tool servers and skills come from, what did not fit.
+    pub settings: ChatSettings,
+    /// Remarks: sources of MCP servers and skills, and what did not fit.
     pub notes: Vec<String>,
 }
 
-/// What an agent is given in a workspace, as things stand.
+/// What an agent is given in a workspace now.
 #[derive(Debug, Default)]
 pub struct Given {
-    /// Whether what lies in the workspace may run code.
+    /// Whether the workspace may run code.
     pub trust: Trust,
     pub servers: McpPlan,
-    /// Where tool servers and skills come from.
+    /// Sources of MCP servers and skills.
     pub notes: Vec<String>,
 }
 
-/// Why a session cannot be begun, or something not be attached.
+/// Why a chat cannot be created, or a file not be attached.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspacePolicyError {
     /// The agent may not work there.
     #[error(transparent)]
     Folder(#[from] WorkFolderError),
-    /// What it should get is not in order.
+    /// The configuration for agents is invalid.
     #[error(transparent)]
     Given(#[from] GivenError),
-    /// A file of the workspace cannot be attached.
     #[error("attachments: {0}")]
     File(#[from] ConfinedPathError),
-    /// The workspace has no such file.
     #[error("attachments: the workspace has no file {0}")]
     NoFile(String),
-    /// It is of a kind that no model reads.
     #[error("attachments: {0}")]
     Attachment(#[from] AttachmentError),
-    /// Only texts are told before the conversation begins.
+    /// Only texts fit into a system prompt.
     #[error("attachments: {0} is no text: send it with a message")]
     NoText(String),
-    /// The general words are too long.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
 
 impl WorkspacePolicy {
-    /// Gets everything ready that a new session needs: looks at its folder and at what it would be
-    /// given, and writes the system prompt.
+    /// Prepares a new chat: checks its folder and its configuration, and writes the system prompt.
     ///
     /// # Errors
-    /// Says what is not in order, and where.
+    /// Returns what is refused, and why.
     pub fn prepare(
         &self,
-        session: &SessionId,
+        chat_id: &SessionId,
         named: &Path,
-        wish: ChatRequest,
+        request: ChatRequest,
     ) -> Result<ReadyChat, WorkspacePolicyError> {
-        let work = self.boundary.open(named, wish.exposure)?;
-        // It is worked out again whenever the agent is started; what is wrong is told at once.
-        let mut notes = self.given(&work, &wish.setting)?.notes;
-        let attachments = attachments(&work, wish.attached)?;
+        let work = self.boundary.open(named, request.exposure)?;
+        // Evaluated again whenever the agent starts; errors are reported now.
+        let mut notes = self.given(&work, &request.settings)?.notes;
+        let attachments = attachments(&work, request.attached)?;
         if let Some(odd) = attachments.iter().find(|one| one.block().is_some()) {
             return Err(WorkspacePolicyError::NoText(odd.name().to_owned()));
         }
@@ -124,26 +118,26 @@ impl WorkspacePolicy {
             base: &self.layers.base_prompt()?,
             workspace: &workspace.display().to_string(),
             attachments: &attachments,
-            history: &wish.history,
+            history: &request.history,
         };
-        let prompt = system_prompt::compose(&brief, session, &self.seed, self.prompt_tokens)?;
+        let prompt = system_prompt::compose(&brief, chat_id, &self.seed, self.prompt_tokens)?;
         notes.extend(prompt.cuts.iter().map(ToString::to_string));
-        let own_root = wish.exposure == WorkspaceSource::OwnMachine;
-        let setting = ChatSettings { prompt: Some(prompt.text), own_root, ..wish.setting };
-        Ok(ReadyChat { workspace, setting, notes })
+        let own_root = request.exposure == WorkspaceSource::OwnMachine;
+        let settings = ChatSettings { prompt: Some(prompt.text), own_root, ..request.settings };
+        Ok(ReadyChat { workspace, settings, notes })
     }
 
-    /// Works out what an agent is given in a workspace as things stand, and brings skills there if
-    /// it is trusted.
+    /// Determines what an agent is given in a workspace now, and copies skills there if it is
+    /// trusted.
     ///
     /// # Errors
-    /// Says what is not in order, and where.
+    /// Returns what is refused, and why.
     pub fn given(
         &self,
         work: &WorkFolder,
-        setting: &ChatSettings,
+        settings: &ChatSettings,
     ) -> Result<Given, WorkspacePolicyError> {
-        let trust = match setting.distrusts_workspace {
+        let trust = match settings.distrusts_workspace {
             true => Trust::Untrusted,
             false => self.trust(work),
         };
@@ -157,13 +151,13 @@ impl WorkspacePolicy {
         Ok(Given { trust, servers, notes })
     }
 
-    /// What goes with a message, as blocks beside its words.
+    /// Returns the attachments of a message as content blocks.
     ///
     /// # Errors
-    /// A file of the workspace cannot be read, or is of a kind that no model reads.
+    /// Fails if a file of the workspace cannot be read, or no model reads its type.
     pub fn enclosures(
         &self,
-        session: &SessionId,
+        chat_id: &SessionId,
         (workspace, by): (&Path, WorkspaceSource),
         attached: Vec<Attached>,
     ) -> Result<Vec<Value>, WorkspacePolicyError> {
@@ -180,13 +174,13 @@ impl WorkspacePolicy {
         };
         let texts: Vec<Attachment> = attachments.iter().filter(is_text).cloned().collect();
         if !texts.is_empty() {
-            let (text, _) = system_prompt::enclose(&texts, session, &self.seed, MESSAGE_TOKENS);
+            let (text, _) = system_prompt::enclose(&texts, chat_id, &self.seed, MESSAGE_TOKENS);
             blocks.push(json!({"type": "text", "text": text}));
         }
         Ok(blocks)
     }
 
-    /// A workspace is trusted if someone named it, or a folder around it.
+    /// Whether a workspace is trusted: it or one of its parents is listed.
     fn trust(&self, work: &WorkFolder) -> Trust {
         let canonical = self.trusted.iter().filter_map(|path| path.canonicalize().ok());
         let path = work.path();

@@ -16,23 +16,23 @@ const TURNS: usize = 3;
 async fn whoever_loses_the_line_ends_with_the_same_events() {
     let stage = Arc::new(Stage::fake());
     let limits = ChatLimits { processes: 3, backlog: 16, ..ChatLimits::default() };
-    let major = stage.serve(limits).await;
+    let chats = stage.serve(limits).await;
     let mut talks = JoinSet::new();
     for n in 0..SESSIONS {
-        let (stage, major) = (stage.clone(), major.clone());
+        let (stage, chats) = (stage.clone(), chats.clone());
         talks.spawn(async move {
-            let session = stage.session(&major).await;
+            let chat_id = stage.new_chat(&chats).await;
             let mut clients = JoinSet::new();
             for client in 0..CLIENTS {
-                let (stage, major, session) = (stage.clone(), major.clone(), session.clone());
+                let (stage, chats, chat_id) = (stage.clone(), chats.clone(), chat_id.clone());
                 let chance = Chance::new(n as u64 * CLIENTS + client);
-                clients.spawn(async move { watch(&stage, &major, &session, chance).await });
+                clients.spawn(async move { watch(&stage, &chats, &chat_id, chance).await });
             }
-            talk(&stage, &major, &session).await;
+            talk(&stage, &chats, &chat_id).await;
             let seen = clients.join_all().await;
-            let kept = stage.kept(&session).await;
+            let kept = stage.kept(&chat_id).await;
             assert_in_order(&kept);
-            assert!(seen.iter().all(|seen| *seen == kept), "session {n} was seen otherwise");
+            assert!(seen.iter().all(|seen| *seen == kept), "chat {n} was seen otherwise");
         });
     }
     while let Some(talk) = talks.join_next().await {
@@ -40,22 +40,22 @@ async fn whoever_loses_the_line_ends_with_the_same_events() {
     }
 }
 
-async fn talk(stage: &Stage, major: &ChatService, session: &SessionId) {
+async fn talk(stage: &Stage, chats: &ChatService, chat_id: &SessionId) {
     let mut after = 0;
     for _ in 0..TURNS {
-        stage.say(major, session, "deltas 20").await.unwrap();
-        after = rest(stage, major, session, after).await;
+        stage.say(chats, chat_id, "deltas 20").await.unwrap();
+        after = rest(stage, chats, chat_id, after).await;
     }
-    major.close(stage.shop.clone(), session.clone()).await.unwrap();
+    chats.close(stage.shop.clone(), chat_id.clone()).await.unwrap();
 }
 
-/// Waits until the session has done what it was told; gives the place of the event that says so.
-async fn rest(stage: &Stage, major: &ChatService, session: &SessionId, mut after: u64) -> u64 {
-    let mut client = stage.look_on(major, session, after).await;
+/// Waits until the chat has done what it was told; gives the place of the event that says so.
+async fn rest(stage: &Stage, chats: &ChatService, chat_id: &SessionId, mut after: u64) -> u64 {
+    let mut client = stage.look_on(chats, chat_id, after).await;
     let mut is_done = false;
     loop {
         let Ok(event) = client.next().await.unwrap() else {
-            client = stage.look_on(major, session, after).await;
+            client = stage.look_on(chats, chat_id, after).await;
             continue;
         };
         after = event.seq;
@@ -69,14 +69,14 @@ async fn rest(stage: &Stage, major: &ChatService, session: &SessionId, mut after
 /// Looks on with a line that breaks now and then.
 async fn watch(
     stage: &Stage,
-    major: &ChatService,
-    session: &SessionId,
+    chats: &ChatService,
+    chat_id: &SessionId,
     mut chance: Chance,
 ) -> Vec<ChatEvent> {
     let mut seen: Vec<ChatEvent> = Vec::new();
     loop {
         let after = seen.last().map_or(0, |event| event.seq);
-        let mut client = stage.look_on(major, session, after).await;
+        let mut client = stage.look_on(chats, chat_id, after).await;
         for _ in 0..1 + chance.number() % 40 {
             match client.next().await {
                 Some(Ok(_)) => {}

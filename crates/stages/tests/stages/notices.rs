@@ -94,18 +94,18 @@ async fn ended(stage: &Stage, to: &NoticeReceiver) -> Vec<NoticeDelivery> {
 }
 
 /// Has the agent do something; returns once it rests or waits for a person.
-async fn turn(stage: &Stage, major: &ChatService, words: &str, state: &str) -> String {
-    let session = stage.session(major).await;
-    let mut client = stage.look_on(major, &session, 0).await;
-    stage.say(major, &session, words).await.unwrap();
+async fn turn(stage: &Stage, chats: &ChatService, words: &str, state: &str) -> String {
+    let chat_id = stage.new_chat(chats).await;
+    let mut client = stage.look_on(chats, &chat_id, 0).await;
+    stage.say(chats, &chat_id, words).await.unwrap();
     client.until_state(state).await;
-    session.to_string()
+    chat_id.to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
+    let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
     let (ops, secret) = webhook(&stage, &inbox.url("hook?x=1"), &NotificationKind::NEWS).await;
     let asked_only = Inbox::start();
@@ -118,7 +118,7 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
         InboxAnswer::Status(404),
     ]);
     let _telling = tell(&stage, LONG);
-    let session = turn(&stage, &major, "hello", "idle").await;
+    let chat_id = turn(&stage, &chats, "hello", "idle").await;
     let heard: Vec<ReceivedMessage> = (0..6).map(|_| inbox.next()).collect();
     let (id, body) = heard[0].verified(&secret);
     for again in &heard {
@@ -127,15 +127,15 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
     }
     assert_eq!(
         (&body["type"], &body["data"]["session"]),
-        (&"turn.ended".into(), &session.clone().into())
+        (&"turn.ended".into(), &chat_id.clone().into())
     );
-    assert_eq!(body["data"]["url"], format!("https://ratchet.test/project/shop/chats/{session}"));
+    assert_eq!(body["data"]["url"], format!("https://ratchet.test/project/shop/chats/{chat_id}"));
     let all = ended(&stage, &ops).await;
     let [one] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((one.outcome, one.tries, one.status), (DeliveryOutcome::Delivered, 6, Some(204)));
-    assert_eq!((&one.notice, one.session.as_ref()), (&id, Some(&session)));
+    assert_eq!((&one.notice, one.session.as_ref()), (&id, Some(&chat_id)));
     // A person is needed: both are told, with the id that answers are given to.
-    let waits = turn(&stage, &major, "ask", "waiting").await;
+    let waits = turn(&stage, &chats, "ask", "waiting").await;
     for (inbox, secret) in [(&inbox, &secret), (&asked_only, &other)] {
         let (_, body) = inbox.next().verified(secret);
         assert_eq!(
@@ -148,7 +148,7 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
     }
     // Whoever is not there any more is left alone.
     inbox.answer([InboxAnswer::Status(410)]);
-    turn(&stage, &major, "die", "failed").await;
+    turn(&stage, &chats, "die", "failed").await;
     let (_, body) = inbox.next().verified(&secret);
     assert_eq!(body["type"], "session.failed");
     ended(&stage, &ops).await;
@@ -160,11 +160,11 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_crash_between_the_event_and_its_receiver_loses_it() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
+    let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
     let (ops, secret) = webhook(&stage, &inbox.url(""), &NotificationKind::NEWS).await;
     // Nobody is there to tell it.
-    turn(&stage, &major, "hello", "idle").await;
+    turn(&stage, &chats, "hello", "idle").await;
     assert!(inbox.is_empty());
     // Whoever begins to tell it dies before it is answered.
     inbox.answer([InboxAnswer::Silence]);
@@ -182,14 +182,14 @@ async fn no_crash_between_the_event_and_its_receiver_loses_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_told_inside_unless_settings_allow_it() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
+    let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
     let (ops, _) = webhook(&stage, &inbox.url(""), &NotificationKind::NEWS).await;
     // A name tells only when it is looked up where it leads.
     let named = inbox.url("").replace("127.0.0.1", "localhost");
     let (by_name, _) = webhook(&stage, &named, &NotificationKind::NEWS).await;
     let _telling = tell_within(&stage, LONG, "10.0.0.0/8");
-    turn(&stage, &major, "hello", "idle").await;
+    turn(&stage, &chats, "hello", "idle").await;
     for receiver in [&ops, &by_name] {
         let all = ended(&stage, receiver).await;
         let [one] = all.as_slice() else { panic!("{all:?}") };
@@ -201,14 +201,14 @@ async fn nobody_is_told_inside_unless_settings_allow_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_who_does_not_answer_holds_nobody_up() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
+    let chats = stage.serve(ChatLimits::default()).await;
     let (silent, quick) = (Inbox::start(), Inbox::start());
     webhook(&stage, &silent.url(""), &NotificationKind::NEWS).await;
     let (ops, _) = webhook(&stage, &quick.url(""), &NotificationKind::NEWS).await;
     silent.answer([InboxAnswer::Silence; 3]);
     let _telling = tell(&stage, LONG);
     for _ in 0..3 {
-        turn(&stage, &major, "hello", "idle").await;
+        turn(&stage, &chats, "hello", "idle").await;
         quick.next();
     }
     silent.next();
@@ -219,7 +219,7 @@ async fn one_who_does_not_answer_holds_nobody_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
+    let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
     let (ann, bob) = (FakeBrowser::new(1), FakeBrowser::new(2));
     let first = browser(&stage, &inbox.url("push/ann"), &ann).await;
@@ -228,7 +228,7 @@ async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     let contact = None;
     let key = notify::vapid(stage.data.folder(), contact, START).await.unwrap();
     let _telling = tell(&stage, LONG);
-    let waits = turn(&stage, &major, "question", "waiting").await;
+    let waits = turn(&stage, &chats, "question", "waiting").await;
     let pushed = inbox.next();
     let told: Value = ann.read(&pushed);
     assert_eq!(
@@ -245,7 +245,7 @@ async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     ended(&stage, &first).await;
     let second = browser(&stage, &inbox.url("push/bob"), &bob).await;
     inbox.answer([InboxAnswer::Status(410), InboxAnswer::Status(410)]);
-    turn(&stage, &major, "hello", "idle").await;
+    turn(&stage, &chats, "hello", "idle").await;
     inbox.next();
     inbox.next();
     let deadline = Instant::now() + LONG;

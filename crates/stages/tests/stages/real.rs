@@ -28,21 +28,21 @@ use crate::talk::{Client, Stage, assert_in_order};
 /// A conversation with the real program, and someone who looks on.
 struct Talking {
     stage: Stage,
-    major: ChatService,
-    session: SessionId,
+    chats: ChatService,
+    chat_id: SessionId,
     client: Client,
 }
 
 impl Talking {
-    async fn start(stage: Stage, setting: ChatSettings) -> Self {
-        let major = stage.serve(ChatLimits::default()).await;
-        let session = stage.session_with(&major, setting).await;
-        let client = stage.look_on(&major, &session, 0).await;
-        Self { stage, major, session, client }
+    async fn start(stage: Stage, settings: ChatSettings) -> Self {
+        let chats = stage.serve(ChatLimits::default()).await;
+        let chat_id = stage.new_chat_with(&chats, settings).await;
+        let client = stage.look_on(&chats, &chat_id, 0).await;
+        Self { stage, chats, chat_id, client }
     }
 
     async fn say(&self, words: &str) -> TraceId {
-        self.stage.say(&self.major, &self.session, words).await.unwrap()
+        self.stage.say(&self.chats, &self.chat_id, words).await.unwrap()
     }
 
     /// What is asked next, and how it is called.
@@ -60,11 +60,11 @@ impl Talking {
         ask: PermissionPromptId,
         decision: Decision,
     ) -> Result<(), ChatError> {
-        let (project, session) = (self.stage.shop.clone(), self.session.clone());
-        self.major.answer(project, session, (ask, decision), None).await
+        let (project, chat_id) = (self.stage.shop.clone(), self.chat_id.clone());
+        self.chats.answer(project, chat_id, (ask, decision), None).await
     }
 
-    /// How the turn ended; the session is idle then.
+    /// How the turn ended; the chat is idle then.
     async fn done(&mut self) -> Value {
         let done = self.client.until(EventKind::Done).await;
         self.client.until_state("idle").await;
@@ -122,12 +122,12 @@ fn calling(id: &str, name: &str, input: Value) -> Reply {
     Reply { calls: vec![call], tokens, ..Reply::text("Let me see.") }
 }
 
-async fn allow(stage: &Stage, major: &ChatService, session: &SessionId, client: &mut Client) {
+async fn allow(stage: &Stage, chats: &ChatService, chat_id: &SessionId, client: &mut Client) {
     let asked = client.until(EventKind::Permission).await;
     let ask = PermissionPromptId::new(asked["id"].as_str().unwrap());
     let decision = Decision::Allow { allowance: Allowance::Once, input: None };
     let project = stage.shop.clone();
-    major.answer(project, session.clone(), (ask, decision), None).await.unwrap();
+    chats.answer(project, chat_id.clone(), (ask, decision), None).await.unwrap();
 }
 
 /// The steps of a turn.
@@ -147,11 +147,11 @@ async fn a_turn_becomes_a_trace_with_its_rounds_tools_and_permissions() {
     let command = json!({"command": "touch here", "description": "touch"});
     stage.model.say(calling("toolu_touch", "Bash", command).on("Touch"));
     stage.model.say(Reply::text("It is there.").on("toolu_touch"));
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    let turn = stage.say(&major, &session, "Touch a file, please.").await.unwrap();
-    allow(&stage, &major, &session, &mut client).await;
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    let turn = stage.say(&chats, &chat_id, "Touch a file, please.").await.unwrap();
+    allow(&stage, &chats, &chat_id, &mut client).await;
     let done = client.until(EventKind::Done).await;
     assert_eq!((&done["is_error"], &done["result"]), (&json!(false), &json!("It is there.")));
     client.until_state("idle").await;
@@ -159,7 +159,7 @@ async fn a_turn_becomes_a_trace_with_its_rounds_tools_and_permissions() {
     assert_eq!(client.words(), "Let me see.It is there.", "each word once");
     assert!(stage.path("work").join("here").exists());
     let trace = ask::trace(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
-    assert_eq!(trace.session, Some(session.clone()));
+    assert_eq!(trace.session, Some(chat_id.clone()));
     assert_eq!(trace.user.as_deref(), Some("ann"));
     let (into, out) = (trace.summary.input_tokens, trace.summary.output_tokens);
     assert_eq!((into, out), (50 + 7 + 5 + 100, 20 + 10), "verified, each once");
@@ -181,10 +181,10 @@ async fn a_sub_agent_hangs_on_the_call_that_began_it() {
     stage.model.say(calling("toolu_errand", "Task", errand).on("Send someone"));
     stage.model.say(Reply::text("Nothing there.").on("Look around"));
     stage.model.say_always(Reply::text("All is well."));
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    let turn = stage.say(&major, &session, "Send someone to look.").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    let turn = stage.say(&chats, &chat_id, "Send someone to look.").await.unwrap();
     let said = loop {
         let said = client.until(EventKind::TextDelta).await;
         if said["text"] == "Nothing there." {
@@ -193,7 +193,7 @@ async fn a_sub_agent_hangs_on_the_call_that_began_it() {
     };
     assert_eq!(said["parent"], "toolu_errand");
     client.until_state("idle").await;
-    major.close(stage.shop.clone(), session.clone()).await.unwrap();
+    chats.close(stage.shop.clone(), chat_id.clone()).await.unwrap();
     client.until_state("closed").await;
     let steps = steps(&stage, &turn).await;
     let agents = of_kind(&steps, ObservationKind::Agent);
@@ -211,32 +211,32 @@ async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
         stage.model.say(Reply::text(text).on(on));
     }
     stage.model.say_always(Reply::text("Plum.").on("Which word"));
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    let first = stage.say(&major, &session, "Remember the word plum.").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    let first = stage.say(&chats, &chat_id, "Remember the word plum.").await.unwrap();
     client.until_state("idle").await;
-    let fork = |of: &SessionId, at| major.fork(stage.shop.clone(), of.clone(), Uuid::new_v4(), at);
-    let now = fork(&session, None).await.unwrap();
+    let fork = |of: &SessionId, at| chats.fork(stage.shop.clone(), of.clone(), Uuid::new_v4(), at);
+    let now = fork(&chat_id, None).await.unwrap();
     // A fork that has said nothing is forked where it was forked itself.
     let again = fork(&now.id, None).await.unwrap();
-    assert_eq!((&now.origin.family, &again.origin.family), (&session, &session));
-    stage.say(&major, &session, "Remember the word fig.").await.unwrap();
+    assert_eq!((&now.origin.family, &again.origin.family), (&chat_id, &chat_id));
+    stage.say(&chats, &chat_id, "Remember the word fig.").await.unwrap();
     client.until_state("idle").await;
     let told = || async {
-        let mut told = stage.kept(&session).await;
+        let mut told = stage.kept(&chat_id).await;
         told.retain(|event| event.kind != EventKind::Raw);
         told
     };
     let before = told().await;
     let after_first = Uuid::parse_str(&first.to_string()).unwrap();
-    let early = fork(&session, Some(after_first)).await.unwrap();
-    let late = fork(&session, None).await.unwrap();
-    let unsaid = fork(&session, Some(Uuid::new_v4())).await.unwrap_err();
+    let early = fork(&chat_id, Some(after_first)).await.unwrap();
+    let late = fork(&chat_id, None).await.unwrap();
+    let unsaid = fork(&chat_id, Some(Uuid::new_v4())).await.unwrap_err();
     assert!(matches!(unsaid, ChatError::Setting(_)), "{unsaid}");
     for (fork, knows_fig) in [(&now, false), (&again, false), (&early, false), (&late, true)] {
-        let mut client = stage.look_on(&major, &fork.id, 0).await;
-        let turn = stage.say(&major, &fork.id, "Which word was it?").await.unwrap();
+        let mut client = stage.look_on(&chats, &fork.id, 0).await;
+        let turn = stage.say(&chats, &fork.id, "Which word was it?").await.unwrap();
         client.until_state("idle").await;
         assert_in_order(&client.seen);
         let asked = stage.model.requests().pop().unwrap()["messages"].to_string();
@@ -244,9 +244,9 @@ async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
         assert_eq!(asked.contains("the word fig"), knows_fig, "{asked}");
         let trace = ask::trace(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
         assert_eq!(trace.session.as_ref(), Some(&fork.id));
-        major.close(stage.shop.clone(), fork.id.clone()).await.unwrap();
+        chats.close(stage.shop.clone(), fork.id.clone()).await.unwrap();
     }
     assert_eq!(told().await, before, "the parent stays as it is");
     let first = ask::trace(stage.data.telemetry(), &stage.shop, &first.to_string()).await;
-    assert_eq!(first.session, Some(session), "what was copied stays where it was said");
+    assert_eq!(first.session, Some(chat_id), "what was copied stays where it was said");
 }

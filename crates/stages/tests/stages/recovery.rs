@@ -11,9 +11,9 @@ use uuid::Uuid;
 use crate::talk::{Stage, assert_in_order, body};
 
 /// A line that the agent keeps, the `n`th of a file.
-fn line(session: &SessionId, n: u128, kind: &str, message: &Value) -> Value {
+fn line(chat_id: &SessionId, n: u128, kind: &str, message: &Value) -> Value {
     json!({
-        "type": kind, "uuid": Uuid::from_u128(n).to_string(), "sessionId": session.to_string(),
+        "type": kind, "uuid": Uuid::from_u128(n).to_string(), "sessionId": chat_id.to_string(),
         "timestamp": format!("2026-01-01T00:00:{n:02}Z"), "promptId": "p1", "message": message,
     })
 }
@@ -37,32 +37,32 @@ fn result(of: &str) -> Value {
 
 /// Writes what the agent would have: a prompt, a call of a sub-agent, which says something, and a
 /// call that was never answered. The last line is cut off.
-fn write_transcript(stage: &Stage, session: &SessionId, turn: &TraceId) {
+fn write_transcript(stage: &Stage, chat_id: &SessionId, turn: &TraceId) {
     let of_agent = |n: u128, kind: &str, message: &Value| {
-        let mut line = line(session, n, kind, message);
+        let mut line = line(chat_id, n, kind, message);
         line["isSidechain"] = json!(true);
         line["agentId"] = json!("scout");
         line
     };
-    let mut prompt = line(session, 1, "user", &json!({"role": "user", "content": "silence"}));
+    let mut prompt = line(chat_id, 1, "user", &json!({"role": "user", "content": "silence"}));
     prompt["uuid"] = json!(Uuid::parse_str(&turn.to_string()).unwrap().to_string());
     let main = [
         prompt,
-        line(session, 2, "assistant", &answer("m1", &json!({"type": "text", "text": "I look."}))),
-        line(session, 3, "assistant", &answer("m1", &call("toolu_task", "Task"))),
-        line(session, 4, "user", &result("toolu_task")),
-        line(session, 5, "assistant", &answer("m3", &call("toolu_last", "Read"))),
+        line(chat_id, 2, "assistant", &answer("m1", &json!({"type": "text", "text": "I look."}))),
+        line(chat_id, 3, "assistant", &answer("m1", &call("toolu_task", "Task"))),
+        line(chat_id, 4, "user", &result("toolu_task")),
+        line(chat_id, 5, "assistant", &answer("m3", &call("toolu_last", "Read"))),
     ];
     let sub = [
         of_agent(6, "user", &json!({"role": "user", "content": "Look."})),
         of_agent(7, "assistant", &answer("m2", &json!({"type": "text", "text": "I see."}))),
     ];
     let text = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let folder = stage.path("families").join(session.to_string()).join("projects/work");
-    let agents = folder.join(session.to_string()).join("subagents");
+    let folder = stage.path("families").join(chat_id.to_string()).join("projects/work");
+    let agents = folder.join(chat_id.to_string()).join("subagents");
     std::fs::create_dir_all(&agents).unwrap();
     let cut = text(&main) + "{\"type\":\"assistant\",\"uuid\":\"x";
-    std::fs::write(folder.join(format!("{session}.jsonl")), cut).unwrap();
+    std::fs::write(folder.join(format!("{chat_id}.jsonl")), cut).unwrap();
     std::fs::write(agents.join("agent-scout.jsonl"), text(&sub)).unwrap();
     let about = json!({"agentType": "scout", "toolUseId": "toolu_task"}).to_string();
     std::fs::write(agents.join("agent-scout.meta.json"), about).unwrap();
@@ -71,17 +71,17 @@ fn write_transcript(stage: &Stage, session: &SessionId, turn: &TraceId) {
 #[tokio::test]
 async fn what_the_agent_kept_becomes_events_trace_and_cost() {
     let stage = Stage::fake_with_prices();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    let turn = stage.say(&major, &session, "silence").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    let turn = stage.say(&chats, &chat_id, "silence").await.unwrap();
     client.until_state("running").await;
     // As a server that is killed: nobody is told anything, nothing is put in order.
-    drop((major, client));
-    write_transcript(&stage, &session, &turn);
+    drop((chats, client));
+    write_transcript(&stage, &chat_id, &turn);
 
-    let major = stage.serve(ChatLimits::default()).await;
-    let kept = stage.kept(&session).await;
+    let chats = stage.serve(ChatLimits::default()).await;
+    let kept = stage.kept(&chat_id).await;
     assert_in_order(&kept);
     let of = |kind: EventKind| {
         kept.iter().filter(|event| event.kind == kind).map(body).collect::<Vec<_>>()
@@ -99,8 +99,8 @@ async fn what_the_agent_kept_becomes_events_trace_and_cost() {
     // Each answer of the model is counted once, the sub-agent's among them.
     let trace = ask::trace(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
     assert_eq!((trace.summary.input_tokens, trace.summary.output_tokens), (300, 30));
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    assert_eq!(Some(chat.standing.cost), trace.summary.cost, "chat and trace agree");
+    let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
+    assert_eq!(Some(chat.status.cost), trace.summary.cost, "chat and trace agree");
     let traces = ask::traces(stage.data.telemetry(), &stage.shop).await;
     assert_eq!(traces.len(), 1, "{traces:#?}");
     let steps = ask::observations(stage.data.telemetry(), &stage.shop).await;
@@ -108,9 +108,9 @@ async fn what_the_agent_kept_becomes_events_trace_and_cost() {
     assert_eq!(generations.count(), 3, "{steps:#?}");
 
     // A second restart finds nothing new.
-    drop(major);
-    let major = stage.serve(ChatLimits::default()).await;
-    assert_eq!(stage.kept(&session).await, kept);
-    let again = major.chat(stage.shop.clone(), session).await.unwrap();
-    assert_eq!(again.standing.cost, chat.standing.cost);
+    drop(chats);
+    let chats = stage.serve(ChatLimits::default()).await;
+    assert_eq!(stage.kept(&chat_id).await, kept);
+    let again = chats.chat(stage.shop.clone(), chat_id).await.unwrap();
+    assert_eq!(again.status.cost, chat.status.cost);
 }

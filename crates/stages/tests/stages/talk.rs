@@ -1,4 +1,4 @@
-//! A server with sessions, as the tests hold it.
+//! A server with chats, as the tests hold it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(crate) struct Stage {
     program: PathBuf,
     pub(crate) environment: Vec<(String, Secret)>,
     /// On what ground they stand.
-    pub(crate) ground: Option<WorkspacePolicy>,
+    pub(crate) policy: Option<WorkspacePolicy>,
     /// A clock that goes on by a millisecond whenever someone looks.
     ticks: Arc<AtomicI64>,
 }
@@ -66,8 +66,8 @@ impl Stage {
         let model = ScriptedModel::start().unwrap();
         let (data, shop) = (DataFolder::new(), project("shop"));
         let environment = Vec::new();
-        let ground = None;
-        Self { data, model, shop, folder, program, environment, ground, ticks: Arc::default() }
+        let policy = None;
+        Self { data, model, shop, folder, program, environment, policy, ticks: Arc::default() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -82,21 +82,21 @@ impl Stage {
     pub(crate) async fn serve_with(
         &self,
         limits: ChatLimits,
-        patience: ClaudeTimeouts,
+        timeouts: ClaudeTimeouts,
     ) -> ChatService {
         let environment = environment::inherited(&EnvNames::default());
         let mut environment = claude::surroundings(environment, &self.path("home"), &self.model);
         environment.extend(self.environment.iter().cloned());
         let launcher = Launcher {
-            places: ChatFolders {
+            folders: ChatFolders {
                 program: self.program.clone(),
                 families: self.path("families"),
                 scratch: self.path("t"),
                 supervision: Supervision::Nobody,
             },
             environment: Arc::new(environment),
-            patience,
-            ground: self.ground.clone(),
+            timeouts,
+            policy: self.policy.clone(),
         };
         let ticks = self.ticks.clone();
         let clock = move || at(ticks.fetch_add(1, Ordering::Relaxed));
@@ -105,53 +105,53 @@ impl Stage {
             .unwrap()
     }
 
-    /// A new session in the workspace.
-    pub(crate) async fn session(&self, major: &ChatService) -> SessionId {
-        self.session_with(major, ChatSettings::default()).await
+    /// A new chat in the workspace.
+    pub(crate) async fn new_chat(&self, chats: &ChatService) -> SessionId {
+        self.new_chat_with(chats, ChatSettings::default()).await
     }
 
-    pub(crate) async fn session_with(
+    pub(crate) async fn new_chat_with(
         &self,
-        major: &ChatService,
-        setting: ChatSettings,
+        chats: &ChatService,
+        settings: ChatSettings,
     ) -> SessionId {
         let id = SessionId::parse(&Uuid::new_v4().to_string()).unwrap();
-        let model = setting.model.clone().or(Some("claude-sonnet-5".to_owned()));
+        let model = settings.model.clone().or(Some("claude-sonnet-5".to_owned()));
         let new = NewChat {
             id: id.clone(),
             title: None,
             workspace: self.path("work"),
-            setting: ChatSettings { model, ..setting },
+            settings: ChatSettings { model, ..settings },
         };
-        major.create(self.shop.clone(), new).await.unwrap();
+        chats.create(self.shop.clone(), new).await.unwrap();
         id
     }
 
     pub(crate) async fn say(
         &self,
-        major: &ChatService,
-        session: &SessionId,
+        chats: &ChatService,
+        chat_id: &SessionId,
         words: &str,
     ) -> Result<TraceId, ChatError> {
         let message = UserMessage::text(Uuid::new_v4(), words);
         let new = NewMessage { message, by: Some("ann".to_owned()) };
-        major.send(self.shop.clone(), session.clone(), new).await
+        chats.send(self.shop.clone(), chat_id.clone(), new).await
     }
 
     pub(crate) async fn look_on(
         &self,
-        major: &ChatService,
-        session: &SessionId,
+        chats: &ChatService,
+        chat_id: &SessionId,
         after: u64,
     ) -> Client {
-        let feed = major.events(self.shop.clone(), session.clone(), after).await.unwrap();
+        let feed = chats.events(self.shop.clone(), chat_id.clone(), after).await.unwrap();
         Client { feed, seen: Vec::new() }
     }
 
-    /// All events of a session that are kept.
-    pub(crate) async fn kept(&self, session: &SessionId) -> Vec<ChatEvent> {
+    /// All events of a chat that are kept.
+    pub(crate) async fn kept(&self, chat_id: &SessionId) -> Vec<ChatEvent> {
         let telemetry = self.data.telemetry();
-        telemetry.session_events(self.shop.clone(), session.clone(), 0, 100_000).await.unwrap()
+        telemetry.chat_events(self.shop.clone(), chat_id.clone(), 0, 100_000).await.unwrap()
     }
 }
 
@@ -181,7 +181,7 @@ impl Client {
         }
     }
 
-    /// Looks on until the session does this.
+    /// Looks on until the chat does this.
     pub(crate) async fn until_state(&mut self, state: &str) -> Value {
         loop {
             let body = self.until(EventKind::State).await;
@@ -216,8 +216,8 @@ pub(crate) fn body(event: &ChatEvent) -> Value {
 /// Whether each event has its place, from the first on.
 #[track_caller]
 pub(crate) fn assert_in_order(events: &[ChatEvent]) {
-    let places = events.iter().map(|event| event.seq);
-    assert!(places.clone().eq(1..=events.len() as u64), "{:?}", places.collect::<Vec<_>>());
+    let folders = events.iter().map(|event| event.seq);
+    assert!(folders.clone().eq(1..=events.len() as u64), "{:?}", folders.collect::<Vec<_>>());
 }
 
 /// Ends a process without asking it.

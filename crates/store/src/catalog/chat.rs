@@ -11,65 +11,64 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
-/// A conversation with an agent that runs here. Its events are telemetry.
+/// A chat: a conversation with an agent that Ratchet runs. Its events are telemetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chat {
-    /// Which conversation: the session that its traces belong to.
+    /// Also the id of the session that records it.
     pub id: SessionId,
     pub origin: ChatOrigin,
     pub title: Option<String>,
-    /// The folder that it works in.
+    /// Folder in which the agent works.
     pub workspace: String,
-    /// How its agent is started, a JSON object.
-    pub setting: Json,
-    pub standing: ChatStatus,
+    /// Settings of its agent, a JSON object.
+    pub settings: Json,
+    pub status: ChatStatus,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
 
-/// Where a conversation comes from.
+/// Origin of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatOrigin {
-    /// The first of all conversations that were forked from one another; they share a folder.
+    /// The chat at the root of all forks; they share a folder.
     pub family: SessionId,
-    /// The conversation that it was forked from.
+    /// The chat that it was forked from.
     pub parent: Option<SessionId>,
-    /// The last message of that one which it knows; all when `None`.
+    /// Last message of the parent that is included; all when `None`.
     pub fork_at: Option<String>,
 }
 
-/// How a conversation stands.
+/// Status of a chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatStatus {
     pub state: ChatStateName,
-    /// Why, where that needs saying.
+    /// Reason of the state.
     pub why: Option<String>,
     pub turn: Option<TraceId>,
-    /// The process that runs for it.
+    /// The running process.
     pub process: Option<ChatProcess>,
     pub turns: u64,
-    /// What they cost, as the agent reckons, with what is known of turns that broke off.
+    /// Cost of the turns as the agent reports it, with what is known of interrupted ones.
     pub cost: Money,
-    /// Whether they may have cost more: calls were interrupted, or tried again.
+    /// Whether `cost` is a lower bound, because calls were interrupted or retried.
     pub is_at_least: bool,
-    /// What the conversation that it was forked from had spent by then: it counts against the
-    /// budget.
+    /// What the parent had spent when it was forked: it counts against the budget.
     pub spent_before: Money,
-    /// What the agent says the conversation has cost: of a fork, with what its parent had.
+    /// Cost according to the agent: of a fork, including that of its parent.
     pub agent_cost: Money,
 }
 
-/// A process, known again after a restart.
+/// Identity of a process across restarts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatProcess {
-    /// Its number, which another process may get later.
+    /// May be reused by another process later.
     pub pid: u32,
-    /// When it began, in the system's own words: no other process of that number has the same.
+    /// Start time as the system reports it; with the pid it identifies a process.
     pub started: String,
 }
 
 impl ChatStatus {
-    /// How a conversation stands before anything was said.
+    /// Status of a chat without messages.
     pub const fn new() -> Self {
         Self {
             state: ChatStateName::Parked,
@@ -96,13 +95,13 @@ const COLUMNS: &str = "id, family, parent, fork_at, title, workspace, setting, s
                        created_at, updated_at";
 
 impl Catalog {
-    /// Keeps a new conversation.
+    /// Stores a new chat.
     ///
     /// # Errors
-    /// Fails if the project has one of that id.
-    pub async fn make_chat(&self, project: ProjectId, chat: Chat) -> StoreResult<()> {
+    /// Fails if the id exists in the project.
+    pub async fn create_chat(&self, project: ProjectId, chat: Chat) -> StoreResult<()> {
         self.transact(move |tx| {
-            let Chat { id, origin, title, workspace, setting, standing, .. } = &chat;
+            let Chat { id, origin, title, workspace, settings, status, .. } = &chat;
             let mut values = vec![
                 (&project).into(),
                 id.into(),
@@ -111,35 +110,35 @@ impl Catalog {
                 origin.fork_at.clone().into(),
                 title.clone().into(),
                 workspace.into(),
-                setting.into(),
+                settings.into(),
             ];
-            values.extend(standing.values());
+            values.extend(status.values());
             values.extend([chat.created_at.into(), chat.updated_at.into()]);
             let sql = format!(
                 "INSERT INTO chat (project, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, \
                  $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)"
             );
-            tx.insert(&sql, &values, || format!("session {id}"))?;
+            tx.insert(&sql, &values, || format!("chat {id}"))?;
             let object = id.to_string();
-            let deed = Verb::Made.what(Noun::Chat, &object).became(workspace);
-            let deed = match title {
-                Some(title) => deed.named(title),
-                None => deed,
+            let entry = Verb::Made.what(Noun::Chat, &object).became(workspace);
+            let entry = match title {
+                Some(title) => entry.named(title),
+                None => entry,
             };
-            let deed = match &origin.parent {
-                Some(parent) => deed.was(format!("fork of {parent}")),
-                None => deed,
+            let entry = match &origin.parent {
+                Some(parent) => entry.was(format!("fork of {parent}")),
+                None => entry,
             };
-            tx.note(&project, chat.created_at, &deed)
+            tx.note(&project, chat.created_at, &entry)
         })
         .await
     }
 
-    /// Notes what was done to a conversation; what it came to is among its events.
+    /// Writes an audit log entry about a chat; the result is among its events.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn note_chat(
+    pub async fn audit_chat(
         &self,
         project: ProjectId,
         id: SessionId,
@@ -149,24 +148,24 @@ impl Catalog {
         self.transact(move |tx| {
             let title = title(tx, &project, &id)?;
             let object = id.to_string();
-            let deed = verb.what(Noun::Chat, &object);
-            let deed = title.as_deref().map_or(deed.clone(), |title| deed.named(title));
-            let deed = became.as_deref().map_or(deed.clone(), |became| deed.became(became));
-            tx.note(&project, now, &deed)
+            let entry = verb.what(Noun::Chat, &object);
+            let entry = title.as_deref().map_or(entry.clone(), |title| entry.named(title));
+            let entry = became.as_deref().map_or(entry.clone(), |became| entry.became(became));
+            tx.note(&project, now, &entry)
         })
         .await
     }
 
-    /// Returns a conversation.
+    /// Returns a chat.
     ///
     /// # Errors
-    /// Fails only when the database does; one that is not there is `None`.
+    /// Fails only when the database does; a missing one is `None`.
     pub async fn chat(&self, project: ProjectId, id: SessionId) -> StoreResult<Option<Chat>> {
         let sql = format!("SELECT {COLUMNS} FROM chat WHERE project = $1 AND id = $2");
         self.transact(move |tx| tx.one(&sql, &[(&project).into(), (&id).into()], read)).await
     }
 
-    /// Returns a project's conversations, those that changed last first.
+    /// Returns the chats of a project, last changed first.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -182,51 +181,54 @@ impl Catalog {
         .await
     }
 
-    /// Keeps how a conversation stands now.
+    /// Stores the status of a chat.
     ///
     /// # Errors
-    /// Fails if the project has no such conversation.
-    pub async fn stand_chat(
+    /// Fails if there is no such chat in the project.
+    pub async fn set_chat_status(
         &self,
         project: ProjectId,
         id: SessionId,
-        standing: ChatStatus,
+        status: ChatStatus,
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let mut values = vec![(&project).into(), (&id).into()];
-            values.extend(standing.values());
+            values.extend(status.values());
             values.push(now.into());
             let sql = "UPDATE chat SET state = $3, why = $4, turn = $5, pid = $6, \
                        process_started = $7, turns = $8, cost = $9, agent_cost = $10, \
                        is_at_least = $11, spent_before = $12, updated_at = $13 WHERE project = $1 AND id = $2";
-            there(tx.execute(sql, &values)?, &id)
+            require_row(tx.execute(sql, &values)?, &id)
         })
         .await
     }
 
-    /// Has the agent of a conversation started in another way from now on.
+    /// Stores the settings of a chat's agent.
     ///
     /// # Errors
-    /// Fails if the project has no such conversation.
-    pub async fn set_chat(
+    /// Fails if there is no such chat in the project.
+    pub async fn set_chat_settings(
         &self,
         project: ProjectId,
         id: SessionId,
-        setting: Json,
+        settings: Json,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "UPDATE chat SET setting = $3 WHERE project = $1 AND id = $2";
-            there(tx.execute(sql, &[(&project).into(), (&id).into(), (&setting).into()])?, &id)
+            require_row(
+                tx.execute(sql, &[(&project).into(), (&id).into(), (&settings).into()])?,
+                &id,
+            )
         })
         .await
     }
 
-    /// Gives a conversation another title, or none. It keeps its place among the others.
+    /// Sets or removes the title of a chat. Its position in lists stays.
     ///
     /// # Errors
-    /// Fails if the project has no such conversation.
-    pub async fn title_chat(
+    /// Fails if there is no such chat in the project.
+    pub async fn rename_chat(
         &self,
         project: ProjectId,
         id: SessionId,
@@ -237,19 +239,19 @@ impl Catalog {
             let before = self::title(tx, &project, &id)?.unwrap_or_default();
             let sql = "UPDATE chat SET title = $3 WHERE project = $1 AND id = $2";
             let values = [(&project).into(), (&id).into(), title.clone().into()];
-            there(tx.execute(sql, &values)?, &id)?;
+            require_row(tx.execute(sql, &values)?, &id)?;
             let (object, title) = (id.to_string(), title.as_deref().unwrap_or_default());
-            let deed = Verb::Changed.what(Noun::Chat, &object).named(title);
-            tx.note(&project, now, &deed.was(before).became(title))
+            let entry = Verb::Changed.what(Noun::Chat, &object).named(title);
+            tx.note(&project, now, &entry.was(before).became(title))
         })
         .await
     }
 
-    /// Forgets a conversation; says whether it was there. Its events and traces stay.
+    /// Deletes a chat; returns whether it existed. Its events and traces stay.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn forget_chat(&self, project: ProjectId, id: SessionId) -> StoreResult<bool> {
+    pub async fn delete_chat(&self, project: ProjectId, id: SessionId) -> StoreResult<bool> {
         self.transact(move |tx| {
             let sql = "DELETE FROM chat WHERE project = $1 AND id = $2";
             Ok(tx.execute(sql, &[(&project).into(), (&id).into()])? > 0)
@@ -257,8 +259,8 @@ impl Catalog {
         .await
     }
 
-    /// Returns the conversations of all projects that were in the middle of something when the
-    /// server was last heard of: for the server itself, when it starts.
+    /// Returns the chats of all projects that were active when the server last stopped: for
+    /// recovery at startup.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -271,24 +273,23 @@ impl Catalog {
     }
 }
 
-/// What people call a conversation.
 fn title(tx: &Tx<'_>, project: &ProjectId, id: &SessionId) -> StoreResult<Option<String>> {
     let sql = "SELECT title FROM chat WHERE project = $1 AND id = $2";
     let read = |row: &Row<'_>| row.get::<Option<String>>(0);
     Ok(tx.one(sql, &[project.into(), id.into()], read)?.flatten())
 }
 
-fn there(rows: u64, id: &SessionId) -> StoreResult<()> {
-    if rows == 0 { Err(StoreError::NotFound(format!("session {id}"))) } else { Ok(()) }
+fn require_row(rows: u64, id: &SessionId) -> StoreResult<()> {
+    if rows == 0 { Err(StoreError::NotFound(format!("chat {id}"))) } else { Ok(()) }
 }
 
 impl ChatStatus {
-    /// What counts against the conversation's budget.
+    /// Amount that counts against the budget.
     pub fn spent(&self) -> Money {
         self.spent_before + self.cost
     }
 
-    /// Its columns, from `state` to `spent_before`.
+    /// Values of the columns from `state` to `spent_before`.
     fn values(&self) -> [Value; 10] {
         let process = self.process.as_ref();
         [
@@ -309,7 +310,7 @@ impl ChatStatus {
 fn read(row: &Row<'_>) -> StoreResult<Chat> {
     let process: (Option<u32>, Option<String>) = (row.get(10)?, row.get(11)?);
     let process = process.0.zip(process.1).map(|(pid, started)| ChatProcess { pid, started });
-    let standing = ChatStatus {
+    let status = ChatStatus {
         state: row.get(7)?,
         why: row.get(8)?,
         turn: row.get(9)?,
@@ -326,8 +327,8 @@ fn read(row: &Row<'_>) -> StoreResult<Chat> {
         origin,
         title: row.get(4)?,
         workspace: row.get(5)?,
-        setting: row.get(6)?,
-        standing,
+        settings: row.get(6)?,
+        status,
         created_at: row.get(17)?,
         updated_at: row.get(18)?,
     })

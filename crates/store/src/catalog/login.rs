@@ -10,21 +10,21 @@ use super::{Catalog, Noun, Role, User, Verb, credentials, user};
 use crate::secrets::random_token;
 use crate::{StoreError, StoreResult};
 
-/// Idle timeout of a login.
+/// Time after which an unused login expires.
 pub const LOGIN_IDLE: Duration = Duration::from_secs(7 * 24 * 3_600);
-/// Maximum lifetime of a login.
-pub const LOGIN_LIFE: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// Time after which a login expires, even if it is used.
+pub const LOGIN_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// Maximum number of logins per user; the oldest is ended for a new one.
-const MAX_LOGINS_PER_USER: i64 = 50;
-/// Minimum time between updates of `seen_at`: most requests should write nothing.
+/// Maximum number of browsers in which a person is signed in; the oldest login is ended.
+const MAX_LOGINS_PER_PERSON: i64 = 50;
+/// Minimum interval between two updates of `seen_at`: most requests should write nothing.
 const SEEN_INTERVAL: Duration = Duration::from_secs(5 * 60);
-/// Maximum stored length of the user agent.
-const CLIENT_BYTES: usize = 300;
+const MAX_CLIENT_BYTES: usize = 300;
 
-/// A signed-in browser. Only a hash of its token is stored.
+/// A signed-in browser. Of its token only a hash is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
+    /// Id for lists and revocation; not the token.
     pub id: String,
     pub person: String,
     /// The browser's user agent.
@@ -37,7 +37,7 @@ pub struct Login {
 /// A signed-in user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginUser {
-    pub session: Login,
+    pub login: Login,
     pub user: User,
 }
 
@@ -48,7 +48,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if there is no such user.
-    pub async fn begin_login(
+    pub async fn create_login(
         &self,
         person: String,
         client: String,
@@ -56,30 +56,30 @@ impl Catalog {
     ) -> StoreResult<(Login, Secret)> {
         let token = random_token()?;
         let hash = credentials::hash_token(&token);
-        let client = elide(&client, CLIENT_BYTES).into_owned();
+        let client = elide(&client, MAX_CLIENT_BYTES).into_owned();
         let id = Uuid::new_v4().to_string();
-        let session = Login { id, person, client, created_at: now, seen_at: now };
+        let login = Login { id, person, client, created_at: now, seen_at: now };
         self.transact(move |tx| {
-            let user = user::find(tx, &session.person)?;
+            let user = user::find(tx, &login.person)?;
             tx.execute(
                 "DELETE FROM web_session WHERE created_at <= $1 OR seen_at <= $2",
-                &[before(now, LOGIN_LIFE).into(), before(now, LOGIN_IDLE).into()],
+                &[before(now, LOGIN_LIFETIME).into(), before(now, LOGIN_IDLE).into()],
             )?;
-            make_room(tx, &session.person)?;
+            evict_oldest(tx, &login.person)?;
             tx.execute(
                 "INSERT INTO web_session (id, person, token_hash, client, created_at, seen_at) \
                  VALUES ($1, $2, $3, $4, $5, $5)",
                 &[
-                    (&session.id).into(),
-                    (&session.person).into(),
+                    (&login.id).into(),
+                    (&login.person).into(),
                     hash.into(),
-                    (&session.client).into(),
+                    (&login.client).into(),
                     now.into(),
                 ],
             )?;
             let audited = Verb::SignedIn.what(Noun::Person, &user.id).named(&user.email);
-            tx.note_for_all(now, &audited.became(&session.client))?;
-            Ok((session, token))
+            tx.note_for_all(now, &audited.became(&login.client))?;
+            Ok((login, token))
         })
         .await
     }
@@ -100,16 +100,16 @@ impl Catalog {
                 "SELECT {COLUMNS} FROM web_session \
                  WHERE token_hash = $1 AND created_at > $2 AND seen_at > $3"
             );
-            let lives = [before(now, LOGIN_LIFE).into(), before(now, LOGIN_IDLE).into()];
+            let lives = [before(now, LOGIN_LIFETIME).into(), before(now, LOGIN_IDLE).into()];
             let [born_after, seen_after] = lives;
             let found = tx.one(&sql, &[hash.into(), born_after, seen_after], read)?;
-            let Some(session) = found else { return Ok(None) };
-            let user = user::find(tx, &session.person)?;
-            if now.since(session.seen_at) >= nanos(SEEN_INTERVAL) {
+            let Some(login) = found else { return Ok(None) };
+            let user = user::find(tx, &login.person)?;
+            if now.since(login.seen_at) >= nanos(SEEN_INTERVAL) {
                 let sql = "UPDATE web_session SET seen_at = $1 WHERE id = $2";
-                tx.execute(sql, &[now.into(), (&session.id).into()])?;
+                tx.execute(sql, &[now.into(), (&login.id).into()])?;
             }
-            Ok((user.role != Role::IngestOnly).then_some(LoginUser { session, user }))
+            Ok((user.role != Role::IngestOnly).then_some(LoginUser { login, user }))
         })
         .await
     }
@@ -124,7 +124,7 @@ impl Catalog {
                 "SELECT {COLUMNS} FROM web_session WHERE person = $1 AND created_at > $2 \
                  AND seen_at > $3 ORDER BY created_at DESC, id"
             );
-            let lives = [before(now, LOGIN_LIFE).into(), before(now, LOGIN_IDLE).into()];
+            let lives = [before(now, LOGIN_LIFETIME).into(), before(now, LOGIN_IDLE).into()];
             let [born_after, seen_after] = lives;
             tx.rows(&sql, &[person.into(), born_after, seen_after], read)
         })
@@ -135,11 +135,11 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if the user has no such login.
-    pub async fn end_login(&self, person: String, session: String) -> StoreResult<()> {
+    pub async fn end_login(&self, person: String, login: String) -> StoreResult<()> {
         self.transact(move |tx| {
             let sql = "DELETE FROM web_session WHERE person = $1 AND id = $2";
-            match tx.execute(sql, &[(&person).into(), (&session).into()])? {
-                0 => Err(StoreError::NotFound(format!("session {session}"))),
+            match tx.execute(sql, &[(&person).into(), (&login).into()])? {
+                0 => Err(StoreError::NotFound(format!("login {login}"))),
                 _ => Ok(()),
             }
         })
@@ -161,10 +161,10 @@ pub(super) fn end_all_but(tx: &Tx<'_>, person: &str, kept: &str) -> StoreResult<
     tx.execute(sql, &[person.into(), kept.into()])
 }
 
-fn make_room(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
+fn evict_oldest(tx: &Tx<'_>, person: &str) -> StoreResult<()> {
     let sql = "DELETE FROM web_session WHERE id IN (SELECT id FROM web_session \
                WHERE person = $1 ORDER BY created_at DESC, id LIMIT 1000 OFFSET $2)";
-    tx.execute(sql, &[person.into(), (MAX_LOGINS_PER_USER - 1).into()]).map(drop)
+    tx.execute(sql, &[person.into(), (MAX_LOGINS_PER_PERSON - 1).into()]).map(drop)
 }
 
 fn before(now: Timestamp, by: Duration) -> Timestamp {

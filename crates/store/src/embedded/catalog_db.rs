@@ -189,9 +189,9 @@ mod tests {
         for (id, spent_before) in [("first", 0), ("fork", 7), ("odd", 0)] {
             let session = SessionId::parse(id).unwrap();
             let chat = opened.catalog.chat(project.clone(), session).await.unwrap().unwrap();
-            let standing = &chat.standing;
-            assert_eq!((standing.spent_before.pico(), standing.is_at_least), (spent_before, false));
-            assert_eq!(chat.setting.as_str(), r#"{"model":"m"}"#, "{id}");
+            let status = &chat.status;
+            assert_eq!((status.spent_before.pico(), status.is_at_least), (spent_before, false));
+            assert_eq!(chat.settings.as_str(), r#"{"model":"m"}"#, "{id}");
         }
         opened.close().await.unwrap();
     }

@@ -33,7 +33,7 @@ const SLICE: u32 = 2_000;
 /// Encoded events of one chat.
 #[derive(Debug)]
 pub(super) struct PreparedEvents {
-    session: SessionId,
+    chat: SessionId,
     events: Vec<PreparedEvent>,
 }
 
@@ -75,7 +75,7 @@ impl Body {
 impl Prepared {
     /// Adds chat events to the batch: both are committed together or not at all.
     #[must_use]
-    pub fn with_events(mut self, session: SessionId, events: Redacted<Vec<ChatEvent>>) -> Self {
+    pub fn with_events(mut self, chat: SessionId, events: Redacted<Vec<ChatEvent>>) -> Self {
         let prepare = |event: ChatEvent| PreparedEvent {
             is_news: Notification::of(&event).is_some(),
             seq: event.seq,
@@ -86,7 +86,7 @@ impl Prepared {
         let events: Vec<_> = events.into_inner().into_iter().map(prepare).collect();
         let bodies = events.iter().map(|event| event.body.len());
         self.weight += bodies.sum::<usize>() + events.len() * size_of::<PreparedEvent>();
-        self.events.push(PreparedEvents { session, events });
+        self.events.push(PreparedEvents { chat, events });
         self
     }
 }
@@ -101,7 +101,7 @@ impl Applier<'_> {
         let (Some(first), Some(last)) = (told.events.first(), told.events.last()) else {
             return Ok(());
         };
-        let chat = self.open_chat(project, &told.session, last.at)?;
+        let chat = self.open_chat(project, &told.chat, last.at)?;
         let places = last_place(self.db, chat)? + 1..;
         let sql = "INSERT INTO chat_event (no, at, kind, body) VALUES (?, ?, ?, ?)";
         let mut insert = self.db.prepare_cached(sql)?;
@@ -123,11 +123,11 @@ impl Applier<'_> {
         Ok(())
     }
 
-    fn open_chat(&self, project: i64, session: &SessionId, at: Timestamp) -> rusqlite::Result<i64> {
+    fn open_chat(&self, project: i64, chat: &SessionId, at: Timestamp) -> rusqlite::Result<i64> {
         let sql = "INSERT INTO chat (project, id, last_at) VALUES (?1, ?2, ?3) \
                    ON CONFLICT (project, id) DO UPDATE SET last_at = max(last_at, ?3) \
                    RETURNING no";
-        let key = params![project, Column(session), Column(at)];
+        let key = params![project, Column(chat), Column(at)];
         self.db.prepare_cached(sql)?.query_row(key, |row| row.get(0))
     }
 }
@@ -168,16 +168,16 @@ fn find(db: &Connection, project: &ProjectId, id: &SessionId) -> rusqlite::Resul
 }
 
 impl Engine {
-    /// See `Telemetry::session_events`.
-    pub(crate) async fn session_events(
+    /// See `Telemetry::chat_events`.
+    pub(crate) async fn chat_events(
         &self,
         project: ProjectId,
-        session: SessionId,
+        chat: SessionId,
         after: u64,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
         let query = move |db: &Connection| -> rusqlite::Result<Vec<ChatEvent>> {
-            let Some(chat) = find(db, &project, &session)? else { return Ok(Vec::new()) };
+            let Some(chat) = find(db, &project, &chat)? else { return Ok(Vec::new()) };
             let sql = "SELECT no, at, kind, body FROM chat_event WHERE no > ? AND no <= ? \
                        ORDER BY no LIMIT ?";
             let (after, last) = (number(chat, after), *numbers(chat).end());
@@ -199,12 +199,12 @@ impl Engine {
     pub(crate) async fn newest_events(
         &self,
         project: ProjectId,
-        session: SessionId,
+        chat: SessionId,
         kind: EventKind,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
         let query = move |db: &Connection| -> rusqlite::Result<Vec<ChatEvent>> {
-            let Some(chat) = find(db, &project, &session)? else { return Ok(Vec::new()) };
+            let Some(chat) = find(db, &project, &chat)? else { return Ok(Vec::new()) };
             let sql = "SELECT no, at, kind, body FROM chat_event WHERE no BETWEEN ? AND ? \
                        AND kind = ? ORDER BY no DESC LIMIT ?";
             let (first, last) = numbers(chat).into_inner();
@@ -216,13 +216,9 @@ impl Engine {
     }
 
     /// See `Telemetry::last_event`.
-    pub(crate) async fn last_event(
-        &self,
-        project: ProjectId,
-        session: SessionId,
-    ) -> StoreResult<u64> {
+    pub(crate) async fn last_event(&self, project: ProjectId, chat: SessionId) -> StoreResult<u64> {
         let query = move |db: &Connection| -> rusqlite::Result<u64> {
-            find(db, &project, &session)?.map_or(Ok(0), |chat| last_place(db, chat))
+            find(db, &project, &chat)?.map_or(Ok(0), |chat| last_place(db, chat))
         };
         self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
     }

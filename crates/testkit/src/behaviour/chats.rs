@@ -45,7 +45,7 @@ async fn all(store: &Telemetry, shop: &ProjectId, id: &str) -> Vec<ChatEvent> {
     let mut told: Vec<ChatEvent> = Vec::new();
     loop {
         let last = told.last().map_or(0, |event| event.seq);
-        let more = store.session_events(shop.clone(), chat(id), last, 10_000).await.unwrap();
+        let more = store.chat_events(shop.clone(), chat(id), last, 10_000).await.unwrap();
         if more.is_empty() {
             return told;
         }
@@ -60,9 +60,9 @@ async fn in_order(store: Telemetry) {
     tell(&store, &shop, "c", told[..3].to_vec()).await.unwrap();
     tell(&store, &shop, "c", told[3..].to_vec()).await.unwrap();
     assert_eq!(all(&store, &shop, "c").await, told);
-    let some = store.session_events(shop.clone(), chat("c"), 2, 2).await.unwrap();
+    let some = store.chat_events(shop.clone(), chat("c"), 2, 2).await.unwrap();
     assert_eq!(some, told[2..4]);
-    assert_eq!(store.session_events(shop.clone(), chat("c"), 5, 9).await.unwrap(), []);
+    assert_eq!(store.chat_events(shop.clone(), chat("c"), 5, 9).await.unwrap(), []);
     assert_eq!(store.last_event(shop, chat("c")).await.unwrap(), 5);
 }
 

@@ -196,14 +196,14 @@ function connect() {
     say("");
   });
   mine.addEventListener("dropped", (message) => {
-    if (JSON.parse(message.data).reason !== "the session is closed") return;
+    if (JSON.parse(message.data).reason !== "the chat is closed") return;
     mine.close();
     refresh();
   });
   mine.addEventListener("error", () => {
     failures += 1;
-    // The first time is a matter of a second, and nobody need know.
-    if (failures > 1) say("The connection is lost. Nothing is: the page goes on where it was as soon as the server answers.");
+    // The first failure is usually over within a second.
+    if (failures > 1) say("Connection lost. Reconnecting; no messages are lost.");
     if (mine.readyState === EventSource.CLOSED && source === mine) setTimeout(connect, Math.min(1000 * failures, 15000));
   });
 }

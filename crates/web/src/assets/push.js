@@ -1,4 +1,4 @@
-// Has this browser told when a turn ends or a person is needed, if it can be and someone wants it.
+// Subscribes this browser to notifications (Web Push).
 const box = document.querySelector("[data-push]");
 const says = box?.querySelector("[data-push-says]");
 const on = box?.querySelector("[data-push-on]");
@@ -27,19 +27,19 @@ async function subscription() {
 }
 
 async function look() {
-  if (!window.isSecureContext) return say("Browsers take notices only from pages that come over https, or from this machine.", false, false);
-  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return say("This browser cannot be told: it has no push service.", false, false);
-  if (Notification.permission === "denied") return say("Notices of this site are blocked. Allow them in the settings of the browser, then load this page again.", false, false);
-  if (await subscription()) return say("This browser is told.", false, true);
-  return say("This browser is not told.", true, false);
+  if (!window.isSecureContext) return say("Notifications need https, or a page from this machine.", false, false);
+  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return say("This browser does not support Web Push.", false, false);
+  if (Notification.permission === "denied") return say("Notifications of this site are blocked. Allow them in the browser settings, then reload this page.", false, false);
+  if (await subscription()) return say("Notifications are enabled in this browser.", false, true);
+  return say("Notifications are disabled in this browser.", true, false);
 }
 
 async function turnOn() {
   say("Asking the browser…", false, false);
   if ((await Notification.requestPermission()) !== "granted") return look();
   const registration = await navigator.serviceWorker.register(WORKER);
-  const wish = { userVisibleOnly: true, applicationServerKey: box.dataset.push };
-  const { endpoint, keys } = (await registration.pushManager.subscribe(wish)).toJSON();
+  const options = { userVisibleOnly: true, applicationServerKey: box.dataset.push };
+  const { endpoint, keys } = (await registration.pushManager.subscribe(options)).toJSON();
   const body = new URLSearchParams({ name: name(), endpoint, p256dh: keys.p256dh, auth: keys.auth });
   const token = document.querySelector("[data-form-token]")?.dataset.formToken ?? "";
   const answer = await fetch(box.dataset.to, { method: "POST", body, headers: { "x-form-token": token } });
@@ -48,12 +48,12 @@ async function turnOn() {
 }
 
 async function turnOff() {
-  // The push service tells the server with the next notice that nobody is there.
+  // The push service reports the missing subscription to the server with the next notification.
   await (await subscription())?.unsubscribe();
   return look();
 }
 
-const tried = (act) => () => act().catch((error) => say(`That did not work: ${error.message}`, true, false));
+const tried = (act) => () => act().catch((error) => say(`Failed: ${error.message}`, true, false));
 
 if (box) {
   on.addEventListener("click", tried(turnOn));

@@ -1,23 +1,21 @@
-//! Conversations with agents that run here: the same sessions that `ratchet chat` talks to.
+//! Pages of chats with agents, the same that `ratchet chat` opens.
 
-/// One conversation.
+/// The page of one chat.
 mod one;
-/// What can be set in it, and done with it.
+/// Menus of a chat.
 mod menu;
 mod turns;
-/// What the agent asks, and the forms that answer.
+/// Questions and permission prompts, and their forms.
 mod permission_prompts;
-/// Which kinds of events are shown.
+/// Which types of events are shown.
 mod toggles;
 mod new_chat;
 mod multipart_form;
-/// What people do in a conversation.
 mod actions;
-/// How what they did went.
+/// Results of form posts.
 mod outcome;
-/// Thumbs, up or down.
 mod thumbs;
-/// What happens, as it happens.
+/// The event stream.
 mod follow;
 
 use std::sync::Arc;
@@ -65,20 +63,20 @@ pub(super) fn routes() -> Router<Web> {
         .route(&of("/thumbs"), post(thumbs::keep))
 }
 
-/// The agents that the server runs.
+/// The chats of this server.
 fn agents(web: &Web) -> PageResult<&Arc<Chats>> {
     let none = || PageError::NotFound("this server runs no agents".to_owned());
     web.talking.get().map(|talking| &talking.chats).ok_or_else(none)
 }
 
-/// The same in the hands of whoever looks, if they may have agents run: members of the project and
-/// owners. What they do is noted as theirs.
+/// The same for the viewer, if the role permits chatting: members of the project and owners. The
+/// viewer is named in the audit log.
 fn hands(web: &Web, place: &RequestContext) -> PageResult<Chats> {
     place.visitor.may_change()?;
     Ok(agents(web)?.by(place.visitor.actor()))
 }
 
-/// Who counts as naming a folder: whoever sits at this machine, if nobody signs in.
+/// Who named a folder: the local user, if there is no sign-in.
 fn exposure(place: &RequestContext) -> WorkspaceSource {
     match place.visitor.who {
         Who::Anyone => WorkspaceSource::OwnMachine,
@@ -86,10 +84,10 @@ fn exposure(place: &RequestContext) -> WorkspaceSource {
     }
 }
 
-/// A conversation of the project; one of another project is not there.
+/// Returns a chat of the project; one of another project is not found.
 async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<Chat> {
     let id = SessionId::parse(id).map_err(|_| PageError::not_there("chat"))?;
-    agents(web)?.major.chat(place.project_id(), id).await.map_err(outcome::refusal)
+    agents(web)?.service.chat(place.project_id(), id).await.map_err(outcome::refusal)
 }
 
 async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
@@ -99,14 +97,14 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
         return Ok(page.show(&place));
     };
     let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let found = talking.chats.major.chats(place.project_id(), at).await;
+    let found = talking.chats.service.chats(place.project_id(), at).await;
     let found = found.map_err(outcome::refusal)?;
     let ids = found.rows.iter().map(|chat| chat.id.clone()).collect();
     let ends = web.store.telemetry.session_ends(place.project_id(), ids).await?;
     let total = found.total.unwrap_or_default();
     page.summary = html! {
-        "Agents that work here, and whoever talks to them. "
-        (figure::grouped(total)) @if total == 1 { " conversation." } @else { " conversations." }
+        "Conversations with agents that run on this server. "
+        (figure::grouped(total)) @if total == 1 { " chat." } @else { " chats." }
     };
     if place.visitor.can_change() {
         let new = place.to(&["chats", "new"]);
@@ -133,21 +131,21 @@ fn rows(chats: &[Chat], ends: &[SessionEnds], place: &RequestContext) -> Table {
             link: Some(place.to(&["chats", &id])),
             cells: vec![
                 html! { bdi { (title(chat)) } },
-                state(chat.standing.state),
+                state(chat.status.state),
                 html! { span title=(opening) { bdi { (opening) } } },
                 html! { code title=(chat.workspace) { bdi { (folder_name(&chat.workspace)) } } },
-                html! { (figure::grouped(chat.standing.turns)) },
-                figure::cost(Some(chat.standing.cost)),
+                html! { (figure::grouped(chat.status.turns)) },
+                figure::cost(Some(chat.status.cost)),
                 figure::ago(chat.updated_at, place.now),
             ],
-            failed: chat.standing.state == ChatStateName::Failed,
+            failed: chat.status.state == ChatStateName::Failed,
             id,
         }
     };
     let columns = vec![
         Column::text("Chat"),
         Column::text("State"),
-        Column::wide("Begins with"),
+        Column::wide("First message"),
         Column::text("Workspace"),
         Column::number("Turns"),
         Column::number("Cost"),
@@ -157,7 +155,7 @@ fn rows(chats: &[Chat], ends: &[SessionEnds], place: &RequestContext) -> Table {
     Table { caption: "Conversations".to_owned(), columns, rows, select_for: None }
 }
 
-/// What a conversation is called; the beginning of its id if nobody named it.
+/// Title of a chat, or the start of its id.
 fn title(chat: &Chat) -> String {
     let short: String = chat.id.to_string().chars().take(8).collect();
     match &chat.title {
@@ -170,7 +168,7 @@ fn folder_name(path: &str) -> &str {
     path.rsplit('/').find(|name| !name.is_empty()).unwrap_or("/")
 }
 
-/// What a conversation does, in a word of its own.
+/// State of a chat as a badge.
 fn state(state: ChatStateName) -> Markup {
     let (class, word) = match state {
         ChatStateName::Starting => ("code", "starting"),
@@ -186,12 +184,12 @@ fn state(state: ChatStateName) -> Markup {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "Begin one here with " strong { "New chat" } ", or in a terminal; both see every word, \
-             and either may answer:" }
+        p { "Start one here with " strong { "New chat" } ", or in a terminal; both show the same \
+             chat, and either can answer:" }
         (copy::snippet("ratchet chat --workspace ~/project"))
         p.muted { "The agent is the " code { "claude" } " program of the machine that runs the \
-             server. Name the folders in which it may work in " code { "ratchet.toml" } ":" }
+             server. Set the folders in which it may work in " code { "ratchet.toml" } ":" }
         (copy::snippet("[chat]\nroots = [\"/srv/projects\"]"))
     };
-    empty::empty("Nobody has talked to an agent here yet.", &how)
+    empty::empty("No chats yet.", &how)
 }

@@ -26,7 +26,7 @@ pub(super) fn routes() -> Router<Web> {
     Router::new()
         .route("/account", get(show))
         .route("/account/password", post(change_password))
-        .route("/account/sessions", post(end_sessions))
+        .route("/account/logins", post(end_logins))
 }
 
 async fn show(State(web): State<Web>, visitor: Viewer) -> PageResult<Response> {
@@ -39,7 +39,7 @@ async fn change_password(
     parts: Parts,
     body: Bytes,
 ) -> PageResult<Response> {
-    let LoginUser { session, user } = person(&visitor)?;
+    let LoginUser { login, user } = person(&visitor)?;
     let fields = read_form(&body);
     let secret = |name| Secret::new(fields.get(name).unwrap_or_default());
     let (current, new) = (secret("current"), secret("new"));
@@ -56,25 +56,21 @@ async fn change_password(
         return page(&web, &visitor, Some(&Problem::Wrong)).await;
     }
     web.store.catalog.attempt_succeeded(suspects).await?;
-    let kept = Some(session.id.clone());
+    let kept = Some(login.id.clone());
     visitor.catalog(&web).set_password(user.id.clone(), new, kept, web.now()).await?;
     tracing::info!(user.id, "a password was changed");
     Ok(Redirect::to("/account").into_response())
 }
 
-async fn end_sessions(
-    State(web): State<Web>,
-    visitor: Viewer,
-    body: Bytes,
-) -> PageResult<Redirect> {
-    let LoginUser { session, user } = person(&visitor)?;
+async fn end_logins(State(web): State<Web>, visitor: Viewer, body: Bytes) -> PageResult<Redirect> {
+    let LoginUser { login, user } = person(&visitor)?;
     let catalog = &web.store.catalog;
-    match read_form(&body).get("session") {
+    match read_form(&body).get("login") {
         Some("others") => {
-            catalog.end_other_logins(user.id.clone(), session.id.clone()).await?;
+            catalog.end_other_logins(user.id.clone(), login.id.clone()).await?;
         }
         Some(one) => catalog.end_login(user.id.clone(), one.to_owned()).await?,
-        None => return Err(PageError::Bad("session: which one to end".to_owned())),
+        None => return Err(PageError::Bad("login: which one to end".to_owned())),
     }
     Ok(Redirect::to("/account"))
 }
@@ -87,9 +83,9 @@ fn person(visitor: &Viewer) -> PageResult<&LoginUser> {
 }
 
 async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageResult<Response> {
-    let LoginUser { session, user } = person(visitor)?;
+    let LoginUser { login, user } = person(visitor)?;
     let now = web.now();
-    let sessions = web.store.catalog.logins_of(user.id.clone(), now).await?;
+    let logins = web.store.catalog.logins_of(user.id.clone(), now).await?;
     let body = html! {
         p { (user.email) " · " (user.role.as_str()) }
         (told(problem))
@@ -105,11 +101,11 @@ async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageRes
         }
         p.muted { "Changing it signs you out everywhere else." }
         h2 { "Where you are signed in" }
-        ul.sessions { @for one in &sessions { li { (row(visitor, one, session, now)) } } }
-        @if sessions.len() > 1 {
-            form method="post" action="/account/sessions" {
+        ul.logins { @for one in &logins { li { (row(visitor, one, login, now)) } } }
+        @if logins.len() > 1 {
+            form method="post" action="/account/logins" {
                 (visitor.form_token.field())
-                button.button type="submit" name="session" value="others" {
+                button.button type="submit" name="login" value="others" {
                     "Sign out everywhere else"
                 }
             }
@@ -130,9 +126,9 @@ fn row(visitor: &Viewer, one: &Login, present: &Login, now: Timestamp) -> Markup
         p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) }
         @if one.id == present.id { p { "this one" } }
         @else {
-            form method="post" action="/account/sessions" {
+            form method="post" action="/account/logins" {
                 (visitor.form_token.field())
-                button.quiet type="submit" name="session" value=(one.id) { "Sign out there" }
+                button.quiet type="submit" name="login" value=(one.id) { "Sign out there" }
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::browser::{PASSWORD, Site};
 const NEW: &str = "battery staple";
 
 #[tokio::test]
-async fn a_new_password_ends_all_other_sessions() {
+async fn a_new_password_ends_all_other_logins() {
     let site = Site::new().await;
     site.person("ada@example.com", Role::Viewer).await;
     let mut here = site.signed_in("ada@example.com").await;
@@ -36,7 +36,7 @@ async fn a_password_is_changed_by_whoever_knows_it() {
 }
 
 #[tokio::test]
-async fn sessions_are_listed_and_ended_one_by_one() {
+async fn logins_are_listed_and_ended_one_by_one() {
     let site = Site::new().await;
     site.person("ada@example.com", Role::Viewer).await;
     site.person("bob@example.com", Role::Owner).await;
@@ -45,30 +45,30 @@ async fn sessions_are_listed_and_ended_one_by_one() {
     let mut bob = site.signed_in("bob@example.com").await;
     let page = here.get("/account").await;
     page.check(200, "Test/1");
-    let (_, rest) = page.text.split_once("name=\"session\" value=\"").unwrap();
+    let (_, rest) = page.text.split_once("name=\"login\" value=\"").unwrap();
     let other = rest.split('"').next().unwrap().to_owned();
     bob.get("/account").await;
-    let by_bob = bob.post("/account/sessions", &[("session", &other)]).await;
-    assert_eq!(by_bob.status, 404, "another's session looks like none");
+    let by_bob = bob.post("/account/logins", &[("login", &other)]).await;
+    assert_eq!(by_bob.status, 404, "another person's login looks like none");
     there.get("/account").await.check(200, "");
-    here.post("/account/sessions", &[("session", &other)]).await.leads_to("/account");
+    here.post("/account/logins", &[("login", &other)]).await.leads_to("/account");
     there.get("/account").await.leads_to("/sign-in?next=%2Faccount");
     here.get("/account").await.check(200, "this one");
-    assert_eq!(here.post("/account/sessions", &[]).await.status, 400);
+    assert_eq!(here.post("/account/logins", &[]).await.status, 400);
 }
 
 #[tokio::test]
-async fn a_person_has_a_bounded_number_of_sessions() {
+async fn a_person_has_a_bounded_number_of_logins() {
     let site = Site::new().await;
     let ada = site.person("ada@example.com", Role::Viewer).await;
     let mut first = site.signed_in("ada@example.com").await;
     site.advance(std::time::Duration::from_secs(1));
     let now = site.now().plus_nanos(4_000_000_000);
     for _ in 0..50 {
-        let begun = site.data.catalog().begin_login(ada.id.clone(), String::new(), now);
+        let begun = site.data.catalog().create_login(ada.id.clone(), String::new(), now);
         begun.await.unwrap();
     }
     first.get("/account").await.leads_to("/sign-in?next=%2Faccount");
-    let sessions = site.data.catalog().logins_of(ada.id, now).await.unwrap();
-    assert_eq!(sessions.len(), 50);
+    let logins = site.data.catalog().logins_of(ada.id, now).await.unwrap();
+    assert_eq!(logins.len(), 50);
 }

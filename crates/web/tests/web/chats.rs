@@ -36,7 +36,7 @@ pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc
     std::fs::create_dir_all(real.join("roots/work")).unwrap();
     let roots = Roots::new([real.join("roots")]).unwrap();
     let boundary = Boundary { roots, exposure: WorkspaceSource::Network, data: None };
-    let ground = WorkspacePolicy {
+    let policy = WorkspacePolicy {
         boundary,
         trusted: Vec::new(),
         layers: LayerFolders::default(),
@@ -44,20 +44,20 @@ pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc
         seed: Seed::new([7; 32]),
     };
     let launcher = Launcher {
-        ground: Some(ground.clone()),
-        places: ChatFolders {
+        policy: Some(policy.clone()),
+        folders: ChatFolders {
             program: claude::fake(),
             families: real.join("families"),
             scratch: real.join("s"),
             supervision: Supervision::Nobody,
         },
         environment: Arc::new(environment::inherited(&EnvNames::default())),
-        patience: ClaudeTimeouts::default(),
+        timeouts: ClaudeTimeouts::default(),
     };
     let now = site.now();
     let store = site.data.folder().clone();
-    let major = ChatService::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
-    let chats = Arc::new(Chats { major, ground });
+    let service = ChatService::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
+    let chats = Arc::new(Chats { service, policy });
     site.web.run_agents(Arc::clone(&chats), std::future::pending);
     (folder, chats)
 }
@@ -66,7 +66,7 @@ pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc
 struct Stage {
     site: Site,
     member: Browser,
-    major: ChatService,
+    chats: ChatService,
     folder: TempDir,
 }
 
@@ -78,10 +78,10 @@ impl Stage {
     async fn with(limits: ChatLimits) -> Self {
         let site = Site::new().await;
         let (folder, chats) = run_agents(&site, limits).await;
-        let major = chats.major.clone();
+        let chats = chats.service.clone();
         site.person("ada@shop.example", Role::Member).await;
         let member = site.signed_in("ada@shop.example").await;
-        Self { site, member, major, folder }
+        Self { site, member, chats, folder }
     }
 
     fn work(&self) -> PathBuf {
@@ -104,7 +104,7 @@ impl Stage {
 
     async fn follow(&self, chat: &str) -> EventFeed {
         let session = SessionId::parse(chat.rsplit('/').next().unwrap()).unwrap();
-        self.major.events(id("shop"), session, 0).await.unwrap()
+        self.chats.events(id("shop"), session, 0).await.unwrap()
     }
 
     async fn scores(&self) -> Vec<Score> {
@@ -164,10 +164,10 @@ async fn before_anybody_talks_the_page_says_how() {
     page.check(200, "ratchet chat --workspace").check(200, "roots = [").check(200, "New chat");
     let outside = [("workspace", "/etc"), ("text", "hi")];
     stage.begin(&outside).await.check(400, "under none of the folders");
-    stage.begin(&[("workspace", "work")]).await.check(400, "a whole path");
+    stage.begin(&[("workspace", "work")]).await.check(400, "an absolute path");
     let (work, odd) = (stage.work().display().to_string(), ("mode", "bypassPermissions"));
     stage.begin(&[("workspace", &work), odd]).await.check(400, "mode: default");
-    assert_eq!(stage.major.chats(id("shop"), all()).await.unwrap().total, Some(0));
+    assert_eq!(stage.chats.chats(id("shop"), all()).await.unwrap().total, Some(0));
 }
 
 fn all() -> ratchet_store::query::PageNumber {
@@ -182,7 +182,7 @@ async fn a_conversation_is_begun_read_and_judged_by_forms_alone() {
     let end = until(&mut feed, EventKind::Done, 1).await;
     let page = stage.member.get(&chat).await;
     page.check(200, "&lt;script&gt;alert").check(200, "<p dir=\"auto\">Hello</p>");
-    page.check(200, "ada@shop.example").check(200, "$0.2500").check(200, "Put files back");
+    page.check(200, "ada@shop.example").check(200, "$0.2500").check(200, "Restore files");
     assert!(!page.text.contains("<script>alert"), "{}", page.text);
     stage.member.get(CHATS).await.check(200, "ready").check(200, "<code title=");
     // Thumbs: one score for each person, which they may change.
@@ -218,7 +218,7 @@ async fn the_first_answer_counts_and_the_second_hears_whose_it_was() {
         .check(200, "dir=\"ltr\" tabindex=\"0\">ls");
     page.check(200, "waiting for you").check(200, ">Always<").check(200, "form=\"stop\">Stop");
     let busy = send(&mut stage.member, &format!("{chat}/messages"), &[("text", "more")], &[]).await;
-    busy.check(409, "one turn at a time").check(409, ">\nmore</textarea>");
+    busy.check(409, "working on another message").check(409, ">\nmore</textarea>");
     let answers = format!("{chat}/answers");
     let ask = ask["id"].as_str().unwrap();
     stage
@@ -231,7 +231,7 @@ async fn the_first_answer_counts_and_the_second_hears_whose_it_was() {
     let mut eve = stage.site.signed_in("eve@shop.example").await;
     eve.get(&chat).await.check(200, "allowed by ada@shop.example");
     let late = eve.post(&answers, &[("ask", ask), ("decision", "deny")]).await;
-    late.check(409, "Someone was first: allowed by ada@shop.example");
+    late.check(409, "Already answered: allowed by ada@shop.example");
     // A script is told in words alone.
     let (token, ask) = (eve.form_token.clone(), format!("ask={ask}&decision=deny"));
     let form = ("content-type", "application/x-www-form-urlencoded");
@@ -271,7 +271,7 @@ async fn files_go_with_a_message_if_they_are_what_models_read() {
     let files = [("a.exe", "MZ\0")];
     let refused = send(&mut stage.member, &messages, &[("text", "look")], &files).await;
     refused.check(400, "a.exe is neither text").check(400, ">\nlook</textarea>");
-    send(&mut stage.member, &messages, &[("text", " ")], &[]).await.check(400, "Say something");
+    send(&mut stage.member, &messages, &[("text", " ")], &[]).await.check(400, "Enter a message");
     // Bytes that are no UTF-8 cannot stand in this form; a GIF needs none.
     let files = [("<b>.gif", "GIF89a;"), ("plan.md", "---\ntitle: Plan\n---\nShip <i>it</i>.\n")];
     let sent = send(&mut stage.member, &messages, &[("text", "look")], &files).await;
@@ -294,7 +294,7 @@ async fn lookers_on_only_look_and_other_projects_see_nothing() {
     stage.site.person("vic@shop.example", Role::Viewer).await;
     let mut viewer = stage.site.signed_in("vic@shop.example").await;
     let page = viewer.get(&chat).await;
-    page.check(200, "Waits for someone who may answer").check(200, "You look on");
+    page.check(200, "Waiting for a member or owner to answer").check(200, "Read-only");
     assert!(!page.text.contains("method=\"post\" action=\"/project/shop/chats"), "{}", page.text);
     viewer.get(&format!("{CHATS}/new")).await.check(403, "a viewer may not");
     for what in
@@ -314,7 +314,7 @@ async fn lookers_on_only_look_and_other_projects_see_nothing() {
     {
         owner.post(&format!("{elsewhere}/{what}"), &[]).await.check(404, "no such chat");
     }
-    owner.get("/project/lab/chats").await.check(200, "Nobody has talked");
+    owner.get("/project/lab/chats").await.check(200, "No chats yet");
 }
 
 #[tokio::test]
@@ -342,14 +342,14 @@ async fn the_stream_tells_what_is_wanted_and_the_rest_of_a_conversation_stays() 
     let named = stage.member.get(&chat).await;
     named.check(200, "value=\"Plums &lt;b&gt;\"").check(200, "Plums &lt;b&gt;</h1>");
     stage.member.post(&format!("{chat}/close"), &[]).await.check(303, "");
-    stage.member.get(&chat).await.check(200, "This conversation is closed").check(200, "1 2 3");
+    stage.member.get(&chat).await.check(200, "This chat is closed").check(200, "1 2 3");
     let types = format!("{chat}/events?types=text_delta,done&after=2");
     let stream = stage.member.get(&types).await;
     assert_eq!(stream.header("content-type"), "text/event-stream");
     assert_eq!(stream.header("cache-control"), "no-store");
     assert_eq!(stream.text.matches("event: text_delta").count(), 3, "{}", stream.text);
     assert!(!stream.text.contains("event: raw"), "{}", stream.text);
-    assert!(stream.text.contains("the session is closed"), "{}", stream.text);
+    assert!(stream.text.contains("the chat is closed"), "{}", stream.text);
     stage
         .member
         .get(&format!("{chat}/events?types=nonsense"))

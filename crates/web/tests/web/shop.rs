@@ -174,14 +174,14 @@ async fn chat(site: &Site) -> (TempDir, String) {
         id: Uuid::from_u128(7),
         folder: folder.path().canonicalize().unwrap().join("roots/work"),
         title: Some(OURS.to_owned()),
-        wish: ChatRequest {
+        request: ChatRequest {
             attached: Vec::new(),
             history: Vec::new(),
-            setting: ChatSettings::default(),
+            settings: ChatSettings::default(),
             exposure: WorkspaceSource::Network,
         },
     };
-    let (chat, _) = chats.begin(id("shop"), new).await.unwrap();
+    let (chat, _) = chats.create(id("shop"), new).await.unwrap();
     (folder, chat.id.to_string())
 }
 

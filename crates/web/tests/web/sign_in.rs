@@ -113,7 +113,7 @@ async fn signing_out_ends_the_session_for_copies_of_it_too() {
     assert!(!browser.jar.contains_key("ratchet-session"));
     copy.get(PAGE).await.leads_to("/sign-in?next=%2Fproject%2Fshop");
     // A form of the old page says so, too, and changes nothing.
-    let late = copy.post("/account/sessions", &[("session", "others")]).await;
+    let late = copy.post("/account/logins", &[("login", "others")]).await;
     late.leads_to("/sign-in?next=%2F");
 }
 

@@ -24,7 +24,7 @@ const ALWAYS: [&str; 6] = [
 /// option; documents lie in files, where `ps` does not show them.
 pub(super) fn of(
     options: &ClaudeOptions,
-    place: &ClaudeFolders,
+    folders: &ClaudeFolders,
 ) -> Result<Vec<OsString>, ClaudeError> {
     let mut arguments = Arguments(ALWAYS.map(OsString::from).into());
     arguments.conversation(options.conversation);
@@ -45,7 +45,7 @@ pub(super) fn of(
     arguments.list("allowedTools", &options.allowed_tools);
     arguments.list("disallowedTools", &options.disallowed_tools);
     if let Some(config) = &options.mcp_config {
-        arguments.path("mcp-config", &place.keep(MCP_FILE, config)?);
+        arguments.path("mcp-config", &folders.keep(MCP_FILE, config)?);
     }
     if options.mcp_scope == McpScope::Given {
         arguments.switch("strict-mcp-config");
@@ -54,7 +54,7 @@ pub(super) fn of(
         options.effective_sources().into_iter().map(SettingSource::as_str).collect();
     arguments.word("setting-sources", &sources.join(","));
     if let Some(settings) = &options.settings {
-        arguments.path("settings", &place.keep("settings.json", settings)?);
+        arguments.path("settings", &folders.keep("settings.json", settings)?);
     }
     options.plugin_dirs.iter().for_each(|folder| arguments.path("plugin-dir", folder));
     options.add_dirs.iter().for_each(|folder| arguments.path("add-dir", folder));
@@ -128,8 +128,8 @@ mod tests {
     fn check(options: &ClaudeOptions, expected: &[&str]) {
         let folder = tempfile::tempdir().unwrap();
         let temp = folder.path().to_path_buf();
-        let place = ClaudeFolders { workspace: temp.clone(), config: temp.clone(), temp };
-        let arguments = of(options, &place).unwrap();
+        let folders = ClaudeFolders { workspace: temp.clone(), config: temp.clone(), temp };
+        let arguments = of(options, &folders).unwrap();
         let here = format!("{}/", folder.path().display());
         let words = arguments.iter().map(|word| word.to_str().unwrap().replace(&here, ""));
         let special: Vec<String> = words.skip(ALWAYS.len()).collect();

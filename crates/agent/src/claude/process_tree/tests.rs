@@ -14,7 +14,7 @@ fn kin_are_known_by_their_folder() {
     let (mut kin, mut stranger) = (cat(folder.path()), cat(&folder.path().join("other")));
     // Neither has to be ready: they may still be on their way from this program to theirs.
     let killed = kill_kin(folder.path());
-    assert_eq!(killed.iter().map(|mark| mark.pid).collect::<Vec<_>>(), [kin.id()]);
+    assert_eq!(killed.iter().map(|identity| identity.pid).collect::<Vec<_>>(), [kin.id()]);
     assert!(!kin.wait().unwrap().success());
     drop(stranger.stdin.take());
     assert!(stranger.wait().unwrap().success());
@@ -50,11 +50,15 @@ fn family() -> (Child, Vec<u32>) {
 #[test]
 fn what_left_the_group_ends_with_the_tree() {
     let (mut child, pids) = family();
-    let marks: Vec<ProcessIdentity> = pids.iter().map(|pid| ProcessIdentity::of(*pid)).collect();
-    assert!(marks.iter().all(ProcessIdentity::is_alive), "{marks:?}");
+    let identities: Vec<ProcessIdentity> =
+        pids.iter().map(|pid| ProcessIdentity::of(*pid)).collect();
+    assert!(identities.iter().all(ProcessIdentity::is_alive), "{identities:?}");
     let nowhere = tempfile::tempdir().unwrap();
     let killed = kill_tree(&ProcessIdentity::of(child.id()), nowhere.path());
-    assert!(marks.iter().all(|mark| killed.contains(mark)), "{marks:?} {killed:?}");
+    assert!(
+        identities.iter().all(|identity| killed.contains(identity)),
+        "{identities:?} {killed:?}"
+    );
     child.wait().unwrap();
     wait_until_gone(&killed);
     assert!(!killed.iter().any(ProcessIdentity::is_alive), "{killed:?}");

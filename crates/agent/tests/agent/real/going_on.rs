@@ -138,8 +138,8 @@ async fn files_come_back_as_they_were_also_in_another_process() {
 async fn a_conversation_that_is_not_there_cannot_go_on() {
     let stage = Stage::new();
     let thread = ChatThread::Resume { id: Uuid::from_u128(7), at: None };
-    let seat = ProcessSlots::new(1).take().await;
-    let (process, _lines) = command(&stage, thread).spawn(seat).unwrap();
+    let slot = ProcessSlots::new(1).take().await;
+    let (process, _lines) = command(&stage, thread).spawn(slot).unwrap();
     let error = process.initialize().await.unwrap_err().to_string();
     assert!(error.contains("ended with code 1") && error.contains("00000007"), "{error}");
 }

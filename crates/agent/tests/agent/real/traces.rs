@@ -43,9 +43,9 @@ async fn shells_in_the_background_end_with_it() {
 async fn an_orphan_is_known_again_and_ended_with_its_shells() {
     let stage = Stage::new();
     let (talk, sleeper) = with_sleeper(&stage).await;
-    let mark = talk.process.mark().clone();
+    let identity = talk.process.identity().clone();
     // All that a restarted server has stored.
-    let kept = ProcessIdentity { pid: mark.pid, started: mark.started.clone() };
+    let kept = ProcessIdentity { pid: identity.pid, started: identity.started.clone() };
     assert!(kept.end_orphan(&stage.path("t")));
     assert_eq!(talk.process.wait().await.signal, Some(9));
     assert!(!kept.is_alive() && !sleeper.is_alive());

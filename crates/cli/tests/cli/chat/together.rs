@@ -1,4 +1,4 @@
-//! Several `ratchet chat` in one session, and servers that come and go.
+//! Several `ratchet chat` in one chat, and servers that come and go.
 
 use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, SECRET_KEY, Signal};
 use ratchet_testkit::pty::Pty;
@@ -27,7 +27,7 @@ fn two_people_see_the_same_and_either_answers() {
     at_rest(&first);
     first.press("hello\r");
     first.wait_for("Hello");
-    // The folder is the first one's, so the second one goes through it, and finds its session.
+    // The folder is the first one's, so the second one goes through it, and finds its chat.
     let mut second = chat(&["--resume"]);
     second.wait_for("through http://");
     second.wait_for("Hello");
@@ -149,8 +149,8 @@ fn a_chat_that_waits_for_a_slot_says_so_and_esc_takes_the_message_back() {
     let server = server.env("RATCHET_CHAT_ROOTS", canonical(&stage.work()));
     let server = server.env("RATCHET_CHAT_PROCESSES", "1").start();
     let new = json!({"workspace": stage.work().canonicalize().unwrap()});
-    let busy = post(&server, "/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned();
-    let busy = format!("/api/v1/sessions/{busy}");
+    let busy = post(&server, "/api/v1/chats", &new)["id"].as_str().unwrap().to_owned();
+    let busy = format!("/api/v1/chats/{busy}");
     post(&server, &format!("{busy}/messages"), &json!({"text": "silence"}));
     until("running", || get(&server, &busy));
 
@@ -159,7 +159,7 @@ fn a_chat_that_waits_for_a_slot_says_so_and_esc_takes_the_message_back() {
     pty.press("hello\r");
     pty.wait_for("waiting for a slot (1 of 1)");
     pty.wait_for("s · Esc interrupts");
-    let newest = || get(&server, "/api/v1/sessions")["sessions"][0].clone();
+    let newest = || get(&server, "/api/v1/chats")["chats"][0].clone();
     let queued = until("starting", newest);
     assert_eq!(queued["why"], "waiting for a slot (1 of 1)", "{queued}");
     pty.press("\u{1b}");

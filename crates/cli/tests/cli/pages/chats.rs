@@ -28,8 +28,8 @@ fn answer(page: &Page, served: &Served, with: Value) -> http::Answer {
     let asked = "[...document.querySelectorAll('[data-ask]')].at(-1).dataset.ask";
     let mut body = with;
     body["id"] = page.js(asked);
-    let session = page.path().rsplit('/').next().unwrap().to_owned();
-    let path = format!("/api/v1/sessions/{session}/answers");
+    let chat = page.path().rsplit('/').next().unwrap().to_owned();
+    let path = format!("/api/v1/chats/{chat}/answers");
     served.write(|writer| {
         writer.server.send(http::post(&path).host("localhost").json(body.to_string()))
     })

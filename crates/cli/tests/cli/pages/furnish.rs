@@ -212,11 +212,11 @@ pub(super) const WORKSPACE: &str = env!("CARGO_TARGET_TMPDIR");
 /// A conversation in which somebody said all this, and the agent got each time to the state named.
 pub(super) fn chat(writer: &Writer<'_>, title: &str, said: &[(&str, &str)]) -> String {
     let new = json!({ "workspace": WORKSPACE, "title": title });
-    let id = writer.post("/api/v1/sessions", &new)["id"].as_str().unwrap().to_owned();
-    let session = format!("/api/v1/sessions/{id}");
+    let id = writer.post("/api/v1/chats", &new)["id"].as_str().unwrap().to_owned();
+    let chat = format!("/api/v1/chats/{id}");
     for (text, state) in said {
-        writer.post(&format!("{session}/messages"), &json!({ "text": text }));
-        until(state, || writer.get(&session));
+        writer.post(&format!("{chat}/messages"), &json!({ "text": text }));
+        until(state, || writer.get(&chat));
     }
     id
 }

@@ -132,7 +132,7 @@ proptest! {
         prop_assert!(state.word() != ChatStateName::Waiting);
     }
 
-    /// Whatever happened, a session that is not closed takes a message sooner or later.
+    /// Whatever happened, a chat that is not closed takes a message sooner or later.
     #[test]
     fn nothing_but_closing_is_a_dead_end(story in prop::collection::vec(happenings(), 0..60)) {
         let mut state = ChatState::Starting { turn: None };
@@ -160,7 +160,7 @@ fn check(
 }
 
 #[test]
-fn a_message_wakes_a_parked_session_with_its_turn() {
+fn a_message_wakes_a_parked_chat_with_its_turn() {
     let starting = ChatState::Starting { turn: Some(turn(1)) };
     check(&ChatState::Parked, ChatInput::Sent(turn(1)), Ok(&starting));
     check(&ChatState::Failed, ChatInput::Sent(turn(1)), Ok(&starting));

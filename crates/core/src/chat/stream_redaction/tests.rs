@@ -22,8 +22,8 @@ fn rules() -> Redactor {
     Redactor::new(&[Rule { what, replacement: "[gone]".to_owned() }]).unwrap()
 }
 
-/// What the agent says and what is made of it, as a session tells it, line by line.
-fn session(lines: &[Value]) -> Vec<Vec<TimedEvent>> {
+/// What the agent says and what is made of it, as a chat emits it, line by line.
+fn chat(lines: &[Value]) -> Vec<Vec<TimedEvent>> {
     let mut reader = LineReader::default();
     let told = |line: &Value| {
         let line = line.to_string();
@@ -47,14 +47,14 @@ fn whole(parent: Option<&str>, kind: &str, text: &str) -> Value {
 
 /// Hands events over a few lines at a time, as they reach the disk.
 fn in_batches(told: Vec<Vec<TimedEvent>>, sizes: &[usize], rules: &Redactor) -> Vec<TimedEvent> {
-    let (mut hush, mut passed) = (StreamRedactor::default(), Vec::new());
+    let (mut redactor, mut passed) = (StreamRedactor::default(), Vec::new());
     let mut rest = told.into_iter().peekable();
     for size in sizes.iter().cycle() {
         if rest.peek().is_none() {
             break;
         }
         let batch = rest.by_ref().take(*size).flatten().collect();
-        passed.extend(hush.pass(batch, rules));
+        passed.extend(redactor.pass(batch, rules));
     }
     passed
 }
@@ -162,7 +162,7 @@ proptest! {
             &turns,
         );
         let closed = EventBody::default().text("state", "closed").told(EventKind::State);
-        let mut told = session(&lines);
+        let mut told = chat(&lines);
         told.push(vec![(Timestamp::default(), closed)]);
         let passed = in_batches(told, &sizes, &rules());
         let secret = regex::Regex::new(PATTERN).unwrap();
@@ -190,7 +190,7 @@ proptest! {
             &turns,
         );
         let closed = EventBody::default().text("state", "closed").told(EventKind::State);
-        let mut told = session(&lines);
+        let mut told = chat(&lines);
         told.push(vec![(Timestamp::default(), closed)]);
         for text in texts(&in_batches(told, &sizes, &known())) {
             prop_assert!(!text.contains(KEY), "{text}");
@@ -202,7 +202,7 @@ proptest! {
         said in cut(prop_oneof!["[a-z ]{0,12}", "[\\PC]{0,4}"]),
         sizes in prop::collection::vec(1_usize..5, 1..6),
     ) {
-        let told = session(&voice(None, "text", &said, End::Whole));
+        let told = chat(&voice(None, "text", &said, End::Whole));
         let passed = in_batches(told.clone(), &sizes, &known());
         prop_assert_eq!(passed, told.concat());
     }
@@ -212,7 +212,7 @@ proptest! {
         said in cut_text(),
         sizes in prop::collection::vec(1_usize..5, 1..6),
     ) {
-        let told = session(&voice(None, "text", &said, End::Whole));
+        let told = chat(&voice(None, "text", &said, End::Whole));
         let passed = in_batches(told.clone(), &sizes, &Redactor::default());
         prop_assert_eq!(passed, told.concat());
     }
@@ -240,7 +240,7 @@ fn words_come_when_they_are_whole_and_pieces_not_at_all() {
         delta(None, "text_delta", "def1, keep it"),
         whole(None, "text", "my key is sk-abcdef1, keep it safe"),
     ];
-    let passed = in_batches(session(&lines), &[1], &rules());
+    let passed = in_batches(chat(&lines), &[1], &rules());
     let told: Vec<(EventKind, Value)> = passed
         .iter()
         .map(|(_, told)| (told.kind, serde_json::from_str(&told.body).unwrap()))
@@ -253,9 +253,17 @@ fn words_come_when_they_are_whole_and_pieces_not_at_all() {
 
 #[test]
 fn what_is_held_goes_on_when_the_rules_do() {
-    let mut hush = StreamRedactor::default();
-    let told = session(&[delta(None, "text_delta", "sk-abcdef1")]);
-    assert_eq!(hush.pass(told.concat(), &rules()), []);
-    let passed = hush.pass(Vec::new(), &Redactor::default());
+    let mut redactor = StreamRedactor::default();
+    let told = chat(&[delta(None, "text_delta", "sk-abcdef1")]);
+    assert_eq!(redactor.pass(told.concat(), &rules()), []);
+    let passed = redactor.pass(Vec::new(), &Redactor::default());
     assert_eq!(&*passed[0].1.body, r#"{"text":"sk-abcdef1"}"#);
+}
+
+#[test]
+fn the_rest_of_a_text_does_not_overtake_what_is_held() {
+    let pieces = ["sk", "sk", "-known-0123456789aa ask", "-known-0123456789a"].map(str::to_owned);
+    let lines = voice(None, "text", &pieces, End::Cut(3));
+    let texts = texts(&in_batches(chat(&lines), &[1], &known()));
+    assert!(texts.iter().all(|text| !text.contains(KEY)), "{texts:?}");
 }

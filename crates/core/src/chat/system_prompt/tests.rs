@@ -11,8 +11,8 @@ fn said(by: Speaker, text: &str) -> PastMessage {
 }
 
 fn composed(brief: &PromptInputs<'_>, budget: u64) -> ComposedPrompt {
-    let session = SessionId::parse("chat-1").unwrap();
-    compose(brief, &session, &Seed::new([7; 32]), budget).unwrap()
+    let chat_id = SessionId::parse("chat-1").unwrap();
+    compose(brief, &chat_id, &Seed::new([7; 32]), budget).unwrap()
 }
 
 /// The prompt with the key of its markers replaced.
@@ -75,8 +75,8 @@ fn what_does_not_fit_is_said() {
 fn a_base_that_fills_all_is_refused() {
     let long = "word ".repeat(200);
     let brief = PromptInputs { base: &long, workspace: "/w", attachments: &[], history: &[] };
-    let session = SessionId::parse("s").unwrap();
-    let why = compose(&brief, &session, &Seed::new([0; 32]), 100).unwrap_err().to_string();
+    let chat_id = SessionId::parse("s").unwrap();
+    let why = compose(&brief, &chat_id, &Seed::new([0; 32]), 100).unwrap_err().to_string();
     assert!(why.starts_with("the base prompt has about 20"), "{why}");
 }
 

@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::{PermissionPromptView, ToolView};
 
-/// What a tool's input is best known by, in this order.
+/// Input fields that describe a tool call best, in this order.
 const TELLING: [&str; 10] = [
     "command",
     "file_path",
@@ -16,18 +16,18 @@ const TELLING: [&str; 10] = [
     "prompt",
 ];
 
-/// The part of a tool's input that tells most, if there is one that we know.
+/// The most descriptive field of a tool's input, if known.
 pub fn best_known(input: &Value) -> Option<&str> {
     TELLING.iter().find_map(|key| input[*key].as_str())
 }
 
 impl ToolView {
-    /// What it was given, in as few words as tell most.
+    /// Short description of a tool's input.
     pub fn gist(&self) -> String {
         best_known(&self.input).map_or_else(|| in_words(&self.input), str::to_owned)
     }
 
-    /// The text of what it gave.
+    /// Text of a tool's result.
     pub fn output_text(&self) -> String {
         match &self.output {
             Some(Value::Array(blocks)) => {
@@ -44,16 +44,16 @@ impl ToolView {
 }
 
 impl PermissionPromptView {
-    /// Who answered and what, in words; `None` while it is open.
+    /// Who answered and how; `None` while it is open.
     pub fn outcome(&self) -> Option<String> {
         self.answer.as_ref().map(outcome)
     }
 }
 
-/// What an answer says, as clients are told it, in words.
+/// Text of an answer.
 pub fn outcome(answer: &Value) -> String {
     let what = match answer["decision"].as_str() {
-        Some("allow") if answer["always"] == true => "allowed for this session",
+        Some("allow") if answer["always"] == true => "allowed for this chat",
         Some("allow") => "allowed",
         Some("deny") => "denied",
         Some("answer") => "answered",
@@ -66,12 +66,12 @@ pub fn outcome(answer: &Value) -> String {
     }
 }
 
-/// The reason of a turn that a person stopped before the agent had heard of it.
+/// Reason of a turn that was interrupted before the agent received its message.
 pub const ABORTED_START: &str = "aborted_start";
 
-/// Why a turn ended early, by what its end says: in a word, and what was said of it if that is more.
+/// Why a turn ended early: the reason, and its message if that adds something.
 ///
-/// The agent may say the same in several places; each is told once.
+/// The agent may repeat a text in several fields; each is shown once.
 pub fn early_end(end: &Value) -> (String, Option<&str>) {
     let text = |key: &str| end[key].as_str().filter(|text| !text.is_empty());
     let word = match text("reason").or_else(|| text("subtype")).unwrap_or("failed") {
@@ -82,7 +82,7 @@ pub fn early_end(end: &Value) -> (String, Option<&str>) {
     (word, said)
 }
 
-/// Any JSON value in words.
+/// Any JSON value as text.
 pub fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,32 +1,32 @@
 use serde_json::Value;
 
-/// What a turn used and cost, as an event says it.
+/// Usage and cost of a turn, from an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnSpending {
-    /// Tokens in and out, those of sub-agents included, as far as anyone knows.
+    /// Input and output tokens, including sub-agents, as far as known.
     pub tokens: Option<(u64, u64)>,
-    /// Dollars, as far as anyone knows.
+    /// US dollars, as far as known.
     pub cost: Option<f64>,
-    /// Whether it may be more: calls were interrupted, or tried again.
+    /// Whether they are lower bounds: calls were interrupted or retried.
     pub is_at_least: bool,
 }
 
 impl TurnSpending {
-    /// Reads it from the event that ends a turn, or tells that one broke off.
+    /// Reads the event that ended or interrupted a turn.
     pub fn of(body: &Value) -> Self {
         let is_at_least = body["at_least"] == true;
         let all = || Some((body["tokens"]["input"].as_u64()?, body["tokens"]["output"].as_u64()?));
-        // Events of earlier versions tell only of the agent's own calls.
+        // Events of earlier versions contain only the agent's own calls.
         let own = || own_tokens(&body["usage"]).filter(|_| !is_at_least);
         Self { tokens: all().or_else(own), cost: body["cost"].as_f64(), is_at_least }
     }
 
-    /// Whether something was billed and nobody knows what.
+    /// Whether there is a cost that is not known.
     pub fn is_unknown(&self) -> bool {
         self.is_at_least && self.cost.is_none()
     }
 
-    /// The same in words; none if there is nothing to say.
+    /// Text of usage and cost; `None` if there is nothing to show.
     pub fn words(&self) -> Option<String> {
         let bound = if self.is_at_least { "at least " } else { "" };
         let tokens = self.tokens.map(|(input, output)| format!("{input} tokens in, {output} out"));

@@ -62,7 +62,7 @@ fn call() -> Value {
 
 /// What a turn comes to of which the agent kept so many lines before it died.
 fn recorded(kept: usize) -> Patches {
-    let session = SessionId::parse("s").unwrap();
+    let chat_id = SessionId::parse("s").unwrap();
     let asked = Timestamp::parse(&at(0)).unwrap();
     let whole = [
         block(1, "msg_1", &text("Let me see.")),
@@ -96,7 +96,7 @@ fn recorded(kept: usize) -> Patches {
         unkept.kept(&line);
         read(&line);
     }
-    for line in unkept.lines(&session, asked) {
+    for line in unkept.lines(&chat_id, asked) {
         read(&line);
     }
     patches.merged()
@@ -114,7 +114,7 @@ fn a_turn_that_was_told_is_recorded_as_one_that_was_kept() {
 #[test]
 fn words_that_never_came_whole_are_there_too() {
     let now = Timestamp::parse(&at(9)).unwrap();
-    let session = SessionId::parse("s").unwrap();
+    let chat_id = SessionId::parse("s").unwrap();
     let mut unkept = UnpersistedOutput::default();
     unkept.prompt(PROMPT, "\"How many?\"", now);
     unkept.take(&start("msg_1"));
@@ -122,7 +122,7 @@ fn words_that_never_came_whole_are_there_too() {
     unkept.take(&piece("haps"));
     let (mut transcript, mut turns) = (Transcript::new(), Turns::default());
     let mut patches = Patches::default();
-    for line in unkept.lines(&session, now) {
+    for line in unkept.lines(&chat_id, now) {
         let LineResult::Said(said) = transcript.take(&line, &mut turns) else { continue };
         patches.extend(said);
     }

@@ -11,21 +11,20 @@ use std::time::Duration;
 
 use crate::error::ApiError;
 
-/// The class of a 409, as in all other answers.
+/// Error class of a 409, as in Langfuse's responses.
 const CONFLICT: &str = "LangfuseConflictError";
 
-/// The result of a handler here.
 pub(super) type ChatResult<T> = Result<T, ChatRefusal>;
 
-/// Why a session does not do what a client wants.
+/// Why a request about a chat is refused.
 #[derive(Debug)]
 pub(super) enum ChatRefusal {
-    /// One turn at a time: that one is under way. 409.
+    /// Another turn is running. 409.
     Busy {
         message: String,
         turn: String,
     },
-    /// Someone was quicker, and decided that. 409.
+    /// The prompt was answered before, by the answer `first`. 409.
     Answered {
         message: String,
         first: Option<Box<RawValue>>,
@@ -33,10 +32,10 @@ pub(super) enum ChatRefusal {
     Api(ApiError),
 }
 
-/// A 409 that says what is in the way.
+/// Body of a 409, with the running turn or the first answer.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct InTheWay {
+struct ConflictBody {
     message: String,
     error: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,7 +82,7 @@ impl From<WorkspacePolicyError> for ChatRefusal {
                 BoundaryError::BadRoot(_) | BoundaryError::LeadsOut => ApiError::Invalid(message),
             },
             WorkspacePolicyError::Folder(_) => ApiError::Invalid(format!("workspace: {message}")),
-            // What whoever runs the server has to put right.
+            // For the operator of the server to fix.
             WorkspacePolicyError::Given(_) | WorkspacePolicyError::Prompt(_) => {
                 ApiError::Unprocessable(message)
             }
@@ -98,7 +97,7 @@ impl From<WorkspacePolicyError> for ChatRefusal {
 impl From<ChatsError> for ChatRefusal {
     fn from(error: ChatsError) -> Self {
         match error {
-            ChatsError::Ground(error) => error.into(),
+            ChatsError::Policy(error) => error.into(),
             ChatsError::Chat(error) => error.into(),
             ChatsError::Thread(error) => Self::Api(ApiError::Internal(Box::new(error))),
         }
@@ -118,7 +117,7 @@ impl IntoResponse for ChatRefusal {
             Self::Busy { message, turn } => (message, Some(turn), None),
             Self::Answered { message, first } => (message, None, first),
         };
-        let told = InTheWay { message, error: CONFLICT, running, answer };
-        (StatusCode::CONFLICT, Json(told)).into_response()
+        let body = ConflictBody { message, error: CONFLICT, running, answer };
+        (StatusCode::CONFLICT, Json(body)).into_response()
     }
 }

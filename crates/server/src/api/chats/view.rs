@@ -4,67 +4,66 @@ use ratchet_store::catalog::Chat;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A session with an agent, as clients see it.
+/// A chat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatView {
-    /// Its id, which is that of the recorded session too.
+    /// Id of the chat, and of the session that records it.
     pub id: String,
-    /// What people call it.
     pub title: Option<String>,
-    /// The folder that it works in.
+    /// Folder in which the agent works.
     pub workspace: String,
     /// `starting`, `idle`, `running`, `waiting`, `parked`, `failed` or `closed`.
     pub state: String,
-    /// Why, where that needs saying: what went wrong, or `waiting for a slot (8 of 8)`.
+    /// Reason of the state: an error, or `waiting for a slot (8 of 8)`.
     pub why: Option<String>,
-    /// The turn under way: the id of its trace.
+    /// Trace id of the running turn.
     pub turn: Option<String>,
-    /// Turns that have ended.
+    /// Number of turns that have ended.
     pub turns: u64,
-    /// What they cost, in US dollars, as the agent reckons.
+    /// Cost of these turns in US dollars, as the agent reports it.
     pub cost: f64,
-    /// Whether they may have cost more: calls were interrupted, or tried again.
+    /// Whether `cost` is a lower bound, because calls were interrupted or retried.
     pub at_least: bool,
-    /// What the conversation may spend, in US dollars.
+    /// Budget of the chat in US dollars.
     pub max_budget: Option<f64>,
-    /// What counts against that, in US dollars: what it cost, and what had been spent when it was
-    /// forked.
+    /// Amount that counts against the budget, in US dollars: `cost`, and what its parent had spent
+    /// when it was forked.
     pub spent: f64,
-    /// Whether its workspace was trusted and is no more.
+    /// Whether trust in the workspace was withdrawn.
     pub distrusted: bool,
-    /// The session that it was forked from.
+    /// Id of the chat that it was forked from.
     pub parent: Option<String>,
-    /// The place of its last event in their order.
+    /// Sequence number of the last event.
     pub last_event: u64,
-    /// Since when, RFC 3339.
+    /// Creation time, RFC 3339.
     pub created_at: String,
-    /// When it last changed, RFC 3339.
+    /// Time of the last change, RFC 3339.
     pub updated_at: String,
-    /// What is worth knowing of how it was begun: only in the answer to that.
+    /// Remarks on how the chat was set up; only in the response to its creation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl ChatView {
-    /// A session, and the place of its last event.
+    /// Combines a chat with the sequence number of its last event.
     pub fn new(chat: Chat, last_event: u64) -> Self {
-        let setting = ChatSettings::read(&chat.setting).unwrap_or_default();
-        let spent = chat.standing.spent().dollars();
-        let standing = chat.standing;
+        let settings = ChatSettings::read(&chat.settings).unwrap_or_default();
+        let spent = chat.status.spent().dollars();
+        let status = chat.status;
         Self {
             id: chat.id.to_string(),
             title: chat.title,
             workspace: chat.workspace,
-            state: ChatStateName::as_str(standing.state).to_owned(),
-            why: standing.why,
-            turn: standing.turn.map(|turn| turn.to_string()),
-            turns: standing.turns,
-            cost: standing.cost.dollars(),
-            at_least: standing.is_at_least,
-            max_budget: setting.max_budget,
+            state: ChatStateName::as_str(status.state).to_owned(),
+            why: status.why,
+            turn: status.turn.map(|turn| turn.to_string()),
+            turns: status.turns,
+            cost: status.cost.dollars(),
+            at_least: status.is_at_least,
+            max_budget: settings.max_budget,
             spent,
-            distrusted: setting.distrusts_workspace,
+            distrusted: settings.distrusts_workspace,
             parent: chat.origin.parent.map(|parent| parent.to_string()),
             last_event,
             created_at: chat.created_at.to_string(),
@@ -74,36 +73,49 @@ impl ChatView {
     }
 }
 
-/// Some sessions, those that changed last first.
+/// A page of chats, last changed first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatsView {
-    /// The sessions.
-    pub sessions: Vec<ChatView>,
-    /// How many there are.
+    #[serde(alias = "sessions")]
+    pub chats: Vec<ChatView>,
+    /// Number of chats on all pages.
     pub total: u64,
 }
 
-/// What a message began, as clients see it.
+/// The same as `/api/v1/sessions` returned it.
+#[derive(Serialize)]
+pub(super) struct OldChatsView {
+    sessions: Vec<ChatView>,
+    total: u64,
+}
+
+impl From<ChatsView> for OldChatsView {
+    fn from(list: ChatsView) -> Self {
+        Self { sessions: list.chats, total: list.total }
+    }
+}
+
+/// A message that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SentView {
-    /// The message's id, by which files can be put back as they were before it.
+    /// Id of the message, for `rewind` and `fork`.
     pub message: String,
-    /// The turn that it began: the id of its trace.
+    /// Trace id of the turn that it started.
     pub turn: String,
 }
 
-/// What putting files back did or would do, as clients see it.
+/// What restoring files changed, or would change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RewindView {
-    /// Whether it can be done.
+    /// Whether the files can be restored.
     pub can_rewind: bool,
-    /// The files that differ.
+    /// Paths of the files that differ.
     pub files_changed: Vec<String>,
-    /// Lines that come back.
+    /// Number of lines added by the restore.
     pub insertions: u64,
-    /// Lines that go.
+    /// Number of lines removed by the restore.
     pub deletions: u64,
 }

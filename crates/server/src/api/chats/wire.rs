@@ -18,154 +18,143 @@ use utoipa::ToSchema;
 
 use crate::error::{ApiError, ApiResult};
 
-/// How many words of an earlier conversation may be handed in.
+/// Maximum number of messages in `history`.
 const MAX_HISTORY: usize = 10_000;
-/// How long the name of a model may be.
 const MAX_MODEL_BYTES: usize = 200;
-/// How long a message may be.
 const MAX_MESSAGE_BYTES: usize = 2_000_000;
 
-/// A session to be begun, as clients ask for it.
+/// A chat to create.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SessionRequest {
-    /// The folder that the agent works in, an absolute path on the server's machine.
+pub struct CreateChatRequest {
+    /// Folder in which the agent works, an absolute path on the server's machine.
     pub workspace: String,
-    /// What people call it.
     #[schema(min_length = 1, max_length = 300)]
     pub title: Option<String>,
-    /// Which model answers.
+    /// Name of the model [default: the agent's].
     pub model: Option<String>,
-    /// What the agent may do without asking: `default`, `acceptEdits`, `plan`, `dontAsk`, `auto`.
+    /// Permission mode: `default`, `acceptEdits`, `plan`, `dontAsk`, `auto`.
     pub mode: Option<String>,
-    /// How often the model may be asked in one turn.
+    /// Maximum number of model calls in one turn.
     pub max_turns: Option<u32>,
-    /// What the conversation may spend, in US dollars.
+    /// Budget of the chat in US dollars.
     pub max_budget: Option<f64>,
-    /// What was said in an earlier conversation, oldest first.
+    /// Messages of an earlier conversation, oldest first.
     #[serde(default)]
-    pub history: Vec<PastWordsRequest>,
-    /// What the agent is given.
+    pub history: Vec<PastMessageRequest>,
+    /// Files for the agent.
     #[serde(default)]
     pub attachments: Vec<AttachmentRequest>,
 }
 
-/// Something that was said, as clients hand it in.
+/// A message of an earlier conversation.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PastWordsRequest {
-    /// By whom: `user` or `assistant`.
+pub struct PastMessageRequest {
+    /// `user` or `assistant`.
     pub role: String,
-    /// What.
     pub text: String,
 }
 
-/// Something that is attached, as clients hand it in: with its content, or as a file of the
-/// workspace.
+/// An attachment: a name with its content, or the path of a file in the workspace.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AttachmentRequest {
-    /// What it is called; needed with `text` and `data`.
+    /// File name; required with `text` and `data`.
     pub name: Option<String>,
-    /// Its content, if it is text.
+    /// Content as text.
     pub text: Option<String>,
-    /// Its content in Base64, whatever it is.
+    /// Content in Base64, for any type of file.
     pub data: Option<String>,
-    /// A file of the workspace, by its path from there.
+    /// Path of a file, relative to the workspace.
     pub path: Option<String>,
 }
 
-/// A message, as clients send it.
+/// A message to the agent.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MessageRequest {
-    /// What it says.
     pub text: String,
-    /// What goes with it.
     #[serde(default)]
     pub attachments: Vec<AttachmentRequest>,
 }
 
-/// An answer to what the agent asked, as clients send it.
+/// An answer to a question or permission prompt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnswerRequest {
-    /// What is answered: the `id` of a `question` or `permission` event.
+    /// The `id` of a `question` or `permission` event.
     pub id: String,
-    /// `allow` or `deny`; left out where there are answers.
+    /// `allow` or `deny`; omitted with `answers`, `response` or `content`.
     pub decision: Option<String>,
-    /// With `allow`: for the rest of the session, as far as the rules say that come with the
-    /// question.
+    /// With `allow`: for the rest of the chat, by the rules that the prompt suggests.
     #[serde(default)]
     pub always: bool,
-    /// With `allow`: the tool's input as it was shown, to make sure that this is what is allowed.
-    /// Another input is refused.
+    /// With `allow`: the tool's input as the prompt showed it. A different input is refused.
     #[schema(value_type = Option<serde_json::Value>)]
     pub input: Option<Raw>,
-    /// With `deny`: what the agent is told.
+    /// With `deny`: reason for the agent.
     pub message: Option<String>,
-    /// With `deny`: the turn ends as well.
+    /// With `deny`: also interrupts the turn.
     #[serde(default)]
     pub interrupt: bool,
-    /// The answer to each question, by its text: a label, labels with commas, or other words.
+    /// Answers by the text of their question: a label, labels separated by commas, or free text.
     pub answers: Option<BTreeMap<String, String>>,
-    /// Words in answer to all questions.
+    /// One free text for all questions.
     pub response: Option<String>,
-    /// A form, filled in.
+    /// Values of a form.
     #[schema(value_type = Option<serde_json::Value>)]
     pub content: Option<Raw>,
 }
 
-/// Where a session is forked, as clients ask for it.
+/// The point at which a chat is forked.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ForkRequest {
-    /// The last message that the copy knows, by its id, with the answer to it; all that was said
-    /// so far when left out.
+    /// Id of the last message that the fork includes, with its answer [default: the latest].
     pub at: Option<String>,
 }
 
-/// What people call a session, as clients say it.
+/// The new title of a chat.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TitleRequest {
-    /// The title, 1 to 300 characters; none when null.
+    /// 1 to 300 characters; null removes the title.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required = true, min_length = 1, max_length = 300)]
     pub title: Option<String>,
 }
 
-/// Where files are put back to, as clients ask for it.
+/// The point to which files are restored.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RewindRequest {
-    /// The message before which they were as wanted, by its id.
+    /// Id of the message; files are restored to their state before it.
     pub message: String,
-    /// Only tell what would be done.
+    /// Only report what would change.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// How an agent works from now on, as clients set it. What is left out stays as it is.
+/// Changes to the settings of a chat. Omitted fields stay as they are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModeRequest {
-    /// `default`, `acceptEdits`, `plan`, `dontAsk` or `auto`.
+    /// Permission mode: `default`, `acceptEdits`, `plan`, `dontAsk` or `auto`.
     pub mode: Option<String>,
-    /// Which model answers from now on.
+    /// Name of the model.
     pub model: Option<String>,
-    /// What the conversation may spend in US dollars, with what it has spent already; null for no
-    /// limit.
-    #[serde(default, deserialize_with = "told")]
+    /// Budget of the whole chat in US dollars, including what is already spent; null for no limit.
+    #[serde(default, deserialize_with = "present")]
     #[schema(value_type = Option<f64>)]
     pub max_budget: Option<Option<f64>>,
-    /// False: what lies in the workspace may not run code, whatever the server trusts. True: it may
-    /// if the server trusts it; nobody can have it trusted that way.
+    /// False: hooks and MCP servers of the workspace do not run, even if the server trusts it. True:
+    /// they run if the server trusts it; this does not grant trust.
     pub trust: Option<bool>,
 }
 
-/// Tells null from what was left out.
-fn told<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<f64>>, D::Error> {
+/// Distinguishes null from an absent field.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<f64>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
 
@@ -193,8 +182,7 @@ fn invalid(why: impl Into<String>) -> ApiError {
     ApiError::Invalid(why.into())
 }
 
-impl SessionRequest {
-    /// The folder that is named.
+impl CreateChatRequest {
     pub(crate) fn folder(&self) -> ApiResult<PathBuf> {
         let folder = PathBuf::from(&self.workspace);
         // A relative one would depend on where the server was started.
@@ -206,14 +194,13 @@ impl SessionRequest {
         title(self.title.as_deref())
     }
 
-    /// What the session is begun with.
-    pub(crate) fn wish(&self) -> ApiResult<ChatRequest> {
+    pub(crate) fn chat_request(&self) -> ApiResult<ChatRequest> {
         self.max_budget.map(budget).transpose()?;
         if self.max_turns == Some(0) {
             return Err(invalid("maxTurns: from 1"));
         }
         let mode = self.mode.as_deref().map(mode).transpose()?;
-        let setting = ChatSettings {
+        let settings = ChatSettings {
             model: self.model.as_deref().map(model).transpose()?,
             mode: mode.map(|mode| mode.as_str().to_owned()),
             max_turns: self.max_turns,
@@ -221,27 +208,27 @@ impl SessionRequest {
             ..ChatSettings::default()
         };
         let attached = AttachmentRequest::read_all(&self.attachments)?;
-        Ok(ChatRequest { attached, history: self.past()?, setting, ..ChatRequest::default() })
+        Ok(ChatRequest { attached, history: self.past()?, settings, ..ChatRequest::default() })
     }
 
     fn past(&self) -> ApiResult<Vec<PastMessage>> {
         if self.history.len() > MAX_HISTORY {
             return Err(invalid(format!("history: {MAX_HISTORY} at most")));
         }
-        let read = |words: &PastWordsRequest| {
-            let by = Speaker::parse(&words.role);
+        let read = |message: &PastMessageRequest| {
+            let by = Speaker::parse(&message.role);
             let by = by.ok_or_else(|| invalid("history.role: user or assistant"))?;
-            Ok(PastMessage { by, text: words.text.clone() })
+            Ok(PastMessage { by, text: message.text.clone() })
         };
         self.history.iter().map(read).collect()
     }
 }
 
 impl MessageRequest {
-    /// The text, if it is one that can be sent.
-    pub(crate) fn words(&self) -> ApiResult<&str> {
-        let is_there = !self.text.trim().is_empty() || !self.attachments.is_empty();
-        if !is_there || self.text.len() > MAX_MESSAGE_BYTES {
+    /// The text, if it is valid.
+    pub(crate) fn text(&self) -> ApiResult<&str> {
+        let has_content = !self.text.trim().is_empty() || !self.attachments.is_empty();
+        if !has_content || self.text.len() > MAX_MESSAGE_BYTES {
             return Err(invalid(format!("text: 1 to {MAX_MESSAGE_BYTES} bytes")));
         }
         Ok(&self.text)
@@ -275,10 +262,10 @@ impl AttachmentRequest {
 
 impl AnswerRequest {
     pub(crate) fn decision(self) -> ApiResult<Decision> {
-        let said = (self.decision.as_deref(), self.answers, self.response, self.content);
-        match said {
+        let given = (self.decision.as_deref(), self.answers, self.response, self.content);
+        match given {
             (Some("allow"), None, None, None) => {
-                let allowance = if self.always { Allowance::Session } else { Allowance::Once };
+                let allowance = if self.always { Allowance::Chat } else { Allowance::Once };
                 let input = self.input.map(|input| one_line(&input)).transpose()?;
                 Ok(Decision::Allow { allowance, input })
             }
@@ -286,7 +273,7 @@ impl AnswerRequest {
                 Ok(Decision::Deny { message: self.message, stops: self.interrupt })
             }
             (None | Some("answer"), Some(answers), None, None) => Ok(Decision::Answers(answers)),
-            (None | Some("answer"), None, Some(words), None) => Ok(Decision::Says(words)),
+            (None | Some("answer"), None, Some(text), None) => Ok(Decision::Says(text)),
             (None | Some("answer"), None, None, Some(content)) => {
                 Ok(Decision::Fills(one_line(&content)?))
             }
@@ -297,26 +284,26 @@ impl AnswerRequest {
     }
 }
 
-/// The JSON as it came, on one line: events and the agent's input are read line by line. In JSON a
-/// line break is never part of a value.
+/// The JSON on one line, because events and the agent's input are read line by line. In JSON a line
+/// break is never part of a value.
 fn one_line(raw: &Raw) -> ApiResult<JsonText> {
     let text = raw.get().replace(['\n', '\r'], " ");
     JsonText::parse(&text).ok_or_else(|| invalid("input, content: nested too deep"))
 }
 
-/// Reads what may be spent.
+/// Validates a budget.
 fn budget(dollars: f64) -> ApiResult<Money> {
     let money = Money::from_dollars(dollars).filter(|money| *money > Money::ZERO);
     money.ok_or_else(|| invalid("maxBudget: US dollars, more than 0"))
 }
 
-/// Reads a mode. To skip all permissions is not for the API: whoever may set that may do anything.
-pub(crate) fn mode(word: &str) -> ApiResult<PermissionMode> {
-    let mode = PermissionMode::parse(word).filter(|mode| *mode != PermissionMode::Bypass);
+/// Parses a permission mode. The API does not offer to bypass permissions: it would allow anything.
+pub(crate) fn mode(text: &str) -> ApiResult<PermissionMode> {
+    let mode = PermissionMode::parse(text).filter(|mode| *mode != PermissionMode::Bypass);
     mode.ok_or_else(|| invalid("mode: default, acceptEdits, plan, dontAsk or auto"))
 }
 
-/// Reads what people call a session.
+/// Validates a title.
 pub(crate) fn title(title: Option<&str>) -> ApiResult<Option<String>> {
     let fits = |title: &str| (1..=MAX_TITLE_CHARS).contains(&title.chars().count());
     match title {
@@ -327,7 +314,7 @@ pub(crate) fn title(title: Option<&str>) -> ApiResult<Option<String>> {
     }
 }
 
-/// Reads the name of a model.
+/// Validates the name of a model.
 pub(crate) fn model(name: &str) -> ApiResult<String> {
     let is_name = (1..=MAX_MODEL_BYTES).contains(&name.len()) && !name.starts_with('-');
     let is_plain = name.chars().all(|c| c.is_ascii_graphic());

@@ -38,8 +38,9 @@ const NOT_AUDITED: &[&str] = &[
     "POST /v1/traces",
     "PUT /api/v1/media/{project}/{media}",
     "PUT /api/v1/reports/{week}",
-    // A message in a chat is an event of it, with its author.
-    "POST /api/v1/sessions/{session}/messages",
+    // A message is an event of its chat, with its author.
+    "POST /api/v1/chats/{chat}/messages",
+    "POST /api/v1/sessions/{chat}/messages",
 ];
 
 /// Memberships are deleted with their project.

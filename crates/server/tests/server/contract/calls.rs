@@ -20,6 +20,10 @@ const CHOSEN: &str = "walk-";
 /// Prefix of such ids in another project.
 const CHOSEN_ELSEWHERE: &str = "tour-";
 
+/// Where chats are, and where they were before.
+const CHATS: &str = "/api/v1/chats";
+const DEPRECATED_CHATS: &str = "/api/v1/sessions";
+
 /// Placeholder for one id while the others are filled in.
 const HELD: &str = "\u{1}";
 
@@ -108,6 +112,8 @@ pub(super) fn all() -> Vec<Call> {
     });
     let calls: Vec<Call> = calls.collect();
     check_against_description(&calls);
+    let deprecated: Vec<Call> = calls.iter().filter_map(Call::at_deprecated_path).collect();
+    let calls = [calls, deprecated].concat();
     check_names(&calls);
     calls
 }
@@ -183,6 +189,24 @@ fn stranger(id: &str) -> String {
 }
 
 impl Call {
+    /// The same call of a chat at the path that it had before, about a chat of its own.
+    fn at_deprecated_path(&self) -> Option<Self> {
+        let (operation, was) = self.operation.split_once(CHATS).map(|(method, rest)| {
+            (format!("{method}{DEPRECATED_CHATS}{rest}"), self.at.as_deref().unwrap_or(CHATS))
+        })?;
+        let own = |text: &str| {
+            text.replace("$chat", "$chat_deprecated").replace("$message", "$message_deprecated")
+        };
+        let keep = self.keep.iter();
+        Some(Self {
+            operation,
+            at: Some(own(&was.replacen(CHATS, DEPRECATED_CHATS, 1))),
+            body: self.body.as_deref().map(own),
+            keep: keep.map(|(name, place)| (format!("{name}_deprecated"), place.clone())).collect(),
+            ..self.clone()
+        })
+    }
+
     pub(super) fn method(&self) -> &str {
         self.operation.split(' ').next().unwrap()
     }
@@ -213,7 +237,9 @@ impl Call {
     /// Waits until the call makes sense: a chat processes messages asynchronously.
     pub(super) async fn wait(&self, server: &TestServer, key: &str, ids: &Ids<'_>) {
         let Some(state) = &self.once else { return };
-        let path = ids.fill("/api/v1/sessions/$chat");
+        let is_deprecated = self.path().starts_with(DEPRECATED_CHATS);
+        let chat = if is_deprecated { "$chat_deprecated" } else { "$chat" };
+        let path = ids.fill(&format!("{CHATS}/{chat}"));
         let look = || server.get(&path).header("authorization", key).send();
         while look().await.json()["state"] != *state {
             tokio::task::yield_now().await;

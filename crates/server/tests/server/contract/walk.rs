@@ -138,21 +138,22 @@ impl Walk {
     /// Waits until the agent's turn is recorded: a chat is idle a little before that.
     async fn settle(&self) {
         let ids = Ids::new(&self.kept, OURS, Chosen::Seeded);
-        let told = ids.fill("/api/v1/sessions/$chat/events?follow=false&types=done");
-        let known = ids.fill("/api/v1/sessions/$chat");
-        let settled = async {
-            loop {
-                let ended =
-                    text(&self.server.get(&told).send().await).matches("event: done").count();
-                let chat = self.server.get(&known).send().await.json();
-                if chat["turns"] == TURNS && ended == TURNS {
-                    return;
+        for name in ["$chat", "$chat_deprecated"] {
+            let path = ids.fill(&format!("/api/v1/chats/{name}"));
+            let events = format!("{path}/events?follow=false&types=done");
+            let settled = async {
+                loop {
+                    let events = text(&self.server.get(&events).send().await);
+                    let chat = self.server.get(&path).send().await.json();
+                    if chat["turns"] == TURNS && events.matches("event: done").count() == TURNS {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
                 }
-                tokio::task::yield_now().await;
-            }
-        };
-        let patience = std::time::Duration::from_secs(60);
-        tokio::time::timeout(patience, settled).await.unwrap();
+            };
+            let patience = std::time::Duration::from_secs(60);
+            tokio::time::timeout(patience, settled).await.unwrap();
+        }
     }
 
     pub(super) async fn make(&self, call: &Call, key: &str) -> Reply {

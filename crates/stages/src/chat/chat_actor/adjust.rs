@@ -11,14 +11,14 @@ use uuid::Uuid;
 use super::super::command::{ChatCommand, Reply};
 use super::super::error::ChatError;
 use super::super::settings::{ChatChange, ChatSettings};
-use super::{ChatActor, Chore};
+use super::{ChatActor, TaskResult};
 
 impl ChatActor {
-    /// Has the agent work otherwise, one change after the other.
+    /// Applies changes to the agent, one after the other.
     pub(super) fn change(&mut self, change: ChatChange, reply: Reply<()>) {
         match self.state {
-            ChatState::Closed => self.answer_wish(reply, Err(ChatError::Closed)),
-            // The process on its way was told how to work already.
+            ChatState::Closed => self.reply_after_write(reply, Err(ChatError::Closed)),
+            // The process that is starting has the new settings already.
             ChatState::Starting { .. } => self.later.push(ChatCommand::Change { change, reply }),
             _ => {
                 self.changes.push_back((change, reply));
@@ -35,66 +35,67 @@ impl ChatActor {
         let Some(process) = running.map(|running| running.process.clone()) else {
             return self.changed(Ok(()));
         };
-        let (change, before) = (change.clone(), self.setting().and_then(|setting| setting.model));
-        self.chores.push(Box::pin(async move {
-            Chore::Changed(changed(&process, &change, before.as_deref()).await)
+        let (change, before) =
+            (change.clone(), self.settings().and_then(|settings| settings.model));
+        self.tasks.push(Box::pin(async move {
+            TaskResult::Changed(changed(&process, &change, before.as_deref()).await)
         }));
     }
 
-    /// The agent works otherwise now, or will not.
+    /// The agent applied a change, or refused it.
     pub(super) fn changed(&mut self, outcome: Result<(), ClaudeError>) {
         let Some((change, reply)) = self.changes.pop_front() else { return };
         match outcome {
             Ok(()) => {
                 self.set(&change);
-                self.answer_wish(reply, Ok(()));
+                self.reply_after_write(reply, Ok(()));
             }
-            Err(error) => self.answer_wish(reply, Err(ChatError::Agent(error.to_string()))),
+            Err(error) => self.reply_after_write(reply, Err(ChatError::Agent(error.to_string()))),
         }
         self.next_change();
     }
 
-    /// The agent says what it may do without asking. What it changed by itself, as it does when it
-    /// may leave its plan, holds for later processes, too.
+    /// The agent reports its permission mode. A change of its own, as after an accepted plan,
+    /// applies to later processes, too.
     pub(super) fn heard_mode(&mut self, mode: &str) {
         let before = self.mode.replace(mode.to_owned());
         let is_new = before.is_some_and(|before| before != mode) && self.changes.is_empty();
-        // Never to skip all permissions: nobody can have it do that here.
+        // Never to bypass permissions, which cannot be set here.
         let known = PermissionMode::parse(mode).filter(|mode| *mode != PermissionMode::Bypass);
         if let Some(mode) = known.filter(|_| is_new) {
             self.set(&ChatChange { mode: Some(mode), ..ChatChange::default() });
         }
     }
 
-    pub(super) fn setting(&self) -> Option<ChatSettings> {
-        ChatSettings::read(&self.chat.setting).ok()
+    pub(super) fn settings(&self) -> Option<ChatSettings> {
+        ChatSettings::read(&self.chat.settings).ok()
     }
 
-    /// Keeps how the agent is started from now on, and tells everyone.
+    /// Stores new settings and emits them.
     fn set(&mut self, change: &ChatChange) {
-        let Some(mut setting) = self.setting() else { return };
+        let Some(mut settings) = self.settings() else { return };
         let mode = change.mode.map(PermissionMode::as_str);
         if let Some(mode) = mode {
-            setting.mode = Some(mode.to_owned());
+            settings.mode = Some(mode.to_owned());
             self.mode = Some(mode.to_owned());
         }
         if let Some(model) = &change.model {
-            setting.model = model.name().map(str::to_owned);
+            settings.model = model.name().map(str::to_owned);
         }
         if let Some(budget) = change.budget {
-            setting.max_budget = budget.limit().map(Money::dollars);
+            settings.max_budget = budget.limit().map(Money::dollars);
         }
         if let Some(trust) = change.trust {
-            setting.distrusts_workspace = trust == Trust::Untrusted;
+            settings.distrusts_workspace = trust == Trust::Untrusted;
         }
-        self.chat.setting = setting.write();
+        self.chat.settings = settings.write();
         self.outbox.is_reset = true;
         for (what, word) in change.words() {
             let body = EventBody::default().text("what", what).text("text", &word);
-            self.tell(body.told(EventKind::Notice));
+            self.emit(body.told(EventKind::Notice));
         }
         if change.budget.is_some() || change.trust.is_some() {
-            // Both are told when the agent is started.
+            // Both apply when the agent starts.
             if let Some(running) = &mut self.running {
                 running.is_outdated = true;
             }
@@ -102,13 +103,13 @@ impl ChatActor {
         }
     }
 
-    /// Has files be as they were before a message.
+    /// Restores files to their state before a message.
     pub(super) fn rewind(&mut self, message: Uuid, rewind: Rewind, reply: Reply<RewindReport>) {
         if self.state == ChatState::Closed {
-            return self.answer_wish(reply, Err(ChatError::Closed));
+            return self.reply_after_write(reply, Err(ChatError::Closed));
         }
         if let Some(turn) = self.state.turn().cloned() {
-            return self.answer_wish(reply, Err(ChatError::Busy { turn }));
+            return self.reply_after_write(reply, Err(ChatError::Busy { turn }));
         }
         let running = self.running.as_ref().filter(|running| running.is_up);
         match running.map(|running| running.process.clone()) {
@@ -123,7 +124,7 @@ impl ChatActor {
     }
 }
 
-/// Has a process work otherwise: all of it, or nothing.
+/// Applies a change to a process: all of it, or nothing.
 async fn changed(
     process: &ClaudeProcess,
     change: &ChatChange,
@@ -135,7 +136,7 @@ async fn changed(
     let Some(mode) = change.mode else { return Ok(()) };
     let refused = process.set_permission_mode(mode).await;
     if refused.is_err() && change.model.as_ref().is_some_and(|model| model.name() != before) {
-        // One that will not have its old model back starts anew with it.
+        // If it refuses its previous model, it is started again with it.
         if process.set_model(before).await.is_err() {
             process.kill().await;
         }

@@ -10,29 +10,29 @@ use serde_json::value::RawValue;
 use super::super::command::{ChatCommand, Reply};
 use super::super::error::ChatError;
 use super::super::turn_recorder::Beginning;
-use super::pending_writes::Deed;
-use super::{ChatActor, Chore};
+use super::pending_writes::Effect;
+use super::{ChatActor, TaskResult};
 
 impl ChatActor {
-    /// Does what someone wants, or says why not.
-    pub(super) fn wish(&mut self, wish: ChatCommand) {
-        match wish {
+    /// Executes a command.
+    pub(super) fn execute(&mut self, command: ChatCommand) {
+        match command {
             ChatCommand::Send { message, by, reply } => {
                 let sent = self.send(message, by.as_deref());
-                self.answer_wish(reply, sent);
+                self.reply_after_write(reply, sent);
             }
             ChatCommand::Answer { ask, decision, by, reply } => {
                 let answered = self.answer(&ask, &decision, by.as_deref());
-                self.answer_wish(reply, answered);
+                self.reply_after_write(reply, answered);
             }
             ChatCommand::Interrupt { reply } => self.interrupt(reply),
             ChatCommand::Wake { reply } => {
                 let woken = self.wake();
-                self.answer_wish(reply, woken);
+                self.reply_after_write(reply, woken);
             }
             ChatCommand::Close { reply } => {
                 let closed = self.close();
-                self.answer_wish(reply, closed);
+                self.reply_after_write(reply, closed);
             }
             ChatCommand::Stop { reply } => self.stop(reply),
             ChatCommand::Change { change, reply } => self.change(change, reply),
@@ -40,14 +40,14 @@ impl ChatActor {
         }
     }
 
-    /// Answers whoever wished, once what it came to is on disk.
-    pub(super) fn answer_wish<T: Send + 'static>(
+    /// Replies once the events so far are on disk.
+    pub(super) fn reply_after_write<T: Send + 'static>(
         &mut self,
         reply: Reply<T>,
         came: Result<T, ChatError>,
     ) {
-        // Whoever does not wait any more does not mind.
-        self.outbox.then(Deed::Answer(Box::new(move || drop(reply.send(came)))));
+        // The caller may be gone.
+        self.outbox.then(Effect::Answer(Box::new(move || drop(reply.send(came)))));
     }
 
     fn send(&mut self, message: Box<UserMessage>, by: Option<&str>) -> Result<TraceId, ChatError> {
@@ -66,20 +66,20 @@ impl ChatActor {
             .text("turn", &name)
             .text_if("by", by)
             .raw("content", &content);
-        self.tell(body.told(EventKind::Message));
+        self.emit(body.told(EventKind::Message));
         let at = self.now();
         let beginning = Beginning::Person { by, message: &id, content: &content };
-        self.book.began(&turn, at, beginning);
+        self.recorder.began(&turn, at, beginning);
         self.why = None;
         self.is_put_off = false;
-        self.happen(ChatInput::Sent(turn.clone()))?;
+        self.apply(ChatInput::Sent(turn.clone()))?;
         if let ChatState::Starting { .. } = after {
             self.first = Some(message);
             if !matches!(before, ChatState::Starting { .. }) {
                 self.launch();
             }
         } else {
-            self.outbox.then(Deed::Say(message));
+            self.outbox.then(Effect::Say(message));
         }
         Ok(turn)
     }
@@ -96,9 +96,9 @@ impl ChatActor {
         let told = decision.telling(ask, by);
         self.asks.remove(ask);
         self.answered(ask, &told.body);
-        self.tell(told);
-        self.outbox.then(Deed::Reply(ask.as_str().to_owned(), ToAgent::Success(reply)));
-        self.happen(ChatInput::Answered(ask.clone()))?;
+        self.emit(told);
+        self.outbox.then(Effect::Reply(ask.as_str().to_owned(), ToAgent::Success(reply)));
+        self.apply(ChatInput::Answered(ask.clone()))?;
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl ChatActor {
         if self.asks.contains_key(ask)
             && let Err(error) = self.answer(ask, &Decision::TimedOut, None)
         {
-            self.tell_error(&error.to_string());
+            self.emit_error(&error.to_string());
         }
     }
 
@@ -114,32 +114,32 @@ impl ChatActor {
         if let ChatState::Starting { turn: Some(turn) } = &self.state {
             let turn = turn.clone();
             self.cancel(&turn);
-            return self.answer_wish(reply, Ok(()));
+            return self.reply_after_write(reply, Ok(()));
         }
-        match self.happen(ChatInput::Interrupted) {
-            // After the message, which may be on its way to the disk still.
-            Ok(()) => self.outbox.then(Deed::Interrupt(reply)),
-            Err(unfit) => self.answer_wish(reply, Err(unfit.into())),
+        match self.apply(ChatInput::Interrupted) {
+            // After the message, which may not be on disk yet.
+            Ok(()) => self.outbox.then(Effect::Interrupt(reply)),
+            Err(unfit) => self.reply_after_write(reply, Err(unfit.into())),
         }
     }
 
-    /// Has the agent do something and tells whoever wished what it says.
+    /// Sends a request to the agent and replies with its result.
     pub(super) fn ask_agent<T: Send + 'static>(
         &mut self,
         reply: Reply<T>,
         asking: impl Future<Output = Result<T, ClaudeError>> + Send + 'static,
     ) {
-        self.chores.push(Box::pin(async move {
+        self.tasks.push(Box::pin(async move {
             let said = asking.await.map_err(|error| ChatError::Agent(error.to_string()));
-            // Whoever does not wait any more does not mind.
+            // The caller may be gone.
             drop(reply.send(said));
-            Chore::Done
+            TaskResult::Done
         }));
     }
 
     pub(super) fn wake(&mut self) -> Result<(), ChatError> {
         let had_process = self.state.has_process();
-        self.happen(ChatInput::Woken)?;
+        self.apply(ChatInput::Woken)?;
         if !had_process {
             self.launch();
         }
@@ -149,30 +149,30 @@ impl ChatActor {
     fn close(&mut self) -> Result<(), ChatError> {
         self.withdraw_all();
         if let Some(turn) = self.state.turn().cloned() {
-            // That it is closed is told, and no error.
-            drop(self.break_off(&turn, "the session was closed"));
+            // The state says that it is closed; that is no error.
+            drop(self.break_off(&turn, "the chat was closed"));
         }
         self.first = None;
         self.launch += 1;
         self.leave_queue();
-        self.happen(ChatInput::Closed)?;
-        self.let_go();
+        self.apply(ChatInput::Closed)?;
+        self.kill_process();
         Ok(())
     }
 
-    /// Ends the process at once; no other is started before it has.
-    pub(super) fn let_go(&mut self) {
+    /// Kills the process. The next one starts after it has ended.
+    pub(super) fn kill_process(&mut self) {
         let Some(running) = self.running.take() else { return };
         let process = running.process;
         self.leaving = Some(process.clone());
         self.outbox.is_stale = true;
-        self.chores.push(Box::pin(async move {
+        self.tasks.push(Box::pin(async move {
             process.kill().await;
-            Chore::Left
+            TaskResult::Left
         }));
     }
 
-    /// The server goes down. What is under way is broken off; the conversation goes on later.
+    /// The server stops: interrupts the turn. The chat can continue later.
     fn stop(&mut self, reply: Reply<()>) {
         self.is_stopping = true;
         self.launch += 1;
@@ -183,10 +183,10 @@ impl ChatActor {
                 let running = self.running.take();
                 self.died("the server was stopped");
                 self.running = running;
-                self.let_go();
+                self.kill_process();
             }
             _ => {}
         }
-        self.answer_wish(reply, Ok(()));
+        self.reply_after_write(reply, Ok(()));
     }
 }

@@ -8,11 +8,11 @@ use ratchet_core::chat::state::{ChatInput, PermissionPromptId};
 use ratchet_core::id::TraceId;
 
 use super::super::turn_recorder::Beginning;
-use super::{ChatActor, Chore};
+use super::{ChatActor, TaskResult};
 
 impl ChatActor {
-    /// Takes what the agent said.
-    pub(super) fn hear(&mut self, said: Option<FromClaude>) {
+    /// Handles output of the agent.
+    pub(super) fn receive(&mut self, said: Option<FromClaude>) {
         match said {
             Some(FromClaude::Line(line)) => self.line(line.raw.get()),
             Some(FromClaude::Request(request)) => self.request(&request),
@@ -21,7 +21,7 @@ impl ChatActor {
                 self.withdrawn(&PermissionPromptId::new(id));
             }
             Some(FromClaude::Lost { bytes }) => {
-                self.tell_error(&format!(
+                self.emit_error(&format!(
                     "the agent said {bytes} bytes in one line, too many to keep"
                 ));
             }
@@ -31,28 +31,28 @@ impl ChatActor {
     }
 
     fn line(&mut self, raw: &str) {
-        // While our message waits, it is another turn that the agent speaks of.
+        // While our message waits, output belongs to another turn.
         let turn = self.state.turn().filter(|_| !self.is_put_off);
         let LineOutcome { told, sign } = self.reader.take(raw, turn);
         if let Some(LineSignal::Kept { file, lines }) = &sign {
-            // It repeats what the other lines say, for the record.
-            return self.book.kept(file, lines);
+            // Repeats other lines, for the transcript.
+            return self.recorder.kept(file, lines);
         }
-        // A turn begins before its first event and ends after its last.
+        // A turn starts before its first event and ends after its last.
         if let Some(LineSignal::Began { mode, .. }) = &sign {
             self.begin_by_itself(raw);
             self.mode.clone_from(mode);
         }
         self.raw(raw);
-        self.book.heard(raw);
+        self.recorder.heard(raw);
         for telling in told {
-            self.tell(telling);
+            self.emit(telling);
         }
         match sign {
             Some(LineSignal::Ended(end)) => self.ended(&end),
             Some(LineSignal::Background(tasks)) => {
                 self.background = tasks;
-                self.beat += 1;
+                self.activity += 1;
                 self.set_idle_clock();
             }
             Some(LineSignal::Mode(mode)) => self.heard_mode(&mode),
@@ -69,9 +69,9 @@ impl ChatActor {
         }
     }
 
-    /// Tells a line as it is.
+    /// Emits a line unchanged.
     fn raw(&mut self, raw: &str) {
-        self.tell(UnorderedEvent { kind: EventKind::Raw, body: raw.into() });
+        self.emit(UnorderedEvent { kind: EventKind::Raw, body: raw.into() });
     }
 
     fn is_about_turn(&self, message: &str) -> bool {
@@ -79,56 +79,56 @@ impl ChatActor {
         turn.is_some_and(|turn| turn == message.replace('-', ""))
     }
 
-    /// The agent begins a turn that no message of ours began.
+    /// The agent starts a turn without a message.
     fn begin_by_itself(&mut self, raw: &str) {
         let is_free = self.state.turn().is_none();
         let Some(turn) = own_turn(raw).filter(|_| is_free) else { return };
-        if self.happen(ChatInput::Began(turn.clone())).is_ok() {
+        if self.apply(ChatInput::Began(turn.clone())).is_ok() {
             let at = self.now();
-            self.book.began(&turn, at, Beginning::Agent);
+            self.recorder.began(&turn, at, Beginning::Agent);
             self.regain();
         }
     }
 
     fn ended(&mut self, end: &TurnEnd) {
-        let standing = &mut self.chat.standing;
-        standing.turns += 1;
-        standing.cost = standing.cost + end.cost.unwrap_or_default();
-        standing.is_at_least |= end.is_at_least;
-        standing.agent_cost = self.reader.cost();
+        let status = &mut self.chat.status;
+        status.turns += 1;
+        status.cost = status.cost + end.cost.unwrap_or_default();
+        status.is_at_least |= end.is_at_least;
+        status.agent_cost = self.reader.cost();
         self.outbox.is_stale = true;
         if self.is_put_off {
-            // It was another turn that ended: of the agent's own, before it takes up ours.
+            // Another turn ended: the agent's own, before it takes up ours.
             return;
         }
         let Some(turn) = self.state.turn().cloned() else { return };
         let at = self.now();
         let prices = self.prices();
-        self.book.ended(&turn, end, at, &prices);
+        self.recorder.ended(&turn, end, at, &prices);
         self.why = end.result.clone().filter(|_| end.is_error);
-        drop(self.happen(ChatInput::Ended));
+        drop(self.apply(ChatInput::Ended));
         self.why = None;
         self.regain();
         self.part_if_outdated();
     }
 
-    /// The agent asks something: of a person, or of us, who know nothing.
+    /// The agent requests something: of a person, or of the client, which refuses.
     fn request(&mut self, request: &CliRequest) {
         self.raw(request.raw.get());
         let asked = PermissionPrompt::of_line(request.raw.get());
         let Some(asked) = asked else { return self.answer_nothing(request) };
-        if self.happen(ChatInput::Asked(asked.id.clone())).is_err() {
+        if self.apply(ChatInput::Asked(asked.id.clone())).is_err() {
             return self.answer_nothing(request);
         }
         let at = self.now();
-        self.book.asked(&asked, self.state.turn(), at);
-        self.tell(asked.telling());
+        self.recorder.asked(&asked, self.state.turn(), at);
+        self.emit(asked.telling());
         self.rest();
         let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
         self.asks.insert(ask.clone(), asked);
-        self.chores.push(Box::pin(async move {
+        self.tasks.push(Box::pin(async move {
             tokio::time::sleep(limit).await;
-            Chore::AskOver(ask)
+            TaskResult::AskOver(ask)
         }));
     }
 
@@ -136,13 +136,14 @@ impl ChatActor {
         let Some(running) = &self.running else { return };
         let (process, id) = (running.process.clone(), request.id.clone());
         let reply = Reply::unknown(request);
-        self.chores
-            .push(Box::pin(async move { Chore::Said(process.answer(&id, &reply).await.err()) }));
+        self.tasks.push(Box::pin(async move {
+            TaskResult::Said(process.answer(&id, &reply).await.err())
+        }));
     }
 
-    /// The agent does not want to know any more.
+    /// The agent withdrew a prompt.
     fn withdrawn(&mut self, ask: &PermissionPromptId) {
-        if self.happen(ChatInput::Withdrawn(ask.clone())).is_err() {
+        if self.apply(ChatInput::Withdrawn(ask.clone())).is_err() {
             return;
         }
         self.asks.remove(ask);
@@ -150,17 +151,17 @@ impl ChatActor {
         let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
         let told = body.told(EventKind::Answered);
         self.answered(ask, &told.body);
-        self.tell(told);
+        self.emit(told);
     }
 
-    /// Records how a question was answered.
+    /// Records the answer to a prompt.
     pub(super) fn answered(&mut self, ask: &PermissionPromptId, body: &str) {
         let at = self.now();
-        self.book.answered(ask.as_str(), body, at);
+        self.recorder.answered(ask.as_str(), body, at);
     }
 }
 
-/// The turn that a line of the agent's own begins: named by that line, as all turns are.
+/// Id of a turn that the agent starts, from its first line.
 fn own_turn(raw: &str) -> Option<TraceId> {
     let line: serde_json::Value = serde_json::from_str(raw).ok()?;
     let id = line["uuid"].as_str()?.replace('-', "");

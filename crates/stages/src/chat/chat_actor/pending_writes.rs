@@ -14,64 +14,64 @@ use ratchet_store::StoreError;
 use super::super::command::Reply as Answering;
 use super::super::error::ChatError;
 use super::super::turn_recorder::TurnRecorder;
-use super::{ChatActor, Chore};
+use super::{ChatActor, TaskResult};
 
-/// Events that may wait for the disk before the agent has to.
-const MOST_WAITING: usize = 2_000;
+/// Maximum number of events that wait for the disk; then reading from the agent pauses.
+const MAX_PENDING_EVENTS: usize = 2_000;
 
-/// What goes to the disk together.
+/// Events and patches of one commit.
 #[derive(Debug)]
 pub(in super::super) struct Writing {
-    /// The place of the last event on disk.
+    /// Sequence number of the last event on disk.
     pub(in super::super) after: u64,
     pub(in super::super) told: Vec<TimedEvent>,
     pub(in super::super) patches: Patches,
-    /// What is held back, where the project has rules.
-    pub(in super::super) hush: StreamRedactor,
+    /// Text that is held back, if the project has redaction rules.
+    pub(in super::super) stream_redactor: StreamRedactor,
 }
 
 #[derive(Debug)]
 pub(in super::super) struct Written {
-    /// What was told, as far as the project's rules allow it, each in its place.
+    /// The events after redaction, with their sequence numbers.
     pub(in super::super) events: Vec<ChatEvent>,
-    pub(in super::super) hush: StreamRedactor,
+    pub(in super::super) stream_redactor: StreamRedactor,
 }
 
-/// What is on its way to the disk, and what follows from it.
+/// Events on their way to disk, and the effects that wait for them.
 pub(super) struct Outbox {
-    /// The place of the last event on disk.
+    /// Sequence number of the last event on disk.
     place: u64,
-    /// How much was told, and how much of that is on disk or on its way there.
+    /// Number of events emitted, and of those that are on disk or being written.
     told: u64,
     sent: u64,
     waiting: Vec<TimedEvent>,
     writing: Option<BoxFuture<'static, Result<Written, StoreError>>>,
-    hush: StreamRedactor,
-    /// What follows, each once so much of what was told is on disk.
-    deeds: VecDeque<(u64, Deed)>,
-    /// Whether the session stands otherwise than is kept.
+    stream_redactor: StreamRedactor,
+    /// Effects, each with the number of events that must be on disk first.
+    effects: VecDeque<(u64, Effect)>,
+    /// Whether the status differs from the stored one.
     pub(super) is_stale: bool,
-    /// Whether the agent is to be started otherwise than is kept.
+    /// Whether the settings differ from the stored ones.
     pub(super) is_reset: bool,
     pub(super) is_saving: bool,
 }
 
-/// What the catalog is told.
+/// What is stored in the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Saving {
     Standing,
-    /// That, and how its agent is started.
+    /// Status and settings.
     Setting,
 }
 
-/// What follows from an event that is on disk.
-pub(super) enum Deed {
+/// What happens once an event is on disk.
+pub(super) enum Effect {
     Answer(Box<dyn FnOnce() + Send>),
-    /// The agent hears a message.
+    /// Sends a message to the agent.
     Say(Box<UserMessage>),
-    /// The agent hears an answer.
+    /// Sends an answer to the agent.
     Reply(String, Reply),
-    /// The agent is to stop.
+    /// Interrupts the agent.
     Interrupt(Answering<()>),
 }
 
@@ -83,56 +83,56 @@ impl Outbox {
             sent: 0,
             waiting: Vec::new(),
             writing: None,
-            hush: StreamRedactor::default(),
-            deeds: VecDeque::new(),
+            stream_redactor: StreamRedactor::default(),
+            effects: VecDeque::new(),
             is_stale: false,
             is_reset: false,
             is_saving: false,
         }
     }
 
-    /// Takes something that is told; it gets its place when it is written.
+    /// Queues an event; it is numbered when it is written.
     pub(super) fn add(&mut self, telling: UnorderedEvent, at: Timestamp) {
         self.told += 1;
         self.waiting.push((at, telling));
     }
 
-    /// Has something follow once all that was told so far is on disk.
-    pub(super) fn then(&mut self, deed: Deed) {
-        self.deeds.push_back((self.told, deed));
+    /// Queues an effect for when all events so far are on disk.
+    pub(super) fn then(&mut self, effect: Effect) {
+        self.effects.push_back((self.told, effect));
     }
 
-    /// Whether more may be told before the disk has caught up.
+    /// Whether more events may be queued.
     pub(super) fn has_room(&self) -> bool {
-        self.waiting.len() < MOST_WAITING
+        self.waiting.len() < MAX_PENDING_EVENTS
     }
 
-    /// Whether nothing is on its way.
+    /// Whether nothing is pending.
     pub(super) fn is_empty(&self) -> bool {
         let is_written = self.waiting.is_empty() && self.writing.is_none();
         let is_saved = !self.is_stale && !self.is_reset && !self.is_saving;
-        is_written && self.deeds.is_empty() && is_saved
+        is_written && self.effects.is_empty() && is_saved
     }
 
-    /// What is to be written next, if nothing is being written.
-    pub(super) fn next_batch(&mut self, book: &mut TurnRecorder) -> Option<Writing> {
+    /// Returns what to write next, if no write is running.
+    pub(super) fn next_batch(&mut self, recorder: &mut TurnRecorder) -> Option<Writing> {
         if self.writing.is_some() {
             return None;
         }
-        let (told, patches) = (std::mem::take(&mut self.waiting), book.take());
+        let (told, patches) = (std::mem::take(&mut self.waiting), recorder.take());
         if told.is_empty() && patches.is_empty() {
             return None;
         }
         self.sent = self.told;
-        let hush = std::mem::take(&mut self.hush);
-        Some(Writing { after: self.place, told, patches, hush })
+        let stream_redactor = std::mem::take(&mut self.stream_redactor);
+        Some(Writing { after: self.place, told, patches, stream_redactor })
     }
 
     pub(super) fn begin(&mut self, writing: BoxFuture<'static, Result<Written, StoreError>>) {
         self.writing = Some(writing);
     }
 
-    /// Says whether how the session stands is to be kept now, and perhaps how it is started.
+    /// Returns what to store in the catalog now, if anything.
     pub(super) fn begin_saving(&mut self) -> Option<Saving> {
         if self.is_saving || !(self.is_stale || self.is_reset) {
             return None;
@@ -142,74 +142,76 @@ impl Outbox {
         Some(saving)
     }
 
-    /// Waits until what is being written is on disk.
+    /// Waits until the running write is on disk.
     pub(super) async fn written(&mut self) -> Result<Vec<ChatEvent>, StoreError> {
         let Some(writing) = &mut self.writing else { return pending().await };
         let written = writing.await;
         self.writing = None;
-        let Written { events, hush } = written?;
-        self.hush = hush;
+        let Written { events, stream_redactor } = written?;
+        self.stream_redactor = stream_redactor;
         self.place = events.last().map_or(self.place, |event| event.seq);
         Ok(events)
     }
 
-    /// What follows from events that are all on disk.
-    pub(super) fn due_already(&mut self) -> Vec<Deed> {
+    /// Returns the effects that are due if all events are on disk.
+    pub(super) fn due_already(&mut self) -> Vec<Effect> {
         let is_written = self.waiting.is_empty() && self.writing.is_none();
         if is_written { self.due(self.told) } else { Vec::new() }
     }
 
-    /// What follows from so much of what was told.
-    fn due(&mut self, written: u64) -> Vec<Deed> {
-        let count = self.deeds.iter().take_while(|(told, _)| *told <= written).count();
-        self.deeds.drain(..count).map(|(_, deed)| deed).collect()
+    /// Returns the effects that are due after so many events.
+    fn due(&mut self, written: u64) -> Vec<Effect> {
+        let count = self.effects.iter().take_while(|(told, _)| *told <= written).count();
+        self.effects.drain(..count).map(|(_, effect)| effect).collect()
     }
 }
 
 impl ChatActor {
-    /// Events are on disk: everyone may know, and what follows from them is done.
+    /// Events are on disk: publishes them and runs their effects.
     pub(super) fn written(&mut self, written: Result<Vec<ChatEvent>, StoreError>) {
         let events = match written {
             Ok(events) => events,
             Err(error) => return self.lost(&error),
         };
-        self.room.live.tell(events);
-        for deed in self.outbox.due(self.outbox.sent) {
-            self.follow(deed);
+        self.handle.live.emit(events);
+        for effect in self.outbox.due(self.outbox.sent) {
+            self.follow(effect);
         }
     }
 
-    pub(super) fn follow(&mut self, deed: Deed) {
+    pub(super) fn follow(&mut self, effect: Effect) {
         let process = self.running.as_ref().map(|running| running.process.clone());
-        match (deed, process) {
-            (Deed::Answer(answer), _) => answer(),
-            (Deed::Say(message), Some(process)) => {
+        match (effect, process) {
+            (Effect::Answer(answer), _) => answer(),
+            (Effect::Say(message), Some(process)) => {
                 self.regain();
-                self.chores.push(Box::pin(async move {
-                    Chore::Said(process.send_user(&message).await.err())
+                self.tasks.push(Box::pin(async move {
+                    TaskResult::Said(process.send_user(&message).await.err())
                 }));
             }
-            (Deed::Reply(id, reply), Some(process)) => {
+            (Effect::Reply(id, reply), Some(process)) => {
                 let telling = process.clone();
                 self.with_slot(process, async move { telling.answer(&id, &reply).await });
             }
-            (Deed::Interrupt(reply), Some(process)) => self
+            (Effect::Interrupt(reply), Some(process)) => self
                 .ask_agent(reply, async move { process.interrupt(Queued::Cancel).await.map(drop) }),
-            (Deed::Interrupt(reply), None) => self.answer_wish(reply, Err(ChatError::NoTurn)),
-            (Deed::Say(_) | Deed::Reply(..), None) => {}
+            (Effect::Interrupt(reply), None) => {
+                self.reply_after_write(reply, Err(ChatError::NoTurn))
+            }
+            (Effect::Say(_) | Effect::Reply(..), None) => {}
         }
     }
 
-    /// The disk does not take events: nobody can be told anything, so the session stops here and
-    /// goes on from what is kept.
+    /// Events cannot be written, so none can be published: the chat stops here and continues later
+    /// from what is stored.
     fn lost(&mut self, error: &StoreError) {
-        tracing::error!(%error, session = %self.room.session, "cannot keep what an agent said");
+        tracing::error!(%error, chat_id = %self.handle.chat_id, "cannot store the events of a chat");
         self.outbox = Outbox::new(0);
         self.running = None;
         self.leaving = None;
         self.later.clear();
         self.state = ChatState::Parked;
-        self.wishes.close();
-        while self.wishes.try_recv().is_ok() {}
+        self.commands.close();
+        while self.commands.try_recv().is_ok() {}
     }
 }

@@ -9,11 +9,11 @@ use ratchet_core::chat::reader::LineReader;
 use ratchet_core::chat::state::{ChatInput, ChatState};
 
 use super::super::error::ChatError;
-use super::pending_writes::Deed;
-use super::{ChatActor, ChatCommand, Chore, Running};
+use super::pending_writes::Effect;
+use super::{ChatActor, ChatCommand, Running, TaskResult};
 
 impl ChatActor {
-    /// Sees to it that there is a process, once there is a place for it and the last one is gone.
+    /// Starts a process, once there is a slot and the previous one has ended.
     pub(super) fn launch(&mut self) {
         let is_under_way = self.running.is_some();
         if is_under_way {
@@ -21,36 +21,39 @@ impl ChatActor {
         }
         self.launch += 1;
         self.why = None;
-        let reader = LineReader::new(self.chat.standing.agent_cost);
+        let reader = LineReader::new(self.chat.status.agent_cost);
         self.reader = reader.with_prices(self.prices());
         let (launch, leaving) = (self.launch, self.leaving.clone());
         let shared = self.shared.clone();
-        self.chores.push(Box::pin(async move {
+        self.tasks.push(Box::pin(async move {
             if let Some(leaving) = leaving {
                 leaving.end().await;
             }
-            match shared.try_seat() {
-                Some(seat) => Chore::Seated(launch, seat),
-                None => Chore::Queued(launch),
+            match shared.try_process_slot() {
+                Some(slot) => TaskResult::GotSlot(launch, slot),
+                None => TaskResult::Queued(launch),
             }
         }));
     }
 
-    /// Starts a process that has its place.
-    pub(super) fn start(&mut self, launch: u64, seat: ProcessSlot) {
+    /// Starts a process that has its slot.
+    pub(super) fn start(&mut self, launch: u64, slot: ProcessSlot) {
         let (shared, chat) = (self.shared.clone(), self.chat.clone());
-        self.chores.push(Box::pin(async move {
-            // Files are looked at where nobody else waits for it. The folder is held until the
-            // process is in it.
+        self.tasks.push(Box::pin(async move {
+            // Reads files on a blocking thread. The folder stays open until the process is in it.
             let (command, _folder, memory) = match Arc::clone(&shared).command(chat.clone()).await {
                 Ok(command) => command,
                 Err(error) => {
                     let why = error.to_string();
-                    return Chore::Launched(launch, Err(ClaudeError::NotStarted { why }), None);
+                    return TaskResult::Launched(
+                        launch,
+                        Err(ClaudeError::NotStarted { why }),
+                        None,
+                    );
                 }
             };
             let warning = memory.warning(&shared.launcher.family(&chat));
-            Chore::Launched(launch, command.spawn(seat), warning)
+            TaskResult::Launched(launch, command.spawn(slot), warning)
         }));
     }
 
@@ -74,13 +77,13 @@ impl ChatActor {
             Err(_) => return,
         };
         if let Some(warning) = warning {
-            self.tell_error(&warning);
+            self.emit_error(&warning);
         }
         let greeting = process.clone();
         self.running = Some(Running { process, lines, is_up: false, is_outdated: false });
         self.outbox.is_stale = true;
-        self.chores.push(Box::pin(async move {
-            Chore::Greeted(launch, greeting.initialize().await.map(drop))
+        self.tasks.push(Box::pin(async move {
+            TaskResult::Greeted(launch, greeting.initialize().await.map(drop))
         }));
     }
 
@@ -99,18 +102,18 @@ impl ChatActor {
         if let Some(running) = &mut self.running {
             running.is_up = true;
         }
-        if self.happen(ChatInput::Started).is_err() {
+        if self.apply(ChatInput::Started).is_err() {
             return;
         }
         if let Some(message) = self.first.take() {
-            self.outbox.then(Deed::Say(message));
+            self.outbox.then(Effect::Say(message));
         }
-        for wish in std::mem::take(&mut self.later) {
-            self.wish(wish);
+        for command in std::mem::take(&mut self.later) {
+            self.execute(command);
         }
     }
 
-    /// The process is gone, or there never was one.
+    /// The process has ended, or did not start.
     pub(super) fn died(&mut self, why: &str) {
         self.running = None;
         self.shared.launcher.forget_given(&self.chat.id);
@@ -125,33 +128,33 @@ impl ChatActor {
         let is_a_loss = lost.is_some() || matches!(self.state, ChatState::Starting { .. });
         if is_a_loss {
             self.why = Some(why.to_owned());
-            self.tell(body.text("message", why).told(EventKind::Error));
+            self.emit(body.text("message", why).told(EventKind::Error));
         }
         self.first = None;
-        if self.happen(ChatInput::Died).is_err() {
+        if self.apply(ChatInput::Died).is_err() {
             self.outbox.is_stale = true;
         }
-        for wish in std::mem::take(&mut self.later) {
-            refuse(wish, why);
+        for command in std::mem::take(&mut self.later) {
+            refuse(command, why);
         }
     }
 
-    /// Gives the process up: nothing happens, or someone else needs the place.
+    /// Ends the process: it is idle, or another chat needs the slot.
     pub(super) fn park(&mut self) {
-        if self.happen(ChatInput::Parked).is_ok()
+        if self.apply(ChatInput::Parked).is_ok()
             && let Some(running) = self.running.take()
         {
             self.dismiss(running.process);
         }
     }
 
-    /// Has a process end; no other is started before it has.
+    /// Ends a process. The next one starts after it has ended.
     pub(super) fn dismiss(&mut self, process: ClaudeProcess) {
         self.leaving = Some(process.clone());
         self.outbox.is_stale = true;
-        self.chores.push(Box::pin(async move {
+        self.tasks.push(Box::pin(async move {
             process.end().await;
-            Chore::Left
+            TaskResult::Left
         }));
     }
 
@@ -159,24 +162,24 @@ impl ChatActor {
         self.leaving = None;
     }
 
-    /// Nobody has to answer any more.
+    /// Withdraws all prompts.
     pub(super) fn withdraw_all(&mut self) {
         let asks: Vec<_> = self.asks.drain().map(|(ask, _)| ask).collect();
         for ask in asks {
             let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
             let told = body.told(EventKind::Answered);
             let at = self.now();
-            self.book.answered(ask.as_str(), &told.body, at);
-            self.tell(told);
+            self.recorder.answered(ask.as_str(), &told.body, at);
+            self.emit(told);
         }
     }
 }
 
-/// Answers a wish that cannot come true.
-fn refuse(wish: ChatCommand, why: &str) {
+/// Refuses a command.
+fn refuse(command: ChatCommand, why: &str) {
     let error = || ChatError::Agent(why.to_owned());
-    // Whoever does not wait any more does not mind.
-    match wish {
+    // The caller may be gone.
+    match command {
         ChatCommand::Send { reply, .. } => drop(reply.send(Err(error()))),
         ChatCommand::Rewind { reply, .. } => drop(reply.send(Err(error()))),
         ChatCommand::Answer { reply, .. }

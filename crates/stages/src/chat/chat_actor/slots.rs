@@ -7,53 +7,53 @@ use ratchet_core::chat::state::{ChatInput, ChatState};
 use ratchet_core::chat::transcript_view::ABORTED_START;
 use ratchet_core::id::TraceId;
 
-use super::{ChatActor, Chore};
+use super::{ChatActor, TaskResult};
 
-/// What a turn that a person stopped came to.
+/// Reason of a turn that a person interrupted.
 const INTERRUPTED: &str = "interrupted";
 
-/// How a session waits for a slot.
+/// What a chat waits for.
 pub(super) enum Queued {
-    /// For its process: this gives its place up.
+    /// For its process; aborts the wait when sent.
     Start(AbortHandle),
-    /// With an answer for an agent that has its process already.
+    /// With an answer for an agent whose process exists.
     Answer,
 }
 
 impl ChatActor {
-    /// All slots are taken: the session waits for one, and says so.
+    /// All slots are in use: the chat waits for one, and its state reports it.
     pub(super) fn queued(&mut self, launch: u64) {
         if !self.awaits(launch) {
             return;
         }
         let shared = self.shared.clone();
-        let (seat, place) = abortable(async move { shared.seat().await });
+        let (slot, place) = abortable(async move { shared.process_slot().await });
         self.tell_queued(Queued::Start(place));
-        self.chores.push(Box::pin(async move {
-            match seat.await {
-                Ok(seat) => Chore::Seated(launch, seat),
-                Err(_) => Chore::Done,
+        self.tasks.push(Box::pin(async move {
+            match slot.await {
+                Ok(slot) => TaskResult::GotSlot(launch, slot),
+                Err(_) => TaskResult::Done,
             }
         }));
     }
 
-    /// There is a slot for the process of the session.
-    pub(super) fn seated(&mut self, launch: u64, seat: ProcessSlot) {
-        // Dropped, the seat is somebody else's.
+    /// A slot for the process was acquired.
+    pub(super) fn got_slot(&mut self, launch: u64, slot: ProcessSlot) {
+        // Dropped, the slot is free again.
         if self.awaits(launch) {
             self.tell_unqueued();
-            self.start(launch, seat);
+            self.start(launch, slot);
         }
     }
 
-    /// Nobody needs a slot for it any more.
+    /// Stops waiting for a slot.
     pub(super) fn leave_queue(&mut self) {
         if let Some(Queued::Start(place)) = self.queued.take() {
             place.abort();
         }
     }
 
-    /// Whether a process on its way is still wanted.
+    /// Whether a process that is starting is still needed.
     pub(super) fn awaits(&self, launch: u64) -> bool {
         launch == self.launch && matches!(self.state, ChatState::Starting { .. })
     }
@@ -62,17 +62,17 @@ impl ChatActor {
         let (taken, most) = self.shared.slots_in_use();
         self.why = Some(format!("waiting for a slot ({taken} of {most})"));
         self.queued = Some(queued);
-        self.tell_state();
+        self.emit_state();
     }
 
     fn tell_unqueued(&mut self) {
         if self.queued.take().is_some() {
             self.why = None;
-            self.tell_state();
+            self.emit_state();
         }
     }
 
-    /// The agent waits for a person: others may work meanwhile.
+    /// The agent waits for a person: releases its permit.
     pub(super) fn rest(&mut self) {
         let running = self.running.as_ref().filter(|running| running.is_up);
         if let (ChatState::Waiting { .. }, Some(running)) = (&self.state, running) {
@@ -80,71 +80,72 @@ impl ChatActor {
         }
     }
 
-    /// The agent goes on by itself, and is counted again as soon as there is a slot.
+    /// The agent continues on its own, and is counted again as soon as a permit is free.
     pub(super) fn regain(&mut self) {
         let Some(running) = &self.running else { return };
         if running.process.has_slot() || matches!(self.state, ChatState::Waiting { .. }) {
             return;
         }
         let (shared, process) = (self.shared.clone(), running.process.clone());
-        match shared.try_slot() {
+        match shared.try_work_permit() {
             Some(slot) => process.work(slot),
-            None => self.chores.push(Box::pin(async move {
-                process.work(shared.slot().await);
-                Chore::Done
+            None => self.tasks.push(Box::pin(async move {
+                process.work(shared.work_permit().await);
+                TaskResult::Done
             })),
         }
     }
 
-    /// Tells the agent an answer once it may go on.
+    /// Sends an answer to the agent once it has a permit.
     pub(super) fn with_slot(
         &mut self,
         process: ClaudeProcess,
         saying: impl Future<Output = Result<(), ClaudeError>> + Send + 'static,
     ) {
         if !process.has_slot()
-            && let Some(slot) = self.shared.try_slot()
+            && let Some(slot) = self.shared.try_work_permit()
         {
             process.work(slot);
         }
         if process.has_slot() {
-            self.chores.push(Box::pin(async move { Chore::Said(saying.await.err()) }));
+            self.tasks.push(Box::pin(async move { TaskResult::Said(saying.await.err()) }));
             return;
         }
         self.tell_queued(Queued::Answer);
         let shared = self.shared.clone();
-        self.chores.push(Box::pin(async move {
-            process.work(shared.slot().await);
-            Chore::Resumed(saying.await.err())
+        self.tasks.push(Box::pin(async move {
+            process.work(shared.work_permit().await);
+            TaskResult::Resumed(saying.await.err())
         }));
     }
 
-    /// The agent has a slot again, and was told an answer.
+    /// The agent has a permit again and received the answer.
     pub(super) fn resumed(&mut self, error: Option<ClaudeError>) {
         self.tell_unqueued();
-        self.chore(Chore::Said(error));
+        self.task_done(TaskResult::Said(error));
     }
 
-    /// Takes back a message that waits for its process: the agent never hears of it.
+    /// Withdraws a message that waits for its process: the agent never receives it.
     pub(super) fn cancel(&mut self, turn: &TraceId) {
         self.tell_stopped(turn);
         self.first = None;
         self.launch += 1;
         self.leave_queue();
         self.why = None;
-        drop(self.happen(ChatInput::Interrupted));
-        self.let_go();
-        for wish in std::mem::take(&mut self.later) {
-            self.wish(wish);
+        drop(self.apply(ChatInput::Interrupted));
+        self.kill_process();
+        for command in std::mem::take(&mut self.later) {
+            self.execute(command);
         }
     }
 
-    /// The agent was stopped before it took up the message of this turn. It says no more of it.
+    /// The agent was interrupted before it processed the message of this turn, and will not mention
+    /// it.
     pub(super) fn taken_back(&mut self) {
         let Some(turn) = self.state.turn().cloned() else { return };
         self.is_put_off = false;
         self.tell_stopped(&turn);
-        drop(self.happen(ChatInput::Ended));
+        drop(self.apply(ChatInput::Ended));
         self.regain();
         self.part_if_outdated();
     }
@@ -152,8 +153,8 @@ impl ChatActor {
     fn tell_stopped(&mut self, turn: &TraceId) {
         let body = EventBody::default().text("turn", &turn.to_string()).value("is_error", true);
         let body = body.text("reason", ABORTED_START).text("result", INTERRUPTED);
-        self.tell(body.told(EventKind::Done));
+        self.emit(body.told(EventKind::Done));
         let at = self.now();
-        self.book.stopped(turn, INTERRUPTED, at);
+        self.recorder.stopped(turn, INTERRUPTED, at);
     }
 }

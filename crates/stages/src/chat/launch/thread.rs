@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Where a conversation was before anything was said in it.
+/// Position in a conversation before its first message.
 pub(in super::super) const BEGINNING: Uuid = Uuid::nil();
 
-/// A line that the agent kept, as far as its place in the conversation goes.
+/// A transcript line, as far as its position in the conversation goes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct KeptLine {
@@ -28,7 +28,7 @@ impl KeptLine {
         Uuid::parse_str(&self.uuid).ok()
     }
 
-    /// Whether a person said it, or someone in a person's place.
+    /// Whether it is a message of a user.
     pub(super) fn is_prompt(&self) -> bool {
         let is_result = |block: &Value| block["type"] == "tool_result";
         let content = self.message.as_ref().map(|message| &message["content"]);
@@ -38,7 +38,7 @@ impl KeptLine {
     }
 }
 
-/// Whether the agent has kept a conversation in its folder.
+/// Whether the agent has stored a conversation in its folder.
 pub(in super::super) fn is_kept(config: &Path, conversation: Uuid) -> bool {
     file_of(config, conversation).is_some()
 }
@@ -49,8 +49,8 @@ pub(super) fn file_of(config: &Path, conversation: Uuid) -> Option<PathBuf> {
     folders.map(|folder| folder.path().join(&name)).find(|file| file.is_file())
 }
 
-/// The last line of a conversation as it is now, or as it was when a message had been answered:
-/// the agent forks there. `None` if there is no such message, or nothing was kept.
+/// Id of the last line of a conversation, now or when a message had been answered: the point to
+/// fork at. `None` if there is no such message, or nothing is stored.
 pub(in super::super) fn place(
     config: &Path,
     conversation: Uuid,

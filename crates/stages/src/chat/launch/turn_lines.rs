@@ -8,29 +8,29 @@ use uuid::Uuid;
 
 use super::thread::{KeptLine, file_of};
 
-/// Bytes of one turn that are read; what is beyond is left to an import.
+/// Maximum bytes of one turn; the rest is left to an import.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// What the file beside a sub-agent's transcript is called.
+/// Suffix of the metadata file of a sub-agent's transcript.
 const ABOUT: &str = ".meta.json";
 
-/// What the agent, or one of its sub-agents, has kept of a turn.
+/// Transcript lines of a turn, of the agent or one of its sub-agents.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct TurnFile {
     pub(in super::super) path: PathBuf,
-    /// What is known of the sub-agent, as the file beside it says.
+    /// Metadata of the sub-agent.
     pub(in super::super) about: Option<String>,
     pub(in super::super) lines: Vec<String>,
 }
 
 impl TurnFile {
-    /// The call of a tool that began the sub-agent.
+    /// The tool call that started the sub-agent.
     pub(in super::super) fn call(&self) -> Option<String> {
         AgentAbout::parse(self.about.as_ref()?).tool_use
     }
 }
 
-/// Reads what the agent has kept of the turn that a message began, or of its last turn: the
-/// conversation first, then those of the sub-agents that it began.
+/// Reads the transcript of the turn that a message started, or of the last turn: the conversation
+/// first, then its sub-agents.
 pub(in super::super) fn of_turn(
     config: &Path,
     conversation: Uuid,
@@ -45,7 +45,7 @@ pub(in super::super) fn of_turn(
     let folder = path.with_extension("").join("subagents");
     let mut files = vec![TurnFile { path, about: None, lines }];
     let mut others = subagents(&folder);
-    // Sub-agents begin others.
+    // Sub-agents start others.
     while let Some(call) = others.keys().find(|call| is_begun(&files, call)).cloned() {
         let Some((path, about)) = others.remove(&call) else { break };
         let lines = all(&path, &mut room);
@@ -58,7 +58,7 @@ fn is_begun(files: &[TurnFile], call: &str) -> bool {
     files.iter().flat_map(|file| &file.lines).any(|line| line.contains(call))
 }
 
-/// Takes lines as long as there is room.
+/// Takes lines while the byte limit permits.
 fn taken(lines: impl Iterator<Item = String>, room: &mut usize) -> Vec<String> {
     let fits = |line: &String| {
         let left = room.checked_sub(line.len());
@@ -77,7 +77,7 @@ fn since(path: &Path, message: Uuid, room: &mut usize) -> Vec<String> {
     let Ok(file) = File::open(path) else { return Vec::new() };
     let id = message.to_string();
     let is_before = |line: &String| {
-        // Looked for before it is read: most lines are not it.
+        // Searched before parsing: most lines do not contain it.
         let is_it = line.contains(&id) && read(line).and_then(|line| line.id()) == Some(message);
         !is_it
     };
@@ -100,7 +100,7 @@ fn read(line: &str) -> Option<KeptLine> {
     serde_json::from_str(line).ok()
 }
 
-/// The transcripts of sub-agents, by the calls that began them, with what is known of each.
+/// Transcripts of sub-agents, by the calls that started them, with their metadata.
 fn subagents(folder: &Path) -> BTreeMap<String, (PathBuf, String)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let known = entries.filter_map(|entry| {
@@ -127,7 +127,7 @@ mod tests {
             .to_string()
     }
 
-    /// A conversation of two turns, the second with a sub-agent that began another.
+    /// A conversation of two turns, the second with a sub-agent that started another.
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let projects = folder.path().join("projects/work");

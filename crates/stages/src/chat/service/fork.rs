@@ -9,11 +9,11 @@ use super::super::launch::{self, thread};
 use super::ChatService;
 
 impl ChatService {
-    /// Makes a session that goes on where another is now, or was when one of its messages had been
-    /// answered; that one stays as it is, and what it says from now on is not the fork's.
+    /// Creates a chat that continues from another one, or from one of its messages. The original
+    /// stays as it is, and its later messages are not part of the fork.
     ///
     /// # Errors
-    /// Fails if there is no such session or message, or a session of the new id.
+    /// Fails if there is no such chat or message, or if the new id exists.
     pub async fn fork(
         &self,
         project: ProjectId,
@@ -26,19 +26,19 @@ impl ChatService {
         let id = SessionId::parse(&id.to_string())
             .map_err(|why| ChatError::Setting(format!("id: {why}")))?;
         let origin = self.place(original.clone(), at).await?;
-        // The agent goes on counting where the original is.
+        // The agent continues to count from the original's cost.
         let has_begun = origin.fork_at.as_deref() != Some(&thread::BEGINNING.to_string());
-        let agent_cost = if has_begun { original.standing.agent_cost } else { Money::ZERO };
+        let agent_cost = if has_begun { original.status.agent_cost } else { Money::ZERO };
         // What the original has spent counts against the budget that the fork inherits.
-        let spent_before = original.standing.spent();
-        let standing = ChatStatus { agent_cost, spent_before, ..ChatStatus::new() };
+        let spent_before = original.status.spent();
+        let status = ChatStatus { agent_cost, spent_before, ..ChatStatus::new() };
         let (created_at, updated_at) = (now, now);
-        let chat = Chat { id, origin, standing, created_at, updated_at, ..original };
-        self.catalog().make_chat(project, chat.clone()).await?;
+        let chat = Chat { id, origin, status, created_at, updated_at, ..original };
+        self.catalog().create_chat(project, chat.clone()).await?;
         Ok(chat)
     }
 
-    /// Where a session that is forked now comes from.
+    /// Origin of a chat that is forked now.
     async fn place(&self, original: Chat, at: Option<Uuid>) -> Result<ChatOrigin, ChatError> {
         let (family, config) =
             (original.origin.family.clone(), self.shared.launcher.family(&original));
@@ -50,10 +50,10 @@ impl ChatService {
         let (parent, fork_at) = match (looked, at) {
             (Some(Some(place)), _) => (original.id, place.to_string()),
             (Some(None) | None, Some(at)) => {
-                return Err(ChatError::Setting(format!("at: the session has no message {at}")));
+                return Err(ChatError::Setting(format!("at: the chat has no message {at}")));
             }
             (Some(None), None) => (original.id, thread::BEGINNING.to_string()),
-            // One that has said nothing yet is where it was forked itself, if it was.
+            // A chat without messages continues where it was forked itself.
             (None, None) => match (original.origin.parent, original.origin.fork_at) {
                 (Some(parent), Some(fork_at)) => (parent, fork_at),
                 _ => (original.id, thread::BEGINNING.to_string()),

@@ -20,7 +20,7 @@ use super::super::work_folder::WorkFolder;
 use super::ChatClock;
 use crate::record;
 
-/// How long to wait for a store that has too much to do, and how often.
+/// Retries when the write queue is full.
 const STORE_PAUSE: Duration = Duration::from_millis(100);
 const STORE_TRIES: u32 = 50;
 
@@ -29,31 +29,31 @@ pub(in super::super) struct Shared {
     pub(in super::super) launcher: Launcher,
     pub(in super::super) limits: ChatLimits,
     pub(in super::super) clock: ChatClock,
-    seats: ProcessSlots,
-    wanted: watch::Sender<Wanted>,
+    slots: ProcessSlots,
+    wanted: watch::Sender<SlotDemand>,
 }
 
-/// Who waits for a place of a process.
+/// Demand for process slots.
 #[derive(Clone, Copy, Debug, Default)]
-struct Wanted {
+struct SlotDemand {
     waiting: usize,
-    /// Those of them whom an idle session is making room for.
+    /// Waiters for which an idle chat is ending its process.
     served: usize,
 }
 
-/// Someone who waits for a place.
-struct Wanting<'a>(&'a watch::Sender<Wanted>);
+/// One waiter for a slot.
+struct SlotWaiter<'a>(&'a watch::Sender<SlotDemand>);
 
-impl<'a> Wanting<'a> {
-    fn begin(wanted: &'a watch::Sender<Wanted>) -> Self {
+impl<'a> SlotWaiter<'a> {
+    fn begin(wanted: &'a watch::Sender<SlotDemand>) -> Self {
         wanted.send_modify(|wanted| wanted.waiting += 1);
         Self(wanted)
     }
 }
 
-impl Drop for Wanting<'_> {
-    /// Nobody knows whose place they got. If it was not one that was made for them, one idle session
-    /// more than needed may be parked, and nobody waits for ever.
+impl Drop for SlotWaiter<'_> {
+    /// Which slot it got is unknown. If it was not one freed for it, one idle chat more than needed
+    /// may be parked, but no waiter is forgotten.
     fn drop(&mut self) {
         self.0.send_modify(|wanted| {
             wanted.waiting = wanted.waiting.saturating_sub(1);
@@ -69,23 +69,24 @@ impl Shared {
         limits: ChatLimits,
         clock: ChatClock,
     ) -> Self {
-        let seats = ProcessSlots::new(limits.processes);
-        Self { store, launcher, limits, clock, seats, wanted: watch::Sender::default() }
+        let slots = ProcessSlots::new(limits.processes);
+        Self { store, launcher, limits, clock, slots, wanted: watch::Sender::default() }
     }
 
-    /// Takes out of how a session stands what its project's rules find.
+    /// Redacts the reason in a status by the rules of the project.
     pub(in super::super) async fn redact(
         &self,
         project: &ProjectId,
-        standing: &mut ChatStatus,
+        status: &mut ChatStatus,
     ) -> Result<(), StoreError> {
-        let Some(why) = &mut standing.why else { return Ok(()) };
+        let Some(why) = &mut status.why else { return Ok(()) };
         let intake = self.store.catalog.intake(project).await?;
         *why = intake.redactor.text(why).into_owned();
         Ok(())
     }
 
-    /// What starts the process of a session, and its folder, which is to be held until it has.
+    /// Returns the command that starts the process of a chat, and its folder, which must stay open
+    /// until then.
     pub(in super::super) async fn command(
         self: Arc<Self>,
         chat: Chat,
@@ -94,35 +95,35 @@ impl Shared {
         command.await.map_err(|_| ChatError::Stopping)?
     }
 
-    /// A place for a process, if there is one now.
-    pub(in super::super) fn try_seat(&self) -> Option<ProcessSlot> {
-        self.seats.try_take()
+    /// Acquires a slot for a process, if one is free.
+    pub(in super::super) fn try_process_slot(&self) -> Option<ProcessSlot> {
+        self.slots.try_take()
     }
 
-    /// A slot for a process that goes on after an answer, if there is one now.
-    pub(in super::super) fn try_slot(&self) -> Option<WorkPermit> {
-        self.seats.try_slot()
+    /// Acquires a permit for a process that continues after an answer, if one is free.
+    pub(in super::super) fn try_work_permit(&self) -> Option<WorkPermit> {
+        self.slots.try_work_permit()
     }
 
-    /// A slot for a process that goes on. Whoever is idle makes room while someone waits.
-    pub(in super::super) async fn slot(&self) -> WorkPermit {
-        let _wanting = Wanting::begin(&self.wanted);
-        self.seats.slot().await
+    /// Waits for a permit. Idle chats end their processes while there are waiters.
+    pub(in super::super) async fn work_permit(&self) -> WorkPermit {
+        let _wanting = SlotWaiter::begin(&self.wanted);
+        self.slots.work_permit().await
     }
 
-    /// How many slots of how many are taken.
+    /// Slots in use and their limit.
     pub(in super::super) fn slots_in_use(&self) -> (usize, usize) {
-        self.seats.in_use()
+        self.slots.in_use()
     }
 
-    /// A place for a process. Whoever is idle makes room while someone waits.
-    pub(in super::super) async fn seat(&self) -> ProcessSlot {
-        let _wanting = Wanting::begin(&self.wanted);
-        self.seats.take().await
+    /// Waits for a slot. Idle chats end their processes while there are waiters.
+    pub(in super::super) async fn process_slot(&self) -> ProcessSlot {
+        let _wanting = SlotWaiter::begin(&self.wanted);
+        self.slots.take().await
     }
 
-    /// Waits until someone needs the place of an idle process: each who waits asks one for it.
-    pub(in super::super) async fn seat_wanted(&self) {
+    /// Waits until an idle process is needed to end: one for each waiter.
+    pub(in super::super) async fn process_slot_wanted(&self) {
         let mut changes = self.wanted.subscribe();
         while !self.serve_one() {
             if changes.changed().await.is_err() {
@@ -131,7 +132,7 @@ impl Shared {
         }
     }
 
-    /// Takes it upon whoever asks to make room, if someone waits whom nobody makes room for.
+    /// Claims one waiter that is not served yet.
     fn serve_one(&self) -> bool {
         let mut is_needed = false;
         self.wanted.send_if_modified(|wanted| {
@@ -142,32 +143,31 @@ impl Shared {
         is_needed
     }
 
-    /// Writes events and what they say about traces, without what the project's rules find, all of
-    /// it or nothing; returns the events once they are on disk. While the store has too much to do,
-    /// the session waits, and its agent too.
+    /// Writes events and trace patches, redacted, in one commit; returns the events once they are
+    /// on disk. While the write queue is full, the chat waits, and so does its agent.
     pub(in super::super) async fn write(
         self: Arc<Self>,
-        room: Arc<ChatHandle>,
+        handle: Arc<ChatHandle>,
         writing: Writing,
     ) -> Result<Written, StoreError> {
-        let Writing { after, told, patches, mut hush } = writing;
+        let Writing { after, told, patches, mut stream_redactor } = writing;
         let has_patches = !patches.is_empty();
         let batch = Batch {
             traces: patches.traces,
             observations: patches.observations,
-            ..Batch::new(room.project.clone(), (self.clock)())
+            ..Batch::new(handle.project.clone(), (self.clock)())
         };
         let Store { telemetry, catalog, .. } = &self.store;
-        let intake = catalog.intake(&room.project).await?;
+        let intake = catalog.intake(&handle.project).await?;
         let batch = record::redacted(batch, &intake, self.limits.text_bytes);
-        let events = hush.redact(told, &intake.redactor, after);
+        let events = stream_redactor.redact(told, &intake.redactor, after);
         if events.get().is_empty() && !has_patches {
             // All of it is held back.
-            return Ok(Written { events: events.into_inner(), hush });
+            return Ok(Written { events: events.into_inner(), stream_redactor });
         }
         for _ in 0..STORE_TRIES {
             let prepared = telemetry.prepare(batch.clone());
-            let prepared = prepared.with_events(room.session.clone(), events.clone());
+            let prepared = prepared.with_events(handle.chat_id.clone(), events.clone());
             match record::commit(telemetry, catalog, prepared).await {
                 Err(StoreError::QueueFull) => tokio::time::sleep(STORE_PAUSE).await,
                 Err(error) => return Err(error),
@@ -176,7 +176,7 @@ impl Shared {
                     if events.iter().any(|event| Notification::of(event).is_some()) {
                         catalog.wake_delivery();
                     }
-                    return Ok(Written { events, hush });
+                    return Ok(Written { events, stream_redactor });
                 }
             }
         }

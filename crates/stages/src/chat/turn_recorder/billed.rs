@@ -14,24 +14,24 @@ use ratchet_core::time::Timestamp;
 
 use super::{TurnRecorder, metadata};
 
-/// What a call is called that broke off and was tried again.
+/// Name of the observation of a call that failed and was retried.
 const RETRIED: &str = "claude_code.retried_request";
-/// What the step is called that has a cost which only the agent knows.
+/// Name of the observation of a cost that only the agent knows.
 const REPORTED: &str = "claude_code.reported_cost";
-/// The key that says that more may have been billed.
+/// Metadata key of a cost that is a lower bound.
 const AT_LEAST: &str = "at_least";
-/// The key that says who reckoned a cost, and its value.
+/// Metadata key and value of a cost that the agent reported.
 const SOURCE: (&str, &str) = ("cost_source", "agent");
-/// The key that says what the agent reckoned with.
+/// Metadata key of the agent's basis for a cost.
 const BASIS: &str = "cost_basis";
 
 impl TurnRecorder {
-    /// What the calls of a turn used of each model, as far as is known.
+    /// Usage of a turn by model, as far as known.
     pub(in super::super) fn used_in(&self, turn: &TraceId) -> BTreeMap<String, Usage> {
         self.spent.in_turn(turn)
     }
 
-    /// What a turn cost, and whether that is all: said of the trace.
+    /// Records the cost of a turn on its trace, and whether it is a lower bound.
     pub(in super::super) fn billed(
         &mut self,
         turn: &TraceId,
@@ -48,8 +48,8 @@ impl TurnRecorder {
         self.patches.traces.push(trace);
     }
 
-    /// Calls that broke off and were tried again are billed, too: the agent counts them and keeps
-    /// no line of them.
+    /// Records calls that failed and were retried. They are billed, too: the agent counts them, but
+    /// its transcript lacks them.
     pub(super) fn retried(&mut self) {
         let lost = self.unkept.take_lost();
         let Some(turn) = self.last.clone().filter(|_| !lost.is_empty()) else { return };
@@ -69,7 +69,7 @@ impl TurnRecorder {
         }
     }
 
-    /// What the agent reckons that models cost whose price nobody here knows, labelled as its own.
+    /// Records costs of models without a known price, as the agent reports them.
     pub(super) fn reported(
         &mut self,
         turn: &TraceId,
@@ -101,7 +101,7 @@ impl TurnRecorder {
         }
     }
 
-    /// A call of a model that the agent keeps no line of.
+    /// Records a model call that the transcript lacks.
     pub(super) fn call(
         &mut self,
         (turn, id, name): (&TraceId, &str, &str),

@@ -4,17 +4,17 @@ use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::record::claude_code::Patches;
 use ratchet_core::record::usage::Usage;
 
-/// What a turn used, as far as the transcript tells it. The agent shortens a conversation with a
-/// call of the model that it keeps no line of, but it does count it.
+/// Usage of a turn according to the transcript. The agent compacts a conversation with a model call
+/// that it counts, but that the transcript lacks.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
-    /// What each call of the model used, which model it was, and in which turn.
+    /// Turn, model and usage of each call.
     calls: BTreeMap<ObservationId, (Option<TraceId>, String, Usage)>,
     is_shortened: bool,
 }
 
 impl Spent {
-    /// Notes what lines of the transcript say.
+    /// Notes usage from transcript lines.
     pub(super) fn note(&mut self, patches: &Patches) {
         for step in &patches.observations {
             if let (Some(model), Some(usage)) = (step.model.value(), step.usage.value()) {
@@ -24,12 +24,12 @@ impl Spent {
         }
     }
 
-    /// Notes that the conversation was shortened.
+    /// Notes a compaction.
     pub(super) fn shortened(&mut self) {
         self.is_shortened = true;
     }
 
-    /// What the calls of a turn used of each model, as far as they are told.
+    /// Usage of a turn by model, as far as known.
     pub(super) fn in_turn(&self, turn: &TraceId) -> BTreeMap<String, Usage> {
         let mut models: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         let calls = self.calls.values().filter(|(of, _, _)| of.as_ref() == Some(turn));
@@ -42,8 +42,7 @@ impl Spent {
         models.into_iter().map(|(model, sums)| (model, Usage::new(sums))).collect()
     }
 
-    /// What shortening used of each model, if the conversation was shortened: what of all that the
-    /// agent counted no line tells.
+    /// Usage of a compaction by model: what the agent counted and the transcript lacks.
     pub(super) fn shortening(&self, all: &BTreeMap<String, Usage>) -> Vec<(String, Usage)> {
         if !self.is_shortened {
             return Vec::new();

@@ -86,7 +86,7 @@ async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
 
     let turn = talking.say("Second: make it twice.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;
-    let always = Decision::Allow { allowance: Allowance::Session, input: None };
+    let always = Decision::Allow { allowance: Allowance::Chat, input: None };
     talking.decide(ask, always).await;
     let before = talking.client.seen.len();
     let done = talking.done().await;
@@ -95,7 +95,7 @@ async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
     let asked_again =
         talking.client.seen[before..].iter().any(|event| event.kind == EventKind::Permission);
     assert!(made(&talking, "a") && !asked_again);
-    assert!(!talking.stage.path("work/.claude").exists(), "it is for this session only");
+    assert!(!talking.stage.path("work/.claude").exists(), "it is for this chat only");
 
     talking.say("Third: make something.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;
@@ -136,8 +136,8 @@ async fn a_plan_that_is_let_go_stays_let_go() {
     let modes: Vec<_> = told.iter().filter(|(kind, _)| *kind == EventKind::Notice).collect();
     assert_eq!(modes.len(), 1, "{modes:?}");
     assert_eq!((&modes[0].1["what"], &modes[0].1["text"]), (&json!("mode"), &json!("default")));
-    talking.major.stop().await;
-    let chat = talking.major.chat(talking.stage.shop.clone(), talking.session.clone()).await;
-    let kept = ChatSettings::read(&chat.unwrap().setting).unwrap();
+    talking.chats.stop().await;
+    let chat = talking.chats.chat(talking.stage.shop.clone(), talking.chat_id.clone()).await;
+    let kept = ChatSettings::read(&chat.unwrap().settings).unwrap();
     assert_eq!(kept.mode.as_deref(), Some("default"), "for whoever starts it next");
 }

@@ -46,8 +46,8 @@ async fn a_killed_agent_or_server_goes_on_and_what_was_said_is_recorded() {
     let turn = talking.say("Touch a file, please.").await;
     talking.client.until(EventKind::Permission).await;
     let project = talking.stage.shop.clone();
-    let chat = talking.major.chat(project, talking.session.clone()).await.unwrap();
-    kill(chat.standing.process.unwrap().pid);
+    let chat = talking.chats.chat(project, talking.chat_id.clone()).await.unwrap();
+    kill(chat.status.process.unwrap().pid);
     assert_eq!(talking.client.until(EventKind::Answered).await["decision"], "withdrawn");
     talking.client.until_state("failed").await;
     check_left_over(&talking, &turn, "signal 9").await;
@@ -55,11 +55,11 @@ async fn a_killed_agent_or_server_goes_on_and_what_was_said_is_recorded() {
     let turn = talking.say("Touch a file, please, again.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;
     // As a server that is killed: nobody is told anything, nothing is put in order.
-    let Talking { stage, major, session, client } = talking;
-    drop((major, client));
-    let major = stage.serve(ChatLimits::default()).await;
-    let client = stage.look_on(&major, &session, 0).await;
-    let mut talking = Talking { stage, major, session, client };
+    let Talking { stage, chats, chat_id, client } = talking;
+    drop((chats, client));
+    let chats = stage.serve(ChatLimits::default()).await;
+    let client = stage.look_on(&chats, &chat_id, 0).await;
+    let mut talking = Talking { stage, chats, chat_id, client };
     talking.client.until_state("failed").await;
     talking.client.until_state("failed").await;
     check_left_over(&talking, &turn, "restarted").await;

@@ -29,10 +29,10 @@ fn servers(names: &[(&str, &str)]) -> String {
     json!({"mcpServers": Value::from_iter(servers)}).to_string()
 }
 
-/// Has agents stand on the ground of a server; gives the setting of a session there.
+/// Gives agents the workspace policy of a server; returns the settings of a chat there.
 fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSettings {
     let top = stage.path("").canonicalize().unwrap();
-    let ground = WorkspacePolicy {
+    let policy = WorkspacePolicy {
         boundary: Boundary {
             roots: Roots::new([top.clone()]).unwrap(),
             exposure: WorkspaceSource::Network,
@@ -43,11 +43,11 @@ fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSettings {
         prompt_tokens: USUAL_BUDGET,
         seed: Seed::new([7; 32]),
     };
-    let session = ratchet_core::id::SessionId::parse("s").unwrap();
-    let wish = ChatRequest { setting: free_shell(), ..ChatRequest::default() };
-    let ready = ground.prepare(&session, &top.join("work"), wish).unwrap();
-    stage.ground = Some(ground);
-    ready.setting
+    let chat_id = ratchet_core::id::SessionId::parse("s").unwrap();
+    let request = ChatRequest { settings: free_shell(), ..ChatRequest::default() };
+    let ready = policy.prepare(&chat_id, &top.join("work"), request).unwrap();
+    stage.policy = Some(policy);
+    ready.settings
 }
 
 #[tokio::test]
@@ -70,9 +70,9 @@ async fn servers_and_skills_come_from_all_layers() {
         let learnt = format!("I am {layer} at {}", place.display());
         stage.model.say(Reply::text("So.").on(&learnt));
     }
-    let mut setting = prepared(&mut stage, vec![work.canonicalize().unwrap()]);
-    setting.allowed_tools = vec!["mcp__p".to_owned(), "mcp__u".to_owned(), "mcp__w".to_owned()];
-    let mut talking = Talking::start(stage, setting).await;
+    let mut settings = prepared(&mut stage, vec![work.canonicalize().unwrap()]);
+    settings.allowed_tools = vec!["mcp__p".to_owned(), "mcp__u".to_owned(), "mcp__w".to_owned()];
+    let mut talking = Talking::start(stage, settings).await;
     for layer in layers {
         let turn = talking.say(&format!("Ask the {layer}.")).await;
         let done = talking.done().await;
@@ -106,8 +106,8 @@ esac
     stage.model.say(Reply::text("Refused.").on("not on a Sunday"));
     stage.model.say(touch("toolu_odd", "odd").on("Be odd"));
     stage.model.say_always(Reply::text("Made."));
-    let setting = prepared(&mut stage, vec![work.canonicalize().unwrap()]);
-    let mut talking = Talking::start(stage, setting).await;
+    let settings = prepared(&mut stage, vec![work.canonicalize().unwrap()]);
+    let mut talking = Talking::start(stage, settings).await;
     let made = |name: &str| work.join(name).exists();
     let turn = talking.say("Be bad.").await;
     let done = talking.done().await;
@@ -121,24 +121,24 @@ esac
 
     // Trust that is taken back is gone with the next message, whoever took it.
     let change = ChatChange { trust: Some(Trust::Untrusted), ..ChatChange::default() };
-    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
-    talking.major.change(project, session, change).await.unwrap();
+    let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+    talking.chats.change(project, chat_id, change).await.unwrap();
     talking.say("Be bad.").await;
     assert_eq!(talking.done().await["result"], "Made.");
     assert!(made("bad"));
     std::fs::remove_file(work.join("bad")).unwrap();
     let change = ChatChange { trust: Some(Trust::Trusted), ..ChatChange::default() };
-    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
-    talking.major.change(project, session, change).await.unwrap();
+    let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+    talking.chats.change(project, chat_id, change).await.unwrap();
     talking.say("Be bad.").await;
     talking.done().await;
     assert!(!made("bad"), "it is trusted as before");
 
     // The same when the server trusts the folder no more.
-    talking.major.stop().await;
+    talking.chats.stop().await;
     let _setting = prepared(&mut talking.stage, Vec::new());
-    talking.major = talking.stage.serve(ChatLimits::default()).await;
-    talking.client = talking.stage.look_on(&talking.major, &talking.session, 0).await;
+    talking.chats = talking.stage.serve(ChatLimits::default()).await;
+    talking.client = talking.stage.look_on(&talking.chats, &talking.chat_id, 0).await;
     talking.say("Be bad.").await;
     talking.client.until_state("starting").await;
     while !made("bad") {
@@ -156,10 +156,10 @@ async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     stage.model.say(using("toolu_p", "mcp__p__who", json!({})).on("Ask it"));
     stage.model.say(Reply::text("So.").on("I am p"));
     stage.model.say(Reply::text("Nobody.").on("Ask nobody"));
-    let mut setting = prepared(&mut stage, Vec::new());
-    assert!(!setting.write().as_str().contains(KEY));
-    setting.allowed_tools = vec!["mcp__p".to_owned()];
-    let mut talking = Talking::start(stage, setting).await;
+    let mut settings = prepared(&mut stage, Vec::new());
+    assert!(!settings.write().as_str().contains(KEY));
+    settings.allowed_tools = vec!["mcp__p".to_owned()];
+    let mut talking = Talking::start(stage, settings).await;
     talking.say("Ask it.").await;
     assert_eq!(talking.done().await["result"], "So.");
     let leaks = |folder: &Path| {
@@ -176,11 +176,11 @@ async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     }
 
     // What the next agent gets is what stands in the files then.
-    talking.major.stop().await;
+    talking.chats.stop().await;
     write(&platform, "mcp.json", "{}");
-    talking.major = talking.stage.serve(ChatLimits::default()).await;
+    talking.chats = talking.stage.serve(ChatLimits::default()).await;
     talking.say("Ask nobody.").await;
-    talking.client = talking.stage.look_on(&talking.major, &talking.session, 0).await;
+    talking.client = talking.stage.look_on(&talking.chats, &talking.chat_id, 0).await;
     while talking.done().await["result"] != "Nobody." {}
     let raw = talking.client.seen.iter().filter(|event| event.kind == EventKind::Raw).map(body);
     let begun = raw.rev().find(|line| line["subtype"] == "init").unwrap();

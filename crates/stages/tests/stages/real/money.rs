@@ -28,10 +28,10 @@ fn priced() -> Stage {
 }
 
 impl Talking {
-    /// What the session's process may spend, as it was told.
-    async fn allowance(&self, session: &SessionId) -> f64 {
-        let chat = self.major.chat(self.stage.shop.clone(), session.clone()).await.unwrap();
-        let pid = chat.standing.process.unwrap().pid;
+    /// What the chat's process may spend, as it was told.
+    async fn allowance(&self, chat_id: &SessionId) -> f64 {
+        let chat = self.chats.chat(self.stage.shop.clone(), chat_id.clone()).await.unwrap();
+        let pid = chat.status.process.unwrap().pid;
         let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
         let word = words.split('\0').find_map(|word| word.strip_prefix("--max-budget-usd="));
         word.unwrap().parse().unwrap()
@@ -60,22 +60,22 @@ async fn a_budget_is_the_conversations_and_its_forks() {
     stage.model.say(dear(400).on("First"));
     stage.model.say_always(dear(400).on("Second"));
     stage.model.say(Reply::text("Gone on.").on("Third"));
-    let setting = ChatSettings { max_budget: Some(1.0), ..ChatSettings::default() };
-    let mut talking = Talking::start(stage, setting).await;
+    let settings = ChatSettings { max_budget: Some(1.0), ..ChatSettings::default() };
+    let mut talking = Talking::start(stage, settings).await;
     talking.say("First.").await;
     let done = talking.done().await;
     assert_eq!(done["cost"], 0.8001);
-    let own = talking.session.clone();
+    let own = talking.chat_id.clone();
     assert_eq!(talking.allowance(&own).await, 1.0);
     let shop = talking.stage.shop.clone();
-    let fork = talking.major.fork(shop.clone(), own.clone(), Uuid::new_v4(), None).await.unwrap();
-    talking.major.stop().await;
-    talking.major = talking.stage.serve(ChatLimits::default()).await;
+    let fork = talking.chats.fork(shop.clone(), own.clone(), Uuid::new_v4(), None).await.unwrap();
+    talking.chats.stop().await;
+    talking.chats = talking.stage.serve(ChatLimits::default()).await;
 
     // A new process has what is left, and what it spends is spent.
-    for session in [&own, &fork.id] {
-        talking.client = talking.stage.look_on(&talking.major, session, 0).await;
-        talking.stage.say(&talking.major, session, "Second.").await.unwrap();
+    for chat_id in [&own, &fork.id] {
+        talking.client = talking.stage.look_on(&talking.chats, chat_id, 0).await;
+        talking.stage.say(&talking.chats, chat_id, "Second.").await.unwrap();
         let done = loop {
             let done = talking.client.until(EventKind::Done).await;
             if done["is_error"] == true {
@@ -84,8 +84,8 @@ async fn a_budget_is_the_conversations_and_its_forks() {
         };
         assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
         talking.client.until_state("idle").await;
-        assert!((talking.allowance(session).await - 0.1999).abs() < 1e-9);
-        let refused = talking.stage.say(&talking.major, session, "Third.").await.unwrap_err();
+        assert!((talking.allowance(chat_id).await - 0.1999).abs() < 1e-9);
+        let refused = talking.stage.say(&talking.chats, chat_id, "Third.").await.unwrap_err();
         assert!(matches!(refused, ChatError::Budget { .. }), "{refused}");
         let told = refused.to_string();
         assert!(
@@ -93,13 +93,13 @@ async fn a_budget_is_the_conversations_and_its_forks() {
             "{told}"
         );
     }
-    let chat = talking.major.chat(shop.clone(), fork.id.clone()).await.unwrap();
-    assert_eq!(chat.standing.cost.dollars(), 0.8001, "what is its own");
+    let chat = talking.chats.chat(shop.clone(), fork.id.clone()).await.unwrap();
+    assert_eq!(chat.status.cost.dollars(), 0.8001, "what is its own");
 
     let limit = BudgetChoice::Limit(Money::from_dollars(2.0).unwrap());
     let change = ChatChange { budget: Some(limit), ..ChatChange::default() };
-    talking.major.change(shop, fork.id.clone(), change).await.unwrap();
-    talking.stage.say(&talking.major, &fork.id, "Third.").await.unwrap();
+    talking.chats.change(shop, fork.id.clone(), change).await.unwrap();
+    talking.stage.say(&talking.chats, &fork.id, "Third.").await.unwrap();
     let done = talking.client.until(EventKind::Done).await;
     assert_eq!(done["result"], "Gone on.", "{done}");
     assert!((talking.allowance(&fork.id).await - 0.3998).abs() < 1e-9);
@@ -117,8 +117,8 @@ async fn tokens_of_sub_agents_are_the_turns() {
     let turn = talking.say("Send someone to look.").await;
     let done = talking.done().await;
     assert_eq!(done["tokens"], json!({"input": 50 + 7 + 5 + 100 + 100, "output": 20 + 10 + 10}));
-    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
-    talking.major.close(project, session).await.unwrap();
+    let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+    talking.chats.close(project, chat_id).await.unwrap();
     talking.client.until_state("closed").await;
     talking.check_agrees(&turn, &done).await;
 }
@@ -132,8 +132,8 @@ async fn an_interrupted_call_costs_at_least_what_it_had_used() {
     let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let turn = talking.say("Think.").await;
     while talking.client.until(EventKind::Raw).await["event"]["type"] != "message_start" {}
-    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
-    talking.major.interrupt(project.clone(), session.clone()).await.unwrap();
+    let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+    talking.chats.interrupt(project.clone(), chat_id.clone()).await.unwrap();
     let done = talking.done().await;
     assert_eq!((&done["at_least"], &done["cost"]), (&json!(true), &json!(0.00021)), "{done}");
     assert_eq!(done["tokens"], json!({"input": 100, "output": 1}));
@@ -142,11 +142,11 @@ async fn an_interrupted_call_costs_at_least_what_it_had_used() {
     // Of a call that had not begun, nothing is known, which is not nothing.
     talking.say("Wait.").await;
     while talking.client.until(EventKind::Raw).await["status"] != "requesting" {}
-    talking.major.interrupt(project.clone(), session.clone()).await.unwrap();
+    talking.chats.interrupt(project.clone(), chat_id.clone()).await.unwrap();
     let done = talking.done().await;
     assert_eq!((&done["at_least"], &done["cost"]), (&json!(true), &Value::Null), "{done}");
-    let chat = talking.major.chat(project, session).await.unwrap();
-    assert!(chat.standing.is_at_least && chat.standing.cost.dollars() == 0.00021);
+    let chat = talking.chats.chat(project, chat_id).await.unwrap();
+    assert!(chat.status.is_at_least && chat.status.cost.dollars() == 0.00021);
 }
 
 #[tokio::test]
@@ -170,15 +170,15 @@ async fn a_killed_turn_says_what_is_known_of_it() {
     let turn = talking.say("Touch a file, please.").await;
     talking.client.until(EventKind::Permission).await;
     let project = talking.stage.shop.clone();
-    let chat = talking.major.chat(project.clone(), talking.session.clone()).await.unwrap();
-    kill(chat.standing.process.unwrap().pid);
+    let chat = talking.chats.chat(project.clone(), talking.chat_id.clone()).await.unwrap();
+    kill(chat.status.process.unwrap().pid);
     let error = talking.client.until(EventKind::Error).await;
     assert_eq!(error["at_least"], true, "{error}");
     talking.client.until_state("failed").await;
     talking.check_agrees(&turn, &error).await;
-    let chat = talking.major.chat(project, talking.session.clone()).await.unwrap();
-    assert!(chat.standing.is_at_least, "{chat:?}");
-    assert_eq!(Some(chat.standing.cost.dollars()), error["cost"].as_f64());
+    let chat = talking.chats.chat(project, talking.chat_id.clone()).await.unwrap();
+    assert!(chat.status.is_at_least, "{chat:?}");
+    assert_eq!(Some(chat.status.cost.dollars()), error["cost"].as_f64());
 }
 
 #[tokio::test]

@@ -19,8 +19,8 @@ async fn a_turn_that_is_interrupted_says_so_and_what_it_did() {
     let mut talking = Talking::start(stage, free_shell()).await;
     let turn = talking.say("Work, and then think.").await;
     talking.client.until(EventKind::ToolResult).await;
-    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
-    talking.major.interrupt(project, session).await.unwrap();
+    let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+    talking.chats.interrupt(project, chat_id).await.unwrap();
     let done = talking.done().await;
     let expected = (&json!(true), &json!("interrupted"), &json!("error_during_execution"));
     assert_eq!((&done["is_error"], &done["result"], &done["subtype"]), expected);
@@ -44,8 +44,8 @@ async fn a_turn_that_is_stopped_as_soon_as_it_runs_ends() {
     talking.say("Work.").await;
     talking.client.until_state("running").await;
     // The agent may not even have read the message.
-    let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
-    talking.major.interrupt(project, session).await.unwrap();
+    let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+    talking.chats.interrupt(project, chat_id).await.unwrap();
     assert_eq!(talking.done().await["is_error"], true);
     talking.say("Still there?").await;
     assert_eq!(talking.done().await["result"], "Here.");
@@ -70,11 +70,11 @@ async fn a_turn_that_the_agent_begins_itself_is_one_trace() {
     let traces = ask::traces(talking.stage.data.telemetry(), &talking.stage.shop).await;
     assert_eq!(traces.len(), 2, "{traces:#?}");
     let own_trace = traces.iter().find(|trace| trace.id.to_string() == turn).unwrap();
-    assert_eq!(own_trace.session.as_ref(), Some(&talking.session));
+    assert_eq!(own_trace.session.as_ref(), Some(&talking.chat_id));
     talking.check_spent(&own_trace.id, &own, 1).await;
     let project = talking.stage.shop.clone();
-    let chat = talking.major.chat(project, talking.session.clone()).await.unwrap();
-    assert_eq!(chat.standing.turns, 2);
+    let chat = talking.chats.chat(project, talking.chat_id.clone()).await.unwrap();
+    assert_eq!(chat.status.turns, 2);
 }
 
 #[tokio::test]
@@ -92,17 +92,17 @@ async fn files_are_put_back() {
     assert!(file.exists());
     let message = Uuid::parse_str(&turn.to_string()).unwrap();
     let rewind = |talking: &Talking, message, way| {
-        let (project, session) = (talking.stage.shop.clone(), talking.session.clone());
-        let major = talking.major.clone();
-        async move { major.rewind(project, session, message, way).await }
+        let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+        let chats = talking.chats.clone();
+        async move { chats.rewind(project, chat_id, message, way).await }
     };
     let trial = rewind(&talking, message, Rewind::Try).await.unwrap();
     assert!(trial.can_rewind && trial.files_changed.len() == 1 && file.exists(), "{trial:?}");
     let unknown = rewind(&talking, Uuid::new_v4(), Rewind::Do).await;
     assert!(matches!(unknown, Err(ChatError::Agent(_))), "{unknown:?}");
     // Also when there is no process any more.
-    talking.major.stop().await;
-    talking.major = talking.stage.serve(ratchet_stages::chat::ChatLimits::default()).await;
+    talking.chats.stop().await;
+    talking.chats = talking.stage.serve(ratchet_stages::chat::ChatLimits::default()).await;
     assert!(rewind(&talking, message, Rewind::Do).await.unwrap().can_rewind);
     assert!(!file.exists(), "it was not there before");
     let turn = talking.say("Think.").await;
@@ -143,8 +143,8 @@ async fn turns_and_budgets_have_ends() {
     stage.model.say(touch("toolu_2", "b").on("toolu_1"));
     let dear = Tokens { input: 1_000_000, output: 10, ..Tokens::default() };
     stage.model.say(Reply { tokens: dear, ..touch("toolu_3", "c").on("Spend") });
-    let setting = ChatSettings { max_turns: Some(2), max_budget: Some(0.5), ..free_shell() };
-    let mut talking = Talking::start(stage, setting).await;
+    let settings = ChatSettings { max_turns: Some(2), max_budget: Some(0.5), ..free_shell() };
+    let mut talking = Talking::start(stage, settings).await;
     let turn = talking.say("On and on.").await;
     let done = talking.done().await;
     assert_eq!(done["subtype"], "error_max_turns", "{done}");
@@ -155,13 +155,13 @@ async fn turns_and_budgets_have_ends() {
     talking.say("Spend.").await;
     let done = talking.done().await;
     assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
-    let spent = talking.stage.say(&talking.major, &talking.session, "Spend.").await.unwrap_err();
+    let spent = talking.stage.say(&talking.chats, &talking.chat_id, "Spend.").await.unwrap_err();
     assert!(matches!(spent, ChatError::Budget { .. }), "what is spent stays spent: {spent}");
     assert_eq!(talking.stage.model.requests().len(), 3);
     let told = talking.client.seen.iter().filter(|event| event.kind == EventKind::Done);
     let sum: f64 = told.map(|event| body(event)["cost"].as_f64().unwrap()).sum();
     let project = talking.stage.shop.clone();
-    let chat = talking.major.chat(project, talking.session.clone()).await.unwrap();
-    assert!((chat.standing.cost.dollars() - sum).abs() < 1e-9);
+    let chat = talking.chats.chat(project, talking.chat_id.clone()).await.unwrap();
+    assert!((chat.status.cost.dollars() - sum).abs() < 1e-9);
     assert!((sum - (2.0 * 0.0003 + 2.0 + 0.0001)).abs() < 1e-9, "{sum}");
 }

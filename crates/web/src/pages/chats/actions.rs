@@ -1,4 +1,4 @@
-//! What people do in a conversation.
+//! Form posts in a chat.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -27,19 +27,18 @@ use crate::page_error::PageResult;
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
-/// How long a message may be.
 const MAX_MESSAGE_BYTES: usize = 2_000_000;
-/// Files that are named before they are put back.
+/// Number of files that are listed before they are restored.
 const MAX_FILES: usize = 50;
 
 type ChatPath = Path<(String, String)>;
 
-/// Who someone is to the others in a conversation.
+/// Name of the viewer as other clients of the chat see it.
 pub(super) fn name_of(place: &RequestContext) -> Option<String> {
     Some(place.visitor.actor().name().to_owned())
 }
 
-/// What a session says to a wish.
+/// Result of a command.
 fn went<T>(
     said: Result<T, ChatError>,
     done: Option<&'static str>,
@@ -50,7 +49,7 @@ fn went<T>(
     }
 }
 
-/// `POST …/messages`: says something to the agent.
+/// `POST …/messages`: sends a message to the agent.
 pub(super) async fn send(
     State(web): State<Web>,
     place: RequestContext,
@@ -67,7 +66,7 @@ pub(super) async fn send(
         Ok(attached) => {
             let by = name_of(&place);
             let said = ChatMessageInput { id: Uuid::new_v4(), text: text.clone(), attached, by };
-            match hands(&web, &place)?.say(place.project_id(), chat.id, said).await {
+            match hands(&web, &place)?.send(place.project_id(), chat.id, said).await {
                 Ok(_) => Ok(None),
                 Err(error) => Err(outcome::hitch_of_chats(error)?),
             }
@@ -76,11 +75,11 @@ pub(super) async fn send(
     outcome::answer((&web, &place), &headers, &id, (went, &text)).await
 }
 
-/// What goes with a message, if it can be sent.
+/// Validates the text of a message.
 pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, Hitch> {
     let files = form.files().map_err(Hitch::bad)?;
     if text.trim().is_empty() && files.is_empty() {
-        return Err(Hitch::bad("Say something, or attach a file."));
+        return Err(Hitch::bad("Enter a message, or attach a file."));
     }
     if text.len() > MAX_MESSAGE_BYTES {
         let most = figure::bytes(MAX_MESSAGE_BYTES);
@@ -89,7 +88,7 @@ pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, Hitc
     Ok(files.into_iter().map(Attached::Here).collect())
 }
 
-/// `POST …/stop`: stops the turn that is under way.
+/// `POST …/stop`: interrupts the running turn.
 pub(super) async fn stop(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -97,11 +96,11 @@ pub(super) async fn stop(
     PageForm { place, .. }: PageForm,
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
-    let said = hands(&web, &place)?.major.interrupt(place.project_id(), chat.id).await;
+    let said = hands(&web, &place)?.service.interrupt(place.project_id(), chat.id).await;
     outcome::answer((&web, &place), &headers, &id, (went(said, None)?, "")).await
 }
 
-/// `POST …/answers`: answers what the agent asked. The first answer counts.
+/// `POST …/answers`: answers a prompt of the agent. The first answer counts.
 pub(super) async fn answer(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -113,22 +112,22 @@ pub(super) async fn answer(
     let went = match permission_prompts::decision(&form) {
         Err(why) => Err(Hitch::bad(why)),
         Ok(decision) => {
-            let (major, by) = (hands(&web, &place)?.major, name_of(&place));
-            let said = major.answer(place.project_id(), chat.id, (ask, decision), by).await;
+            let (chats, by) = (hands(&web, &place)?.service, name_of(&place));
+            let said = chats.answer(place.project_id(), chat.id, (ask, decision), by).await;
             went(said, None)?
         }
     };
     outcome::answer((&web, &place), &headers, &id, (went, "")).await
 }
 
-/// Reads a mode. To skip all permissions is not for pages, as it is not for the API.
+/// Parses a permission mode. Bypassing permissions is not offered, as in the API.
 pub(super) fn mode(form: &Params) -> Result<Option<PermissionMode>, Hitch> {
     let Some(word) = form.get("mode") else { return Ok(None) };
     let mode = PermissionMode::parse(word).filter(|mode| *mode != PermissionMode::Bypass);
     mode.map(Some).ok_or_else(|| Hitch::bad("mode: default, acceptEdits, plan, dontAsk or auto"))
 }
 
-/// Reads the name of a model; none is the program's own choice.
+/// Validates the name of a model; empty for the default.
 pub(super) fn model(form: &Params) -> Result<Option<String>, Hitch> {
     let Some(name) = form.get("model").map(str::trim).filter(|name| !name.is_empty()) else {
         return Ok(None);
@@ -138,7 +137,7 @@ pub(super) fn model(form: &Params) -> Result<Option<String>, Hitch> {
     if is_name { Ok(Some(name.to_owned())) } else { Err(Hitch::bad("model: the name of one")) }
 }
 
-/// Reads what may be spent; nothing is no limit.
+/// Validates a budget; empty for no limit.
 fn budget(form: &Params) -> Result<Option<BudgetChoice>, Hitch> {
     let Some(text) = form.get("budget").map(str::trim) else { return Ok(None) };
     if text.is_empty() {
@@ -150,13 +149,12 @@ fn budget(form: &Params) -> Result<Option<BudgetChoice>, Hitch> {
     Ok(Some(BudgetChoice::Limit(money)))
 }
 
-/// Reads whether the workspace is trusted as far as the server trusts it.
+/// Parses whether the server's trust in the workspace applies.
 fn trust(form: &Params) -> Option<Trust> {
     form.get("trust").map(|word| if word == "none" { Trust::Untrusted } else { Trust::Trusted })
 }
 
-/// `POST …/mode`: sets what the agent may do without asking, which model answers, what the
-/// conversation may spend, and whether its workspace is trusted no more.
+/// `POST …/mode`: changes permission mode, model, budget and trust in the workspace.
 pub(super) async fn set_mode(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -164,7 +162,7 @@ pub(super) async fn set_mode(
     PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
-    let kept = ChatSettings::read(&chat.setting).map_err(outcome::refusal)?;
+    let kept = ChatSettings::read(&chat.settings).map_err(outcome::refusal)?;
     let went = match (mode(&form), model(&form), budget(&form)) {
         (Err(hitch), _, _) | (_, Err(hitch), _) | (_, _, Err(hitch)) => Err(hitch),
         (Ok(mode), Ok(model), Ok(budget)) => {
@@ -175,14 +173,15 @@ pub(super) async fn set_mode(
             let trust = trust(&form)
                 .filter(|trust| (*trust == Trust::Untrusted) != kept.distrusts_workspace);
             let change = ChatChange { mode, model, budget, trust };
-            let said = hands(&web, &place)?.major.change(place.project_id(), chat.id, change).await;
+            let said =
+                hands(&web, &place)?.service.change(place.project_id(), chat.id, change).await;
             went(said, Some("set"))?
         }
     };
     outcome::answer((&web, &place), &headers, &id, (went, "")).await
 }
 
-/// Reads what people call a conversation; nothing is no title.
+/// Validates a title; empty for none.
 pub(super) fn title(typed: Option<&str>) -> Result<Option<String>, Hitch> {
     let title = typed.map(str::trim).filter(|title| !title.is_empty());
     if title.is_some_and(|title| title.chars().count() > MAX_TITLE_CHARS) {
@@ -191,7 +190,7 @@ pub(super) fn title(typed: Option<&str>) -> Result<Option<String>, Hitch> {
     Ok(title.map(str::to_owned))
 }
 
-/// `POST …/title`: has people call a conversation otherwise.
+/// `POST …/title`: renames a chat.
 pub(super) async fn rename(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -202,15 +201,15 @@ pub(super) async fn rename(
     let went = match title(form.get("title")) {
         Err(hitch) => Err(hitch),
         Ok(title) => {
-            let said = hands(&web, &place)?.major.rename(place.project_id(), chat.id, title).await;
+            let said =
+                hands(&web, &place)?.service.rename(place.project_id(), chat.id, title).await;
             went(said, Some("renamed"))?
         }
     };
     outcome::answer((&web, &place), &headers, &id, (went, "")).await
 }
 
-/// `POST …/fork`: begins a conversation that goes on where this one is, or was when one of its
-/// messages had been answered.
+/// `POST …/fork`: creates a chat that continues from this one, or from one of its messages.
 pub(super) async fn fork(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -218,12 +217,12 @@ pub(super) async fn fork(
     PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
-    let major = hands(&web, &place)?.major;
+    let chats = hands(&web, &place)?.service;
     let Ok(at) = form.get("at").map(Uuid::parse_str).transpose() else {
         let went = Err(Hitch::bad("at: the id of a message"));
         return outcome::answer((&web, &place), &headers, &id, (went, "")).await;
     };
-    match major.fork(place.project_id(), chat.id, Uuid::new_v4(), at).await {
+    match chats.fork(place.project_id(), chat.id, Uuid::new_v4(), at).await {
         Ok(copy) => {
             let link = place.to(&["chats", &copy.id.to_string()]).with("done", "forked");
             Ok(Redirect::to(&link.to_string()).into_response())
@@ -235,7 +234,7 @@ pub(super) async fn fork(
     }
 }
 
-/// `POST …/close`: ends a conversation for good; what was said in it stays.
+/// `POST …/close`: closes a chat for good. Its messages are kept.
 pub(super) async fn close(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -243,12 +242,12 @@ pub(super) async fn close(
     PageForm { place, .. }: PageForm,
 ) -> PageResult<Response> {
     let chat = find(&web, &place, &id).await?;
-    let said = hands(&web, &place)?.major.close(place.project_id(), chat.id).await;
+    let said = hands(&web, &place)?.service.close(place.project_id(), chat.id).await;
     outcome::answer((&web, &place), &headers, &id, (went(said, Some("closed"))?, "")).await
 }
 
-/// `POST …/rewind`: tells which files would be put back as they were before a message; does it once
-/// that is confirmed.
+/// `POST …/rewind`: lists the files that would be restored to their state before a message;
+/// restores them once that is confirmed.
 pub(super) async fn rewind(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
@@ -262,7 +261,7 @@ pub(super) async fn rewind(
     };
     let is_sure = form.get("sure") == Some("yes");
     let way = if is_sure { Rewind::Do } else { Rewind::Try };
-    match hands(&web, &place)?.major.rewind(place.project_id(), chat.id, message, way).await {
+    match hands(&web, &place)?.service.rewind(place.project_id(), chat.id, message, way).await {
         Ok(_) if is_sure => {
             let went = Ok(Some("rewound"));
             outcome::answer((&web, &place), &headers, &id, (went, "")).await
@@ -284,20 +283,20 @@ fn confirm(place: &RequestContext, id: &str, message: &Uuid, report: &RewindRepo
     let files = &report.files_changed;
     if !report.can_rewind || files.is_empty() {
         return html! { section.problem role="alert" { p {
-            "There is nothing to put back: the agent has changed no file since that message."
+            "Nothing to restore: the agent has changed no file since that message."
         } } };
     }
     html! {
         section.problem role="alert" {
-            p { strong { "Put these files back?" } " " (figure::grouped(report.insertions))
-                " lines come back, " (figure::grouped(report.deletions)) " go." }
+            p { strong { "Restore these files?" } " " (figure::grouped(report.insertions))
+                " lines added, " (figure::grouped(report.deletions)) " removed." }
             ul { @for file in files.iter().take(MAX_FILES) { li { code { bdi { (file) } } } } }
             @if files.len() > MAX_FILES { p { "and " (files.len() - MAX_FILES) " more" } }
             form method="post" action=(place.to(&["chats", id, "rewind"])) {
                 (place.visitor.form_token.field())
                 input type="hidden" name="message" value=(message);
-                button.button.danger name="sure" value="yes" { "Put them back" }
-                " " a.quiet href=(place.to(&["chats", id])) { "Leave them" }
+                button.button.danger name="sure" value="yes" { "Restore" }
+                " " a.quiet href=(place.to(&["chats", id])) { "Cancel" }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What happens in a conversation, as it happens; and what was sent with its messages.
+//! The event stream of a chat, and files sent with messages.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -16,7 +16,7 @@ use crate::pages::trace::payload;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// `GET …/chats/{chat}/events`: the same stream as the API's, for whoever is signed in.
+/// `GET …/chats/{chat}/events`: the same stream as in the API, for browsers.
 pub(super) async fn events(
     State(web): State<Web>,
     place: RequestContext,
@@ -28,11 +28,11 @@ pub(super) async fn events(
     let after = place.params.get("after").and_then(|after| after.parse().ok());
     let wanted = EventSelection::read(place.params.get("types"), after, last_event);
     let EventSelection { kinds, after, .. } = wanted.map_err(PageError::Bad)?;
-    let feed = agents(&web)?.major.events(place.project_id(), chat.id, after).await;
+    let feed = agents(&web)?.service.events(place.project_id(), chat.id, after).await;
     let talking = web.talking.get().ok_or_else(|| PageError::not_there("chat"))?;
-    let permit = place.visitor.take(&talking.streams, "what agents say")?;
+    let permit = place.visitor.take(&talking.streams, "event streams of chats")?;
     let relay = EventStream::new(feed.map_err(outcome::refusal)?, kinds, talking.closing());
-    // It is free for others when the stream is gone.
+    // The permit is held until the stream is dropped.
     let pieces = relay.pieces().map(move |piece| {
         let _held = &permit;
         piece
@@ -52,7 +52,7 @@ pub(super) async fn picture(
     let seq = place.params.get("seq").and_then(|seq| seq.parse::<u64>().ok());
     let before = seq.and_then(|seq| seq.checked_sub(1)).ok_or_else(missing)?;
     let (project, telemetry) = (place.project_id(), &web.store.telemetry);
-    let events = telemetry.session_events(project, chat.id, before, 1).await?;
+    let events = telemetry.chat_events(project, chat.id, before, 1).await?;
     let event = events.first().filter(|event| event.kind == EventKind::Message);
     let event = event.filter(|event| Some(event.seq) == seq).ok_or_else(missing)?;
     let body: Value = serde_json::from_str(&event.body).map_err(|_| missing())?;

@@ -1,4 +1,4 @@
-//! What can be set in a conversation, and what is done with it as a whole.
+//! Menus of a chat: settings, title, fork, close.
 
 use maud::{Markup, html};
 use ratchet_agent::claude::options::PermissionMode;
@@ -10,19 +10,18 @@ use super::toggles::Toggles;
 use crate::components::icon::{Icon, icon};
 use crate::request_context::RequestContext;
 
-/// The menus of a conversation.
 pub(super) fn menu(chat: &Chat, toggles: &Toggles, place: &RequestContext) -> Markup {
     let id = chat.id.to_string();
-    let is_open = chat.standing.state != ChatStateName::Closed;
+    let is_open = chat.status.state != ChatStateName::Closed;
     html! {
         (fold("Show", &toggles.form(place)))
         @if place.visitor.can_change() {
-            (fold("Session", &html! {
+            (fold("Chat", &html! {
                 div.chat-menu {
                     (naming(chat, place, &id))
                     @if is_open { (setup(chat, place, &id)) }
-                    (plain_form(place, &id, ("fork", "Fork: go on in a copy")))
-                    @if is_open { (plain_form(place, &id, ("close", "Close for good"))) }
+                    (plain_form(place, &id, ("fork", "Fork: continue in a copy")))
+                    @if is_open { (plain_form(place, &id, ("close", "Close chat"))) }
                     p.muted { "Works in " code { bdi { (chat.workspace) } } }
                 }
             }))
@@ -45,34 +44,34 @@ fn naming(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
 }
 
 fn setup(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
-    let setting = ChatSettings::read(&chat.setting).unwrap_or_default();
+    let settings = ChatSettings::read(&chat.settings).unwrap_or_default();
     html! {
         form method="post" action=(place.to(&["chats", id, "mode"])) {
             (place.visitor.form_token.field())
             div.form-row {
-                label for="chat-mode" { "May do without asking" }
-                (mode_choice("chat-mode", setting.mode.as_deref()))
+                label for="chat-mode" { "Permission mode" }
+                (mode_choice("chat-mode", settings.mode.as_deref()))
             }
             div.form-row {
                 label for="chat-model" { "Model" }
                 input #chat-model type="text" name="model" maxlength="200" autocomplete="off"
-                      value=(setting.model.as_deref().unwrap_or_default())
-                      placeholder="the program's own choice";
+                      value=(settings.model.as_deref().unwrap_or_default())
+                      placeholder="Default model";
             }
             div.form-row {
                 label for="chat-budget" { "Budget (USD)" }
                 input #chat-budget type="text" inputmode="decimal" name="budget" autocomplete="off"
-                      value=(setting.max_budget.map(|dollars| dollars.to_string()).unwrap_or_default())
+                      value=(settings.max_budget.map(|dollars| dollars.to_string()).unwrap_or_default())
                       placeholder="no limit";
             }
             div.form-row {
                 label for="chat-trust" { "Workspace trust" }
                 select #chat-trust name="trust" {
-                    option value="server" selected[!setting.distrusts_workspace] {
-                        "as the server trusts it"
+                    option value="server" selected[!settings.distrusts_workspace] {
+                        "as set on the server"
                     }
-                    option value="none" selected[setting.distrusts_workspace] {
-                        "withdrawn: its hooks and tool servers do not run"
+                    option value="none" selected[settings.distrusts_workspace] {
+                        "withdrawn: its hooks and MCP servers do not run"
                     }
                 }
             }
@@ -81,7 +80,7 @@ fn setup(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
     }
 }
 
-/// A menu, which needs no script.
+/// A menu that works without JavaScript.
 fn fold(word: &str, inside: &Markup) -> Markup {
     html! {
         details.menu.chat-fold {
@@ -91,7 +90,7 @@ fn fold(word: &str, inside: &Markup) -> Markup {
     }
 }
 
-/// Something that is done with the whole conversation.
+/// A form with one button.
 fn plain_form(place: &RequestContext, id: &str, (what, words): (&str, &str)) -> Markup {
     html! {
         form method="post" action=(place.to(&["chats", id, what])) {
@@ -101,14 +100,14 @@ fn plain_form(place: &RequestContext, id: &str, (what, words): (&str, &str)) -> 
     }
 }
 
-/// What an agent may do without asking, to choose from.
+/// Select box of permission modes.
 pub(super) fn mode_choice(id: &str, chosen: Option<&str>) -> Markup {
     let modes = [
-        (PermissionMode::Default, "what rules allow"),
-        (PermissionMode::AcceptEdits, "change files, too"),
-        (PermissionMode::Plan, "read and plan only"),
-        (PermissionMode::DontAsk, "what rules allow; refuse the rest"),
-        (PermissionMode::Auto, "what a model thinks harmless"),
+        (PermissionMode::Default, "default"),
+        (PermissionMode::AcceptEdits, "accept edits"),
+        (PermissionMode::Plan, "plan only"),
+        (PermissionMode::DontAsk, "deny instead of asking"),
+        (PermissionMode::Auto, "auto: a model decides"),
     ];
     html! {
         select id=(id) name="mode" {

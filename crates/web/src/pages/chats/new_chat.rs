@@ -1,4 +1,4 @@
-//! A new conversation: where the agent works, how, and with what.
+//! The page for a new chat.
 
 use std::path::PathBuf;
 
@@ -32,20 +32,17 @@ use crate::web::Web;
 const WORKSPACE: FormField<'_> = FormField {
     name: "workspace",
     label: "Workspace",
-    hint: "The folder that the agent works in, as a whole path on the server's machine.",
+    hint: "Absolute path of the folder in which the agent works, on the server's machine.",
 };
-const TITLE: FormField<'_> = FormField {
-    name: "title",
-    label: "Title",
-    hint: "Left empty, the first words of the message.",
-};
+const TITLE: FormField<'_> =
+    FormField { name: "title", label: "Title", hint: "Default: the start of the message." };
 const MODEL: FormField<'_> =
-    FormField { name: "model", label: "Model", hint: "Left empty, the program's own choice." };
+    FormField { name: "model", label: "Model", hint: "Default model if empty." };
 const MESSAGE: FormField<'_> = FormField { name: "text", label: "Message", hint: "" };
 
-/// Characters of a title that is made of a message.
+/// Characters of a title that is taken from a message.
 const MADE_TITLE: usize = 60;
-/// Conversations whose workspaces are proposed.
+/// Number of recent chats whose workspaces are proposed.
 const RECENT: u64 = 50;
 
 /// `GET …/chats/new`: the form.
@@ -57,12 +54,12 @@ pub(super) async fn form(State(web): State<Web>, place: RequestContext) -> PageR
     Ok(page(&web, &place, &entered, &proposed)?.show(&place))
 }
 
-/// Folders that someone may mean: those that agents worked in last, and the roots.
+/// Proposed workspaces: those of recent chats, and the roots.
 async fn proposed(web: &Web, place: &RequestContext) -> PageResult<Vec<String>> {
     let chats = agents(web)?;
     let at = PageNumber { page: 1, limit: RECENT };
-    let recent = chats.major.chats(place.project_id(), at).await.map_err(outcome::refusal)?;
-    let roots = chats.ground.boundary.roots.iter().map(|root| root.display().to_string());
+    let recent = chats.service.chats(place.project_id(), at).await.map_err(outcome::refusal)?;
+    let roots = chats.policy.boundary.roots.iter().map(|root| root.display().to_string());
     let mut proposed: Vec<String> = Vec::new();
     for folder in recent.rows.into_iter().map(|chat| chat.workspace).chain(roots) {
         if !proposed.contains(&folder) {
@@ -78,26 +75,26 @@ fn page(
     entered: &Entered,
     proposed: &[String],
 ) -> PageResult<Page> {
-    let roots = &agents(web)?.ground.boundary.roots;
+    let roots = &agents(web)?.policy.boundary.roots;
     let mut page = Page::new(Section::Chats, "New chat");
     page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
-    page.summary = html! { "An agent begins to work with your first message." };
+    page.summary = html! { "The agent starts with your first message." };
     page.body = html! {
         form.maker.chat-new method="post" action=(place.to(&["chats", "new"]))
              enctype="multipart/form-data" {
-            // The token stands before the files: it is looked at before they are taken in.
+            // The token is before the files, because it is checked before they are read.
             (place.visitor.form_token.field())
             (field::problem(entered))
             (field::line(WORKSPACE, entered))
             @if !proposed.is_empty() {
-                p.hint { "Lately: " @for folder in proposed.iter().take(6) {
+                p.hint { "Recent: " @for folder in proposed.iter().take(6) {
                     a href=(place.here().with("workspace", folder)) { code { bdi { (folder) } } } " "
                 } }
             }
             @if roots.is_empty() && exposure(place) == WorkspaceSource::Network {
                 div.notice role="note" {
-                    p { "This server names no folders in which agents may work, so that none can be \
-                         started from here. Whoever runs it names them in " code { "ratchet.toml" }
+                    p { "No folders are configured in which agents may work, so no chat can be \
+                         created here. The operator of the server sets them in " code { "ratchet.toml" }
                          "; " code { "ratchet chat" } " on its own machine needs none." }
                     (copy::snippet("[chat]\nroots = [\"/srv/projects\"]"))
                 }
@@ -107,21 +104,21 @@ fn page(
                 label for="files" { "Attachments" }
                 input #files type="file" name="file" multiple;
                 p.hint { "Texts, images and PDFs, " (figure::bytes(multipart_form::MAX_BYTES)) " together. \
-                    Texts are told before the conversation; images and PDFs go with the message." }
+                    Texts become part of the system prompt; images and PDFs are sent with the message." }
             }
             (field::line(TITLE, entered))
             (field::line(MODEL, entered))
             div.form-row {
-                label for="new-mode" { "May do without asking" }
+                label for="new-mode" { "Permission mode" }
                 (mode_choice("new-mode", entered.filled("mode")))
             }
-            button.button.primary type="submit" { "Begin" }
+            button.button.primary type="submit" { "Start chat" }
         }
     };
     Ok(page)
 }
 
-/// `POST …/chats/new`: begins a conversation, and says the first words in it.
+/// `POST …/chats/new`: creates a chat and sends its first message.
 pub(super) async fn begin(
     State(web): State<Web>,
     place: RequestContext,
@@ -147,7 +144,7 @@ pub(super) async fn begin(
     }
 }
 
-/// Begins a conversation, and gives its id; or says what is wrong, and with which field.
+/// Creates a chat. Returns its id, or the error and its field.
 async fn begun(
     web: &Web,
     place: &RequestContext,
@@ -158,8 +155,8 @@ async fn begun(
         Ok(asked) => asked,
         Err(wrong) => return Ok(Err(wrong)),
     };
-    new.wish.exposure = exposure(place);
-    let (chat, _) = match chats.begin(place.project_id(), new).await {
+    new.request.exposure = exposure(place);
+    let (chat, _) = match chats.create(place.project_id(), new).await {
         Ok(begun) => begun,
         Err(error) => {
             let hitch = outcome::hitch_of_chats(error)?;
@@ -171,14 +168,14 @@ async fn begun(
     if !text.trim().is_empty() {
         let said =
             ChatMessageInput { id: Uuid::new_v4(), text, attached: pictures, by: name_of(place) };
-        if let Err(error) = chats.say(place.project_id(), chat.id, said).await {
+        if let Err(error) = chats.send(place.project_id(), chat.id, said).await {
             return Ok(Err(("", outcome::hitch_of_chats(error)?)));
         }
     }
     Ok(Ok(id))
 }
 
-/// What is asked for, and what goes with the first message.
+/// Parses the form: the chat, and attachments of the first message.
 fn asked(
     form: &SentForm,
     text: &str,
@@ -188,7 +185,7 @@ fn asked(
     let folder = PathBuf::from(workspace);
     // A relative one would depend on where the server was started.
     if !folder.is_absolute() || workspace.contains('\0') {
-        return Err(("workspace", Hitch::bad("a whole path, such as /srv/projects/shop")));
+        return Err(("workspace", Hitch::bad("an absolute path, such as /srv/projects/shop")));
     }
     let title = actions::title(fields.get("title")).map_err(|hitch| ("title", hitch))?;
     let made = Some(one_line(text.trim(), MADE_TITLE)).filter(|made| !made.is_empty());
@@ -199,11 +196,11 @@ fn asked(
     let (pictures, texts): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| file.block().is_some());
     if !pictures.is_empty() && text.trim().is_empty() {
-        return Err(("text", Hitch::bad("images and PDFs go with a message: say something")));
+        return Err(("text", Hitch::bad("images and PDFs are sent with a message: enter one")));
     }
     let here = |files: Vec<_>| files.into_iter().map(Attached::Here).collect::<Vec<_>>();
     let mode = mode.map(|mode| mode.as_str().to_owned());
-    let setting = ChatSettings { model, mode, ..ChatSettings::default() };
-    let wish = ChatRequest { attached: here(texts), setting, ..ChatRequest::default() };
-    Ok((NewChatRequest { id: Uuid::new_v4(), folder, title, wish }, here(pictures)))
+    let settings = ChatSettings { model, mode, ..ChatSettings::default() };
+    let request = ChatRequest { attached: here(texts), settings, ..ChatRequest::default() };
+    Ok((NewChatRequest { id: Uuid::new_v4(), folder, title, request }, here(pictures)))
 }

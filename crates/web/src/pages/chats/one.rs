@@ -1,4 +1,4 @@
-//! One conversation, drawn from what is kept of it; a script adds what happens as it happens.
+//! The page of one chat, rendered from stored events; a script adds new ones.
 
 use std::collections::BTreeMap;
 
@@ -25,18 +25,18 @@ use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Events of a conversation that are read for a page.
+/// Number of events that are read for a page.
 const WINDOW: u64 = 6_000;
-/// Events of one turn that are drawn again while it goes on.
+/// Number of events of one turn that are rendered again while it runs.
 const LONG_TURN: u64 = 30_000;
 
-/// A conversation as far as a page shows it.
+/// The part of a chat that a page shows.
 pub(super) struct Conversation {
     pub(super) chat: Chat,
     story: TranscriptView,
-    /// Whether there is more before what is shown.
+    /// Whether there are earlier events.
     has_before: bool,
-    /// Whether what is shown ends before the conversation does.
+    /// Whether there are later events.
     is_past: bool,
     thumbs: BTreeMap<String, Thumb>,
     tokens: u64,
@@ -44,7 +44,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Reads the newest part of a conversation, or the part before a place.
+    /// Reads the newest part of a chat, or the part before a sequence number.
     pub(super) async fn read(web: &Web, place: &RequestContext, id: &str) -> PageResult<Self> {
         let chat = find(web, place, id).await?;
         let newest = web.store.telemetry.last_event(place.project_id(), chat.id.clone()).await?;
@@ -53,7 +53,7 @@ impl Conversation {
         Self::between(web, place, chat, (to.saturating_sub(WINDOW), to, newest)).await
     }
 
-    /// Reads what came since a place.
+    /// Reads the events since a sequence number.
     async fn since(web: &Web, place: &RequestContext, id: &str) -> PageResult<Self> {
         let chat = find(web, place, id).await?;
         let newest = web.store.telemetry.last_event(place.project_id(), chat.id.clone()).await?;
@@ -61,7 +61,7 @@ impl Conversation {
         let from = since.saturating_sub(1).max(newest.saturating_sub(LONG_TURN)).min(newest);
         let mut read = Self::between(web, place, chat, (from, newest, newest)).await?;
         if from > since.saturating_sub(1) {
-            // What belongs to no turn here belongs to one that the page shows already.
+            // Events without a turn here belong to one that the page shows already.
             read.story.turns.retain(|turn| turn.turn.is_some());
         }
         Ok(read)
@@ -78,13 +78,11 @@ impl Conversation {
         let (project, telemetry) = (place.project_id(), &web.store.telemetry);
         let events = match limit {
             0 => Vec::new(),
-            limit => {
-                telemetry.session_events(project.clone(), chat.id.clone(), from, limit).await?
-            }
+            limit => telemetry.chat_events(project.clone(), chat.id.clone(), from, limit).await?,
         };
         let is_shown = |event: &&ChatEvent| toggles.shows(event.kind);
         let begins = |event: &ChatEvent| event.kind == EventKind::Message;
-        // A page does not begin in the middle of a turn if it can help it.
+        // A page starts at the beginning of a turn if possible.
         let first = events.iter().position(begins).filter(|_| from > 0).unwrap_or(0);
         let mut story = TranscriptView::of(events.iter().skip(first).filter(is_shown));
         story.last = to;
@@ -98,8 +96,8 @@ impl Conversation {
 
     fn draw_turns(&self, place: &RequestContext) -> Markup {
         let id = self.chat.id.to_string();
-        let running = self.chat.standing.turn.as_ref().map(ToString::to_string);
-        let is_open = self.chat.standing.state != ChatStateName::Closed && !self.is_past;
+        let running = self.chat.status.turn.as_ref().map(ToString::to_string);
+        let is_open = self.chat.status.state != ChatStateName::Closed && !self.is_past;
         let around = Around { place, chat: &id, running: running.as_deref(), is_open };
         html! {
             @for turn in &self.story.turns {
@@ -110,48 +108,48 @@ impl Conversation {
     }
 
     fn limit(&self) -> Option<Money> {
-        ChatSettings::read(&self.chat.setting).ok().and_then(|setting| setting.limit())
+        ChatSettings::read(&self.chat.settings).ok().and_then(|settings| settings.limit())
     }
 
-    /// What it does and what it cost: the parts of the page that change by themselves.
-    fn standing(&self, place: &RequestContext) -> Markup {
-        let standing = &self.chat.standing;
+    /// State and cost: the parts of the page that update.
+    fn status(&self, place: &RequestContext) -> Markup {
+        let status = &self.chat.status;
         html! {
             span data-part="state" aria-live="polite" {
-                (state(standing.state))
-                @if let Some(why) = &standing.why { " " bdi { (one_line(why, 200)) } }
+                (state(status.state))
+                @if let Some(why) = &status.why { " " bdi { (one_line(why, 200)) } }
             }
             span data-part="sums" {
-                (figure::grouped(standing.turns)) @if standing.turns == 1 { " turn, " } @else { " turns, " }
-                @if standing.is_at_least { "at least " }
-                (figure::cost(Some(standing.cost))) " so far, "
+                (figure::grouped(status.turns)) @if status.turns == 1 { " turn, " } @else { " turns, " }
+                @if status.is_at_least { "at least " }
+                (figure::cost(Some(status.cost))) " so far, "
                 @if let Some(limit) = self.limit() {
-                    (figure::cost(Some(standing.spent()))) " of a budget of "
+                    (figure::cost(Some(status.spent()))) " of a budget of "
                     (figure::cost(Some(limit))) ", "
                 }
                 span title={ (figure::grouped(self.tokens)) " tokens" } {
                     (figure::count(self.tokens)) " tokens"
                 }
-                @if standing.turns > 0 {
+                @if status.turns > 0 {
                     ". " a href=(place.to(&["sessions", &self.chat.id.to_string()])) { "Recorded session" }
                 }
             }
         }
     }
 
-    /// The page, with what went wrong and what was written, if something was.
+    /// Renders the page, with an error and the unsent text, if any.
     pub(super) fn page(&self, place: &RequestContext, told: &Told) -> Page {
         let id = self.chat.id.to_string();
         let mut page = Page::new(Section::Chats, title(&self.chat));
         page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
-        page.summary = html! { span.chat-standing { (self.standing(place)) } };
+        page.summary = html! { span.chat-status { (self.status(place)) } };
         page.action = menu::menu(&self.chat, &self.toggles, place);
         let follow = self.toggles.on(place.to(&["chats", &id, "since"]));
         let events = place.to(&["chats", &id, "events"]);
         page.body = html! {
             @if let Some(done) = done(place) { (toast::toast(done)) }
             div.chat data-chat=[(!self.is_past).then_some(&id)] data-last=(self.story.last)
-                data-state=(self.chat.standing.state.as_str()) data-since=(follow)
+                data-state=(self.chat.status.state.as_str()) data-since=(follow)
                 data-events=(events) data-types=(self.toggles.types()) data-all=(Toggles::all_types()) {
                 (told.problem)
                 @if self.has_before { (self.earlier(place)) }
@@ -159,7 +157,7 @@ impl Conversation {
                 @if self.story.turns.is_empty() { (self.silence(place)) }
                 p.chat-link.muted role="status" data-link hidden {}
                 @if self.is_past {
-                    p { a.button href=(place.here().without("before")) { "To the newest" } }
+                    p { a.button href=(place.here().without("before")) { "Latest messages" } }
                 } @else { (self.composer(place, &told.text)) }
             }
             script type="module" src=(assets::address("chat.js")) {}
@@ -177,24 +175,24 @@ impl Conversation {
         html! {
             p.muted.silence data-silence {
                 @if let Some(parent) = &self.chat.origin.parent {
-                    "The agent knows what was said in "
+                    "The agent knows the messages of "
                     a href=(place.to(&["chats", &parent.to_string()])) { "the chat that this is a copy of" }
-                    ", and goes on from there. It works in "
-                } @else { "Nothing was said yet. The agent works in " }
+                    ", and continues from there. It works in "
+                } @else { "No messages yet. The agent works in " }
                  code { bdi { (self.chat.workspace) } } "; "
-                "whoever runs " code { "ratchet chat --resume " (self.chat.id) } " sees the same."
+                code { "ratchet chat --resume " (self.chat.id) } " opens the same chat in a terminal."
             }
         }
     }
 
     fn composer(&self, place: &RequestContext, text: &str) -> Markup {
         let id = self.chat.id.to_string();
-        let word = self.chat.standing.state;
+        let word = self.chat.status.state;
         if word == ChatStateName::Closed {
-            return html! { p.muted #composer { "This conversation is closed; what was said in it stays." } };
+            return html! { p.muted #composer { "This chat is closed. Its messages are kept." } };
         }
         if !place.visitor.can_change() {
-            return html! { p.muted #composer { "You look on; to talk takes the role member or owner." } };
+            return html! { p.muted #composer { "Read-only: sending messages requires the role member or owner." } };
         }
         html! {
             form #stop method="post" action=(place.to(&["chats", &id, "stop"])) data-stay {
@@ -202,7 +200,7 @@ impl Conversation {
             }
             form.composer #composer method="post" action=(place.to(&["chats", &id, "messages"]))
                  enctype="multipart/form-data" data-stay data-composer {
-                // The token stands before the files: it is looked at before they are taken in.
+                // The token is before the files, because it is checked before they are read.
                 (place.visitor.form_token.field())
                 label.sr for="say" { "Message to the agent" }
                 textarea #say name="text" rows="2" placeholder="Message to the agent"
@@ -213,16 +211,16 @@ impl Conversation {
                         input.sr type="file" name="file" multiple data-attach
                               accept="image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.json,.yaml,.yml,.toml,.csv,.log";
                     }
-                    span.muted.hint #say-how { "Text, images or PDFs. " span.on-desks { "Enter sends, Shift Enter begins a line, Esc stops the agent." } }
+                    span.muted.hint #say-how { "Text, images or PDFs. " span.on-desks { "Enter sends, Shift Enter starts a new line, Esc stops the agent." } }
                     span.composer-act data-part="act" { (self.act()) }
                 }
             }
         }
     }
 
-    /// What can be done now: stop what runs, or send.
+    /// The button to stop or to send.
     fn act(&self) -> Markup {
-        let is_at_work = self.chat.standing.turn.is_some();
+        let is_at_work = self.chat.status.turn.is_some();
         html! {
             @if is_at_work { button.button.danger type="submit" form="stop" { "Stop" } }
             @else { button.button.primary type="submit" { "Send" } }
@@ -230,28 +228,28 @@ impl Conversation {
     }
 }
 
-/// What a page says besides the conversation.
+/// What a page shows besides the chat.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// What went wrong, or what is to be decided.
+    /// An error, or a decision to confirm.
     pub(super) problem: Markup,
-    /// What was written and not sent.
+    /// Text that was not sent.
     pub(super) text: String,
 }
 
 fn done(place: &RequestContext) -> Option<&'static str> {
     match place.params.get("done")? {
-        "set" => Some("Set"),
-        "forked" => Some("This is the copy"),
+        "set" => Some("Saved"),
+        "forked" => Some("Forked: this is the copy"),
         "closed" => Some("Closed"),
-        "rewound" => Some("Files are as they were"),
-        "thumb" => Some("Noted"),
+        "rewound" => Some("Files restored"),
+        "thumb" => Some("Saved"),
         "renamed" => Some("Renamed"),
         _ => None,
     }
 }
 
-/// `GET …/chats/{chat}`: a conversation.
+/// `GET …/chats/{chat}`: the page.
 pub(super) async fn show(
     State(web): State<Web>,
     place: RequestContext,
@@ -261,18 +259,17 @@ pub(super) async fn show(
     Ok(conversation.page(&place, &Told::default()).show(&place))
 }
 
-/// `GET …/chats/{chat}/since`: the turns since a place, and how the conversation stands, for the
-/// script of the page.
+/// `GET …/chats/{chat}/since`: turns since a sequence number, and the state, for the page's script.
 pub(super) async fn since(
     State(web): State<Web>,
     place: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let conversation = Conversation::since(&web, &place, &id).await?;
-    let standing = &conversation.chat.standing;
+    let status = &conversation.chat.status;
     Ok(html! {
-        div data-upto=(conversation.story.last) data-state=(standing.state.as_str()) {
-            (conversation.standing(&place))
+        div data-upto=(conversation.story.last) data-state=(status.state.as_str()) {
+            (conversation.status(&place))
             span data-part="act" { (conversation.act()) }
             ol data-turns { (conversation.draw_turns(&place)) }
         }

@@ -1,4 +1,4 @@
-//! How what people do in a conversation went: in words for a script, as a page for a form.
+//! Results of form posts in a chat: JSON for a script, a page for a form.
 
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -12,7 +12,7 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Why something was not done, though it could be another time or in another way.
+/// An error that the user can correct.
 #[derive(Debug)]
 pub(super) struct Hitch {
     pub(super) status: StatusCode,
@@ -20,7 +20,7 @@ pub(super) struct Hitch {
 }
 
 impl Hitch {
-    /// What was sent makes no sense.
+    /// The input is invalid.
     pub(super) fn bad(words: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, words: words.into() }
     }
@@ -30,16 +30,16 @@ impl Hitch {
     }
 }
 
-/// What a session refuses: a hitch that the page tells, or a refusal that is a page of its own.
+/// Converts an error of a chat: to one that the page shows, or to an error page.
 pub(super) fn hitch(error: ChatError) -> PageResult<Hitch> {
     let words = error.to_string();
     match error {
         ChatError::Busy { .. } => Ok(Hitch::conflict(
-            "The agent is at work: one turn at a time. Stop it, or wait until it is done.",
+            "The agent is working on another message. Stop it, or wait until it is done.",
         )),
         ChatError::Answered { first, .. } => {
             let first = serde_json::from_str(&first).unwrap_or_default();
-            Ok(Hitch::conflict(format!("Someone was first: {}.", transcript_view::outcome(&first))))
+            Ok(Hitch::conflict(format!("Already answered: {}.", transcript_view::outcome(&first))))
         }
         ChatError::NoTurn
         | ChatError::NotOpen(_)
@@ -56,7 +56,7 @@ pub(super) fn hitch(error: ChatError) -> PageResult<Hitch> {
     }
 }
 
-/// The same where a page of its own is all there is.
+/// The same, always as an error page.
 pub(super) fn refusal(error: ChatError) -> PageError {
     match hitch(error) {
         Ok(Hitch { words, .. }) => PageError::Bad(words),
@@ -64,29 +64,29 @@ pub(super) fn refusal(error: ChatError) -> PageError {
     }
 }
 
-/// What beginning or saying something comes to.
+/// Converts an error of creating a chat or sending a message.
 pub(super) fn hitch_of_chats(error: ChatsError) -> PageResult<Hitch> {
     match error {
         ChatsError::Chat(error) => hitch(error),
-        ChatsError::Ground(error @ WorkspacePolicyError::Folder(_)) => {
+        ChatsError::Policy(error @ WorkspacePolicyError::Folder(_)) => {
             Ok(Hitch::bad(format!("workspace: {error}")))
         }
-        ChatsError::Ground(error) => Ok(Hitch::bad(error.to_string())),
+        ChatsError::Policy(error) => Ok(Hitch::bad(error.to_string())),
         ChatsError::Thread(error) => {
-            tracing::error!(%error, "files of a chat could not be looked at");
+            tracing::error!(%error, "cannot read files of a chat");
             let status = StatusCode::INTERNAL_SERVER_ERROR;
-            Ok(Hitch { status, words: "the files could not be looked at".to_owned() })
+            Ok(Hitch { status, words: "the files could not be read".to_owned() })
         }
     }
 }
 
-/// Who asked: a script that stays on its page, or a form that leads on.
+/// Whether the request comes from a script, which stays on its page, or from a form.
 fn is_script(headers: &HeaderMap) -> bool {
     headers.contains_key("x-form-token")
 }
 
-/// Answers whoever did something in a conversation: nothing to a script if all is well, for it sees
-/// what comes of it; the way back to the conversation to a form.
+/// Responds to a form post: without content to a script, which receives the events; with a redirect
+/// to the chat to a form.
 pub(super) async fn answer(
     (web, place): (&Web, &RequestContext),
     headers: &HeaderMap,

@@ -1,4 +1,4 @@
-//! What the agent asks of a person, and the forms that answer.
+//! Questions and permission prompts, and the forms that answer them.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,12 @@ use super::turns::Around;
 use crate::message_preview::one_line;
 use crate::request_context::Params;
 
-/// Bytes of what would be done that are shown; a longer one can only be denied.
+/// Maximum bytes of a tool's input that are shown; a longer one can only be denied.
 const EXACT: usize = 100_000;
-/// Questions that are asked at once, choices of each, fields of a form.
+/// Maximum number of questions, of choices of each, and of fields of a form.
 const MOST: usize = 40;
 
-/// A text in which nothing hides: characters that nobody sees, or that make others read in another
-/// order, are written out.
+/// Text with invisible and direction-changing characters escaped, so that nothing is hidden.
 pub(super) fn laid_bare(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     for c in text.chars() {
@@ -35,7 +34,7 @@ pub(super) fn laid_bare(text: &str) -> String {
     bare
 }
 
-/// Draws what is asked, with a form as long as it is open.
+/// Renders a prompt, with a form while it is open.
 pub(super) fn draw(ask: &PermissionPromptView, around: &Around<'_>) -> Markup {
     let is_open = ask.answer.is_none();
     html! {
@@ -46,7 +45,7 @@ pub(super) fn draw(ask: &PermissionPromptView, around: &Around<'_>) -> Markup {
             @match ask.outcome() {
                 Some(outcome) => { (answered(ask, &outcome)) },
                 None if around.may_act() => { (form(ask, around)) },
-                None => { p.muted { "Waits for someone who may answer." } },
+                None => { p.muted { "Waiting for a member or owner to answer." } },
             }
         }
     }
@@ -72,7 +71,7 @@ fn answered(ask: &PermissionPromptView, outcome: &str) -> Markup {
     }
 }
 
-/// What the agent wants to do, to the letter.
+/// The tool and its exact input.
 fn permission(ask: &PermissionPromptView) -> Markup {
     let text = |key: &str| ask.body[key].as_str().unwrap_or_default();
     html! {
@@ -86,7 +85,7 @@ fn permission(ask: &PermissionPromptView) -> Markup {
     }
 }
 
-/// A tool's input, every word of it.
+/// All fields of a tool's input.
 fn exactly(input: &Value) -> String {
     let text = match input["command"].as_str() {
         Some(command) => {
@@ -105,7 +104,7 @@ fn exactly(input: &Value) -> String {
     elide(&laid_bare(&text), EXACT).into_owned()
 }
 
-/// Whether all of what would be done can be read.
+/// Whether the input is shown in full.
 fn is_shown_whole(ask: &PermissionPromptView) -> bool {
     ask.body["input"].to_string().len() < EXACT / 2
 }
@@ -136,11 +135,11 @@ fn permission_fields(ask: &PermissionPromptView) -> Markup {
     let reason = format!("reason-{}", ask.id);
     html! {
         @if !rules.is_empty() {
-            p.muted { "“Always” allows for the rest of this session: "
+            p.muted { "“Always” allows for the rest of this chat: "
                 @for rule in &rules { code { bdi { (laid_bare(rule)) } } " " } }
         }
         @if !is_shown_whole(ask) {
-            p.problem { "This is too long to be shown whole, so it can only be denied here." }
+            p.problem { "Too long to show in full, so it can only be denied here." }
         }
         div.answer-line {
             @if is_shown_whole(ask) {
@@ -150,9 +149,9 @@ fn permission_fields(ask: &PermissionPromptView) -> Markup {
                 }
             }
             button.button.danger name="decision" value="deny" { "Deny" }
-            label.sr for=(reason) { "Why not" }
+            label.sr for=(reason) { "Reason" }
             input id=(reason) type="text" name="message" maxlength="2000"
-                  placeholder="why not: the agent reads it" autocomplete="off";
+                  placeholder="reason, for the agent" autocomplete="off";
         }
     }
 }
@@ -194,7 +193,7 @@ fn question_fields(ask: &str, number: usize, question: &Value) -> Markup {
     }
 }
 
-/// The questions once they are answered.
+/// Questions and their answers.
 fn asked(ask: &PermissionPromptView) -> Markup {
     let questions = ask.body["questions"].as_array().into_iter().flatten();
     html! {
@@ -212,7 +211,7 @@ fn form_head(ask: &PermissionPromptView) -> Markup {
     }
 }
 
-/// Fields for a form that a tool server wants filled in.
+/// Fields of a form that an MCP server requests.
 fn schema_fields(ask: &PermissionPromptView) -> Markup {
     let schema = &ask.body["schema"];
     let properties = schema["properties"].as_object().into_iter().flatten();
@@ -247,12 +246,12 @@ fn schema_fields(ask: &PermissionPromptView) -> Markup {
     }
 }
 
-/// Reads an answer out of a form; says what is missing.
+/// Parses an answer. Returns what is missing.
 pub(super) fn decision(form: &Params) -> Result<Decision, String> {
     let message = form.get("message").map(str::trim).filter(|why| !why.is_empty());
     match form.get("decision") {
         Some("allow") => Ok(Decision::Allow { allowance: Allowance::Once, input: None }),
-        Some("always") => Ok(Decision::Allow { allowance: Allowance::Session, input: None }),
+        Some("always") => Ok(Decision::Allow { allowance: Allowance::Chat, input: None }),
         Some("deny") => Ok(Decision::Deny { message: message.map(str::to_owned), stops: false }),
         Some("answer") if form.pairs().any(|(name, _)| name == "text0") => answers(form),
         Some("answer") => filled(form),

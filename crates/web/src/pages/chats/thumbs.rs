@@ -1,5 +1,4 @@
-//! Thumbs on answers: each is a score of the turn's trace, one for each person, that they may
-//! change.
+//! Thumbs on answers: each is a score of the turn's trace, one per person, which they can change.
 
 use std::collections::BTreeMap;
 
@@ -24,27 +23,27 @@ use crate::pages::trace::forms::write_score;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// What the score is called, wherever thumbs come from.
+/// Name of the score, wherever thumbs come from.
 const NAME: &str = "thumbs_feedback";
 const MAX_COMMENT: usize = 2_000;
-/// Scores that are looked at for a page.
+/// Maximum number of scores that are read for a page.
 const MOST: u64 = 1_000;
 
-/// What someone thinks of an answer.
+/// A thumb and its comment.
 #[derive(Clone, Debug)]
 pub(super) struct Thumb {
     is_up: bool,
     comment: String,
 }
 
-/// Names the one score that a person gives a turn.
+/// Id of the one score of a person for a turn.
 fn score_id(trace: &str, place: &RequestContext) -> PageResult<ScoreId> {
     let person = place.visitor.person().unwrap_or("anyone");
     ScoreId::parse(&format!("thumb-{trace}-{person}"))
         .map_err(|why| PageError::Bad(why.to_string()))
 }
 
-/// The thumbs that the visitor gave to turns, by the turn's trace.
+/// The viewer's thumbs, by trace id.
 pub(super) async fn given(
     web: &Web,
     place: &RequestContext,
@@ -76,7 +75,7 @@ pub(super) async fn given(
     Ok(thumbs.collect())
 }
 
-/// Two thumbs, and room for a word about why.
+/// The two buttons, and a field for a comment.
 pub(super) fn form(trace: &str, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
     let place = around.place;
     if !place.visitor.can_change() {
@@ -116,8 +115,7 @@ const fn word(is_up: bool) -> &'static str {
     if is_up { "Good answer" } else { "Bad answer" }
 }
 
-/// `POST …/chats/{chat}/thumbs`: keeps what someone thinks of an answer, in place of what they
-/// thought before.
+/// `POST …/chats/{chat}/thumbs`: stores a thumb, which replaces the earlier one of the same person.
 pub(super) async fn keep(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,

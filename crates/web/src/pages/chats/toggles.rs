@@ -5,7 +5,7 @@ use ratchet_core::chat::event::EventKind;
 
 use crate::request_context::{Link, RequestContext};
 
-/// What can be left out of a conversation.
+/// Types of events that can be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Toggle {
     Text,
@@ -20,7 +20,7 @@ impl Toggle {
     const ALL: [Self; 6] =
         [Self::Text, Self::Tools, Self::Results, Self::Thinking, Self::Notices, Self::Raw];
 
-    /// The word in addresses, and what people read.
+    /// Name in URLs, and label.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Text => ("text", "Text"),
@@ -44,13 +44,12 @@ impl Toggle {
     }
 }
 
-/// What someone wants to see of a conversation. Messages, questions, ends and failures are always
-/// shown.
+/// Types of events to show. Messages, questions, results and errors are always shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Toggles(BTreeSet<Toggle>);
 
 impl Toggles {
-    /// What the address says; all but raw lines when it says nothing.
+    /// Reads the URL; without the parameter all but raw lines are shown.
     pub(super) fn of(place: &RequestContext) -> Self {
         let said: Vec<&str> = place.params.all("show").collect();
         let is_on = |toggle: &Toggle| match said.is_empty() {
@@ -60,13 +59,13 @@ impl Toggles {
         Self(Toggle::ALL.into_iter().filter(is_on).collect())
     }
 
-    /// Whether events of a kind are shown.
+    /// Whether a type of events is shown.
     pub(super) fn shows(&self, kind: EventKind) -> bool {
         let toggle = Toggle::ALL.into_iter().find(|toggle| toggle.kind() == kind);
         toggle.is_none_or(|toggle| self.0.contains(&toggle))
     }
 
-    /// The kinds that a stream must tell, with commas.
+    /// Types of events that the stream must contain, separated by commas.
     pub(super) fn types(&self) -> String {
         let kinds = EventKind::ALL.into_iter().filter(|kind| self.shows(*kind));
         kinds.map(EventKind::as_str).collect::<Vec<_>>().join(",")
@@ -76,19 +75,19 @@ impl Toggles {
         EventKind::ALL.map(EventKind::as_str).join(",")
     }
 
-    /// The same page with these shown.
+    /// Link to the same page with these shown.
     pub(super) fn on(&self, link: Link) -> Link {
         let link = link.without("show").and("show", "");
         self.0.iter().fold(link, |link, toggle| link.and("show", toggle.words().0))
     }
 
-    /// A form that changes them; it works without a script.
+    /// A form that changes them and works without JavaScript.
     pub(super) fn form(&self, place: &RequestContext) -> Markup {
         let here = place.here().without("show").without("done");
         html! {
             form.toggles method="get" action=(here.path()) data-toggles {
                 @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }
-                // Says that something was chosen, even if it is nothing.
+                // Marks the parameter as present, even if nothing is selected.
                 input type="hidden" name="show" value="";
                 fieldset {
                     legend { "Show" }

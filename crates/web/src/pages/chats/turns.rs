@@ -1,4 +1,4 @@
-//! Turns as people read them.
+//! Renders turns.
 
 use maud::{Markup, html};
 use ratchet_core::chat::transcript_view::{
@@ -16,20 +16,20 @@ use crate::components::{figure, json};
 use crate::message_preview::one_line;
 use crate::request_context::RequestContext;
 
-/// Bytes of a tool's result, or of a raw line, that are drawn.
+/// Maximum bytes of a tool's result or a raw line.
 const SHOWN: usize = 24_000;
-/// Characters of what a tool was given, in its line.
+/// Maximum characters of a tool's input in its summary.
 const GIST: usize = 140;
-/// What texts that go with a message begin with.
+/// Prefix of texts attached to a message.
 const ENCLOSED: &str = "\nWhat stands between <given-";
 
-/// What is known of a conversation besides its events.
+/// Facts about a chat that turns need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     pub(super) place: &'a RequestContext,
     pub(super) chat: &'a str,
     pub(super) running: Option<&'a str>,
-    /// Whether something can be said in it still.
+    /// Whether the chat is open.
     pub(super) is_open: bool,
 }
 
@@ -38,13 +38,13 @@ impl Around<'_> {
         self.running.is_some() && self.running == turn.turn.as_deref()
     }
 
-    /// Whether the visitor may do something in it.
+    /// Whether the viewer may change something.
     pub(super) fn may_act(&self) -> bool {
         self.is_open && self.place.visitor.can_change()
     }
 }
 
-/// Draws a turn. Everything that changes by itself has a key, by which a script finds it again.
+/// Renders a turn. Parts that update have a key, by which a script finds them.
 pub(super) fn turn(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
     let is_running = around.is_running(turn);
     let last = turn.items.len().checked_sub(1).filter(|_| is_running);
@@ -70,7 +70,7 @@ pub(super) fn turn(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) 
     }
 }
 
-/// A message as one of the forms that conversations are recorded in.
+/// A message in a format that the message renderer knows.
 pub(super) fn as_payload(content: &Value) -> Value {
     json!([{"role": "user", "content": content}])
 }
@@ -108,7 +108,7 @@ fn said(turn: &TurnView, message: &UserMessageView, around: &Around<'_>) -> Mark
     }
 }
 
-/// Where a turn's trace is.
+/// Trace id of a turn.
 fn trace_link(turn: &TurnView, place: &RequestContext) -> String {
     let trace = turn.turn.as_deref().unwrap_or_default();
     place.to(&["traces", trace]).to_string()
@@ -121,7 +121,7 @@ fn item(item: &TurnItem, is_growing: bool, around: &Around<'_>) -> Markup {
             li.told-item.told-words data-key=(key) data-open=[is_growing.then_some("text_delta")] {
                 article.message.assistant {
                     header.message-head { span.role { "Agent" } }
-                    // Half a word of Markdown may mean something else than the whole.
+                    // Incomplete Markdown may render differently.
                     @if is_growing { div.message-body { p.growing { (text) } } } @else {
                         (MessageStyle::new(&nowhere()).lone_text(text))
                     }
@@ -162,12 +162,12 @@ fn item(item: &TurnItem, is_growing: bool, around: &Around<'_>) -> Markup {
     }
 }
 
-/// Nothing that is drawn refers to anything.
+/// Rendered messages have no links to media.
 fn nowhere() -> ContentLinks {
     ContentLinks::default()
 }
 
-/// What a raw line calls itself.
+/// Type of a raw line.
 fn raw_name(line: &str) -> String {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
     let word = |key: &str| value[key].as_str().map(|word| one_line(word, 40));
@@ -199,7 +199,7 @@ fn tool(tool: &ToolView, around: &Around<'_>) -> Markup {
                 }
                 @if tool.output.is_some() {
                     @let text = tool.output_text();
-                    @if text.is_empty() { p.muted { "It gave nothing." } }
+                    @if text.is_empty() { p.muted { "No output." } }
                     @else { pre tabindex="0" { (elide(&text, SHOWN)) } }
                 }
             }
@@ -207,7 +207,7 @@ fn tool(tool: &ToolView, around: &Around<'_>) -> Markup {
     }
 }
 
-/// How a turn ended, what it cost, and what people think of it.
+/// Result, cost and thumbs of a turn.
 fn end(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
     let place = around.place;
     let Some(trace) = turn.turn.as_deref() else { return Markup::default() };
@@ -222,17 +222,17 @@ fn end(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
             @if turn.end.is_some() { (thumbs::form(trace, thumb, around)) }
             @if let Some(message) = turn.message.as_ref().filter(|_| around.may_act()) {
                 (act(around, ("rewind", "message", &message.id),
-                    ("Put files back…", "Files as they were before this message")))
+                    ("Restore files…", "Restores files to their state before this message")))
             }
             @if let Some(message) = turn.message.as_ref().filter(|_| turn.end.is_some() && place.visitor.can_change()) {
                 (act(around, ("fork", "at", &message.id),
-                    ("Fork here", "Go on in a copy that knows nothing of what came after")))
+                    ("Fork here", "Continues in a copy without the later messages")))
             }
         }
     }
 }
 
-/// Something that is done with a message of the conversation.
+/// A form with one button about a message.
 fn act(
     around: &Around<'_>,
     (what, field, id): (&str, &str, &str),
@@ -262,7 +262,7 @@ fn facts(end: &Value) -> Markup {
             span title={ (bound) (figure::exact_dollars(cost)) } { (bound) (figure::dollars(cost)) }
         }
         @if spending.is_unknown() {
-            span title="A call was interrupted before anyone knew what it used" { "cost unknown" }
+            span title="A call was interrupted before its usage was known" { "cost unknown" }
         }
         @if let Some((input, output)) = spending.tokens.filter(|(input, output)| input + output > 0) {
             span title={ (bound) (figure::grouped(input)) " tokens in, " (figure::grouped(output)) " out" } {

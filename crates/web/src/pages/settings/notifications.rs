@@ -43,8 +43,8 @@ const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
     match kind {
         NotificationKind::TurnEnded => ("turn-ended", "a turn ends"),
         NotificationKind::PersonNeeded => ("person-needed", "a person is needed"),
-        NotificationKind::SessionFailed => ("session-failed", "a session fails"),
-        NotificationKind::Test => ("test", "someone tries it"),
+        NotificationKind::ChatFailed => ("session-failed", "a chat fails"),
+        NotificationKind::Test => ("test", "test"),
     }
 }
 
@@ -63,7 +63,7 @@ fn preset() -> Entered {
 fn ticks(entered: &Entered) -> Markup {
     html! {
         fieldset.events {
-            legend { "Tell when" }
+            legend { "Notify when" }
             @for kind in NotificationKind::NEWS {
                 (field::tick(FormField { name: news(kind).0, label: news(kind).1, hint: "" }, entered))
             }
@@ -75,7 +75,7 @@ fn ticks(entered: &Entered) -> Markup {
 fn blame(entered: Entered, error: NotificationRequestError) -> PageResult<Entered> {
     match error {
         NotificationRequestError::Field("events", _) => {
-            Ok(entered.and_wrong("", "Tick at least one of the times to tell."))
+            Ok(entered.and_wrong("", "Select at least one event."))
         }
         NotificationRequestError::Field(field, why) => Ok(entered.and_wrong(field, why)),
         NotificationRequestError::Push(why) => Ok(entered.and_wrong("", why.to_string())),
@@ -110,7 +110,7 @@ async fn drawn(
         section.settings {
             h2 { "Browsers" }
             @if browsers.is_empty() {
-                (empty::empty("No browser is told yet.", &html! {
+                (empty::empty("No browsers", &html! {
                     p { "A browser that is told shows a notice when an agent is done or waits for an \
                          answer, even while no page of Ratchet is open." }
                 }))
@@ -119,7 +119,7 @@ async fn drawn(
         section.settings {
             h2 { "Webhooks" }
             @if webhooks.is_empty() {
-                (empty::empty("No program is told yet.", &html! {
+                (empty::empty("No webhooks", &html! {
                     p { "A webhook gets a signed POST, again and again for a day until it answers \
                          with a status from 200 to 299." }
                 }))
@@ -130,7 +130,7 @@ async fn drawn(
     };
     let summary = html! {
         (count) " " (if count == 1 { "receiver is" } else { "receivers are" })
-        " told when a turn ends or a person is needed."
+        " notified when a turn ends or a person is needed."
     };
     Ok(page(place, Tab::Notifications, summary, &body))
 }
@@ -147,11 +147,11 @@ async fn this_browser(web: &Web, place: &RequestContext) -> PageResult<Markup> {
         section.settings data-push=(key) data-to=(Tab::Notifications.action(place, &["browsers"])) {
             h2 { "This browser" }
             p role="status" data-push-says {
-                "Whether this browser can be told is found out by a script, which does not run here."
+                "Notifications in this browser need JavaScript, which does not run here."
             }
             p {
-                button.button.primary type="button" data-push-on hidden { "Tell this browser" } " "
-                button.button type="button" data-push-off hidden { "Tell it no more" }
+                button.button.primary type="button" data-push-on hidden { "Enable notifications" } " "
+                button.button type="button" data-push-off hidden { "Disable notifications" }
             }
         }
     })
@@ -161,9 +161,9 @@ fn list(caption: &str, second: &'static str, rows: Vec<Row>) -> Markup {
     let columns = vec![
         Column::text("Name"),
         Column::text(second),
-        Column::text("Tell when"),
+        Column::text("Notify when"),
         Column::text("State"),
-        Column::text("Last notice"),
+        Column::text("Last notification"),
     ];
     table::table(&Table { caption: caption.to_owned(), columns, rows, select_for: None })
 }
@@ -213,14 +213,14 @@ fn outcome(one: &NoticeDelivery) -> Markup {
 fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings {
-            h2 { "Add a webhook" }
+            h2 { "Add webhook" }
             form method="post" action=(Tab::Notifications.action(place, &[])) {
                 (place.visitor.form_token.field())
                 (field::problem(entered))
                 (field::line(NAME, entered))
                 (field::line(URL, entered))
                 (ticks(entered))
-                button.button.primary type="submit" { "Add the webhook" }
+                button.button.primary type="submit" { "Add webhook" }
             }
         }
     }
@@ -241,7 +241,7 @@ async fn add(State(web): State<Web>, place: RequestContext, form: String) -> Pag
     };
     let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
     catalog.add_notice_receiver(place.project_id(), new, secrets, place.now).await?;
-    let told = shown_once("The webhook is added", &secret);
+    let told = shown_once("Webhook added", &secret);
     Ok(once(drawn(&web, &place, &preset(), &told).await?))
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 
 fn ask(kind: EventKind, body: Value) -> Ask {
-    let heard = Heard { seq: 1, kind: Some(kind), at: None, body, line: String::new() };
+    let heard = ReceivedEvent { seq: 1, kind: Some(kind), at: None, body, line: String::new() };
     Ask::read(&heard).unwrap()
 }
 
@@ -24,7 +24,7 @@ fn a_permission_shows_every_word_of_the_command() {
         echo �[2K�done
         {"timeout":5}
       1. yes
-      2. yes, and for this session always Bash(rm *)
+      2. yes, and for this chat always Bash(rm *)
       n. no; words after it tell the agent why
     "#);
 }

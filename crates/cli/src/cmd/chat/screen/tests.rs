@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::*;
 
-fn heard(seq: u64, kind: EventKind, body: Value) -> Heard {
+fn heard(seq: u64, kind: EventKind, body: Value) -> ReceivedEvent {
     let at = Timestamp::from_millis(i64::try_from(seq).unwrap() * 250);
-    Heard { seq, kind: Some(kind), at: Some(at), body, line: String::new() }
+    ReceivedEvent { seq, kind: Some(kind), at: Some(at), body, line: String::new() }
 }
 
 /// A turn in which much happens.
-fn turn() -> Vec<Heard> {
+fn turn() -> Vec<ReceivedEvent> {
     let events = [
         (EventKind::Message, json!({"id": "m", "content": "look\naround"})),
         (EventKind::State, json!({"state": "running"})),
@@ -81,7 +81,7 @@ fn a_turn_reads_like_a_story() {
       ✗ Read x · failed: no · 0.2 s  #4
     ✓ Agent dig · dug · 1.0 s  #3
 
-    ✓ allowed for this session: Bash rm x (by web)
+    ✓ allowed for this chat: Bash rm x (by web)
     ✓ Which? Blue
     · api retry overloaded
 

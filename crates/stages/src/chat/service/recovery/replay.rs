@@ -13,29 +13,29 @@ use super::super::super::error::ChatError;
 use super::super::super::launch::turn_lines::TurnFile;
 use super::super::super::turn_recorder::{Beginning, TurnRecorder};
 
-/// Events that are read at once.
+/// Number of events in one read.
 const PAGE: u32 = 500;
 
-/// What clients were told of a turn that was under way.
+/// Events of a turn that was running.
 #[derive(Debug)]
 pub(super) struct Replay {
-    /// What the agent still asks.
+    /// Open prompts.
     pub(super) open: BTreeSet<String>,
-    /// Whether a message began it.
+    /// Whether a message started it.
     pub(super) has_message: bool,
-    /// The ids of lines that were told.
+    /// Ids of lines with events.
     told: HashSet<String>,
-    /// Knows which words were told.
+    /// Knows which text has events.
     reader: LineReader,
 }
 
 impl Replay {
-    /// Reads the events of a turn as far as they are kept, and tells the book.
+    /// Reads the stored events of a turn into the recorder.
     pub(super) async fn read(
         telemetry: &Telemetry,
-        room: &ChatHandle,
+        handle: &ChatHandle,
         turn: &TraceId,
-        book: &mut TurnRecorder,
+        recorder: &mut TurnRecorder,
     ) -> Result<Self, ChatError> {
         let mut replay = Self {
             open: BTreeSet::new(),
@@ -43,25 +43,25 @@ impl Replay {
             told: HashSet::new(),
             reader: LineReader::new(Money::ZERO),
         };
-        let Some(mut after) = beginning(telemetry, room, turn).await? else { return Ok(replay) };
+        let Some(mut after) = beginning(telemetry, handle, turn).await? else { return Ok(replay) };
         loop {
-            let (project, session) = (room.project.clone(), room.session.clone());
-            let events = telemetry.session_events(project, session, after, PAGE).await?;
+            let (project, chat_id) = (handle.project.clone(), handle.chat_id.clone());
+            let events = telemetry.chat_events(project, chat_id, after, PAGE).await?;
             let Some(last) = events.last() else { return Ok(replay) };
             after = last.seq;
             for event in events {
-                replay.take(&event, turn, book);
+                replay.take(&event, turn, recorder);
             }
         }
     }
 
-    fn take(&mut self, event: &ChatEvent, turn: &TraceId, book: &mut TurnRecorder) {
+    fn take(&mut self, event: &ChatEvent, turn: &TraceId, recorder: &mut TurnRecorder) {
         let said: Value = serde_json::from_str(&event.body).unwrap_or_default();
         let id = said["id"].as_str().unwrap_or_default();
         match event.kind {
             EventKind::Raw => {
-                book.heard(&event.body);
-                // What follows from it was told with it.
+                recorder.heard(&event.body);
+                // The events that follow from it were written with it.
                 drop(self.reader.take(&event.body, None));
                 self.told.extend(said["uuid"].as_str().map(str::to_owned));
             }
@@ -70,10 +70,10 @@ impl Replay {
                 let content = said["content"].to_string();
                 let by = said["by"].as_str();
                 let beginning = Beginning::Person { by, message: id, content: &content };
-                book.began(turn, event.at, beginning);
+                recorder.began(turn, event.at, beginning);
             }
             EventKind::Question | EventKind::Permission => {
-                book.asked_before(id, turn, event.at);
+                recorder.asked_before(id, turn, event.at);
                 self.open.insert(id.to_owned());
             }
             EventKind::Answered => drop(self.open.remove(id)),
@@ -81,7 +81,7 @@ impl Replay {
         }
     }
 
-    /// What the agent has kept and nobody was told.
+    /// Events for transcript lines that have none yet.
     pub(super) fn untold(&mut self, file: &TurnFile) -> Vec<UnorderedEvent> {
         let call = file.call();
         let lines =
@@ -91,16 +91,16 @@ impl Replay {
     }
 }
 
-/// The place before the first event of a turn: a message, or the agent's own beginning.
+/// Sequence number before the first event of a turn: a message, or the agent's own start.
 async fn beginning(
     telemetry: &Telemetry,
-    room: &ChatHandle,
+    handle: &ChatHandle,
     turn: &TraceId,
 ) -> Result<Option<u64>, ChatError> {
     let turn = turn.to_string();
     for kind in [EventKind::Message, EventKind::State] {
-        let (project, session) = (room.project.clone(), room.session.clone());
-        let newest = telemetry.newest_events(project, session, kind, PAGE).await?;
+        let (project, chat_id) = (handle.project.clone(), handle.chat_id.clone());
+        let newest = telemetry.newest_events(project, chat_id, kind, PAGE).await?;
         let is_of_turn = |body: &str| {
             let said: Value = serde_json::from_str(body).unwrap_or_default();
             said["turn"] == turn.as_str()

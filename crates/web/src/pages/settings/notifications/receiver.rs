@@ -23,8 +23,8 @@ const SHOWN: u64 = 50;
 
 const PAUSED: FormField<'_> = FormField {
     name: "paused",
-    label: "Paused: tell it nothing for now",
-    hint: "What happens meanwhile is not told later.",
+    label: "Paused: send no notifications",
+    hint: "Events during the pause are not sent later.",
 };
 
 pub(super) fn routes() -> Router<Web> {
@@ -87,14 +87,14 @@ async fn drawn(
             p { (kind_words(one.kind)) " at " code { (one.address) } }
             @if may {
                 (deed(place, one, "test", "Send a test"))
-                @if one.kind == ReceiverKind::Webhook { (deed(place, one, "secret", "Sign with another secret")) }
+                @if one.kind == ReceiverKind::Webhook { (deed(place, one, "secret", "Rotate secret")) }
                 (deed(place, one, "remove", "Remove"))
             }
         }
         section.settings {
-            h2 { "Last notices" }
+            h2 { "Last notifications" }
             @if deliveries.is_empty() {
-                (empty::empty("It was told nothing yet.", &html! {
+                (empty::empty("No notifications yet", &html! {
                     p { "Send a test, or wait until a turn ends or a person is needed." }
                 }))
             } @else {
@@ -106,7 +106,7 @@ async fn drawn(
         }
         @if may { (change_form(place, one, entered)) }
     };
-    let summary = html! { "One of those who are told when a turn ends or a person is needed." };
+    let summary = html! { "Receives a notification when a turn ends or a person is needed." };
     Ok(page(place, Tab::Notifications, summary, &body))
 }
 
@@ -117,7 +117,7 @@ fn not_public(one: &NoticeReceiver) -> Markup {
     html! {
         p.problem role="alert" {
             "This server does not call " code { (host) } ": its address is private, or this machine's own. "
-            "Whoever runs the server can allow it with "
+            "The operator of the server can allow it with "
             code { "outbound.allow = \"" (host) "\"" } " in ratchet.toml."
         }
     }
@@ -136,7 +136,7 @@ fn host(address: &str) -> &str {
 const fn kind_words(kind: ReceiverKind) -> &'static str {
     match kind {
         ReceiverKind::Webhook => "A webhook",
-        ReceiverKind::Browser => "A browser, by way of its push service",
+        ReceiverKind::Browser => "A browser (Web Push)",
     }
 }
 
@@ -152,7 +152,7 @@ fn deed(place: &RequestContext, one: &NoticeReceiver, what: &str, words: &str) -
 fn change_form(place: &RequestContext, one: &NoticeReceiver, entered: &Entered) -> Markup {
     html! {
         section.settings {
-            h2 { "Change it" }
+            h2 { "Edit" }
             form method="post" action=(Tab::Notifications.action(place, &[&one.id])) {
                 (place.visitor.form_token.field())
                 (field::problem(entered))
@@ -172,11 +172,16 @@ fn list(deliveries: &[NoticeDelivery], place: &RequestContext) -> Markup {
         Column::text("Outcome"),
         Column::text("Answer"),
         Column::text("Tries"),
-        Column::text("Next try"),
+        Column::text("Next attempt"),
         Column::text("Chat"),
     ];
     let rows = deliveries.iter().map(|one| row(one, place)).collect();
-    table::table(&Table { caption: "Last notices".to_owned(), columns, rows, select_for: None })
+    table::table(&Table {
+        caption: "Last notifications".to_owned(),
+        columns,
+        rows,
+        select_for: None,
+    })
 }
 
 fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
@@ -194,9 +199,9 @@ fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
             html! {
                 @match one.status {
                     Some(status) => { code { (status) } },
-                    None if one.tries == 0 => { span.muted { "not tried yet" } },
+                    None if one.tries == 0 => { span.muted { "not sent yet" } },
                     None if one.outcome == DeliveryOutcome::Refused => { "not called" },
-                    None => { "nobody answered" },
+                    None => { "no response" },
                 }
             },
             html! { (one.tries) },
@@ -265,11 +270,11 @@ async fn renew(
     let one = theirs(&web, &place, id).await?;
     if !entered(&form).is_ticked("sure") {
         let ask = Ask {
-            title: format!("Sign messages to {} with another secret?", one.name),
+            title: format!("Rotate the secret of {}?", one.name),
             lost: html! { "Whoever checks signatures with the secret there is now refuses what comes \
             next, until they have the new one." },
             action: Tab::Notifications.action(&place, &[&one.id, "secret"]),
-            verb: "Make another secret",
+            verb: "Rotate secret",
             fields: &[],
         };
         return Ok(question(&place, Tab::Notifications, &ask).into_response());
@@ -280,7 +285,7 @@ async fn renew(
     let (catalog, with) = (place.visitor.catalog(&web), (change, web.store.secrets.clone()));
     let id = one.id.clone();
     let one = catalog.change_notice_receiver(place.project_id(), id, with, place.now).await?;
-    let told = shown_once("Messages are signed with another secret", &secret);
+    let told = shown_once("Secret rotated", &secret);
     Ok(once(drawn(&web, &place, &one, &settled(&one), &told).await?))
 }
 
@@ -293,8 +298,8 @@ async fn remove(
     let one = theirs(&web, &place, id).await?;
     if !entered(&form).is_ticked("sure") {
         let ask = Ask {
-            title: format!("Tell {} nothing any more?", one.name),
-            lost: html! { "What waits to be told goes as well, and how earlier notices went." },
+            title: format!("Remove {}?", one.name),
+            lost: html! { "Pending notifications and the delivery log are deleted as well." },
             action: Tab::Notifications.action(&place, &[&one.id, "remove"]),
             verb: "Remove",
             fields: &[],

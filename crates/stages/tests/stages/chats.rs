@@ -24,22 +24,22 @@ fn ask_of(told: &Value) -> PermissionPromptId {
 
 async fn answer(
     stage: &Stage,
-    major: &ChatService,
-    session: &SessionId,
+    chats: &ChatService,
+    chat_id: &SessionId,
     (ask, decision, by): (&PermissionPromptId, Decision, &str),
 ) -> Result<(), ChatError> {
     let (project, by) = (stage.shop.clone(), Some(by.to_owned()));
-    major.answer(project, session.clone(), (ask.clone(), decision), by).await
+    chats.answer(project, chat_id.clone(), (ask.clone(), decision), by).await
 }
 
 #[tokio::test]
 async fn all_who_look_on_see_the_same() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut first = stage.look_on(&major, &session, 0).await;
-    let mut second = stage.look_on(&major, &session, 0).await;
-    let turn = stage.say(&major, &session, "hello").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut first = stage.look_on(&chats, &chat_id, 0).await;
+    let mut second = stage.look_on(&chats, &chat_id, 0).await;
+    let turn = stage.say(&chats, &chat_id, "hello").await.unwrap();
     let done = first.until(EventKind::Done).await;
     assert_eq!((&done["turn"], &done["result"]), (&json!(turn.to_string()), &json!("Hello")));
     assert_eq!(done["cost"], 0.25);
@@ -49,36 +49,36 @@ async fn all_who_look_on_see_the_same() {
     assert_in_order(&first.seen);
     assert_eq!(first.words(), "Hello", "no word twice");
     assert_eq!(first.states(), ["starting", "running", "idle"]);
-    assert_eq!(stage.kept(&session).await, first.seen, "what was told is what is kept");
+    assert_eq!(stage.kept(&chat_id).await, first.seen, "what was told is what is kept");
     // Whoever comes later has it all, or what follows what they had.
-    let mut late = stage.look_on(&major, &session, 0).await;
+    let mut late = stage.look_on(&chats, &chat_id, 0).await;
     late.until_state("idle").await;
     assert_eq!(late.seen, first.seen);
-    let mut back = stage.look_on(&major, &session, 3).await;
+    let mut back = stage.look_on(&chats, &chat_id, 3).await;
     back.until_state("idle").await;
     assert_eq!(back.seen, first.seen[3..]);
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    assert_eq!((chat.standing.state, chat.standing.turns), (ChatStateName::Idle, 1));
+    let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
+    assert_eq!((chat.status.state, chat.status.turns), (ChatStateName::Idle, 1));
 }
 
 #[tokio::test]
 async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    let turn = stage.say(&major, &session, "ask").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    let turn = stage.say(&chats, &chat_id, "ask").await.unwrap();
     let asked = client.until(EventKind::Permission).await;
     assert_eq!((&asked["tool"], &asked["rules"]), (&json!("Bash"), &json!(["Bash(ls)"])));
-    let busy = stage.say(&major, &session, "hello").await.unwrap_err();
+    let busy = stage.say(&chats, &chat_id, "hello").await.unwrap_err();
     assert!(matches!(&busy, ChatError::Busy { turn: runs } if *runs == turn), "{busy}");
     let ask = ask_of(&asked);
     let says = Decision::Says("yes".to_owned());
-    let odd = answer(&stage, &major, &session, (&ask, says, "ann")).await.unwrap_err();
+    let odd = answer(&stage, &chats, &chat_id, (&ask, says, "ann")).await.unwrap_err();
     assert!(matches!(odd, ChatError::AnswerMismatch(_)), "{odd}");
     let (ann, bob) = tokio::join!(
-        answer(&stage, &major, &session, (&ask, ALLOW, "ann")),
-        answer(&stage, &major, &session, (&ask, Decision::TimedOut, "bob")),
+        answer(&stage, &chats, &chat_id, (&ask, ALLOW, "ann")),
+        answer(&stage, &chats, &chat_id, (&ask, Decision::TimedOut, "bob")),
     );
     assert!(ann.is_ok() != bob.is_ok(), "{ann:?} {bob:?}");
     let winner = if ann.is_ok() { "ann" } else { "bob" };
@@ -90,23 +90,23 @@ async fn one_turn_at_a_time_and_the_first_answer_counts() {
     let answers = client.told().into_iter().filter(|(kind, _)| *kind == EventKind::Answered);
     assert_eq!(answers.map(|(_, body)| body).collect::<Vec<_>>(), [first]);
     let unasked =
-        answer(&stage, &major, &session, (&PermissionPromptId::new("x"), ALLOW, "ann")).await;
+        answer(&stage, &chats, &chat_id, (&PermissionPromptId::new("x"), ALLOW, "ann")).await;
     assert!(matches!(unasked, Err(ChatError::NotOpen(_))), "{unasked:?}");
 }
 
 #[tokio::test]
 async fn the_first_answer_counts_after_a_restart_too() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "ask").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "ask").await.unwrap();
     let ask = ask_of(&client.until(EventKind::Permission).await);
-    answer(&stage, &major, &session, (&ask, ALLOW, "ann")).await.unwrap();
+    answer(&stage, &chats, &chat_id, (&ask, ALLOW, "ann")).await.unwrap();
     client.until_state("idle").await;
-    major.stop().await;
-    let major = stage.serve(ChatLimits::default()).await;
-    let late = answer(&stage, &major, &session, (&ask, ALLOW, "bob")).await.unwrap_err();
+    chats.stop().await;
+    let chats = stage.serve(ChatLimits::default()).await;
+    let late = answer(&stage, &chats, &chat_id, (&ask, ALLOW, "bob")).await.unwrap_err();
     let ChatError::Answered { first, .. } = &late else { panic!("{late}") };
     let first: Value = serde_json::from_str(first).unwrap();
     assert_eq!((&first["by"], &first["decision"]), (&json!("ann"), &json!("allow")));
@@ -115,40 +115,40 @@ async fn the_first_answer_counts_after_a_restart_too() {
 #[tokio::test]
 async fn a_turn_of_the_agents_own_is_not_mistaken_for_ours() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    let turn = stage.say(&major, &session, "own").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    let turn = stage.say(&chats, &chat_id, "own").await.unwrap();
     let own = client.until(EventKind::Done).await;
     assert_eq!((&own["result"], &own["turn"]), (&json!("a task has ended"), &Value::Null));
     let ours = client.until(EventKind::Done).await;
     assert_eq!((&ours["result"], &ours["turn"]), (&json!("now yours"), &json!(turn.to_string())));
     client.until_state("idle").await;
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    assert_eq!((chat.standing.turns, chat.standing.cost.dollars()), (2, 0.5), "none is for free");
+    let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
+    assert_eq!((chat.status.turns, chat.status.cost.dollars()), (2, 0.5), "none is for free");
 }
 
 #[tokio::test]
 async fn questions_are_answered_and_turns_interrupted() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "question").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "question").await.unwrap();
     let asked = client.until(EventKind::Question).await;
     assert_eq!(asked["questions"][0]["question"], "Which?");
     let answers = BTreeMap::from([("Which?".to_owned(), "A".to_owned())]);
     let decision = Decision::Answers(answers);
-    answer(&stage, &major, &session, (&ask_of(&asked), decision, "ann")).await.unwrap();
+    answer(&stage, &chats, &chat_id, (&ask_of(&asked), decision, "ann")).await.unwrap();
     assert_eq!(client.until(EventKind::Done).await["result"], "it was allowed");
     client.until_state("idle").await;
-    stage.say(&major, &session, "question").await.unwrap();
+    stage.say(&chats, &chat_id, "question").await.unwrap();
     client.until(EventKind::Question).await;
-    major.interrupt(stage.shop.clone(), session.clone()).await.unwrap();
+    chats.interrupt(stage.shop.clone(), chat_id.clone()).await.unwrap();
     assert_eq!(client.until(EventKind::Answered).await["decision"], "withdrawn");
     assert_eq!(client.until(EventKind::Done).await["is_error"], true);
     client.until_state("idle").await;
-    let nothing = major.interrupt(stage.shop.clone(), session.clone()).await;
+    let nothing = chats.interrupt(stage.shop.clone(), chat_id.clone()).await;
     assert!(matches!(nothing, Err(ChatError::NoTurn)), "{nothing:?}");
 }
 
@@ -156,10 +156,10 @@ async fn questions_are_answered_and_turns_interrupted() {
 async fn nobody_is_waited_for_for_ever() {
     let stage = Stage::fake();
     let limits = ChatLimits { answer: Duration::from_millis(30), ..ChatLimits::default() };
-    let major = stage.serve(limits).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "ask").await.unwrap();
+    let chats = stage.serve(limits).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "ask").await.unwrap();
     assert_eq!(client.until(EventKind::Answered).await["decision"], "timeout");
     assert_eq!(client.until(EventKind::Done).await["result"], "it was denied");
 }
@@ -167,15 +167,15 @@ async fn nobody_is_waited_for_for_ever() {
 #[tokio::test]
 async fn an_agent_that_dies_at_work_is_started_anew() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    let turn = stage.say(&major, &session, "die").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    let turn = stage.say(&chats, &chat_id, "die").await.unwrap();
     let error = client.until(EventKind::Error).await;
     assert_eq!(error["turn"], turn.to_string());
     assert!(error["message"].as_str().unwrap().contains("signal 9"), "{error}");
     client.until_state("failed").await;
-    stage.say(&major, &session, "hello").await.unwrap();
+    stage.say(&chats, &chat_id, "hello").await.unwrap();
     assert_eq!(client.until(EventKind::Done).await["result"], "Hello");
     client.until_state("idle").await;
     assert_in_order(&client.seen);
@@ -184,38 +184,38 @@ async fn an_agent_that_dies_at_work_is_started_anew() {
 #[tokio::test]
 async fn an_agent_that_does_not_start_says_why() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let setting = ChatSettings { model: Some("gone".to_owned()), ..ChatSettings::default() };
-    let session = stage.session_with(&major, setting).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "hello").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let settings = ChatSettings { model: Some("gone".to_owned()), ..ChatSettings::default() };
+    let chat_id = stage.new_chat_with(&chats, settings).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "hello").await.unwrap();
     let why = client.until_state("failed").await["why"].as_str().unwrap().to_owned();
     assert!(why.contains("does not want to start"), "{why}");
     let usual = ChatChange { model: Some(ModelChoice::Usual), ..ChatChange::default() };
-    major.change(stage.shop.clone(), session.clone(), usual).await.unwrap();
-    stage.say(&major, &session, "hello").await.unwrap();
+    chats.change(stage.shop.clone(), chat_id.clone(), usual).await.unwrap();
+    stage.say(&chats, &chat_id, "hello").await.unwrap();
     client.until_state("idle").await;
 }
 
 #[tokio::test]
 async fn a_restart_of_the_server_loses_nothing() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "ask").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "ask").await.unwrap();
     client.until(EventKind::Permission).await;
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    let pid = chat.standing.process.unwrap().pid;
+    let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
+    let pid = chat.status.process.unwrap().pid;
     let before = client.seen.clone();
-    drop((major, client));
-    let major = stage.serve(ChatLimits::default()).await;
+    drop((chats, client));
+    let chats = stage.serve(ChatLimits::default()).await;
     assert!(!is_alive(pid), "the agent outlives the server");
-    let mut client = stage.look_on(&major, &session, 0).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
     let failed = client.until_state("failed").await;
     assert!(failed["why"].as_str().unwrap().contains("restarted"), "{failed}");
     assert_eq!(client.seen[..before.len()], before);
-    stage.say(&major, &session, "hello").await.unwrap();
+    stage.say(&chats, &chat_id, "hello").await.unwrap();
     client.until_state("idle").await;
     assert_in_order(&client.seen);
 }
@@ -223,33 +223,33 @@ async fn a_restart_of_the_server_loses_nothing() {
 #[tokio::test]
 async fn what_an_earlier_server_left_running_is_ended() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    drop(major);
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    drop(chats);
     let mut left = std::process::Command::new("cat");
     let mut left = left.stdin(std::process::Stdio::piped()).process_group(0).spawn().unwrap();
     let mark = ProcessIdentity::of(left.id());
     let process = Some(ChatProcess { pid: mark.pid, started: mark.started });
-    let standing = ChatStatus { process, state: ChatStateName::Idle, ..ChatStatus::new() };
+    let status = ChatStatus { process, state: ChatStateName::Idle, ..ChatStatus::new() };
     let catalog = stage.data.catalog();
     let now = ratchet_testkit::build::START;
-    catalog.stand_chat(stage.shop.clone(), session.clone(), standing, now).await.unwrap();
-    let major = stage.serve(ChatLimits::default()).await;
+    catalog.set_chat_status(stage.shop.clone(), chat_id.clone(), status, now).await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
     assert!(!left.wait().unwrap().success(), "it was killed");
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    assert_eq!((chat.standing.state, chat.standing.process), (ChatStateName::Parked, None));
-    assert_eq!(stage.kept(&session).await.len(), 1);
+    let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
+    assert_eq!((chat.status.state, chat.status.process), (ChatStateName::Parked, None));
+    assert_eq!(stage.kept(&chat_id).await.len(), 1);
 }
 
 #[tokio::test]
-async fn idle_sessions_give_their_process_up_and_get_another() {
+async fn idle_chats_give_their_process_up_and_get_another() {
     let stage = Stage::fake();
     let limits = ChatLimits { idle: Duration::from_millis(30), ..ChatLimits::default() };
-    let major = stage.serve(limits).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
+    let chats = stage.serve(limits).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
     for _ in 0..2 {
-        stage.say(&major, &session, "hello").await.unwrap();
+        stage.say(&chats, &chat_id, "hello").await.unwrap();
         client.until_state("parked").await;
     }
     assert_in_order(&client.seen);
@@ -261,14 +261,14 @@ async fn idle_sessions_give_their_process_up_and_get_another() {
 async fn a_transcript_that_is_gone_is_said() {
     let stage = Stage::fake();
     let limits = ChatLimits { idle: Duration::from_millis(30), ..ChatLimits::default() };
-    let major = stage.serve(limits).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "hello").await.unwrap();
+    let chats = stage.serve(limits).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "hello").await.unwrap();
     client.until_state("parked").await;
     std::fs::remove_dir_all(stage.path("families")).unwrap();
     for expected in [1, 1] {
-        stage.say(&major, &session, "hello").await.unwrap();
+        stage.say(&chats, &chat_id, "hello").await.unwrap();
         client.until_state("parked").await;
         let told = client.told().into_iter().filter(|(kind, _)| *kind == EventKind::Error);
         let told: Vec<_> = told.map(|(_, body)| body["message"].to_string()).collect();
@@ -277,31 +277,31 @@ async fn a_transcript_that_is_gone_is_said() {
     }
     // A fork of what is gone says so as well.
     let fork = uuid::Uuid::new_v4();
-    let mut chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    let mut chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
     chat.origin.parent = Some(SessionId::parse(&fork.to_string()).unwrap());
     chat.origin.fork_at = Some(fork.to_string());
     chat.id = SessionId::parse(&uuid::Uuid::new_v4().to_string()).unwrap();
-    chat.standing = ChatStatus::new();
+    chat.status = ChatStatus::new();
     let id = chat.id.clone();
-    stage.data.catalog().make_chat(stage.shop.clone(), chat).await.unwrap();
-    let mut client = stage.look_on(&major, &id, 0).await;
-    stage.say(&major, &id, "hello").await.unwrap();
+    stage.data.catalog().create_chat(stage.shop.clone(), chat).await.unwrap();
+    let mut client = stage.look_on(&chats, &id, 0).await;
+    stage.say(&chats, &id, "hello").await.unwrap();
     let told = client.until(EventKind::Error).await;
     assert!(told["message"].to_string().contains("is gone"), "{told}");
 }
 
 #[tokio::test]
-async fn who_needs_a_process_gets_that_of_an_idle_session() {
+async fn who_needs_a_process_gets_that_of_an_idle_chat() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
-    let (one, other) = (stage.session(&major).await, stage.session(&major).await);
-    let mut first = stage.look_on(&major, &one, 0).await;
-    let mut second = stage.look_on(&major, &other, 0).await;
-    stage.say(&major, &one, "silence").await.unwrap();
+    let chats = stage.serve(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
+    let (one, other) = (stage.new_chat(&chats).await, stage.new_chat(&chats).await);
+    let mut first = stage.look_on(&chats, &one, 0).await;
+    let mut second = stage.look_on(&chats, &other, 0).await;
+    stage.say(&chats, &one, "silence").await.unwrap();
     first.until_state("running").await;
-    stage.say(&major, &other, "hello").await.unwrap();
+    stage.say(&chats, &other, "hello").await.unwrap();
     second.until_state("starting").await;
-    major.interrupt(stage.shop.clone(), one.clone()).await.unwrap();
+    chats.interrupt(stage.shop.clone(), one.clone()).await.unwrap();
     first.until_state("parked").await;
     second.until_state("idle").await;
 }
@@ -309,12 +309,12 @@ async fn who_needs_a_process_gets_that_of_an_idle_session() {
 #[tokio::test]
 async fn all_who_wait_for_a_process_get_one() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
+    let chats = stage.serve(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
     let mut clients = Vec::new();
     for _ in 0..4 {
-        let session = stage.session(&major).await;
-        let client = stage.look_on(&major, &session, 0).await;
-        stage.say(&major, &session, "hello").await.unwrap();
+        let chat_id = stage.new_chat(&chats).await;
+        let client = stage.look_on(&chats, &chat_id, 0).await;
+        stage.say(&chats, &chat_id, "hello").await.unwrap();
         clients.push(client);
     }
     for client in &mut clients {
@@ -325,49 +325,49 @@ async fn all_who_wait_for_a_process_get_one() {
 #[tokio::test]
 async fn what_an_agent_cannot_do_is_told() {
     let stage = Stage::fake();
-    let patience = ClaudeTimeouts {
+    let timeouts = ClaudeTimeouts {
         start: Duration::from_secs(2),
         silence: Duration::from_millis(500),
         ..ClaudeTimeouts::default()
     };
-    let major = stage.serve_with(ChatLimits::default(), patience).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
+    let chats = stage.serve_with(ChatLimits::default(), timeouts).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
     let cases = [
         ("silence", "said nothing for too long"),
         ("fail 7", "ended with code 7: something went wrong inside"),
     ];
     for (words, why) in cases {
-        stage.say(&major, &session, words).await.unwrap();
+        stage.say(&chats, &chat_id, words).await.unwrap();
         let told = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
         assert!(told.contains(why), "{words}: {told}");
     }
-    let setting = ChatSettings { model: Some("mute".to_owned()), ..ChatSettings::default() };
-    let mute = stage.session_with(&major, setting).await;
-    let mut client = stage.look_on(&major, &mute, 0).await;
-    stage.say(&major, &mute, "hello").await.unwrap();
+    let settings = ChatSettings { model: Some("mute".to_owned()), ..ChatSettings::default() };
+    let mute = stage.new_chat_with(&chats, settings).await;
+    let mut client = stage.look_on(&chats, &mute, 0).await;
+    stage.say(&chats, &mute, "hello").await.unwrap();
     let why = client.until_state("failed").await["why"].as_str().unwrap().to_owned();
     assert!(why.contains("did not answer initialize"), "{why}");
 }
 
 #[tokio::test]
-async fn noise_and_endless_lines_do_not_stop_a_session() {
+async fn noise_and_endless_lines_do_not_stop_a_chat() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "garbage").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "garbage").await.unwrap();
     assert_eq!(client.until(EventKind::Done).await["result"], "after the noise");
     client.until_state("idle").await;
-    stage.say(&major, &session, "huge 5000000").await.unwrap();
+    stage.say(&chats, &chat_id, "huge 5000000").await.unwrap();
     let told = client.until(EventKind::TextDelta).await["text"].as_str().unwrap().len();
     assert_eq!(told, 5_000_000, "a long line comes whole");
     client.until_state("idle").await;
-    stage.say(&major, &session, "huge 70000000").await.unwrap();
+    stage.say(&chats, &chat_id, "huge 70000000").await.unwrap();
     let told = client.until(EventKind::Error).await["message"].as_str().unwrap().to_owned();
     assert!(told.contains("too many to keep"), "{told}");
     // Its end was in such a line, too.
-    major.interrupt(stage.shop.clone(), session.clone()).await.unwrap();
+    chats.interrupt(stage.shop.clone(), chat_id.clone()).await.unwrap();
     client.until_state("idle").await;
     assert_in_order(&client.seen);
 }
@@ -375,15 +375,15 @@ async fn noise_and_endless_lines_do_not_stop_a_session() {
 #[tokio::test]
 async fn a_slow_reader_is_told_and_comes_back() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits { backlog: 12, ..ChatLimits::default() }).await;
-    let session = stage.session(&major).await;
-    let mut slow = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "hello").await.unwrap();
+    let chats = stage.serve(ChatLimits { backlog: 12, ..ChatLimits::default() }).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut slow = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "hello").await.unwrap();
     slow.until_state("idle").await;
-    let mut quick = stage.look_on(&major, &session, slow.feed.after()).await;
+    let mut quick = stage.look_on(&chats, &chat_id, slow.feed.after()).await;
     // More than is held for those who look on.
     for _ in 0..3 {
-        stage.say(&major, &session, "huge 300000").await.unwrap();
+        stage.say(&chats, &chat_id, "huge 300000").await.unwrap();
         quick.until_state("idle").await;
     }
     let reason = loop {
@@ -394,7 +394,7 @@ async fn a_slow_reader_is_told_and_comes_back() {
     };
     let ChatError::Behind { after } = reason else { panic!("{reason}") };
     assert_eq!(slow.seen.last().unwrap().seq, after);
-    let mut again = stage.look_on(&major, &session, after).await;
+    let mut again = stage.look_on(&chats, &chat_id, after).await;
     let missed = quick.seen.last().unwrap().seq - after;
     for _ in 0..missed {
         again.next().await.unwrap().unwrap();
@@ -405,48 +405,48 @@ async fn a_slow_reader_is_told_and_comes_back() {
 }
 
 #[tokio::test]
-async fn a_closed_session_ends_for_everyone() {
+async fn a_closed_chat_ends_for_everyone() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    stage.say(&major, &session, "linger").await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    stage.say(&chats, &chat_id, "linger").await.unwrap();
     client.until(EventKind::TextDelta).await;
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
+    let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
     // Whoever comes back at once is not kept waiting, though the process is not seen off yet.
     let coming_back = async {
         client.until_state("closed").await;
-        stage.look_on(&major, &session, client.feed.after()).await.next().await
+        stage.look_on(&chats, &chat_id, client.feed.after()).await.next().await
     };
-    let closing = major.close(stage.shop.clone(), session.clone());
+    let closing = chats.close(stage.shop.clone(), chat_id.clone());
     let (gone, closed) = tokio::join!(coming_back, closing);
     closed.unwrap();
     assert!(gone.is_none(), "{gone:?}");
     assert!(client.next().await.is_none());
-    let late = stage.say(&major, &session, "hello").await.unwrap_err();
+    let late = stage.say(&chats, &chat_id, "hello").await.unwrap_err();
     assert!(matches!(late, ChatError::Closed), "{late}");
-    let mut after = stage.look_on(&major, &session, 0).await;
+    let mut after = stage.look_on(&chats, &chat_id, 0).await;
     after.until_state("closed").await;
     assert!(after.next().await.is_none());
-    major.stop().await;
-    assert!(!is_alive(chat.standing.process.unwrap().pid));
+    chats.stop().await;
+    assert!(!is_alive(chat.status.process.unwrap().pid));
     let missing = SessionId::parse("nobody").unwrap();
-    let missing = stage.say(&major, &missing, "hello").await.unwrap_err();
+    let missing = stage.say(&chats, &missing, "hello").await.unwrap_err();
     assert!(matches!(missing, ChatError::NotFound(_)), "{missing}");
 }
 
 #[tokio::test]
 async fn an_idle_agent_that_is_killed_is_not_missed() {
     let stage = Stage::fake();
-    let major = stage.serve(ChatLimits::default()).await;
-    let session = stage.session(&major).await;
-    let mut client = stage.look_on(&major, &session, 0).await;
-    major.resume(stage.shop.clone(), session.clone()).await.unwrap();
+    let chats = stage.serve(ChatLimits::default()).await;
+    let chat_id = stage.new_chat(&chats).await;
+    let mut client = stage.look_on(&chats, &chat_id, 0).await;
+    chats.resume(stage.shop.clone(), chat_id.clone()).await.unwrap();
     client.until_state("idle").await;
-    let chat = major.chat(stage.shop.clone(), session.clone()).await.unwrap();
-    kill(chat.standing.process.unwrap().pid);
+    let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
+    kill(chat.status.process.unwrap().pid);
     client.until_state("parked").await;
-    stage.say(&major, &session, "hello").await.unwrap();
+    stage.say(&chats, &chat_id, "hello").await.unwrap();
     client.until_state("idle").await;
     assert!(client.seen.iter().all(|event| event.kind != EventKind::Error));
     assert_eq!(body(&client.seen[0])["state"], "starting");

@@ -38,10 +38,10 @@ impl Stage {
     }
 
     /// Everything stored of a chat.
-    async fn setting(&self, session: &str) -> String {
-        let id = SessionId::parse(session).unwrap();
+    async fn settings(&self, chat: &str) -> String {
+        let id = SessionId::parse(chat).unwrap();
         let chat = self.server.app.store.catalog.chat(project(), id).await.unwrap().unwrap();
-        chat.setting.as_str().to_owned()
+        chat.settings.as_str().to_owned()
     }
 }
 
@@ -108,7 +108,7 @@ async fn the_machine_and_the_data_folder_are_never_a_workspace() {
     for (workspace, file) in ways {
         let attachments = json!([{"path": file}]);
         let new = json!({"workspace": workspace, "attachments": attachments}).to_string();
-        let reply = server.post("/api/v1/sessions").json(new).send().await;
+        let reply = server.post("/api/v1/chats").json(new).send().await;
         let why = reply.json()["message"].to_string();
         assert_eq!(reply.status.as_u16(), 403, "{}: {why}", workspace.display());
         assert!(!why.contains("picture"), "{why}");
@@ -116,7 +116,7 @@ async fn the_machine_and_the_data_folder_are_never_a_workspace() {
         assert!(is_told, "{}: {why}", workspace.display());
     }
     let fine = json!({"workspace": place.path()}).to_string();
-    server.post("/api/v1/sessions").json(fine).send().await.check(201, "");
+    server.post("/api/v1/chats").json(fine).send().await.check(201, "");
     server.stop().await;
 }
 
@@ -126,7 +126,7 @@ async fn without_roots_keys_start_no_agent() {
     let place = tempdir().unwrap();
     run_agents_under(&server, None, place.path(), ChatLimits::default()).await;
     let new = || json!({"workspace": place.path()}).to_string();
-    let post = |role| server.post("/api/v1/sessions").key(role).json(new());
+    let post = |role| server.post("/api/v1/chats").key(role).json(new());
     post(Role::Member).send().await.check(403, "without the permission chat");
     server.grant(Role::Member, Permission::Chat).await;
     for role in [Role::Member, Role::Owner] {
@@ -140,7 +140,7 @@ async fn without_roots_keys_start_no_agent() {
     drop(held);
     post(Role::Member).send().await.check(403, "chat.roots");
     // A running chat accepts messages of any key.
-    let messages = format!("/api/v1/sessions/{}/messages", begun["id"].as_str().unwrap());
+    let messages = format!("/api/v1/chats/{}/messages", begun["id"].as_str().unwrap());
     let hello = json!({"text": "hello"}).to_string();
     server.post(&messages).json(hello).send().await.check(202, "");
     server.stop().await;
@@ -154,7 +154,7 @@ async fn without_sign_in_the_folder_that_is_named_is_the_root() {
     run_agents_under(&server, None, place.path(), ChatLimits::default()).await;
     let begin = |workspace: &Path| {
         let new = json!({"workspace": workspace}).to_string();
-        server.post("/api/v1/sessions").json(new).send()
+        server.post("/api/v1/chats").json(new).send()
     };
     begin(place.path()).await.check(201, "");
     begin(Path::new("/")).await.check(403, "never a workspace");
@@ -166,7 +166,7 @@ async fn without_sign_in_the_folder_that_is_named_is_the_root() {
 async fn no_attachment_leads_out_of_the_workspace() {
     let stage = Stage::start().await;
     let (outside, work) = (stage.outside(), stage.work());
-    let session = stage.begun().await;
+    let chat = stage.begun().await;
     fs::write(work.join("own.md"), "ours").unwrap();
     symlink(outside.join("secret.md"), work.join("link.md")).unwrap();
     symlink(&outside, work.join("folder")).unwrap();
@@ -187,7 +187,7 @@ async fn no_attachment_leads_out_of_the_workspace() {
         "a\\..\\secret.md",
         "own.md\0",
     ];
-    let messages = format!("/{session}/messages");
+    let messages = format!("/{chat}/messages");
     for way in ways {
         let attachments = json!([{"path": way}]);
         let new = json!({"workspace": work, "attachments": attachments});
@@ -204,23 +204,23 @@ async fn no_attachment_leads_out_of_the_workspace() {
 }
 
 #[tokio::test]
-async fn a_workspace_that_becomes_a_link_is_not_followed_by_its_session() {
+async fn a_workspace_that_becomes_a_link_is_not_followed_by_its_chat() {
     let stage = Stage::start().await;
     let (outside, work) = (stage.outside(), stage.work());
     // Another folder under the root, which is not the chat's workspace.
     let other = stage.top().join("roots/other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("secret.md"), SECRET).unwrap();
-    let session = stage.begun().await;
+    let chat = stage.begun().await;
     fs::rename(&work, stage.top().join("roots/old")).unwrap();
     for target in [&other, &outside] {
         symlink(target, &work).unwrap();
         let message = json!({"text": "Look.", "attachments": [{"path": "secret.md"}]});
-        let (status, told) = stage.post(&format!("/{session}/messages"), &message).await;
+        let (status, told) = stage.post(&format!("/{chat}/messages"), &message).await;
         assert!(status == 400 || status == 403, "{status}: {told}");
         stage.check_nothing_told(&told);
-        let mut events = stage.follow(&session, "?types=error", None).await;
-        assert_eq!(stage.say(&session, "hello").await.0, 202);
+        let mut events = stage.follow(&chat, "?types=error", None).await;
+        assert_eq!(stage.say(&chat, "hello").await.0, 202);
         let error = events.until("error").await.pop().unwrap();
         let why = error["body"]["message"].as_str().unwrap();
         let is_refused = why.contains("not the folder any more") || why.contains("under none");
@@ -257,7 +257,7 @@ async fn whoever_swaps_folders_while_they_are_read_gets_nothing() {
         stage.check_nothing_told(&told);
         match status {
             201 => {
-                let kept = stage.setting(told["id"].as_str().unwrap()).await;
+                let kept = stage.settings(told["id"].as_str().unwrap()).await;
                 assert!(kept.contains("harmless") && !kept.contains("picture"), "{kept}");
             }
             400 => {}
