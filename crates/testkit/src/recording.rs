@@ -51,6 +51,8 @@ fn prepared(telemetry: &Telemetry, batch: Batch) -> Prepared {
 }
 
 async fn write(telemetry: &Telemetry, prepared: Prepared) -> StoreResult<()> {
-    let batch = prepared.without_media();
-    telemetry.write_batch(batch.expect("media references are noted by stages")).await
+    let Some(batch) = prepared.without_media() else {
+        panic!("media references are noted by stages");
+    };
+    telemetry.write_batch(batch).await
 }

@@ -87,7 +87,7 @@ impl<'a> TerminalChat<'a> {
 
     async fn cost(&self) -> anyhow::Result<String> {
         let chat = self.client.chat().await?;
-        let (added, removed) = self.screen.tokens;
+        let (input, output) = self.screen.tokens;
         Ok(format!(
             "{}{}turns: {}, tokens: {} in, {} out\n",
             cost(&chat),
@@ -95,8 +95,8 @@ impl<'a> TerminalChat<'a> {
                 .map(|limit| format!("{}, ", of_budget(&chat, limit)))
                 .unwrap_or_default(),
             chat.turns,
-            grouped(came),
-            grouped(went)
+            grouped(input),
+            grouped(output)
         ))
     }
 

@@ -227,7 +227,7 @@ fn the_rest_of_a_message_stays_behind_what_is_held_of_it() {
         delta(None, "text_delta", KEY.get(..3).unwrap()),
         whole(None, "text", &text),
     ];
-    let passed = in_batches(session(&lines), &[1], &known());
+    let passed = in_batches(chat(&lines), &[1], &known());
     let (all, redacted) = (texts(&passed), known().text(&text));
     assert!(all.iter().all(|text| !text.contains(KEY)), "{all:?}");
     assert!(all.contains(&redacted.into_owned()), "{all:?}");

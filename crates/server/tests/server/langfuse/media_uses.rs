@@ -9,7 +9,7 @@ use super::isolation::{OTHER, with_another_project};
 use super::media::{announce, hello, id, stored};
 use super::{event, read, record};
 use crate::harness::{Reply, TestServer};
-use crate::sessions::Stage;
+use crate::chats::Stage;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
