@@ -49,11 +49,12 @@ pub enum BatchFound {
 }
 
 impl Model {
-    /// Submits requests as a batch. The budget must cover their maximum cost; it is charged when the responses
-    /// are read.
+    /// Submits requests as a batch. The budget must cover their maximum cost; it is charged when
+    /// the responses are read.
     ///
     /// # Errors
-    /// Fails if a custom id is invalid, if the budget is exceeded, or if the provider has no batches.
+    /// Fails if a custom id is invalid, if the budget is exceeded, or if the provider has no
+    /// batches.
     pub async fn submit_batch(
         &self,
         asks: &[BatchRequest],
@@ -104,8 +105,8 @@ impl Model {
     /// Reads the responses of a finished batch by custom id, in any order, and charges the budget.
     ///
     /// # Errors
-    /// Fails if the batch is not finished or the provider does not respond. Errors of single requests are
-    /// returned under their custom ids.
+    /// Fails if the batch is not finished or the provider does not respond. Errors of single
+    /// requests are returned under their custom ids.
     pub async fn batch_answers(
         &self,
         id: &BatchId,

@@ -78,8 +78,8 @@ impl CallCost {
     pub(crate) const NOTHING: Self = Self { tokens: 0, money: Some(Money::ZERO) };
 }
 
-/// Computes the maximum cost of a call. Lazy, because counting the tokens of a long request is the slowest part
-/// of preparing it and is only needed under a limit.
+/// Computes the maximum cost of a call. Lazy, because counting the tokens of a long request is the
+/// slowest part of preparing it and is only needed under a limit.
 pub(crate) type CostCeiling<'a> = &'a (dyn Fn() -> CallCost + Sync);
 
 /// A part of a budget reserved by a call.

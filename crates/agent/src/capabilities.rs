@@ -1,8 +1,8 @@
 use crate::error::ModelError;
 use crate::request::LlmRequest;
 
-/// Parameters that a model supports. Providers report unsupported ones only by rejecting a request: the first
-/// rejection is remembered for all later requests.
+/// Parameters that a model supports. Providers report unsupported ones only by rejecting a request:
+/// the first rejection is remembered for all later requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) temperature: Temperature,
@@ -38,7 +38,8 @@ pub(crate) enum LimitName {
 }
 
 impl Capabilities {
-    /// Returns the capabilities to retry with after a rejection; `None` when a change would not help.
+    /// Returns the capabilities to retry with after a rejection; `None` when a change would not
+    /// help.
     pub(crate) fn after(self, request: &LlmRequest, error: &ModelError) -> Option<Self> {
         let ModelError::Rejected { status: 400 | 422, why } = error else { return None };
         let why = why.to_ascii_lowercase();
@@ -67,7 +68,8 @@ impl Capabilities {
         request.temperature.filter(|_| self.temperature == Temperature::Sent)
     }
 
-    /// Returns the prompt text that describes the JSON Schema, where the provider does not enforce it.
+    /// Returns the prompt text that describes the JSON Schema, where the provider does not enforce
+    /// it.
     pub(crate) fn schema_prompt(self, request: &LlmRequest) -> Option<String> {
         let schema = request.schema().filter(|_| self.documents != Documents::Forced)?;
         Some(format!(

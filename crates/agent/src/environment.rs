@@ -18,8 +18,8 @@ pub type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 /// Creates the HTTP client for a URL; the caller decides on proxies and certificates.
 pub type Clients<'a> = &'a (dyn Fn(&str) -> Result<Client, ModelError> + Sync);
 
-/// Creates a provider from environment variables: `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY`
-/// and `OPENAI_BASE_URL`, `AWS_…`, `RATCHET_CLAUDE_BIN`. Sends nothing.
+/// Creates a provider from environment variables: `ANTHROPIC_API_KEY` and `ANTHROPIC_BASE_URL`,
+/// `OPENAI_API_KEY` and `OPENAI_BASE_URL`, `AWS_…`, `RATCHET_CLAUDE_BIN`. Sends nothing.
 ///
 /// # Errors
 /// Names the missing variable.

@@ -93,8 +93,9 @@ impl ModelError {
         }
     }
 
-    /// Returns an error text for users who do not run the server, without the provider's response: the base URL
-    /// may have been entered by another user, and the response may contain data not meant for them.
+    /// Returns an error text for users who do not run the server, without the provider's response:
+    /// the base URL may have been entered by another user, and the response may contain data not
+    /// meant for them.
     pub fn without_reply(&self) -> String {
         let text = match self {
             Self::Overloaded { status, .. } => {
@@ -141,7 +142,8 @@ impl ModelError {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { .. })
     }
 
-    /// Returns whether the provider certainly did not accept the request. After any other error it may have.
+    /// Returns whether the provider certainly did not accept the request. After any other error it
+    /// may have.
     pub(crate) fn is_not_accepted(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Overloaded { status: 503 | 529, .. })
     }

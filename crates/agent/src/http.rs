@@ -182,8 +182,8 @@ pub(crate) fn request_id(answer: &Response) -> Option<String> {
     named("request-id").or_else(|| named("x-request-id"))
 }
 
-/// Parses `Retry-After` in seconds. Dates, which HTTP allows too, would need synchronised clocks; no provider
-/// sends one.
+/// Parses `Retry-After` in seconds. Dates, which HTTP allows too, would need synchronised clocks;
+/// no provider sends one.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let millis = number("retry-after-ms").map(|millis| millis / 1_000.0);

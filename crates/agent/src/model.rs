@@ -231,7 +231,8 @@ impl Model {
         better.is_some()
     }
 
-    /// Charges a budget for the response of an earlier request, at a fraction of the price, and validates it.
+    /// Charges a budget for the response of an earlier request, at a fraction of the price, and
+    /// validates it.
     pub(crate) fn charge(
         &self,
         ask: &LlmRequest,

@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// An adaptive concurrency limit shared by all clones: halved while the provider is overloaded, and increased
-/// slowly (AIMD) afterwards.
+/// An adaptive concurrency limit shared by all clones: halved while the provider is overloaded, and
+/// increased slowly (AIMD) afterwards.
 ///
 /// ```
 /// use ratchet_agent::pool::ModelPool;

@@ -37,7 +37,8 @@ impl Retries {
 
     /// Returns the delay after so many failures; `None` to give up.
     ///
-    /// Honours `Retry-After`. `chance`, from 0 to 1, adds jitter, so that requests that failed together are spread.
+    /// Honours `Retry-After`. `chance`, from 0 to 1, adds jitter, so that requests that failed
+    /// together are spread.
     pub fn pause(
         &self,
         failures: u32,
@@ -67,7 +68,8 @@ pub(crate) struct RetryState {
 }
 
 impl RetryState {
-    /// Waits after a transient failure; returns any other error, and the last one when attempts are used up.
+    /// Waits after a transient failure; returns any other error, and the last one when attempts are
+    /// used up.
     pub(crate) async fn pause(
         &mut self,
         retries: &Retries,

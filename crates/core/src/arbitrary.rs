@@ -1,4 +1,5 @@
-//! Proptest strategies. Value ranges are small on purpose, so that ties and id collisions are frequent.
+//! Proptest strategies. Value ranges are small on purpose, so that ties and id collisions are
+//! frequent.
 
 use std::collections::{BTreeMap, BTreeSet};
 

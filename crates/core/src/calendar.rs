@@ -101,7 +101,8 @@ fn date(moment: Timestamp) -> Option<jiff::civil::Date> {
     Some(moment.to_zoned(TimeZone::UTC).date())
 }
 
-/// Returns the start of the month `later` months after the timestamp's, saturating at the range of `Timestamp`.
+/// Returns the start of the month `later` months after the timestamp's, saturating at the range of
+/// `Timestamp`.
 fn month_of(moment: Timestamp, later: i64) -> Timestamp {
     let start = || {
         let first = date(moment)?.first_of_month();

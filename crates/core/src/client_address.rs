@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::network::Networks;
 
-/// The address that rate limits count by: one IPv4 address, or an IPv6 /64, because providers assign a whole /64
-/// to one customer.
+/// The address that rate limits count by: one IPv4 address, or an IPv6 /64, because providers
+/// assign a whole /64 to one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientAddress(IpAddr);
 
@@ -27,11 +27,11 @@ impl ClientAddress {
         })
     }
 
-    /// Returns the client behind a connection, from the request's `X-Forwarded-For` values in the order in which
-    /// they were sent.
+    /// Returns the client behind a connection, from the request's `X-Forwarded-For` values in the
+    /// order in which they were sent.
     ///
-    /// Each proxy appends the address of its peer. Only entries that a trusted proxy appended count: otherwise a
-    /// client could evade limits by forging the header.
+    /// Each proxy appends the address of its peer. Only entries that a trusted proxy appended
+    /// count: otherwise a client could evade limits by forging the header.
     pub fn behind<'a>(
         peer: IpAddr,
         proxies: &Networks,

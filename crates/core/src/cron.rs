@@ -1,7 +1,7 @@
 //! Cron expressions with five fields, evaluated in a time zone.
 //!
-//! Daylight saving changes never skip or repeat a run. A run in the skipped hour happens once, at the
-//! transition; a run in the repeated hour happens the first time only.
+//! Daylight saving changes never skip or repeat a run. A run in the skipped hour happens once, at
+//! the transition; a run in the repeated hour happens the first time only.
 
 /// Parsing of single fields.
 mod field;
@@ -24,7 +24,8 @@ const DAY: i64 = 24 * HOUR;
 
 /// A cron expression. Invariant: at least one day matches.
 ///
-/// Where both day of month and day of week are restricted, matching either is enough, as in Vixie cron.
+/// Where both day of month and day of week are restricted, matching either is enough, as in Vixie
+/// cron.
 ///
 /// ```
 /// use ratchet_core::calendar::Zone;

@@ -27,7 +27,8 @@ pub(crate) fn line_at(text: &str, byte: usize) -> usize {
     text.bytes().take(byte).filter(|c| *c == b'\n').count() + 1
 }
 
-/// Rejects deeply nested braces: the TOML parser recurses without a limit and would overflow the stack.
+/// Rejects deeply nested braces: the TOML parser recurses without a limit and would overflow the
+/// stack.
 fn check_braces(text: &str) -> Result<(), Malformed> {
     let mut open = 0_usize;
     for (at, c) in text.char_indices() {

@@ -8,13 +8,14 @@ pub struct Environment(Box<str>);
 pub const DEFAULT_ENVIRONMENT: &str = "default";
 
 const MAX_CHARS: usize = 40;
-/// Internal environments of evaluators (Ratchet's and Langfuse's); only these may have the reserved prefix.
+/// Internal environments of evaluators (Ratchet's and Langfuse's); only these may have the reserved
+/// prefix.
 const INTERNAL: [&str; 3] =
     ["langfuse-llm-as-a-judge", "langfuse-prompt-experiment", "langfuse-code-eval"];
 
 impl Environment {
-    /// Normalises a client's value: lowercased, without the reserved prefix, cut to 40 characters, and `default`
-    /// when the result is still not a valid name.
+    /// Normalises a client's value: lowercased, without the reserved prefix, cut to 40 characters,
+    /// and `default` when the result is still not a valid name.
     pub fn normalise(text: &str) -> Self {
         let lower = text.to_lowercase();
         if INTERNAL.contains(&lower.as_str()) {

@@ -22,8 +22,8 @@ pub const MAX_ID_BYTES: usize = 800;
 
 /// An id as a client chose it: 1 to 800 bytes, no carriage return.
 ///
-/// OpenTelemetry ids (16 or 32 lowercase hex digits) are stored as 8 or 16 bytes, which halves their size on
-/// disk and saves an allocation. The form is canonical: equal texts give equal ids.
+/// OpenTelemetry ids (16 or 32 lowercase hex digits) are stored as 8 or 16 bytes, which halves
+/// their size on disk and saves an allocation. The form is canonical: equal texts give equal ids.
 pub struct Id<Of> {
     form: Form,
     of: PhantomData<fn() -> Of>,
@@ -115,7 +115,8 @@ impl<Of> Id<Of> {
         }
     }
 
-    /// Reuses the text as the id of another record type, such as the trace created for an orphan observation.
+    /// Reuses the text as the id of another record type, such as the trace created for an orphan
+    /// observation.
     pub fn cast<Other>(&self) -> Id<Other> {
         Id::from_form(self.form.clone())
     }

@@ -73,7 +73,8 @@ impl JsonSize {
                 (ScanState::InString, b'\\') => self.state = ScanState::Escaped,
                 (ScanState::InString, b'"') => self.state = ScanState::Outside,
                 (ScanState::InString, _) => {
-                    // Most bytes of a long text are inside strings: skip to the next significant byte.
+                    // Most bytes of a long text are inside strings: skip to the next significant
+                    // byte.
                     let rest = bytes.as_slice();
                     let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
                     bytes = rest.get(plain.unwrap_or(rest.len())..).unwrap_or_default().iter();
@@ -99,7 +100,8 @@ impl JsonSize {
         1 + self.following + self.lists + self.objects
     }
 
-    /// Returns the approximate bytes of a list of the values in addition to their text, if they stay unparsed.
+    /// Returns the approximate bytes of a list of the values in addition to their text, if they
+    /// stay unparsed.
     pub fn list_bytes(&self) -> usize {
         self.values().saturating_mul(VALUE_BYTES)
     }

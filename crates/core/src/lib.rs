@@ -22,7 +22,8 @@ pub mod money;
 pub mod size;
 /// Statistics: confidence intervals, distributions, trends and inter-rater agreement.
 pub mod stats;
-/// Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and priced.
+/// Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and
+/// priced.
 pub mod record;
 /// Judging a session: rubrics, evidence, prompts, verdicts, and the offline judge.
 pub mod judge;

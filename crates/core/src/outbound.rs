@@ -1,8 +1,8 @@
 //! SSRF policy for addresses that were entered by others than the operator.
 //!
-//! Users who can enter the address of a webhook, a push service or an LLM provider could make the server call
-//! hosts that only it can reach: its own ports, its network, the cloud's metadata service. Such addresses must
-//! therefore be public, unless the operator's settings allow others.
+//! Users who can enter the address of a webhook, a push service or an LLM provider could make the
+//! server call hosts that only it can reach: its own ports, its network, the cloud's metadata
+//! service. Such addresses must therefore be public, unless the operator's settings allow others.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -17,8 +17,8 @@ pub const SETTING: &str = "outbound.allow";
 
 /// The policy for addresses entered through the API or on pages.
 ///
-/// Public addresses are allowed by default, and in addition the networks, addresses and host names that the
-/// operator lists. `localhost` includes loopback addresses.
+/// Public addresses are allowed by default, and in addition the networks, addresses and host names
+/// that the operator lists. `localhost` includes loopback addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboundPolicy {
     networks: Networks,
@@ -88,8 +88,8 @@ impl OutboundPolicy {
     /// Checks an address that a host name resolved to.
     ///
     /// # Errors
-    /// Rejects addresses that are not public. The error omits the address, so that it does not disclose the
-    /// internal network to the user who entered the name.
+    /// Rejects addresses that are not public. The error omits the address, so that it does not
+    /// disclose the internal network to the user who entered the name.
     pub fn check_resolved(&self, host: &str, address: IpAddr) -> Result<(), OutboundRefused> {
         let is_allowed = self.allows_name(host) || self.networks.contains(address);
         match kind(address.to_canonical()) {
@@ -181,7 +181,8 @@ fn kind_v4(address: Ipv4Addr) -> Option<&'static str> {
         [169, 254, ..] => Some(LINK_LOCAL),
         // Azure's virtual platform address, reachable from its machines.
         [168, 63, 129, 16] => Some(RESERVED),
-        // Protocol assignments, documentation, 6to4 relays, benchmarks, multicast and unassigned ranges.
+        // Protocol assignments, documentation, 6to4 relays, benchmarks, multicast and unassigned
+        // ranges.
         [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] | [192, 88, 99, _] => {
             Some(RESERVED)
         }

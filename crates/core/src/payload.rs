@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use crate::record::limit::depth;
 
-/// The maximum nesting depth of text that is treated as JSON. Many parsers fail a little beyond, and one such
-/// text would make a client fail on the whole response.
+/// The maximum nesting depth of text that is treated as JSON. Many parsers fail a little beyond,
+/// and one such text would make a client fail on the whole response.
 pub(crate) const MAX_DEPTH: usize = 100;
 
 /// JSON text. Invariant: it parses.
@@ -51,7 +51,8 @@ impl Payload {
 
     /// Returns JSON to display: text that is not JSON becomes a JSON string.
     ///
-    /// So does text that only looks like a number: `4e10` may be a commit hash, and would be shown as 40000000000.
+    /// So does text that only looks like a number: `4e10` may be a commit hash, and would be shown
+    /// as 40000000000.
     pub fn to_json(&self) -> Json {
         match self {
             Self::Json(json) => json.clone(),

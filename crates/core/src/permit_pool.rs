@@ -1,4 +1,5 @@
-//! Permits for a scarce resource, with a total limit and a limit per holder, so that no holder takes all.
+//! Permits for a scarce resource, with a total limit and a limit per holder, so that no holder
+//! takes all.
 
 use std::collections::HashMap;
 use std::fmt;

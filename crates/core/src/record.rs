@@ -1,4 +1,5 @@
-//! Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and priced.
+//! Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and
+//! priced.
 //!
 //! Reading order: records and how patches merge into them; the input formats that become patches;
 //! what is derived from them; what is cut or redacted before they are stored.

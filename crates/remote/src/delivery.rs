@@ -26,12 +26,12 @@ pub struct Receipt {
 }
 
 impl OutgoingMessage {
-    /// Sends a message once. Redirects are not followed: the message is for the configured receiver only, and a
-    /// redirect could reach an internal address.
+    /// Sends a message once. Redirects are not followed: the message is for the configured receiver
+    /// only, and a redirect could reach an internal address.
     ///
     /// # Errors
-    /// Fails if the policy forbids the receiver's address, and on timeouts and connection errors. The error
-    /// contains only the host of the URL: the rest is a secret.
+    /// Fails if the policy forbids the receiver's address, and on timeouts and connection errors.
+    /// The error contains only the host of the URL: the rest is a secret.
     pub async fn hand_over(
         self,
         policy: &OutboundPolicy,

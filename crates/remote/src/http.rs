@@ -12,7 +12,8 @@ use reqwest::{Certificate, Client, ClientBuilder, Url};
 pub use outbound::{check_entered, check_entered_text, check_resolved, toward_entered};
 pub use tls_error::{TlsError, distrust};
 
-/// Returns a client builder for remote servers: TLS with the system's root certificates, and the environment's proxies.
+/// Returns a client builder for remote servers: TLS with the system's root certificates, and the
+/// environment's proxies.
 ///
 /// `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's root certificates.
 #[expect(clippy::disallowed_methods, reason = "this is where clients come from")]

@@ -1,8 +1,8 @@
 //! OpenID Connect login: the authorization code flow with PKCE.
 //!
-//! A login has two steps. The browser is redirected to the provider with a state, a nonce and a challenge; it
-//! returns with a code, which is exchanged for an ID token whose signature and claims are verified here. Claims
-//! are only trusted if the provider signed them for this login attempt.
+//! A login has two steps. The browser is redirected to the provider with a state, a nonce and a
+//! challenge; it returns with a code, which is exchanged for an ID token whose signature and claims
+//! are verified here. Claims are only trusted if the provider signed them for this login attempt.
 
 /// Provider metadata (discovery document).
 mod discovery;

@@ -1,7 +1,7 @@
 //! Web push: notifications to browsers through push services (RFC 8030).
 //!
-//! Messages are encrypted for the browser (RFC 8291) and authenticated to the push service with VAPID (RFC
-//! 8292). The push service cannot read them.
+//! Messages are encrypted for the browser (RFC 8291) and authenticated to the push service with
+//! VAPID (RFC 8292). The push service cannot read them.
 
 /// VAPID authentication.
 mod vapid;

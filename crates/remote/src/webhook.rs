@@ -1,7 +1,7 @@
 //! Webhooks: Slack messages and signed POST requests.
 //!
-//! Requests are signed as in Standard Webhooks, for which receivers have libraries: an HMAC of message id, time
-//! and body, joined by full stops.
+//! Requests are signed as in Standard Webhooks, for which receivers have libraries: an HMAC of
+//! message id, time and body, joined by full stops.
 
 mod slack;
 

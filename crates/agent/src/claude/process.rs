@@ -79,18 +79,14 @@ pub(super) fn attend(
     let (stdin_lines, said) = mpsc::channel(QUEUE);
     let (goal, goal_changes) = watch::channel(ProcessGoal::Run);
     let (end, ended) = watch::channel(None);
-    let (pending, unrouted) =
-        (Arc::new(PendingRequests::new()), Arc::new(UnroutedOutput::default()));
+    let (pending, unrouted) = (Arc::new(PendingRequests::new()), Arc::default());
     let (temp, timeouts) = (command.folders.temp.clone(), command.timeouts);
     let slot = HeldSlot::new(slot);
     let mut tasks = JoinSet::new();
     tasks.spawn(stdin_writer::speak(stdin, said, goal_changes.clone()));
     let (reading_guard, reading_over) = mpsc::channel(1);
-    tasks.spawn(stdout_reader::collect_stderr(
-        stderr,
-        Arc::clone(&unrouted),
-        reading_guard.clone(),
-    ));
+    let stderr_guard = reading_guard.clone();
+    tasks.spawn(stdout_reader::collect_stderr(stderr, Arc::clone(&unrouted), stderr_guard));
     let reading = StdoutReader {
         pending: Arc::clone(&pending),
         outlet: outlet.clone(),

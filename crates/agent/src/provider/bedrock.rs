@@ -66,8 +66,8 @@ pub enum BedrockCredentials {
 }
 
 impl BedrockCredentials {
-    /// Parses the secret of a connection: a JSON object with `accessKeyId`, `secretAccessKey` and optionally
-    /// `sessionToken`; anything else is a Bedrock API key.
+    /// Parses the secret of a connection: a JSON object with `accessKeyId`, `secretAccessKey` and
+    /// optionally `sessionToken`; anything else is a Bedrock API key.
     pub fn read(secret: &Secret) -> Self {
         let pair: serde_json::Value = serde_json::from_str(secret.expose()).unwrap_or_default();
         let text = |name: &str| pair[name].as_str();

@@ -21,8 +21,8 @@ const MAX_STDERR_BYTES: u64 = 2_000;
 /// The maximum size of stdout, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Variables that would nest the program in the session that runs it, or export its telemetry to the user's own
-/// project: judging sessions is not work to be judged.
+/// Variables that would nest the program in the session that runs it, or export its telemetry to
+/// the user's own project: judging sessions is not work to be judged.
 const REMOVED_VARIABLES: [&str; 9] = [
     "CLAUDECODE",
     "CLAUDE_CODE_ENTRYPOINT",

@@ -1,9 +1,11 @@
-//! `make eval-judge DATA=FILE`: measures how well the offline judge separates good sessions from bad ones.
+//! `make eval-judge DATA=FILE`: measures how well the offline judge separates good sessions from
+//! bad ones.
 //!
-//! Reads labelled trajectories, converts each to the traces that an SDK would have sent, judges them by the
-//! shipped rubric, and prints the AUC with a 95% interval (bootstrap over whole tasks) and the agreement with
-//! the labels at a threshold chosen without the task at hand. Nothing is fitted here, so every task is unseen by
-//! the judge, unless its signals were chosen by looking at this very file.
+//! Reads labelled trajectories, converts each to the traces that an SDK would have sent, judges
+//! them by the shipped rubric, and prints the AUC with a 95% interval (bootstrap over whole tasks)
+//! and the agreement with the labels at a threshold chosen without the task at hand. Nothing is
+//! fitted here, so every task is unseen by the judge, unless its signals were chosen by looking at
+//! this very file.
 
 mod labelled;
 /// Conversion of messages to traces.

@@ -55,8 +55,8 @@ impl Zone {
         Some(self.zone.to_datetime(moment))
     }
 
-    /// Returns the timestamp of a local time: the first of two for a repeated time, the transition for a skipped
-    /// one. Monotonic: a later local time never gives an earlier timestamp.
+    /// Returns the timestamp of a local time: the first of two for a repeated time, the transition
+    /// for a skipped one. Monotonic: a later local time never gives an earlier timestamp.
     pub fn moment(&self, civil: DateTime) -> Option<Timestamp> {
         let moment = match self.zone.to_ambiguous_timestamp(civil).offset() {
             AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(civil).ok()?,

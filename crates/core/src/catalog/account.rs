@@ -9,7 +9,8 @@ const MAX_EMAIL_BYTES: usize = 254;
 
 /// An email address that identifies a user.
 ///
-/// Invariant: visible ASCII with one `@` inside, in lower case, so that an address is registered once.
+/// Invariant: visible ASCII with one `@` inside, in lower case, so that an address is registered
+/// once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Email(String);
 

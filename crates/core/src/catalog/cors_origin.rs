@@ -2,7 +2,8 @@ use std::fmt;
 
 /// A web origin as browsers send it: `https://app.example.com`.
 ///
-/// Invariant: `http` or `https`, a host in lower case, and a port only if it is not the scheme's default.
+/// Invariant: `http` or `https`, a host in lower case, and a port only if it is not the scheme's
+/// default.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageOrigin(String);
 

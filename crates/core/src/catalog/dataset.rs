@@ -71,8 +71,8 @@ fn check(text: &str, most: usize) -> Result<(), NameError> {
     if text.contains(char::is_control) { Err(NameError::Control) } else { Ok(()) }
 }
 
-/// Returns the id of a run over a dataset, computed as SDKs compute it: the first 16 hexadecimal digits of a
-/// SHA-256. The same name in the same dataset is the same run.
+/// Returns the id of a run over a dataset, computed as SDKs compute it: the first 16 hexadecimal
+/// digits of a SHA-256. The same name in the same dataset is the same run.
 pub fn run_id(project: &str, dataset: &str, run: &str) -> String {
     // Serialized as JSON so that different lists of names never give the same text.
     let names = serde_json::json!(["langfuse-experiment-v1", project, dataset, run]);

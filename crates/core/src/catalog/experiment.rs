@@ -1,7 +1,7 @@
 //! Experiments: runs of an agent over items of a dataset or of the client.
 //!
-//! Older clients report through the API which trace belongs to which item; newer ones through span attributes.
-//! Both become an `ExperimentItem`.
+//! Older clients report through the API which trace belongs to which item; newer ones through span
+//! attributes. Both become an `ExperimentItem`.
 
 use sha2::{Digest, Sha256};
 
@@ -56,7 +56,8 @@ impl ExperimentItem {
         digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns whether both refer to the same run: the same item and, where both name one, the same observation.
+    /// Returns whether both refer to the same run: the same item and, where both name one, the same
+    /// observation.
     pub fn is_same_try(&self, item: &str, observation: Option<&ObservationId>) -> bool {
         let same_step = match (&self.observation, observation) {
             (Some(ours), Some(theirs)) => ours == theirs,

@@ -1,7 +1,7 @@
 //! Skills: folders of text files with instructions for an agent, with versions and labels.
 //!
-//! `SKILL.md` at the root starts with YAML front matter: the skill's name, its description and any further keys
-//! of its author.
+//! `SKILL.md` at the root starts with YAML front matter: the skill's name, its description and any
+//! further keys of its author.
 
 /// Conversion of YAML to JSON.
 pub(crate) mod yaml;
@@ -159,7 +159,8 @@ pub fn check_path(path: &str) -> Result<(), PathError> {
     if path.split('/').all(leads_on) { Ok(()) } else { Err(PathError::Parts) }
 }
 
-/// Validates that the files can be stored in one folder on any file system and include the main file.
+/// Validates that the files can be stored in one folder on any file system and include the main
+/// file.
 ///
 /// # Errors
 /// Names the offending path.

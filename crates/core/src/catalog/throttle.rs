@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// The interval after which one failure is forgotten: an office behind one address with occasional typos is not
-/// locked out for days, and a password guesser gains little.
+/// The interval after which one failure is forgotten: an office behind one address with occasional
+/// typos is not locked out for days, and a password guesser gains little.
 const FORGIVEN_EVERY: Duration = Duration::from_secs(10 * 60);
 /// Without failures for this long, the history is dropped.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(24 * 3_600);

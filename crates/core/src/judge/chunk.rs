@@ -1,7 +1,7 @@
 //! Chunking of a long session to fit the context window of a judge.
 //!
-//! All sizes are tokens with headroom: an approximate count is increased by 15 %. A plan limits the traces;
-//! instructions and text shared by all chunks are added to that, and are small.
+//! All sizes are tokens with headroom: an approximate count is increased by 15 %. A plan limits the
+//! traces; instructions and text shared by all chunks are added to that, and are small.
 
 use std::ops::Range;
 
@@ -26,8 +26,8 @@ impl Default for ChunkLimits {
 }
 
 impl ChunkLimits {
-    /// Creates limits: a session of more than `plan_above` is split into chunks of about `target`, none over
-    /// `hard`. `None` unless 0 < target ≤ `plan_above` ≤ hard.
+    /// Creates limits: a session of more than `plan_above` is split into chunks of about `target`,
+    /// none over `hard`. `None` unless 0 < target ≤ `plan_above` ≤ hard.
     pub fn new(plan_above: u64, target: u64, hard: u64) -> Option<Self> {
         let is_ordered = 0 < target && target <= plan_above && plan_above <= hard;
         is_ordered.then_some(Self { plan_above, target, hard, ..Self::default() })
@@ -44,7 +44,8 @@ impl ChunkLimits {
         self.hard
     }
 
-    /// Returns the maximum size of the overlap: half of the target, so that most of every chunk is new.
+    /// Returns the maximum size of the overlap: half of the target, so that most of every chunk is
+    /// new.
     const fn overlap_room(&self) -> u64 {
         self.target / 2
     }
@@ -108,10 +109,11 @@ pub fn fitting(room: u64, provenance: Provenance) -> Tokens {
 
 /// Splits traces of these sizes into chunks, in order, each trace in at least one chunk.
 ///
-/// A session up to the plan line is one chunk. A chunk starts with the last traces of the previous one, fewer
-/// where they would take too much of it. A last chunk that adds less than half of the previous one is merged
-/// into it, or, where that would exceed the hard limit, the two are balanced. A trace over the hard limit is
-/// truncated to the target, which leaves room for its neighbours.
+/// A session up to the plan line is one chunk. A chunk starts with the last traces of the previous
+/// one, fewer where they would take too much of it. A last chunk that adds less than half of the
+/// previous one is merged into it, or, where that would exceed the hard limit, the two are
+/// balanced. A trace over the hard limit is truncated to the target, which leaves room for its
+/// neighbours.
 ///
 /// ```
 /// use ratchet_core::judge::chunk::{self, ChunkLimits};

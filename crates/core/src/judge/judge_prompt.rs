@@ -1,8 +1,8 @@
 //! Judge prompts: instructions, context and the recorded traces of a chunk.
 //!
-//! Instructions never depend on the recording. Recorded text is untrusted data: it is enclosed in unguessable
-//! markers, indented line by line, and its invisible characters are made visible, so that it cannot act as a
-//! prompt injection.
+//! Instructions never depend on the recording. Recorded text is untrusted data: it is enclosed in
+//! unguessable markers, indented line by line, and its invisible characters are made visible, so
+//! that it cannot act as a prompt injection.
 
 /// Quoting of recorded text.
 pub(crate) mod quoting;
@@ -74,8 +74,8 @@ pub struct EarlierSummary<'a> {
     pub verdict: &'a Verdict,
 }
 
-/// The prompt for one chunk. The parts are ordered by how constant they are, so that with prompt caching only
-/// the last part is billed in full.
+/// The prompt for one chunk. The parts are ordered by how constant they are, so that with prompt
+/// caching only the last part is billed in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgePrompt {
     /// Same for all sessions: task, criteria and output format.
@@ -183,7 +183,8 @@ impl JudgeCase {
         }
     }
 
-    /// Renders the verdicts on earlier chunks. They may quote the recording, so they are untrusted data too.
+    /// Renders the verdicts on earlier chunks. They may quote the recording, so they are untrusted
+    /// data too.
     fn notes(&self, earlier: &[EarlierSummary<'_>]) -> Option<String> {
         if earlier.is_empty() {
             return None;

@@ -1,8 +1,9 @@
 //! The offline judge: rule-based detectors over the session timeline, no model.
 //!
-//! Deterministic. Signals, their weights and their phrases are in a file (`SignalSet::shipped`), documented in
-//! `docs/offline-judge.md`. Phrases count only from the right source: a correction only from the user, a test
-//! result only from a command that the agent ran. Text in a web page, a file or a fake verdict has no effect.
+//! Deterministic. Signals, their weights and their phrases are in a file (`SignalSet::shipped`),
+//! documented in `docs/offline-judge.md`. Phrases count only from the right source: a correction
+//! only from the user, a test result only from a command that the agent ran. Text in a web page, a
+//! file or a fake verdict has no effect.
 
 /// Comparison with other sessions of the same agent.
 pub mod peers;

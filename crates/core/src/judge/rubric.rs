@@ -32,9 +32,9 @@ const FINGERPRINT_DIGITS: usize = 12;
 
 /// A rubric: the dimensions that a judge scores, and how they combine to an overall score.
 ///
-/// Invariants: at least one dimension, unique names, positive weights that add up to 1, grades that rise from
-/// worst to best, and an aggregation that fits each scale. [`Rubric::parse`] guarantees them; [`Rubric::faults`]
-/// checks a rubric constructed otherwise.
+/// Invariants: at least one dimension, unique names, positive weights that add up to 1, grades that
+/// rise from worst to best, and an aggregation that fits each scale. [`Rubric::parse`] guarantees
+/// them; [`Rubric::faults`] checks a rubric constructed otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rubric {
     /// For example `session-quality`.
@@ -128,8 +128,8 @@ impl Rubric {
         self.dimensions.iter().find(|dimension| dimension.name == name)
     }
 
-    /// Returns a short hash of everything that affects verdicts and the overall score: rubrics with the same
-    /// fingerprint judge alike, whatever their names and versions.
+    /// Returns a short hash of everything that affects verdicts and the overall score: rubrics with
+    /// the same fingerprint judge alike, whatever their names and versions.
     pub fn fingerprint(&self) -> String {
         let nameless = Self { name: String::new(), version: 1, ..self.clone() };
         let hash = Sha256::digest(nameless.to_toml());

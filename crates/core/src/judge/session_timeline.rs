@@ -1,8 +1,8 @@
 //! Session timeline: the messages and tool calls of a session with their results.
 //!
-//! Recordings repeat content: the input of a generation contains the conversation so far, a trace repeats its
-//! first input and its last output, and a tool call is both in the model's answer and an observation. The
-//! timeline contains each event once, in order, with the trace that shows it.
+//! Recordings repeat content: the input of a generation contains the conversation so far, a trace
+//! repeats its first input and its last output, and a tool call is both in the model's answer and
+//! an observation. The timeline contains each event once, in order, with the trace that shows it.
 
 /// Messages and tool calls of one payload.
 mod item;

@@ -74,8 +74,8 @@ impl Verdict {
         self.dimensions.iter().find(|judgement| judgement.dimension == dimension)
     }
 
-    /// Returns the overall score: the weighted mean. The weight of unobservable dimensions is distributed over
-    /// the others; `None` where none is observable.
+    /// Returns the overall score: the weighted mean. The weight of unobservable dimensions is
+    /// distributed over the others; `None` where none is observable.
     pub fn overall(&self, rubric: &Rubric) -> Option<f64> {
         let weighed = rubric.dimensions.iter().filter_map(|dimension| {
             let value = self.judgement(&dimension.name)?.finding.value()?;

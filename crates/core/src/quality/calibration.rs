@@ -1,7 +1,7 @@
 //! Calibration: agreement between a judge's scores and human labels.
 //!
-//! The judge's first score of a session counts. A later one, given after people had disagreed, would measure its
-//! adaptation instead.
+//! The judge's first score of a session counts. A later one, given after people had disagreed,
+//! would measure its adaptation instead.
 
 /// Stratified sampling of sessions for labelling.
 pub mod sample;
@@ -166,7 +166,8 @@ impl Standing {
 }
 
 impl Calibration {
-    /// Returns the correlation of judge and people: weighted where sessions were sampled, else unweighted.
+    /// Returns the correlation of judge and people: weighted where sessions were sampled, else
+    /// unweighted.
     ///
     /// # Errors
     /// Too few labels, or a constant side.
@@ -286,8 +287,8 @@ fn completed(rubric: &Rubric, case: &Opinions) -> Opinions {
     }
 }
 
-/// Returns the overall score: the weighted mean. The weight of missing dimensions is distributed over the
-/// others; `None` where all are missing.
+/// Returns the overall score: the weighted mean. The weight of missing dimensions is distributed
+/// over the others; `None` where all are missing.
 pub fn overall(rubric: &Rubric, marks: &Marks) -> Option<f64> {
     let weighed = rubric.dimensions.iter().filter_map(|dimension| {
         marks.get(&dimension.name).map(|mark| (dimension.weight, dimension.weight * mark))
@@ -300,7 +301,8 @@ fn marks(case: &Opinions, dimension: &str) -> Vec<f64> {
     case.people.iter().filter_map(|marks| marks.get(dimension).copied()).collect()
 }
 
-/// Combines the labels of several people: mean of numbers, median of grades, the worse of two medians.
+/// Combines the labels of several people: mean of numbers, median of grades, the worse of two
+/// medians.
 fn combined_label(scale: &Scale, marks: &[f64]) -> Option<f64> {
     match scale {
         Scale::Numeric => mean(marks).ok().map(|mean| mean.value),
@@ -321,7 +323,8 @@ fn among_people(scale: &Scale, dimension: &str, cases: &[Opinions]) -> Statistic
     alpha(&things, distance)
 }
 
-/// Returns the score of a number on a scale: itself, or the value of the nearest grade. `None` outside 0 to 1.
+/// Returns the score of a number on a scale: itself, or the value of the nearest grade. `None`
+/// outside 0 to 1.
 pub fn mark_of(scale: &Scale, number: f64) -> Option<f64> {
     if !MARKS.contains(&number) {
         return None;

@@ -1,8 +1,8 @@
 //! Labels: the ground truth that a judge is compared with.
 //!
-//! A label is a dataset item, so that any Langfuse server can store it: the session is its input, the scores are
-//! its expected output, author, time and reason its metadata. Each person has one label per session; labelling
-//! again updates it, and the dataset keeps earlier versions.
+//! A label is a dataset item, so that any Langfuse server can store it: the session is its input,
+//! the scores are its expected output, author, time and reason its metadata. Each person has one
+//! label per session; labelling again updates it, and the dataset keeps earlier versions.
 
 /// CSV import and export.
 pub mod table;
@@ -77,7 +77,8 @@ pub struct LabelItem {
 }
 
 impl Mark {
-    /// Parses user input: a number from 0 to 1, a grade or a prefix of one, or a dash for not observable.
+    /// Parses user input: a number from 0 to 1, a grade or a prefix of one, or a dash for not
+    /// observable.
     ///
     /// # Errors
     /// Lists the valid inputs.

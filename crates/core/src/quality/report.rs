@@ -1,4 +1,5 @@
-//! The weekly report: a document that is stored and linked to, rendered for terminals, as Markdown or on a page.
+//! The weekly report: a document that is stored and linked to, rendered for terminals, as Markdown
+//! or on a page.
 
 mod markdown;
 mod terminal;

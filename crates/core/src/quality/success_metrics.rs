@@ -80,7 +80,8 @@ impl SuccessMetric {
     pub fn is_met(&self) -> Option<bool> {
         match (&self.reading, self.measure) {
             (Reading::Unknown(_), _) => None,
-            // With few labels any correlation is possible: the whole interval must meet or miss the target.
+            // With few labels any correlation is possible: the whole interval must meet or miss the
+            // target.
             (Reading::Is { interval, .. }, Measure::HumanCorrelation) => match interval {
                 Some([lower, _]) if *lower >= self.target => Some(true),
                 Some([_, upper]) if *upper < self.target => Some(false),

@@ -127,8 +127,8 @@ impl Progress {
     }
 }
 
-/// Creates the suggestions of a week: one for each dimension under 0.7 and for each of the top three issues,
-/// most severe first. Duplicates are merged.
+/// Creates the suggestions of a week: one for each dimension under 0.7 and for each of the top
+/// three issues, most severe first. Duplicates are merged.
 pub fn suggest(week: &Synthesis, templates: &Templates) -> Vec<Suggestion> {
     let issues = week.issues.iter().take(TOP_ISSUES);
     let by_issue = issues.filter_map(|issue| of_issue(week, issue, templates));

@@ -1,4 +1,5 @@
-//! Synthesis of a week of scored sessions: means and changes by dimension, outliers, and common issues.
+//! Synthesis of a week of scored sessions: means and changes by dimension, outliers, and common
+//! issues.
 
 /// Common issues in rationales.
 mod issue;

@@ -1,7 +1,7 @@
 //! Claude Code: its transcript files and telemetry events, converted to patches.
 //!
-//! Both give the same records with the same ids, so that importing transcripts and receiving events results in
-//! one trace, not two. A trace is a turn: one prompt and everything it triggered.
+//! Both give the same records with the same ids, so that importing transcripts and receiving events
+//! results in one trace, not two. A trace is a turn: one prompt and everything it triggered.
 
 /// Ids of turns, model calls, tools and sub-agents.
 pub mod id;

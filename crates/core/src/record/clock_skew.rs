@@ -1,8 +1,8 @@
-//! Clock skew: limits the stamps of patches to the time of receipt. A stamp in the future would win over every
-//! later update until its time has come.
+//! Clock skew: limits the stamps of patches to the time of receipt. A stamp in the future would win
+//! over every later update until its time has come.
 //!
-//! Only stamps, which decide merges, are changed. Times that are data (start of an observation, time of a score)
-//! stay as sent.
+//! Only stamps, which decide merges, are changed. Times that are data (start of an observation,
+//! time of a score) stay as sent.
 
 use crate::record::field::{Field, Stamp};
 use crate::record::merge::Metadata;
@@ -11,7 +11,8 @@ use crate::record::score::ScorePatch;
 use crate::record::trace::TracePatch;
 use crate::time::Timestamp;
 
-/// The maximum lead of a stored stamp over the last write of its record: clocks are set back at times.
+/// The maximum lead of a stored stamp over the last write of its record: clocks are set back at
+/// times.
 const MAX_AHEAD_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 
 /// A patch whose fields have stamps.
@@ -29,8 +30,8 @@ impl<T: Stamped> Stamped for Vec<T> {
     }
 }
 
-/// Moves stamps in the future back to the time of receipt. Their relative order is preserved, a nanosecond
-/// apart, so that the last update of a client with a fast clock still wins.
+/// Moves stamps in the future back to the time of receipt. Their relative order is preserved, a
+/// nanosecond apart, so that the last update of a client with a fast clock still wins.
 ///
 /// ```
 /// use ratchet_core::record::field::{Field, Stamp, WriteKind};
@@ -67,8 +68,8 @@ pub fn clamp(patches: &mut [&mut dyn Stamped], received_at: Timestamp) {
     }
 }
 
-/// Moves the stamps of a stored record that are far after its last write back to that write. They were stored
-/// before stamps were limited at receipt.
+/// Moves the stamps of a stored record that are far after its last write back to that write. They
+/// were stored before stamps were limited at receipt.
 pub fn clamp_stored(stored: &mut dyn Stamped, written_at: Timestamp) {
     let latest = written_at.plus_nanos(MAX_AHEAD_NANOS);
     stored.each_stamp(&mut |stamp| {

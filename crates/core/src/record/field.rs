@@ -2,8 +2,8 @@ use crate::time::Timestamp;
 
 /// The authority of a source for a field, weakest first.
 ///
-/// Any span may know its trace's environment or user, the root span knows better, and an explicit update of the
-/// trace beats both, in whatever order they arrive.
+/// Any span may know its trace's environment or user, the root span knows better, and an explicit
+/// update of the trace beats both, in whatever order they arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Authority {
     /// Computed by Ratchet, because no client sent it.
@@ -121,8 +121,8 @@ impl<T> Field<T> {
 }
 
 impl<T: PartialEq> Field<T> {
-    /// Moves the stamp after that of a known value, for callers that know the true order regardless of clocks.
-    /// An equal value, or one outranked by authority, is unchanged.
+    /// Moves the stamp after that of a known value, for callers that know the true order regardless
+    /// of clocks. An equal value, or one outranked by authority, is unchanged.
     #[must_use]
     pub fn after(self, known: &Self) -> Self {
         let Some(theirs) = &known.0 else { return self };

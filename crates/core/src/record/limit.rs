@@ -1,7 +1,7 @@
 use std::borrow::Cow;
 
-/// Elides the middle of a text that is longer than `max_bytes`, and inserts how many bytes are missing and how
-/// long the text was.
+/// Elides the middle of a text that is longer than `max_bytes`, and inserts how many bytes are
+/// missing and how long the text was.
 ///
 /// The result is at most `max_bytes` long, unless the inserted note alone is longer.
 ///

@@ -1,5 +1,6 @@
-//! Merging of patches: a semilattice join, that is commutative, associative and idempotent. The same patches in
-//! any order, any number of times, give the same record. All of it follows from "the greater wins".
+//! Merging of patches: a semilattice join, that is commutative, associative and idempotent. The
+//! same patches in any order, any number of times, give the same record. All of it follows from
+//! "the greater wins".
 
 use std::collections::{BTreeMap, BTreeSet};
 

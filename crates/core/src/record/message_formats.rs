@@ -1,6 +1,7 @@
 //! Chat messages in recorded payloads, in the formats of providers and frameworks.
 //!
-//! Pure: JSON in, messages out. What is not recognised is returned as data, so that nothing recorded is hidden.
+//! Pure: JSON in, messages out. What is not recognised is returned as data, so that nothing
+//! recorded is hidden.
 
 /// Message formats.
 mod message;

@@ -109,8 +109,8 @@ pub struct ObservationPatch {
     pub name: Field<String>,
     /// Parent observation.
     pub parent: Field<ObservationId>,
-    /// Whether a client marked this observation as the root of its application, though it has a parent in
-    /// another service. Never reset.
+    /// Whether a client marked this observation as the root of its application, though it has a
+    /// parent in another service. Never reset.
     pub app_root: bool,
     /// The earliest start that was sent.
     pub start: Earliest,
@@ -258,7 +258,8 @@ pub struct Observation {
     /// Temperature and others, a JSON object.
     pub model_parameters: Option<Json>,
     pub usage: Usage,
-    /// Whether its usage was counted by Ratchet because the client sent none: then it is approximate.
+    /// Whether its usage was counted by Ratchet because the client sent none: then it is
+    /// approximate.
     pub counted: bool,
     /// `None` when unknown. Unknown is not free.
     pub cost: Option<Cost>,

@@ -134,8 +134,8 @@ impl PriceTable {
 
     /// Returns the cost of a call, or `None` when the model has no known price.
     ///
-    /// A missing price is not zero: the dashboard must show "unknown", not "free". The same holds when one usage
-    /// type has no price. Counters that no provider bills are ignored.
+    /// A missing price is not zero: the dashboard must show "unknown", not "free". The same holds
+    /// when one usage type has no price. Counters that no provider bills are ignored.
     pub fn cost(&self, call: ModelCall<'_>) -> Option<Cost> {
         self.priced(call).map(|priced| priced.cost)
     }

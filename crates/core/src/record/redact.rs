@@ -1,10 +1,11 @@
 //! Redaction: patterns and field paths, applied before anything is stored.
 //!
-//! A pattern is matched against one text at a time: a whole text, or one string, key or number of a JSON
-//! document. A field path selects a value, which is replaced as a whole. Redaction is idempotent: afterwards no
-//! pattern of the same set matches.
+//! A pattern is matched against one text at a time: a whole text, or one string, key or number of a
+//! JSON document. A field path selects a value, which is replaced as a whole. Redaction is
+//! idempotent: afterwards no pattern of the same set matches.
 //!
-//! Ids of traces, observations, sessions and scores are not redacted, because records are joined by them.
+//! Ids of traces, observations, sessions and scores are not redacted, because records are joined by
+//! them.
 
 /// Field paths.
 pub mod path;
@@ -41,7 +42,8 @@ const MAX_REPLACEMENT_CHARS: usize = 100;
 const MAX_RULES: usize = 100;
 /// The maximum memory of a compiled pattern.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
-/// A replacement can form a new match with adjacent text: the number of passes before the whole text is replaced.
+/// A replacement can form a new match with adjacent text: the number of passes before the whole
+/// text is replaced.
 const ROUNDS: usize = 4;
 
 /// A redaction rule.
@@ -64,8 +66,8 @@ pub enum RedactionPattern {
 }
 
 impl Rule {
-    /// Creates a rule and validates it on its own, not in combination with others. The replacement defaults to
-    /// the preset's or to [`DEFAULT_REPLACEMENT`].
+    /// Creates a rule and validates it on its own, not in combination with others. The replacement
+    /// defaults to the preset's or to [`DEFAULT_REPLACEMENT`].
     ///
     /// # Errors
     /// Reports the fault.

@@ -222,7 +222,8 @@ impl ScorePatch {
             + self.metadata.outdated_by(&kept.metadata)
     }
 
-    /// Moves the stamps after those of a known record, for callers that know the order regardless of clocks.
+    /// Moves the stamps after those of a known record, for callers that know the order regardless
+    /// of clocks.
     #[must_use]
     pub fn after(self, known: &Self) -> Self {
         Self {

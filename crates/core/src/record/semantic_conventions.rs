@@ -1,7 +1,7 @@
 //! Mapping of span attributes to fields: one set of rules for all semantic conventions in use.
 //!
-//! The rules are data (`rule.rs`). An attribute without a rule, or overridden by a stronger one, is stored in
-//! the observation's metadata.
+//! The rules are data (`rule.rs`). An attribute without a rule, or overridden by a stronger one, is
+//! stored in the observation's metadata.
 
 use crate::catalog::experiment::ExperimentItem;
 use crate::environment::Environment;
@@ -171,8 +171,8 @@ impl Interpreter {
     }
 }
 
-/// Uses the request id as the id of a Claude Code model call, as its events do, so that both give the same
-/// record. Such a span has no children that refer to it.
+/// Uses the request id as the id of a Claude Code model call, as its events do, so that both give
+/// the same record. Such a span has no children that refer to it.
 fn name_by_request(span: &mut Span) {
     if span.name != "claude_code.llm_request" {
         return;

@@ -48,8 +48,8 @@ impl Tokens {
     }
 }
 
-/// Counts the text of an input or output, approximately: all strings in it, without field names and without
-/// binary data such as images.
+/// Counts the text of an input or output, approximately: all strings in it, without field names and
+/// without binary data such as images.
 pub fn approximate_payload(payload: &Payload) -> Tokens {
     let mut text = String::new();
     let is_whole = match serde_json::from_str::<Value>(payload.as_str()) {

@@ -11,8 +11,8 @@ pub const TOTAL: &str = "total";
 
 /// Units of one model call by usage type: `input`, `output`, `input_cached_tokens`, `total`, …
 ///
-/// Types are disjoint except `total`: `input` excludes the cached tokens beside it, so that no token is priced
-/// or counted twice.
+/// Types are disjoint except `total`: `input` excludes the cached tokens beside it, so that no
+/// token is priced or counted twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Usage(BTreeMap<String, u64>);
 
@@ -26,8 +26,8 @@ impl Usage {
         Self(kinds)
     }
 
-    /// Parses usage as sent by a client: by type, or in a provider's format, whose included parts are
-    /// subtracted. Values that are not counts are ignored.
+    /// Parses usage as sent by a client: by type, or in a provider's format, whose included parts
+    /// are subtracted. Values that are not counts are ignored.
     pub fn from_details(sent: &serde_json::Map<String, serde_json::Value>) -> Self {
         Self::new(details::units(sent))
     }

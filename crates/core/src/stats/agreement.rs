@@ -142,8 +142,8 @@ pub(super) fn correlation(pairs: &[RatingPair], weights: &[f64]) -> Result<f64, 
     if r.is_finite() { Ok(r.clamp(-1.0, 1.0)) } else { Err(Undefined::ConstantInput) }
 }
 
-/// Returns a correlation with its interval on Fisher's scale, where `spread` is its variance times n - 3. Three
-/// pairs or a perfect line give no interval.
+/// Returns a correlation with its interval on Fisher's scale, where `spread` is its variance times
+/// n - 3. Three pairs or a perfect line give no interval.
 fn correlated(r: f64, n: usize, spread: f64) -> Estimate {
     let interval = (n > 3 && r.abs() < 1.0).then(|| {
         let half = Z_95 * (spread / float(n - 3)).sqrt();

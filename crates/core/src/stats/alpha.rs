@@ -12,11 +12,11 @@ pub enum Distance {
     Interval,
 }
 
-/// Returns Krippendorff's alpha: the agreement of any number of raters with missing values. Each unit has the
-/// values that its raters gave.
+/// Returns Krippendorff's alpha: the agreement of any number of raters with missing values. Each
+/// unit has the values that its raters gave.
 ///
-/// 1 is perfect agreement, 0 is chance, less is worse than chance. The standard error is Gwet's, over units with
-/// at least two values; raters who never differ give no interval.
+/// 1 is perfect agreement, 0 is chance, less is worse than chance. The standard error is Gwet's,
+/// over units with at least two values; raters who never differ give no interval.
 ///
 /// # Errors
 /// No unit has two values, or all values are the same.
@@ -67,7 +67,8 @@ impl Scale {
 
     /// Returns the sum of the distances of all ordered pairs.
     ///
-    /// By distinct values and not by pairs: a thousand units have millions of pairs, and a handful of distinct values.
+    /// By distinct values and not by pairs: a thousand units have millions of pairs, and a handful
+    /// of distinct values.
     fn apart(&self, values: &[f64]) -> f64 {
         let kinds = self.count(values);
         let of = |(a, count): &(usize, f64)| -> f64 {
@@ -126,7 +127,8 @@ impl Scale {
 
     fn squared(&self, a: usize, b: usize) -> f64 {
         let value = |at: usize| self.values.get(at).copied().unwrap_or_default();
-        // The mean rank of a value: between two mean ranks lie half of both counts and all counts between.
+        // The mean rank of a value: between two mean ranks lie half of both counts and all counts
+        // between.
         let middle = |at: usize| {
             let (before, equal) = self.places.get(at).copied().unwrap_or_default();
             before + equal / 2.0

@@ -2,8 +2,8 @@ use super::float;
 use super::interval::{self, Estimate, Interval, Z_95, share, student_95};
 use super::undefined::Undefined;
 
-/// A confusion matrix: a row for each category of the person, a column for each of the judge, in the order of
-/// the categories.
+/// A confusion matrix: a row for each category of the person, a column for each of the judge, in
+/// the order of the categories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confusion {
     counts: Vec<Vec<u64>>,
@@ -47,7 +47,8 @@ impl Confusion {
         share(same.map(|(.., count)| count).sum(), self.total).ok_or(Undefined::Empty)
     }
 
-    /// Returns the recall (sensitivity) of a category: how often the judge gave it when the person did.
+    /// Returns the recall (sensitivity) of a category: how often the judge gave it when the person
+    /// did.
     ///
     /// # Errors
     /// The person never gave the category.
@@ -59,7 +60,8 @@ impl Confusion {
         share(hits, all).ok_or(Undefined::Empty)
     }
 
-    /// Returns the specificity of a category: how often the judge gave another one when the person did.
+    /// Returns the specificity of a category: how often the judge gave another one when the person
+    /// did.
     ///
     /// # Errors
     /// The person always gave the category.
@@ -72,9 +74,9 @@ impl Confusion {
 
     /// Returns Cohen's kappa: agreement beyond chance.
     ///
-    /// The standard error is that of Fleiss, Cohen and Everitt. Where one category is rare, kappa is low
-    /// whatever the judge does: show [`Confusion::ac1`], [`Confusion::found`] and [`Confusion::spared`] beside
-    /// it.
+    /// The standard error is that of Fleiss, Cohen and Everitt. Where one category is rare, kappa
+    /// is low whatever the judge does: show [`Confusion::ac1`], [`Confusion::found`] and
+    /// [`Confusion::spared`] beside it.
     ///
     /// # Errors
     /// No ratings, a single one, or only one category in use.
@@ -102,7 +104,8 @@ impl Confusion {
         Ok(self.estimate(kappa, Z_95 * error))
     }
 
-    /// Returns Gwet's AC1: agreement beyond chance that stays meaningful where one category is rare.
+    /// Returns Gwet's AC1: agreement beyond chance that stays meaningful where one category is
+    /// rare.
     ///
     /// # Errors
     /// No ratings, a single one, or fewer than two categories.

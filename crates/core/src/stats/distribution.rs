@@ -13,8 +13,8 @@ pub struct HistogramBin {
 
 /// Splits the range of values into about `about` bins of equal, round width.
 ///
-/// Round widths keep edges readable: 0.05 and not 0.0473. Values that are not finite are skipped; a single value
-/// gets one bin.
+/// Round widths keep edges readable: 0.05 and not 0.0473. Values that are not finite are skipped; a
+/// single value gets one bin.
 pub fn bins(values: &[f64], about: usize) -> Vec<HistogramBin> {
     let finite = || values.iter().copied().filter(|value| value.is_finite());
     let Some(least) = finite().reduce(f64::min) else { return Vec::new() };

@@ -1,5 +1,6 @@
-//! Reference tables for several agreement statistics at once. Kappa and alpha are from scikit-learn and
-//! krippendorff, proportions from Wilson's formula, AC1 exact or from irrCAC, which rounds to five places.
+//! Reference tables for several agreement statistics at once. Kappa and alpha are from scikit-learn
+//! and krippendorff, proportions from Wilson's formula, AC1 exact or from irrCAC, which rounds to
+//! five places.
 
 use super::alpha::{Distance, alpha};
 use super::categories::{Confusion, Weighting};
@@ -199,8 +200,8 @@ fn edges() {
     check(&[], &[], &all(empty, empty, empty, empty, empty));
 }
 
-/// Coverage: on the documented sampling design, MOVER's interval contains the true value in nineteen of twenty
-/// weeks, where an unweighted interval fails.
+/// Coverage: on the documented sampling design, MOVER's interval contains the true value in
+/// nineteen of twenty weeks, where an unweighted interval fails.
 #[test]
 fn intervals_of_weighted_shares_hold_the_truth() {
     use super::stratified::{Stratum, share};

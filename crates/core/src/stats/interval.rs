@@ -25,7 +25,8 @@ pub struct Estimate {
 
 /// Returns the proportion of successes with its Wilson interval, or `None` without trials.
 ///
-/// The interval stays within 0 to 1 and is not degenerate at the edges: ten of ten is not "exactly all".
+/// The interval stays within 0 to 1 and is not degenerate at the edges: ten of ten is not "exactly
+/// all".
 ///
 /// ```
 /// use ratchet_core::stats::interval::share;
@@ -51,8 +52,8 @@ pub(super) fn wilson(p: f64, n: f64) -> Interval {
     Interval { lower, upper }
 }
 
-/// Returns the mean with Student's interval, which is valid for few values. A single value has no interval.
-/// Values must be finite.
+/// Returns the mean with Student's interval, which is valid for few values. A single value has no
+/// interval. Values must be finite.
 ///
 /// # Errors
 /// No values.

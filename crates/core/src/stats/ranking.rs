@@ -1,8 +1,8 @@
 use super::float;
 use super::undefined::Undefined;
 
-/// Returns the area under the ROC curve: the probability that a good item scores higher than a bad one, ties
-/// counting half. 0.5 is chance, 1 is perfect separation.
+/// Returns the area under the ROC curve: the probability that a good item scores higher than a bad
+/// one, ties counting half. 0.5 is chance, 1 is perfect separation.
 ///
 /// ```
 /// use ratchet_core::stats::ranking::auc;

@@ -23,9 +23,9 @@ pub struct WeightedValue<T> {
 
 /// Returns the stratified mean: the mean of each stratum, weighted by its population.
 ///
-/// The interval is Student's with Satterthwaite's degrees of freedom and the finite population correction. There
-/// is none where a stratum has one sample, or a few without variance: then the sample shows no error, which is
-/// not the same as having none.
+/// The interval is Student's with Satterthwaite's degrees of freedom and the finite population
+/// correction. There is none where a stratum has one sample, or a few without variance: then the
+/// sample shows no error, which is not the same as having none.
 ///
 /// # Errors
 /// No samples.
@@ -39,8 +39,8 @@ pub fn mean(strata: &[Stratum]) -> Result<Estimate, Undefined> {
     Ok(Estimate { value, interval, n: looked_at(&kinds) })
 }
 
-/// Returns the stratified proportion of 0/1 values, with the MOVER interval over Wilson's of each stratum. It is
-/// valid where a stratum has few samples without variance.
+/// Returns the stratified proportion of 0/1 values, with the MOVER interval over Wilson's of each
+/// stratum. It is valid where a stratum has few samples without variance.
 ///
 /// # Errors
 /// No samples.
@@ -131,8 +131,8 @@ impl Kind {
     }
 }
 
-/// Returns the standard error of the stratified mean and its degrees of freedom; `None` where the sample does
-/// not show it.
+/// Returns the standard error of the stratified mean and its degrees of freedom; `None` where the
+/// sample does not show it.
 fn error(kinds: &[Kind]) -> Option<(f64, f64)> {
     let (mut variance, mut rest) = (0.0, 0.0);
     for kind in kinds.iter().filter(|kind| !kind.is_whole()) {

@@ -11,8 +11,8 @@ use super::toward;
 
 /// Returns a client builder for a URL that was entered through the API or on a page.
 ///
-/// Connects only where the policy allows: addresses are checked when a name is resolved for a connection, which
-/// prevents DNS rebinding. Redirects are not followed.
+/// Connects only where the policy allows: addresses are checked when a name is resolved for a
+/// connection, which prevents DNS rebinding. Redirects are not followed.
 ///
 /// # Errors
 /// Rejects a URL whose host is forbidden by itself.
@@ -47,8 +47,8 @@ pub fn check_entered_text(text: &str, policy: &OutboundPolicy) -> Result<(), Out
 
 /// Resolves the host of a URL and checks the addresses, before anything is sent.
 ///
-/// Needed with a proxy, which resolves names itself, so that the connection does not show the address. A name
-/// that only the proxy can resolve passes.
+/// Needed with a proxy, which resolves names itself, so that the connection does not show the
+/// address. A name that only the proxy can resolve passes.
 ///
 /// # Errors
 /// Rejects a host that resolves to a forbidden address.
@@ -69,7 +69,8 @@ fn host(url: &Url) -> &str {
 /// Resolves names to allowed addresses.
 struct PolicyResolver {
     policy: OutboundPolicy,
-    /// The host of the entered URL. Other names are the operator's proxies, because redirects are not followed.
+    /// The host of the entered URL. Other names are the operator's proxies, because redirects are
+    /// not followed.
     host: String,
 }
 

@@ -1,7 +1,8 @@
 //! A client for Langfuse servers of API generations v3 and v4, and for Ratchet servers.
 //!
-//! Newer servers have dropped half of the API and older ones lack the other half. Each list is requested from
-//! one generation's route and, where that is missing, from the other's; both result in the same records.
+//! Newer servers have dropped half of the API and older ones lack the other half. Each list is
+//! requested from one generation's route and, where that is missing, from the other's; both result
+//! in the same records.
 
 /// Clock and randomness for backoff.
 pub mod backoff_clock;

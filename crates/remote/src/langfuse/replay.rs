@@ -1,7 +1,7 @@
 //! A server's records as ingestion events that recreate them.
 //!
-//! An event has the time of the record's last change, and an id derived from it: sending it twice is idempotent,
-//! and sending it again after a change updates the copy.
+//! An event has the time of the record's last change, and an id derived from it: sending it twice
+//! is idempotent, and sending it again after a change updates the copy.
 
 use ratchet_core::payload::Payload;
 use ratchet_core::record::field::WriteKind;
@@ -53,7 +53,8 @@ pub fn of_trace(view: TraceView) -> Result<Envelope, Issue> {
 /// # Errors
 /// Fails only if the record cannot be serialized.
 pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
-    // Counted usage is omitted, so that the receiver counts it again: sent, it would pass for a client's value.
+    // Counted usage is omitted, so that the receiver counts it again: sent, it would pass for a
+    // client's value.
     if view.usage_approximate {
         view.usage_details.clear();
         view.usage.total = 0;
@@ -90,8 +91,8 @@ pub fn of_observation(mut view: ObservationView) -> Result<Envelope, Issue> {
     event(EventType::Observation(Some(view.kind.0), WriteKind::Create), &view.id, at, &body)
 }
 
-/// Returns the events that recreate an observation of a server without traces: the trace fields it contains, and
-/// the observation.
+/// Returns the events that recreate an observation of a server without traces: the trace fields it
+/// contains, and the observation.
 ///
 /// # Errors
 /// Reports invalid values.
@@ -134,7 +135,8 @@ pub fn of_newer_observation(mut view: ObservationV2View) -> Result<Vec<Envelope>
     Ok(events)
 }
 
-/// Returns a trace event with the trace fields of an observation. The root observation has more of them.
+/// Returns a trace event with the trace fields of an observation. The root observation has more of
+/// them.
 fn trace_in_passing(view: &ObservationV2View, at: Timestamp) -> Result<Option<Envelope>, Issue> {
     let Some(trace) = &view.trace_id else {
         return Ok(None);

@@ -1,7 +1,7 @@
 //! Wire types of Langfuse's public API.
 //!
-//! Used by the server for responses and by the client to parse them. Payloads are raw JSON: they are passed
-//! through unchanged, digit for digit. Conversion from records happens here only.
+//! Used by the server for responses and by the client to parse them. Payloads are raw JSON: they
+//! are passed through unchanged, digit for digit. Conversion from records happens here only.
 
 /// Raw JSON.
 pub mod json;

@@ -12,7 +12,8 @@ pub(super) fn system(inquiry: Inquiry<'_>) -> String {
     if text.is_empty() { "Answer the question.".to_owned() } else { text }
 }
 
-/// Joins all turns to one text, because the program takes a single prompt. A single turn is passed unchanged.
+/// Joins all turns to one text, because the program takes a single prompt. A single turn is passed
+/// unchanged.
 pub(super) fn question(request: &LlmRequest) -> String {
     if let [Turn::User(passages)] = request.turns.as_slice() {
         return joined(passages);

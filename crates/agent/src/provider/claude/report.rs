@@ -40,7 +40,8 @@ impl Report {
         }
     }
 
-    /// Returns the response. The process served one request, so its totals are those of the response.
+    /// Returns the response. The process served one request, so its totals are those of the
+    /// response.
     pub(super) fn response(self, complaint: &str) -> Result<ProviderResponse, ModelError> {
         let result = &self.result;
         let stderr: String = complaint.chars().take(500).collect();

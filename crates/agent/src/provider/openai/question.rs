@@ -81,8 +81,8 @@ fn messages(turn: &Turn) -> Vec<Value> {
     }
 }
 
-/// Returns whether a schema qualifies for strict mode: every object must list all its fields as required and
-/// allow no others.
+/// Returns whether a schema qualifies for strict mode: every object must list all its fields as
+/// required and allow no others.
 fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(fields) => {

@@ -12,7 +12,8 @@ use super::request_text;
 use crate::talk::{Stage, Talk, Until};
 
 impl Talk {
-    /// Reads to the result of a turn and answers each hook on the way. Returns the hook event names and the result.
+    /// Reads to the result of a turn and answers each hook on the way. Returns the hook event names
+    /// and the result.
     async fn hooked(&mut self, answer: impl Fn(&HookAsk) -> Value) -> (Vec<String>, Value) {
         let mut moments = Vec::new();
         loop {

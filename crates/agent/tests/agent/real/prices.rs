@@ -5,8 +5,8 @@ use ratchet_core::record::price::PriceTable;
 use ratchet_core::time::Timestamp;
 use ratchet_testkit::claude;
 
-/// A quoted model id in the program: a family and a version in either order, then optionally a date, a revision
-/// and the suffix of a wider context window.
+/// A quoted model id in the program: a family and a version in either order, then optionally a
+/// date, a revision and the suffix of a wider context window.
 const MODEL_ID: &str = r#""([a-z]+[.])?(anthropic[.])?claude-([a-z]+-[0-9]{1,2}(-[0-9]{1,2})?|[0-9](-[0-9])?-[a-z]+)((-v[0-9])?[-@][0-9]{8})?(-v[0-9](:[0-9])?)?([[]1m[]])?""#;
 
 /// Ids that must be found: a pattern without matches proves nothing.

@@ -130,8 +130,8 @@ impl Mapping {
 
     /// Converts the cells of a row to an item; a missing cell is null.
     ///
-    /// A single column becomes the field itself, several become an object keyed by column name. Metadata is
-    /// always an object.
+    /// A single column becomes the field itself, several become an object keyed by column name.
+    /// Metadata is always an object.
     ///
     /// # Errors
     /// Names the invalid cell.

@@ -51,8 +51,8 @@ impl PromptBody {
     /// Parses a body of a type from JSON.
     ///
     /// # Errors
-    /// Names the invalid message; also rejects a variable and a placeholder of the same name, because a client
-    /// could not fill both.
+    /// Names the invalid message; also rejects a variable and a placeholder of the same name,
+    /// because a client could not fill both.
     pub fn read(kind: PromptKind, json: Value) -> Result<Self, BodyError> {
         match (kind, json) {
             (PromptKind::Text, Value::String(text)) => Ok(Self::Text(text)),

@@ -72,7 +72,8 @@ pub enum ComposeError {
 /// Resolves the references of a prompt.
 ///
 /// # Errors
-/// Names a reference that does not exist, is a chat prompt or is circular; also fails beyond the depth and size limits.
+/// Names a reference that does not exist, is a chat prompt or is circular; also fails beyond the
+/// depth and size limits.
 pub fn compose(root: &Part, parts: &Parts) -> Result<Composed, ComposeError> {
     let mut work =
         Work { root: &root.node, parts, done: BTreeMap::new(), written: 0, graph: BTreeMap::new() };

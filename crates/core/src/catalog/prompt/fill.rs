@@ -8,8 +8,8 @@ impl PromptBody {
         self.texts().into_iter().flat_map(variables).map(str::to_owned).collect()
     }
 
-    /// Substitutes variables; those without a value stay unchanged. Substituted values are not scanned again,
-    /// because they may contain braces. Message placeholders stay empty.
+    /// Substitutes variables; those without a value stay unchanged. Substituted values are not
+    /// scanned again, because they may contain braces. Message placeholders stay empty.
     #[must_use]
     pub fn filled(&self, values: &BTreeMap<String, String>) -> Self {
         match self {

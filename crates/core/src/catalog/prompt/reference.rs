@@ -60,7 +60,8 @@ pub(super) fn mark(reference: &Reference) -> String {
     format!("{OPEN}name={}|{pick}{CLOSE}", reference.name)
 }
 
-/// Splits a text at its reference tags. Concatenated, the segments are the text again; malformed tags are plain text.
+/// Splits a text at its reference tags. Concatenated, the segments are the text again; malformed
+/// tags are plain text.
 pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut plain_from = 0;

@@ -207,7 +207,8 @@ proptest! {
             .map(|(name, text)| (version(name, 1), part(name, 1, text)))
             .collect();
         let root = &parts[&version("p0", 1)];
-        // Composing terminates; the result is a fixed point, unless fragments of malformed tags joined to form a tag.
+        // Composing terminates; the result is a fixed point, unless fragments of malformed tags
+        // joined to form a tag.
         if let Ok(composed) = compose(root, &parts) {
             let marks = composed.body.references();
             let has_broken_marks = texts.iter().any(|text| {

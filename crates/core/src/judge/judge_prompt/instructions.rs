@@ -12,13 +12,14 @@ pub const FILE: &str = "judge-system.md";
 
 /// The system prompt: procedure, criteria and output format.
 ///
-/// Depends on the rubric alone and never on the recording, so that it is the same for all sessions of a run.
+/// Depends on the rubric alone and never on the recording, so that it is the same for all sessions
+/// of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instructions(String);
 
 impl Instructions {
-    /// Combines a general text ([`SHIPPED`] or the user's own), the rubric's criteria and the JSON Schema of the
-    /// answer.
+    /// Combines a general text ([`SHIPPED`] or the user's own), the rubric's criteria and the JSON
+    /// Schema of the answer.
     pub fn new(general: &str, rubric: &Rubric, schema: &Value) -> Self {
         let mut text = format!("{}\n\n# Criteria: {}\n", general.trim(), rubric.name);
         if !rubric.description.is_empty() {

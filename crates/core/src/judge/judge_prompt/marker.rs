@@ -9,8 +9,9 @@ const DIGITS: usize = 24;
 
 /// A secret from which the markers around evidence are derived.
 ///
-/// It must be unknown to those whose work is judged, or they could close the markers themselves. The same seed
-/// gives the same session the same markers, so that prompt caching works across requests.
+/// It must be unknown to those whose work is judged, or they could close the markers themselves.
+/// The same seed gives the same session the same markers, so that prompt caching works across
+/// requests.
 #[derive(Clone)]
 pub struct Seed([u8; 32]);
 

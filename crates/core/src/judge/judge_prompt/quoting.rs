@@ -9,8 +9,9 @@ const NAMED: usize = 4;
 
 /// A text builder for judge prompts.
 ///
-/// Trusted lines start in the first column. Recorded text is in quotation marks or indented, line by line, and
-/// its invisible characters are named: so no recorded text can pass for a trusted line.
+/// Trusted lines start in the first column. Recorded text is in quotation marks or indented, line
+/// by line, and its invisible characters are named: so no recorded text can pass for a trusted
+/// line.
 #[derive(Debug, Default)]
 pub(crate) struct QuotedText(String);
 
@@ -113,7 +114,8 @@ fn count_rest(out: &mut String, hidden: usize) {
     }
 }
 
-/// Returns whether a character is a variation selector, which only changes how the previous one is drawn.
+/// Returns whether a character is a variation selector, which only changes how the previous one is
+/// drawn.
 pub(crate) fn is_style(c: char) -> bool {
     matches!(c, '\u{FE0E}' | '\u{FE0F}')
 }

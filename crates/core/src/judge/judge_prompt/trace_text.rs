@@ -28,9 +28,9 @@ const TOOL_NAMES: [&str; 3] = ["gen_ai.tool.name", "tool_name", "ai.toolCall.nam
 
 /// Renders traces for a judge, one after the other.
 ///
-/// Recordings repeat content: the input of a generation contains the conversation so far, and a trace repeats
-/// its first input and last output. Repeated messages of a conversation are omitted; repetitions within a trace
-/// are replaced by a reference.
+/// Recordings repeat content: the input of a generation contains the conversation so far, and a
+/// trace repeats its first input and last output. Repeated messages of a conversation are omitted;
+/// repetitions within a trace are replaced by a reference.
 #[derive(Debug, Default)]
 pub(super) struct TraceWriter {
     out: QuotedText,

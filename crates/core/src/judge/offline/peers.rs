@@ -73,8 +73,8 @@ impl Peers {
         (self.steps.len() >= MIN_PEERS).then(|| self.callers * 2 < self.steps.len())
     }
 
-    /// Returns the percentile rank by size, from 0 to 1: by tokens where they are known, else by observations;
-    /// `None` with too few peers.
+    /// Returns the percentile rank by size, from 0 to 1: by tokens where they are known, else by
+    /// observations; `None` with too few peers.
     pub fn rank(&self, size: &Size) -> Option<f64> {
         match size.tokens {
             Some(tokens) if self.tokens.len() >= MIN_PEERS => rank(&self.tokens, &tokens),

@@ -14,8 +14,8 @@ pub struct Change {
 
 /// Returns the differences between two rubrics, in file order.
 ///
-/// An added or removed dimension is one change of [`Part::Dimensions`]; a moved one is part of the change of
-/// their order.
+/// An added or removed dimension is one change of [`Part::Dimensions`]; a moved one is part of the
+/// change of their order.
 pub fn difference(before: &Rubric, after: &Rubric) -> Vec<Change> {
     let mut changes: Vec<_> = whole(before)
         .into_iter()

@@ -95,7 +95,8 @@ pub(super) fn parse(text: &str) -> Result<Rubric, RubricError> {
     Err(RubricError { faults: placed.collect() })
 }
 
-/// Converts a document to a rubric; also returns the first line of each dimension, and missing or superfluous grades.
+/// Converts a document to a rubric; also returns the first line of each dimension, and missing or
+/// superfluous grades.
 fn settle(document: Document, text: &str) -> (Rubric, Vec<usize>, Vec<RubricFault>) {
     let mut lines = Vec::new();
     let mut misplaced = Vec::new();

@@ -81,7 +81,8 @@ impl Item {
     }
 }
 
-/// Hashes an item. Collision resistance is not needed: a crafted collision only hides the attacker's own text.
+/// Hashes an item. Collision resistance is not needed: a crafted collision only hides the
+/// attacker's own text.
 pub(super) fn key_of(thing: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     thing.hash(&mut hasher);

@@ -13,10 +13,12 @@ impl Thread {
         *self.counts.entry(key).or_default() += 1;
     }
 
-    /// Returns for each item of a list whether it is new, where the list may repeat the conversation.
+    /// Returns for each item of a list whether it is new, where the list may repeat the
+    /// conversation.
     ///
-    /// A list that starts as the conversation did is its full history: items that occur more often than before
-    /// are new. Any other list may start with the last known items; what follows them is new.
+    /// A list that starts as the conversation did is its full history: items that occur more often
+    /// than before are new. Any other list may start with the last known items; what follows them
+    /// is new.
     pub(super) fn find_new(&self, list: &[u64]) -> Vec<bool> {
         if self.is_whole(list) {
             let mut seen: HashMap<u64, usize> = HashMap::new();
@@ -46,7 +48,8 @@ impl Thread {
     }
 }
 
-/// Returns the length of the longest suffix of `known_keys` that is a prefix of `next`, in time linear in `next`.
+/// Returns the length of the longest suffix of `known_keys` that is a prefix of `next`, in time
+/// linear in `next`.
 fn overlap(known_keys: &[u64], next: &[u64]) -> usize {
     let end = &known_keys[known_keys.len().saturating_sub(next.len())..];
     let fallback = fallback(next);

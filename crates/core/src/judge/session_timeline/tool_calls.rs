@@ -60,8 +60,8 @@ impl Observed {
     }
 }
 
-/// Returns a key that a call and its observation share. Names differ between conventions, so they count only
-/// where the input is empty.
+/// Returns a key that a call and its observation share. Names differ between conventions, so they
+/// count only where the input is empty.
 fn match_key(tool: &str, input_value: &Value) -> u64 {
     match input_value {
         Value::Null => key_of(&tool),

@@ -7,8 +7,8 @@ const ERROR_KEYS: [&str; 4] = ["error", "errors", "error_message", "exception"];
 /// Keys that contain an exit code; anything but 0 is a failure.
 const EXIT_CODE_KEYS: [&str; 5] =
     ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
-/// Prefixes of the output of a failed tool. Only the start counts: text further down may be a file, a page or an
-/// injection attempt.
+/// Prefixes of the output of a failed tool. Only the start counts: text further down may be a file,
+/// a page or an injection attempt.
 const FAILURE_PREFIXES: [&str; 9] = [
     "error:",
     "error -",

@@ -47,9 +47,9 @@ struct Mark<'a> {
 
 /// Aggregates chunk verdicts to a session verdict, each dimension by its own rule.
 ///
-/// A single verdict is unchanged. Chunks without a score are ignored; where none has one, the dimension is not
-/// observable. The result lies between the chunk scores. Except for [`Aggregation::Last`], the order of the
-/// chunks does not affect it.
+/// A single verdict is unchanged. Chunks without a score are ignored; where none has one, the
+/// dimension is not observable. The result lies between the chunk scores. Except for
+/// [`Aggregation::Last`], the order of the chunks does not affect it.
 pub fn aggregate(rubric: &Rubric, chunks: &[ChunkVerdict]) -> SessionVerdict {
     let judged = rubric.dimensions.iter().map(|dimension| settle(dimension, chunks));
     let (dimensions, marks) = judged.unzip();
@@ -124,7 +124,8 @@ fn most_confident(marks: &[Mark<'_>]) -> Option<Judgement> {
     Some(Judgement { evidence: cited(marks), ..best.judgement.clone() })
 }
 
-/// Returns the token-weighted mean of ascending scores; the rationale is from the lowest and the highest.
+/// Returns the token-weighted mean of ascending scores; the rationale is from the lowest and the
+/// highest.
 fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
     let (lowest, highest) = (rising.first()?, rising.last()?);
     let has_tokens = rising.iter().any(|mark| mark.tokens > 0);

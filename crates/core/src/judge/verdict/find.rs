@@ -45,7 +45,8 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 }
 
-/// Finds the one JSON object of an answer that could be a verdict: bare, in a code fence, or within prose.
+/// Finds the one JSON object of an answer that could be a verdict: bare, in a code fence, or within
+/// prose.
 ///
 /// Objects without any of the `keys` are ignored if another has one.
 pub(super) fn find_object(answer: &str, keys: &[&str]) -> Result<Entries, String> {

@@ -33,9 +33,9 @@ impl Verdict {
 }
 
 impl SessionVerdict {
-    /// Serializes for API clients: `session_id`, `overall_quality` and `dimensions`, each with `score`, `value`,
-    /// `rationale` (`reason` where not observable), `evidence` and `confidence`; with the scores of its chunks,
-    /// if there are several.
+    /// Serializes for API clients: `session_id`, `overall_quality` and `dimensions`, each with
+    /// `score`, `value`, `rationale` (`reason` where not observable), `evidence` and `confidence`;
+    /// with the scores of its chunks, if there are several.
     pub fn to_json(&self, session: &str, rubric: &Rubric) -> Value {
         let pairs = self.verdict.dimensions.iter().zip(&self.marks);
         let dimensions: Map<_, _> =

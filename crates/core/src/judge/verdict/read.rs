@@ -32,8 +32,8 @@ impl fmt::Display for VerdictFault {
 impl Verdict {
     /// Parses a judge's answer: the one JSON object in it, in the format of [`schema`].
     ///
-    /// `traces` are the numbers that may be cited. The object may be bare, in a code fence or within prose, and
-    /// may wrap its dimensions in `dimensions`.
+    /// `traces` are the numbers that may be cited. The object may be bare, in a code fence or
+    /// within prose, and may wrap its dimensions in `dimensions`.
     ///
     /// # Errors
     /// Returns all faults, in the rubric's order.

@@ -4,9 +4,9 @@ use crate::judge::rubric::{Dimension, Rubric, Scale};
 
 /// Returns the JSON Schema of a verdict by this rubric, for structured output.
 ///
-/// It uses only keywords that the strict modes of all providers support: every object is closed, every key
-/// required, and there are no bounds on numbers and strings, which [`Verdict::read`] checks. Alternatives start
-/// with different keys, so that a model chooses with the first.
+/// It uses only keywords that the strict modes of all providers support: every object is closed,
+/// every key required, and there are no bounds on numbers and strings, which [`Verdict::read`]
+/// checks. Alternatives start with different keys, so that a model chooses with the first.
 ///
 /// [`Verdict::read`]: super::Verdict::read
 pub fn schema(rubric: &Rubric) -> Value {

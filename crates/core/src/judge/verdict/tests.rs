@@ -190,7 +190,8 @@ fn assert_strict(schema: &Value) {
     }
 }
 
-/// Aggregates a dimension's scores on three chunks of 100, 300 and 100 tokens by the default rubric.
+/// Aggregates a dimension's scores on three chunks of 100, 300 and 100 tokens by the default
+/// rubric.
 fn joined(dimension: &str, scores: [Value; 3]) -> SessionVerdict {
     let chunk = |(score, tokens): (Value, u64)| {
         let mut answer = fine();

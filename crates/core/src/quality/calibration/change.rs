@@ -19,8 +19,8 @@ pub struct Shift {
     pub nearer: Standing,
 }
 
-/// Compares a judge before and after a change with the same labels, over the sessions judged both times. The
-/// first entry is the overall score.
+/// Compares a judge before and after a change with the same labels, over the sessions judged both
+/// times. The first entry is the overall score.
 ///
 /// Paired by session, because sessions differ far more than judges do.
 pub fn compare(before: &Calibration, after: &Calibration) -> Vec<Shift> {

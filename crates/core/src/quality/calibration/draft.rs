@@ -32,8 +32,8 @@ pub struct CriterionDraft {
     pub after: String,
 }
 
-/// Drafts a criterion from a template: the old one, the bias of the judge, and the largest disagreements with
-/// the people's reasons.
+/// Drafts a criterion from a template: the old one, the bias of the judge, and the largest
+/// disagreements with the people's reasons.
 ///
 /// Replaces what an earlier draft had learned, so that criteria do not grow without bound.
 pub fn criterion(

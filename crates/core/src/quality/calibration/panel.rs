@@ -180,8 +180,8 @@ pub fn drifts(verdicts: &[PanelVerdict]) -> Vec<PanelDrift> {
     by_judge.into_iter().filter_map(of).collect()
 }
 
-/// Returns the drift alerts of judges with a panel in these weeks, as of the end of the range. Weeks are named
-/// by their first day.
+/// Returns the drift alerts of judges with a panel in these weeks, as of the end of the range.
+/// Weeks are named by their first day.
 pub fn alerts(verdicts: &[PanelVerdict], weeks: RangeInclusive<&str>) -> Vec<DriftAlert> {
     let known = verdicts.iter().filter(|verdict| verdict.week.as_str() <= *weeks.end());
     let drifts = drifts(&known.cloned().collect::<Vec<_>>());

@@ -67,7 +67,8 @@ impl Band {
 
 /// A sampled session with its sampling probability.
 ///
-/// The counts are as of the time of sampling and must be stored with the label: they cannot be reconstructed later.
+/// The counts are as of the time of sampling and must be stored with the label: they cannot be
+/// reconstructed later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampledSession {
     pub session: SessionId,
@@ -87,10 +88,11 @@ impl SampledSession {
     }
 }
 
-/// Draws a stratified sample, spread evenly over bands and agents. Deterministic for a seed and a set of sessions.
+/// Draws a stratified sample, spread evenly over bands and agents. Deterministic for a seed and a
+/// set of sessions.
 ///
-/// Every stratum gets at least two samples, or else strata ignore agents. The order within a stratum depends on
-/// the seed and the ids only.
+/// Every stratum gets at least two samples, or else strata ignore agents. The order within a
+/// stratum depends on the seed and the ids only.
 pub fn draw(candidates: &[Candidate], size: usize, seed: &str) -> Vec<SampledSession> {
     let by_agent = strata(candidates, |candidate| candidate.agent.clone());
     let strata = if by_agent.len() * MIN_PER_STRATUM <= size {

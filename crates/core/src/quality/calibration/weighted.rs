@@ -10,9 +10,9 @@ use super::{Statistic, distance, well};
 
 /// Agreement on overall scores, weighted by sampling probability.
 ///
-/// The stratified sample contains as many rare sessions as common ones, so that unweighted numbers describe the
-/// sample and not the population: they overstate the correlation and the error rate. Only sampled sessions are
-/// included; hand-picked ones have no known probability.
+/// The stratified sample contains as many rare sessions as common ones, so that unweighted numbers
+/// describe the sample and not the population: they overstate the correlation and the error rate.
+/// Only sampled sessions are included; hand-picked ones have no known probability.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightedAgreement {
     /// Sampled and labelled sessions.
@@ -84,7 +84,8 @@ impl WeightedAgreement {
     }
 }
 
-/// Returns the sessions of a stratum with their weights; the weight of unlabelled ones is distributed.
+/// Returns the sessions of a stratum with their weights; the weight of unlabelled ones is
+/// distributed.
 fn weighed((population, rated): &(u64, Vec<RatingPair>)) -> Vec<WeightedValue<RatingPair>> {
     let n = crate::stats::float(rated.len());
     let weight = (crate::stats::interval::float(*population) / n).max(1.0);

@@ -1,7 +1,7 @@
 //! Suggestions by a model: its prompt and the validation of its answer.
 //!
-//! The prompt contains data between markers, as for judges. The answer is validated: every dimension and session
-//! that it names must exist.
+//! The prompt contains data between markers, as for judges. The answer is validated: every
+//! dimension and session that it names must exist.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -121,7 +121,8 @@ impl<'a> AdviceCase<'a> {
         digits(hash, 64)
     }
 
-    /// Returns the JSON Schema of an answer. Like that of verdicts it has no bounds, which [`Self::read`] checks.
+    /// Returns the JSON Schema of an answer. Like that of verdicts it has no bounds, which
+    /// [`Self::read`] checks.
     pub fn schema(&self) -> Value {
         let edits = Edit::ALL.map(Edit::as_str);
         let text = |about: &str| json!({"type": "string", "description": about});

@@ -40,8 +40,8 @@ const SHIPPED: &str = include_str!("../../../prompts/suggestions.toml");
 impl Templates {
     /// Returns the built-in templates.
     pub fn shipped() -> Self {
-        // A test validates the built-in file; if it were broken all the same, the fallback is a text that names
-        // the issue.
+        // A test validates the built-in file; if it were broken all the same, the fallback is a
+        // text that names the issue.
         let templates = read(SHIPPED).unwrap_or_default();
         Self(templates)
     }

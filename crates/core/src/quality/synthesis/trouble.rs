@@ -1,7 +1,7 @@
 //! Keyword classification of phrases as problems.
 //!
-//! Rationales also contain neutral facts ("it took 12 steps") and praise ("all tests passed"). Neither is an
-//! issue, however frequent.
+//! Rationales also contain neutral facts ("it took 12 steps") and praise ("all tests passed").
+//! Neither is an issue, however frequent.
 
 /// Prefixes of words that indicate a problem.
 const PROBLEM_PREFIXES: &[&str] = &[
@@ -263,8 +263,8 @@ mod tests {
         assert_eq!(clauses("").count(), 0);
     }
 
-    /// Rationales of the offline judge: signals that only raise a score are praise, those that only report an
-    /// amount are facts.
+    /// Rationales of the offline judge: signals that only raise a score are praise, those that only
+    /// report an amount are facts.
     #[test]
     fn the_offline_judge_is_understood() {
         const FACTS: [Signal; 5] = [

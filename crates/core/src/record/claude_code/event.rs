@@ -1,10 +1,11 @@
 //! Conversion of events, which arrive as OTLP log records, to patches.
 //!
-//! An event names its prompt and, where applicable, the model request or the tool call, and so merges with the
-//! transcript's record of the same. Transcripts contain more, so they take precedence.
+//! An event names its prompt and, where applicable, the model request or the tool call, and so
+//! merges with the transcript's record of the same. Transcripts contain more, so they take
+//! precedence.
 //!
-//! Claude Code can send spans as well. Then every event belongs to a span, and only what spans lack is taken
-//! from it; the rest is stored as an event observation of that span.
+//! Claude Code can send spans as well. Then every event belongs to a span, and only what spans lack
+//! is taken from it; the rest is stored as an event observation of that span.
 
 /// Fields of an event.
 mod fields;
@@ -17,7 +18,7 @@ use crate::record::span::{AttributeValue, Attributes, Origin};
 use crate::time::Timestamp;
 
 use super::{Patches, id};
-use fields::EventContext;
+use fields::EventConversion;
 
 /// The prefix of event names.
 const PREFIX: &str = "claude_code.";
@@ -76,8 +77,8 @@ impl Event {
         self.text("prompt.id")
     }
 
-    /// Returns the turn, where the event itself names it: by its span's trace, or by the transcript line that
-    /// contains the prompt.
+    /// Returns the turn, where the event itself names it: by its span's trace, or by the transcript
+    /// line that contains the prompt.
     pub fn turn(&self) -> Option<TraceId> {
         if let Some((trace, _)) = &self.during {
             return Some(trace.clone());
@@ -93,7 +94,8 @@ impl Event {
         id::turn(self.prompt()?)
     }
 
-    /// Returns ids of records that may reveal the turn: the prompt, then the model call or the tool call.
+    /// Returns ids of records that may reveal the turn: the prompt, then the model call or the tool
+    /// call.
     pub fn known_by(&self) -> Vec<ObservationId> {
         let names = ["prompt.id", "request_id", "tool_use_id"];
         names.into_iter().filter_map(|name| id::own(self.text(name)?)).collect()
@@ -101,7 +103,7 @@ impl Event {
 
     /// Returns the patches, once the turn is known.
     pub fn patches(&self, turn: TraceId) -> Patches {
-        let mut context = EventContext::new(self, turn);
+        let mut context = EventConversion::new(self, turn);
         match self.name.as_str() {
             "user_prompt" => step::prompt(&mut context),
             "api_request" => step::request(&mut context),

@@ -1,7 +1,7 @@
 //! Ids of turns, model calls, tools and sub-agents.
 //!
-//! Every id is derived from one that Claude Code or the provider created, so that it is the same on every
-//! import, in every copy of a transcript, and in events about the same record.
+//! Every id is derived from one that Claude Code or the provider created, so that it is the same on
+//! every import, in every copy of a transcript, and in events about the same record.
 
 use crate::id::{Id, ObservationId, TraceId};
 
@@ -28,7 +28,8 @@ pub(super) fn agent(id: &str) -> Option<ObservationId> {
     Id::parse(&format!("agent-{id}")).ok()
 }
 
-/// Returns the id of a model call: its request id, which events contain too, or else its message id.
+/// Returns the id of a model call: its request id, which events contain too, or else its message
+/// id.
 pub(super) fn model_call(request: Option<&str>, message: Option<&str>) -> Option<ObservationId> {
     let is_set = |id: &&str| !id.is_empty();
     Id::parse(request.filter(is_set).or(message.filter(is_set))?).ok()

@@ -4,7 +4,8 @@ use crate::time::Timestamp;
 /// Line types that only link the conversation and contain nothing to record.
 const LINKS: &[&str] = &["attachment", "progress"];
 
-/// Line types about the program itself: settings, titles, caches, and requests in an internal format.
+/// Line types about the program itself: settings, titles, caches, and requests in an internal
+/// format.
 const IGNORED: &[&str] = &[
     "agent-name",
     "agent-setting",

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use crate::payload::Json;
 use crate::time::Timestamp;
 
-/// A JSON object parsed one level deep. Values of unexpected types are treated as absent, because the format is
-/// undocumented.
+/// A JSON object parsed one level deep. Values of unexpected types are treated as absent, because
+/// the format is undocumented.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Object<'a>(BTreeMap<String, &'a RawValue>);
 

@@ -1,9 +1,9 @@
 //! Conversion of transcript lines to patches.
 //!
-//! A transcript is read line by line, in order; every line results in patches at once, so that a growing file
-//! can be read incrementally. Reading a line twice is idempotent, and so is a copy of it in a forked session's
-//! file: a turn is identified by the line that started it, which copies preserve. (Copies do not preserve the
-//! prompt id.)
+//! A transcript is read line by line, in order; every line results in patches at once, so that a
+//! growing file can be read incrementally. Reading a line twice is idempotent, and so is a copy of
+//! it in a forked session's file: a turn is identified by the line that started it, which copies
+//! preserve. (Copies do not preserve the prompt id.)
 
 /// The context of a line: turn, agent and time.
 mod context;
@@ -23,7 +23,7 @@ use super::{Patches, id};
 use crate::id::TraceId;
 use crate::time::Timestamp;
 use context::LineContext;
-use conversation::Conversation;
+use conversation::TranscriptConversation;
 
 pub(crate) use answer::usage as usage_of;
 
@@ -63,8 +63,8 @@ impl AgentAbout {
     }
 }
 
-/// The turns by prompt id. Sub-agents only know the prompt, so all transcripts that are read together share one
-/// instance.
+/// The turns by prompt id. Sub-agents only know the prompt, so all transcripts that are read
+/// together share one instance.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
     known: HashMap<String, TraceId>,
@@ -73,8 +73,8 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Sets the trace id of the next turn; derived from its prompt when `None`. A chat assigns the id before the
-    /// prompt's id is known.
+    /// Sets the trace id of the next turn; derived from its prompt when `None`. A chat assigns the
+    /// id before the prompt's id is known.
     pub fn name_next(&mut self, turn: Option<TraceId>) {
         self.next = turn;
     }
@@ -84,7 +84,7 @@ impl Turns {
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     /// Conversations by sub-agent; `None` is the main one.
-    conversations: HashMap<Option<String>, Conversation>,
+    conversations: HashMap<Option<String>, TranscriptConversation>,
     /// The current turn.
     turn: Option<TraceId>,
     /// The first timestamp in the file: earlier lines were copied from another session.
@@ -110,7 +110,8 @@ impl Transcript {
 
     /// Reads the next line.
     ///
-    /// Read transcripts of sub-agents after those of sessions: one with an unknown prompt becomes a turn of its own.
+    /// Read transcripts of sub-agents after those of sessions: one with an unknown prompt becomes a
+    /// turn of its own.
     pub fn take(&mut self, text: &str, turns: &mut Turns) -> LineResult {
         let line = match Line::parse(text) {
             Ok(line) => line,
@@ -164,7 +165,7 @@ impl Transcript {
 
 fn read(
     context: &mut LineContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut TranscriptConversation,
     about: Option<&AgentAbout>,
 ) -> Result<(), &'static str> {
     match context.line.kind {

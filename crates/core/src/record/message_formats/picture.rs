@@ -38,8 +38,8 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Returns how a browser displays a content type, and the type to serve. `None` for types that could contain
-    /// scripts.
+    /// Returns how a browser displays a content type, and the type to serve. `None` for types that
+    /// could contain scripts.
     pub fn of(mime: &str) -> Option<(Self, MediaType)> {
         let name = mime.split(';').next().unwrap_or_default().trim();
         // OpenAI sends the audio format without `audio/`.

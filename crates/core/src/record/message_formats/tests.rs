@@ -1,5 +1,5 @@
-//! One conversation in the format of every provider and framework: a question, reasoning, a tool call with its
-//! result, an answer.
+//! One conversation in the format of every provider and framework: a question, reasoning, a tool
+//! call with its result, an answer.
 
 use proptest::prelude::*;
 use serde_json::json;

@@ -206,8 +206,8 @@ pub(crate) enum Side {
     Output,
 }
 
-/// Returns whether a usage type is input or output, by a client's name for it. An unknown name is classified by
-/// its text.
+/// Returns whether a usage type is input or output, by a client's name for it. An unknown name is
+/// classified by its text.
 pub(crate) fn side_of(name: &str) -> Option<Side> {
     match Kind::of_usage(name) {
         Some(kind) => kind.side(),
@@ -247,7 +247,8 @@ impl Prices {
         }
     }
 
-    /// Sets missing prices from the fallback types. A fallback always precedes its type, so one pass is enough.
+    /// Sets missing prices from the fallback types. A fallback always precedes its type, so one
+    /// pass is enough.
     pub(super) fn fill(&mut self) {
         for row in &ROWS {
             let otherwise = row.otherwise.and_then(|kind| self.get(kind));

@@ -1,6 +1,7 @@
 //! Normalisation of model names: clients write them differently, depending on the provider.
 
-/// Prefixes of model names, as in `openrouter/anthropic/…` or `openai:…`. Hosts with their own prices are not included.
+/// Prefixes of model names, as in `openrouter/anthropic/…` or `openai:…`. Hosts with their own
+/// prices are not included.
 const PROVIDERS: [&str; 22] = [
     "anthropic",
     "aws",

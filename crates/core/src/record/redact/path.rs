@@ -135,8 +135,8 @@ impl<'a> Trail<'a> {
     }
 }
 
-/// Returns the rest of a path after a key with several segments. A path that ends inside the key selects its
-/// whole value.
+/// Returns the rest of a path after a key with several segments. A path that ends inside the key
+/// selects its whole value.
 fn along<'a>(mut steps: &'a [Step], key: &str) -> Option<&'a [Step]> {
     for part in key.split('.') {
         let [first, rest @ ..] = steps else { return Some(steps) };

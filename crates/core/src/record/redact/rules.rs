@@ -5,7 +5,8 @@ use super::path::{Root, Trail};
 use crate::payload::Json;
 use crate::record::limit::elide;
 
-/// Rules with a length limit: texts are redacted first and elided after, so that no match is split by the elision.
+/// Rules with a length limit: texts are redacted first and elided after, so that no match is split
+/// by the elision.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjectRedactor<'a> {
     pub(super) rules: &'a Redactor,

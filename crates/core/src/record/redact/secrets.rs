@@ -1,6 +1,6 @@
-//! Values that this process knows to be secret, such as API keys in its environment. They are redacted in all
-//! stored text of every project, with or without rules: an agent that prints its environment must not put a key
-//! on a page.
+//! Values that this process knows to be secret, such as API keys in its environment. They are
+//! redacted in all stored text of every project, with or without rules: an agent that prints its
+//! environment must not put a key on a page.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -85,8 +85,8 @@ impl KnownSecrets {
         self.all().iter().any(|known| text.contains(&known.fragment))
     }
 
-    /// Returns whether one spans the emitted text and the next part, or starts at its end; then how many bytes
-    /// of the emitted text belong to it.
+    /// Returns whether one spans the emitted text and the next part, or starts at its end; then how
+    /// many bytes of the emitted text belong to it.
     pub(crate) fn overlap(&self, emitted: &str, next: &str) -> Option<usize> {
         self.all().iter().filter_map(|known| known.overlap(emitted, next)).max()
     }

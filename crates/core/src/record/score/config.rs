@@ -100,7 +100,8 @@ impl ConfigValues {
 /// Validates the name of a config.
 ///
 /// # Errors
-/// Rejects names that are empty, too long, or contain anything but letters, digits, `_`, ` `, `.`, `(`, `)`, `-`.
+/// Rejects names that are empty, too long, or contain anything but letters, digits, `_`, ` `, `.`,
+/// `(`, `)`, `-`.
 pub fn check_name(name: &str) -> Result<(), ScoreInvalid> {
     let is_fine = |char: char| char.is_alphanumeric() || "_ .()-".contains(char);
     let is_nameable = (1..=MAX_NAME_CHARS).contains(&name.chars().count())

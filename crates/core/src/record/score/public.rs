@@ -1,5 +1,5 @@
-//! Scores of callers with only a public key, such as visitors of a web page. Their ids have their own namespace,
-//! so that they cannot overwrite other scores.
+//! Scores of callers with only a public key, such as visitors of a web page. Their ids have their
+//! own namespace, so that they cannot overwrite other scores.
 
 use sha2::{Digest, Sha256};
 

@@ -57,8 +57,9 @@ pub struct FitScore {
 
 /// Validates a score.
 ///
-/// The data type is the explicit one, else the config's, else that of the value. A config determines the score's
-/// name, and the number of a label. Annotations require a config, except corrections.
+/// The data type is the explicit one, else the config's, else that of the value. A config
+/// determines the score's name, and the number of a label. Annotations require a config, except
+/// corrections.
 ///
 /// # Errors
 /// Returns the first fault.

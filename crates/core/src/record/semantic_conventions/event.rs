@@ -18,7 +18,8 @@ impl Events {
         Self { events }
     }
 
-    /// Adds the events that Logfire lists in an attribute instead. Returns the value if it is not such a list.
+    /// Adds the events that Logfire lists in an attribute instead. Returns the value if it is not
+    /// such a list.
     pub(super) fn add_listed(
         &mut self,
         listed: AttributeValue,

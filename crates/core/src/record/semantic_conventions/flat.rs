@@ -1,4 +1,5 @@
-//! Flattened trees, whose paths are attribute names: `gen_ai.prompt.0.role`, `llm.input_messages.1.message.…`
+//! Flattened trees, whose paths are attribute names: `gen_ai.prompt.0.role`,
+//! `llm.input_messages.1.message.…`
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::record::semantic_conventions::json::Typed;
 use crate::record::span::AttributeValue;
 
-/// The maximum depth; the rest of a deeper path is one key. Bounds the recursion on untrusted names.
+/// The maximum depth; the rest of a deeper path is one key. Bounds the recursion on untrusted
+/// names.
 const MAX_DEPTH: usize = 16;
 
 /// Redundant wrapper keys of list elements.
@@ -30,7 +32,8 @@ impl Step {
     }
 }
 
-/// A tree, built path by path. Gaps between indices are closed, so that an index cannot make it large.
+/// A tree, built path by path. Gaps between indices are closed, so that an index cannot make it
+/// large.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     value: Option<AttributeValue>,

@@ -133,7 +133,8 @@ pub(super) fn classify(
     Classification { kind, is_summary }
 }
 
-/// AI SDK 7 names an embedding and the model calls within alike; only the inner ones have token counts.
+/// AI SDK 7 names an embedding and the model calls within alike; only the inner ones have token
+/// counts.
 fn is_outer_embedding(claims: &Claims, kind: ObservationKind) -> bool {
     let is_vercel = |name: &str| ["ai.value", "ai.values"].contains(&name);
     let counts = [Target::InputTokens, Target::UsageDetails];

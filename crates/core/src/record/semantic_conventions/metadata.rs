@@ -50,8 +50,8 @@ pub(super) struct Reading {
     pub(super) stamp: Stamp,
 }
 
-/// Takes the client metadata of an observation or a trace. The first value of a key counts; others stay among
-/// the attributes.
+/// Takes the client metadata of an observation or a trace. The first value of a key counts; others
+/// stay among the attributes.
 pub(super) fn take(target: Target, claims: &mut Claims, reading: Reading) -> Keys {
     let Reading { encoding, stamp } = reading;
     let mut keys = Keys { metadata: Metadata::default(), stamp };
@@ -156,9 +156,9 @@ impl Keys {
         }
     }
 
-    /// Restores the types of trace keys that an SDK converted to text: where the observation has the same key as
-    /// a number or boolean of the same spelling, that is the original. Version 4 of the Python SDK propagates
-    /// text only, also for `LangChain`'s numbers.
+    /// Restores the types of trace keys that an SDK converted to text: where the observation has
+    /// the same key as a number or boolean of the same spelling, that is the original. Version 4 of
+    /// the Python SDK propagates text only, also for `LangChain`'s numbers.
     pub(super) fn restore_types(&self, trace: &mut Metadata, stamp: Stamp) {
         for (key, value) in self.metadata.values() {
             if trace.get(key).is_some_and(|text| is_spelling(text, value)) {

@@ -17,8 +17,8 @@ use crate::record::usage::{Cost, TOTAL};
 
 /// Sets model, parameters, usage and cost.
 ///
-/// An agent's observation often repeats the sums of its model calls. Those calls are observations too, so the
-/// sums stay in the metadata, unless they are explicit.
+/// An agent's observation often repeats the sums of its model calls. Those calls are observations
+/// too, so the sums stay in the metadata, unless they are explicit.
 pub(super) fn extract(
     observation: &mut ObservationPatch,
     parsed: &mut ParsedSpan,

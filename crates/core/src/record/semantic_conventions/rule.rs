@@ -1,7 +1,7 @@
 //! The rules: one table of attribute names by field, for all conventions.
 //!
-//! To add a convention, add its names to the rows below. Within a field the first name wins; the others stay
-//! among the observation's `attributes`.
+//! To add a convention, add its names to the rows below. Within a field the first name wins; the
+//! others stay among the observation's `attributes`.
 
 use crate::record::semantic_conventions::table::{RuleSource, Shape, Target};
 

@@ -1,8 +1,9 @@
 //! Numbers and booleans that an SDK wrote as text attributes.
 //!
-//! Langfuse SDKs before Python 5 and JavaScript 6 write metadata values as unquoted text, so that a number and a
-//! text of the same digits look alike. A text is read as a number only if it is exactly what the SDK's language
-//! prints for that number: `007`, `1.50` and ids with more digits than a float can hold must have been text.
+//! Langfuse SDKs before Python 5 and JavaScript 6 write metadata values as unquoted text, so that a
+//! number and a text of the same digits look alike. A text is read as a number only if it is
+//! exactly what the SDK's language prints for that number: `007`, `1.50` and ids with more digits
+//! than a float can hold must have been text.
 
 use crate::payload::Json;
 
@@ -27,8 +28,8 @@ pub(super) fn javascript(text: &str) -> Option<Json> {
     })
 }
 
-/// Parses a float printed by Python's `json.dumps`. Python sends integers and booleans as typed attributes, so
-/// such text was text.
+/// Parses a float printed by Python's `json.dumps`. Python sends integers and booleans as typed
+/// attributes, so such text was text.
 pub(super) fn python(text: &str) -> Option<Json> {
     number(text, |number| {
         let plain = number == 0.0 || (1e-4..1e16).contains(&number.abs());

@@ -79,7 +79,8 @@ impl Targets {
     }
 }
 
-/// The convention whose generic names a span may use. Some names are too common to be used elsewhere.
+/// The convention whose generic names a span may use. Some names are too common to be used
+/// elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Any,

@@ -1,9 +1,9 @@
 //! Token usage of a model call; no token is counted twice.
 //!
-//! Most instrumentations include cached tokens in the input and reasoning tokens in the output, as OpenTelemetry
-//! specifies, whatever the provider. Claude Code and Vercel's older providers for Anthropic and Bedrock pass on
-//! counts without cached tokens. Others do so without indication; then the numbers decide: more cached tokens
-//! than input, or a total that includes both.
+//! Most instrumentations include cached tokens in the input and reasoning tokens in the output, as
+//! OpenTelemetry specifies, whatever the provider. Claude Code and Vercel's older providers for
+//! Anthropic and Bedrock pass on counts without cached tokens. Others do so without indication;
+//! then the numbers decide: more cached tokens than input, or a total that includes both.
 
 use std::collections::BTreeMap;
 
@@ -73,7 +73,8 @@ fn sum(counts: [u64; 3]) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Zeros are dropped, except for input and output. The total is the one sent, unless its parts add up to more.
+/// Zeros are dropped, except for input and output. The total is the one sent, unless its parts add
+/// up to more.
 fn usage(kinds: [(&str, Option<u64>); 7], total: Option<u64>) -> Option<Usage> {
     let is_worth_saying = |kind: &str, units| units > 0 || ["input", "output"].contains(&kind);
     let mut units = BTreeMap::new();
@@ -168,8 +169,8 @@ pub(super) fn object(value: &AttributeValue) -> Option<Map<String, Value>> {
     }
 }
 
-/// Returns whether Vercel's provider passes on counts without cached tokens. Newer versions send the number of
-/// uncached tokens, so that no guess is needed.
+/// Returns whether Vercel's provider passes on counts without cached tokens. Newer versions send
+/// the number of uncached tokens, so that no guess is needed.
 fn vercel_counts_apart(claims: &Claims) -> bool {
     let provider = claims.peek(Target::Evidence, "ai.model.provider").unwrap_or_default();
     provider.starts_with("anthropic") || provider.contains("bedrock")

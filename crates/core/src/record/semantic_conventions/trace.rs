@@ -37,8 +37,9 @@ pub(super) fn extract(
     let is_marked_root = parsed.claims.take(Target::AsRoot, truth).unwrap_or(false);
     let is_app_root = parsed.claims.take(Target::AppRoot, truth).unwrap_or(false);
     observation.app_root = is_marked_root || is_app_root;
-    // A span without parent is the trace's root; so is one marked as such. The first span of an application is a
-    // root, too, but the trace started elsewhere: it does not determine the trace's input and output.
+    // A span without parent is the trace's root; so is one marked as such. The first span of an
+    // application is a root, too, but the trace started elsewhere: it does not determine the
+    // trace's input and output.
     let is_trace_root = is_marked_root || context.parent.is_none();
     let is_root = is_app_root || is_trace_root;
     let authority = if is_root { Authority::Root } else { Authority::Child };

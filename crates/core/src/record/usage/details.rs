@@ -1,7 +1,7 @@
 //! Client formats of usage and cost: one JSON object, in one of several forms.
 //!
-//! Usage types are disjoint in our records. Where a format includes cached or reasoning tokens in input or
-//! output, they are subtracted, so that no token is counted or priced twice.
+//! Usage types are disjoint in our records. Where a format includes cached or reasoning tokens in
+//! input or output, they are subtracted, so that no token is counted or priced twice.
 
 use std::collections::BTreeMap;
 

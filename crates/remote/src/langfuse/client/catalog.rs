@@ -210,8 +210,8 @@ impl LangfuseClient {
         self.find(&ApiRequest::get(&["datasets", dataset, "runs", run])).await
     }
 
-    /// Returns the experiments over a dataset, which newer servers have instead of runs; `None` if the server
-    /// does not support it.
+    /// Returns the experiments over a dataset, which newer servers have instead of runs; `None` if
+    /// the server does not support it.
     ///
     /// # Errors
     /// Fails if the request fails.

@@ -14,8 +14,8 @@ use crate::langfuse::wire::trace::TraceView;
 const PAGE_SIZE: u64 = 100;
 
 impl LangfuseClient {
-    /// Returns trace events of a time range. A server without a list of traces returns none: observations then
-    /// contain the trace's fields.
+    /// Returns trace events of a time range. A server without a list of traces returns none:
+    /// observations then contain the trace's fields.
     ///
     /// # Errors
     /// Fails if the request fails.

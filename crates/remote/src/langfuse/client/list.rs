@@ -1,4 +1,5 @@
-//! Page and cursor pagination. Rows are parsed one by one, so that an invalid row does not fail its page.
+//! Page and cursor pagination. Rows are parsed one by one, so that an invalid row does not fail its
+//! page.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

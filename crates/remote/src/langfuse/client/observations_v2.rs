@@ -74,14 +74,16 @@ impl LangfuseClient {
         if cut.is_empty() {
             return Ok(Some(slice));
         }
-        // Untruncated values must be requested by key, and keys are only known from a first response.
+        // Untruncated values must be requested by key, and keys are only known from a first
+        // response.
         let keys: Vec<String> = cut.into_iter().collect();
         let whole = request.with("expandMetadata", &keys.join(","));
         let list = self.get_list::<RawList>(Route::ObservationsV2, &whole).await?;
         Ok(list.map(RawList::rows))
     }
 
-    /// Returns all observations of a trace or a session, newest first; `None` if the server has no such list.
+    /// Returns all observations of a trace or a session, newest first; `None` if the server has no
+    /// such list.
     pub(super) async fn all_newer(
         &self,
         query: &ObservationV2Query,
@@ -157,7 +159,8 @@ pub(super) fn observation(view: &ObservationV2View) -> Result<Observation, Issue
     })
 }
 
-/// Rebuilds a trace from all its observations: their trace fields and sums. `None` without observations.
+/// Rebuilds a trace from all its observations: their trace fields and sums. `None` without
+/// observations.
 pub(super) fn trace(
     views: &[ObservationV2View],
     observations: &[Observation],

@@ -49,8 +49,8 @@ struct PlaceView {
 }
 
 impl LangfuseClient {
-    /// Returns the traces of a time range without content, newest first. A server without a list of traces
-    /// returns one several times.
+    /// Returns the traces of a time range without content, newest first. A server without a list of
+    /// traces returns one several times.
     ///
     /// # Errors
     /// Fails if the request fails.

@@ -1,7 +1,8 @@
 //! Rebuilds traces and sessions from observations, for servers without lists of them.
 //!
-//! Observations are listed newest first. Each names a trace, but only the first of a trace's observations in
-//! that order returns the trace: so each trace is returned once, without state between pages.
+//! Observations are listed newest first. Each names a trace, but only the first of a trace's
+//! observations in that order returns the trace: so each trace is returned once, without state
+//! between pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -184,7 +184,8 @@ fn usage(details: BTreeMap<String, u64>, older: &UsageView) -> Usage {
     Usage::new(kinds.map(|(kind, units)| (kind.to_owned(), units)).into())
 }
 
-/// Returns the cost by type, or only the total where the server sends no more. Absent is unknown, not free.
+/// Returns the cost by type, or only the total where the server sends no more. Absent is unknown,
+/// not free.
 pub(super) fn cost(details: &BTreeMap<String, f64>, total: Option<f64>) -> Option<Cost> {
     let known =
         |(kind, dollars): (&String, &f64)| Some((kind.clone(), Money::from_dollars(*dollars)?));

@@ -55,7 +55,8 @@ pub enum AttemptError {
 impl RetryRule {
     /// Returns the delay before the next attempt; `None` to give up.
     ///
-    /// `chance` adds jitter: half of the delay is fixed and half is random. A server's `Retry-After` is a minimum.
+    /// `chance` adds jitter: half of the delay is fixed and half is random. A server's
+    /// `Retry-After` is a minimum.
     ///
     /// ```
     /// use ratchet_remote::langfuse::client::retry::{AttemptError, Repeat, RetryRule};

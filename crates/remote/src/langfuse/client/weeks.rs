@@ -11,7 +11,8 @@ use crate::weekly_report::{
 const MISSING_STATUSES: [u16; 2] = [404, 405];
 
 impl LangfuseClient {
-    /// Returns the weeks with a report on a Ratchet server, newest first; `None` from any other server.
+    /// Returns the weeks with a report on a Ratchet server, newest first; `None` from any other
+    /// server.
     ///
     /// # Errors
     /// Fails if the request fails or is rejected.
@@ -58,8 +59,8 @@ impl LangfuseClient {
     /// Sets the status of a suggestion on a Ratchet server.
     ///
     /// # Errors
-    /// Fails if the request fails or is rejected, as for an unknown suggestion or a status transition that is
-    /// not allowed.
+    /// Fails if the request fails or is rejected, as for an unknown suggestion or a status
+    /// transition that is not allowed.
     pub async fn decide_suggestion(
         &self,
         id: &str,

@@ -10,8 +10,8 @@ use crate::langfuse::wire::json::Raw;
 impl LangfuseClient {
     /// Sends ingestion events, and returns the result of each.
     ///
-    /// All servers accept scores this way. Newer Langfuse servers reject everything else; Ratchet accepts all
-    /// events. Idempotent, because events contain the ids of their records.
+    /// All servers accept scores this way. Newer Langfuse servers reject everything else; Ratchet
+    /// accepts all events. Idempotent, because events contain the ids of their records.
     ///
     /// # Errors
     /// Fails if the request fails or the batch is rejected as a whole.

@@ -1,4 +1,5 @@
-//! Evaluation rules: what to score and with which evaluators. Like evaluators, they have an older and a newer API.
+//! Evaluation rules: what to score and with which evaluators. Like evaluators, they have an older
+//! and a newer API.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,5 +1,5 @@
-//! Evaluators: how to score. They have an older, flat API and a newer one with versions; both refer to the same
-//! evaluators.
+//! Evaluators: how to score. They have an older, flat API and a newer one with versions; both refer
+//! to the same evaluators.
 
 use ratchet_core::catalog::evaluator::variables;
 use serde::{Deserialize, Serialize};
@@ -76,8 +76,8 @@ pub enum JudgeRole {
 pub struct JudgeModel {
     /// The provider of one of the project's LLM connections.
     pub provider: String,
-    /// A model of the connection. Only validated if the connection has custom models only, because others are
-    /// known to the provider only.
+    /// A model of the connection. Only validated if the connection has custom models only, because
+    /// others are known to the provider only.
     pub model: String,
 }
 

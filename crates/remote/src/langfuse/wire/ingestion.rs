@@ -18,7 +18,8 @@ pub use observation::ObservationBody;
 pub use score::{ScoreBody, ScoreInput};
 pub use trace::TraceBody;
 
-/// A batch of ingestion events. Each is processed separately: an invalid event does not affect the others.
+/// A batch of ingestion events. Each is processed separately: an invalid event does not affect the
+/// others.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct IngestionBatch {
     /// Events, as [`Envelope`]s.

@@ -51,7 +51,8 @@ impl ToSchema for Raw {
 
 /// Wraps a JSON text unchanged.
 pub fn raw(json: &Json) -> Raw {
-    // A `Json` parses by its invariant; if it ever did not, null would be better than a broken response.
+    // A `Json` parses by its invariant; if it ever did not, null would be better than a broken
+    // response.
     RawValue::from_string(json.as_str().to_owned()).map_or_else(|_| Raw::null(), Raw)
 }
 

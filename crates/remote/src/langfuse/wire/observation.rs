@@ -76,11 +76,12 @@ pub struct ObservationView {
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true)]
     pub cost_details: BTreeMap<String, f64>,
-    /// True where the usage is approximate: no client sent it, so the server counted the tokens. Omitted
-    /// otherwise. Langfuse has no such field.
+    /// True where the usage is approximate: no client sent it, so the server counted the tokens.
+    /// Omitted otherwise. Langfuse has no such field.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub usage_approximate: bool,
-    /// True where the cost is approximate, because it is computed from such units. Omitted otherwise.
+    /// True where the cost is approximate, because it is computed from such units. Omitted
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub cost_approximate: bool,
     /// Environment.

@@ -72,8 +72,8 @@ impl Spelled for FieldGroup {
     }
 }
 
-/// An observation with the requested field groups. Fields of other groups are absent; unknown values of a
-/// requested group are null.
+/// An observation with the requested field groups. Fields of other groups are absent; unknown
+/// values of a requested group are null.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObservationV2View {
@@ -184,11 +184,12 @@ pub struct ObservationV2View {
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<f64>, default = json!(null))]
     pub total_cost: Maybe<f64>,
-    /// True where the usage is approximate: no client sent it, so the server counted the tokens. Omitted
-    /// otherwise. Langfuse has no such field.
+    /// True where the usage is approximate: no client sent it, so the server counted the tokens.
+    /// Omitted otherwise. Langfuse has no such field.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub usage_approximate: bool,
-    /// True where the cost is approximate, because it is computed from such units. Omitted otherwise.
+    /// True where the cost is approximate, because it is computed from such units. Omitted
+    /// otherwise.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub cost_approximate: bool,
     /// Name of the pricing tier used; null if the client sent the cost.

@@ -89,8 +89,8 @@ impl Spelled for DatasetStatus {
 
 /// An enum as its name on the wire.
 ///
-/// Fields use an alias such as [`LevelWord`]: the `OpenAPI` macro would look for a schema of the enum itself in
-/// the generic argument.
+/// Fields use an alias such as [`LevelWord`]: the `ToSchema` macro would look for a schema of the
+/// enum itself in the generic argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<T>(pub T);
 

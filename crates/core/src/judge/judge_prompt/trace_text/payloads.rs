@@ -188,7 +188,8 @@ impl TraceWriter {
     }
 }
 
-/// Renders a payload that is not a conversation: text blocks as text, other JSON in the format of tool calls.
+/// Renders a payload that is not a conversation: text blocks as text, other JSON in the format of
+/// tool calls.
 fn plain(raw: &str) -> String {
     match small_tree(raw) {
         Ok(Value::Array(blocks)) if blocks.iter().all(|block| text_of(block).is_some()) => {

@@ -20,7 +20,8 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     repetitions(input, detections);
 }
 
-/// Detects failures, and whether a later call of the same tool (in a shell: the same program) recovered from them.
+/// Detects failures, and whether a later call of the same tool (in a shell: the same program)
+/// recovered from them.
 fn failures(input: DetectorInput<'_>, detections: &mut Detections) {
     let mut open: HashMap<[&str; 2], Vec<u32>> = HashMap::new();
     for (trace, call) in input.calls() {

@@ -16,7 +16,8 @@ const MIN_NUMBER: f64 = 10.0;
 /// The minimum number of read calls before a refusal counts.
 const MIN_READS: usize = 2;
 
-/// Returns whether a call changes external records. Files are excluded: they can be tested and reverted.
+/// Returns whether a call changes external records. Files are excluded: they can be tested and
+/// reverted.
 fn is_change(set: &SignalSet, call: &Call) -> bool {
     let is = |words| set.has(words, &call.tool);
     is(Phrases::ToolChange)

@@ -15,7 +15,8 @@ static PATTERNS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     presets.filter_map(|preset| Regex::new(&preset.pattern).ok()).collect()
 });
 
-/// Detects dangerous commands and secrets that the agent itself writes. Tool outputs are not the agent's doing.
+/// Detects dangerous commands and secrets that the agent itself writes. Tool outputs are not the
+/// agent's doing.
 pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     for (trace, text) in input.agents() {
         if has_secret(text) {

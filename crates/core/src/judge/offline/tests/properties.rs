@@ -168,8 +168,8 @@ fn text_that_means_nothing_changes_nothing() {
     }
 }
 
-/// A million tokens in two thousand traces, and one trace of half that size. Must terminate; speed is measured
-/// by the benchmark.
+/// A million tokens in two thousand traces, and one trace of half that size. Must terminate; speed
+/// is measured by the benchmark.
 #[test]
 fn long_sessions_are_read_through() {
     let page = "All work and no play makes a long page. ".repeat(50);

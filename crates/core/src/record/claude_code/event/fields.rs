@@ -19,13 +19,13 @@ const ACCOUNT: [&str; 4] = ["user.email", "user.account_uuid", "organization.id"
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// An event being converted to patches.
-pub(super) struct EventContext<'a> {
+pub(super) struct EventConversion<'a> {
     pub(super) event: &'a Event,
     turn: TraceId,
     patches: Patches,
 }
 
-impl<'a> EventContext<'a> {
+impl<'a> EventConversion<'a> {
     pub(super) fn new(event: &'a Event, turn: TraceId) -> Self {
         let mut context = Self { event, turn, patches: Patches::default() };
         context.set_turn_content();
@@ -176,8 +176,8 @@ impl<'a> EventContext<'a> {
         self.add_agent();
     }
 
-    /// Adds the observation of the sub-agent. The transcript knows the tool call that started it; for events its
-    /// parent is the turn.
+    /// Adds the observation of the sub-agent. The transcript knows the tool call that started it;
+    /// for events its parent is the turn.
     fn add_agent(&mut self) {
         let event = self.event;
         let Some(agent) = event.text("agent_id").and_then(id::agent) else { return };

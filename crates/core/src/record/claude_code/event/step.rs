@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::Event;
-use super::fields::EventContext;
+use super::fields::EventConversion;
 use crate::money::Money;
 use crate::payload::{Json, Payload};
 use crate::record::claude_code::{MODEL_CALL, id};
@@ -15,7 +15,7 @@ use crate::record::usage::{Cost, TOTAL, Usage};
 const NANOS_PER_MILLI: i64 = 1_000_000;
 
 /// A prompt. Its observation has the prompt's id, which all other events of the turn name.
-pub(super) fn prompt(context: &mut EventContext<'_>) {
+pub(super) fn prompt(context: &mut EventConversion<'_>) {
     let event = context.event;
     if let Some(id) = event.prompt().and_then(id::own) {
         context.add_event_as(id);
@@ -24,7 +24,7 @@ pub(super) fn prompt(context: &mut EventContext<'_>) {
 }
 
 /// A completed model call.
-pub(super) fn request(context: &mut EventContext<'_>) {
+pub(super) fn request(context: &mut EventConversion<'_>) {
     let event = context.event;
     let Some(id) = event.text("request_id").and_then(id::own) else { return context.add_event() };
     let stamp = context.stamp();
@@ -69,7 +69,7 @@ fn cost(event: &Event) -> Option<Cost> {
     Some(Cost::new([(TOTAL.to_owned(), dollars)].into()))
 }
 
-pub(super) fn response(context: &mut EventContext<'_>) {
+pub(super) fn response(context: &mut EventConversion<'_>) {
     let event = context.event;
     let Some(id) = event.text("request_id").and_then(id::own) else { return context.add_event() };
     let Some(text) = event.open_text("response") else { return };
@@ -84,7 +84,7 @@ pub(super) fn response(context: &mut EventContext<'_>) {
 }
 
 /// A tool result.
-pub(super) fn tool_result(context: &mut EventContext<'_>) {
+pub(super) fn tool_result(context: &mut EventConversion<'_>) {
     let event = context.event;
     let Some(id) = event.text("tool_use_id").and_then(id::own) else { return context.add_event() };
     let stamp = context.stamp();
@@ -101,7 +101,7 @@ pub(super) fn tool_result(context: &mut EventContext<'_>) {
 }
 
 /// A permission decision on a tool call.
-pub(super) fn tool_decision(context: &mut EventContext<'_>) {
+pub(super) fn tool_decision(context: &mut EventConversion<'_>) {
     let event = context.event;
     let Some(id) = event.text("tool_use_id").and_then(id::own) else { return context.add_event() };
     let stamp = context.stamp();
@@ -116,7 +116,7 @@ pub(super) fn tool_decision(context: &mut EventContext<'_>) {
 }
 
 /// The end of a sub-agent, with its type and duration.
-pub(super) fn agent_end(context: &mut EventContext<'_>) {
+pub(super) fn agent_end(context: &mut EventConversion<'_>) {
     if context.event.text("agent_id").is_none() {
         context.add_event();
     }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::AgentAbout;
 use super::context::{LineContext, Side};
-use super::conversation::Conversation;
+use super::conversation::TranscriptConversation;
 use super::note;
 use crate::id::ObservationId;
 use crate::payload::{Json, Payload};
@@ -28,7 +28,7 @@ const NANOS_PER_BLOCK: i64 = 1_000;
 /// Reads an assistant line. A message has one line per block, and each repeats the usage.
 pub(super) fn read(
     context: &mut LineContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut TranscriptConversation,
     about: Option<&AgentAbout>,
 ) -> Result<(), &'static str> {
     let message = context.line.rest.object("message").ok_or("it has no message")?;
@@ -51,7 +51,7 @@ pub(super) fn read(
 
 fn model_call(
     context: &LineContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut TranscriptConversation,
     message: &Object<'_>,
     id: ObservationId,
 ) -> ObservationPatch {

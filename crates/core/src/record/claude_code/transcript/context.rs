@@ -91,7 +91,8 @@ impl LineContext<'_> {
         self.patches.traces.push(trace);
     }
 
-    /// Sets the input or output of the trace and its root observation; for a sub-agent's line, of the sub-agent only.
+    /// Sets the input or output of the trace and its root observation; for a sub-agent's line, of
+    /// the sub-agent only.
     pub(super) fn set_turn_content(&mut self, side: Side, content: &Json, stamp: Stamp) {
         let content_field = || Field::said(Payload::Json(content.clone()), stamp);
         let mut step = self.observation(self.enclosing());
@@ -113,8 +114,8 @@ impl LineContext<'_> {
         Metadata::new(keys.into_iter().map(say))
     }
 
-    /// Returns the session. A copied turn names the session that copied it, which counts only where no other
-    /// source names one.
+    /// Returns the session. A copied turn names the session that copied it, which counts only where
+    /// no other source names one.
     fn session(&self) -> Field<SessionId> {
         let session = self.line.text("sessionId").and_then(|id| SessionId::parse(&id).ok());
         let at = if self.is_copy { Timestamp::default() } else { self.at };

@@ -12,7 +12,7 @@ const MAX_PENDING_BYTES: usize = 16_000_000;
 
 /// The state of a conversation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Conversation {
+pub(super) struct TranscriptConversation {
     /// The turn whose fields were set last.
     described_turn: Option<TraceId>,
     /// Messages since the model's last answer, as JSON, and the time of the last one.
@@ -24,7 +24,7 @@ pub(super) struct Conversation {
     message: Option<(ObservationId, Vec<Json>)>,
 }
 
-impl Conversation {
+impl TranscriptConversation {
     /// Adds an input message.
     pub(super) fn add_input(&mut self, content: &Json, at: Timestamp) {
         let pending: usize = self.inputs.iter().map(|message| message.as_str().len()).sum();

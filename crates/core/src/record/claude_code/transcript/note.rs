@@ -2,7 +2,7 @@
 
 use super::AgentAbout;
 use super::context::LineContext;
-use super::conversation::Conversation;
+use super::conversation::TranscriptConversation;
 use crate::payload::Json;
 use crate::record::claude_code::id;
 use crate::record::claude_code::object::Object;
@@ -23,7 +23,7 @@ const RECORDED: [(&str, &str, Level, &[&str]); 2] = [
 
 pub(super) fn read(
     context: &mut LineContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut TranscriptConversation,
     about: Option<&AgentAbout>,
 ) {
     let subtype = context.line.text("subtype").unwrap_or_default();

@@ -275,8 +275,8 @@ fn unknown_lines_are_reported_and_not_fatal() {
 }
 
 proptest! {
-    /// The records are the same however a transcript is split into parts that are read by different runs, all
-    /// from the start, and however often.
+    /// The records are the same however a transcript is split into parts that are read by different
+    /// runs, all from the start, and however often.
     #[test]
     fn reading_in_pieces_and_again_changes_nothing(
         cuts in proptest::collection::vec(0usize..12, 0..4), fork_first in any::<bool>()

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::AgentAbout;
 use super::context::LineContext;
-use super::conversation::Conversation;
+use super::conversation::TranscriptConversation;
 use crate::payload::{Json, Payload};
 use crate::record::claude_code::id;
 use crate::record::claude_code::line::{Line, LineKind};
@@ -41,7 +41,7 @@ pub(super) fn starts_turn(line: &Line<'_>) -> bool {
 /// Reads a user line.
 pub(super) fn read(
     context: &mut LineContext<'_>,
-    conversation: &mut Conversation,
+    conversation: &mut TranscriptConversation,
     about: Option<&AgentAbout>,
 ) -> Result<(), &'static str> {
     let message = context.line.rest.object("message").ok_or("it has no message")?;

@@ -1,8 +1,8 @@
 //! Redaction of chat events.
 //!
-//! Much of an event is structure: types, ids and counts. Structure is not redacted, whatever the patterns match,
-//! because clients could not process the event otherwise. Everything else is treated as in a trace: tool
-//! arguments are input, messages are output.
+//! Much of an event is structure: types, ids and counts. Structure is not redacted, whatever the
+//! patterns match, because clients could not process the event otherwise. Everything else is
+//! treated as in a trace: tool arguments are input, messages are output.
 
 use std::borrow::Cow;
 use std::sync::Arc;
