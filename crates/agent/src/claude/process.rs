@@ -79,7 +79,7 @@ pub(super) fn attend(
     let (stdin_lines, said) = mpsc::channel(QUEUE);
     let (goal, goal_changes) = watch::channel(ProcessGoal::Run);
     let (end, ended) = watch::channel(None);
-    let (pending, unrouted) = (Arc::new(PendingRequests::new()), Arc::default());
+    let (pending, unrouted) = (Arc::new(PendingRequests::new()), Arc::<UnroutedOutput>::default());
     let (temp, timeouts) = (command.folders.temp.clone(), command.timeouts);
     let slot = HeldSlot::new(slot);
     let mut tasks = JoinSet::new();
