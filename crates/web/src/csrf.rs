@@ -171,7 +171,7 @@ fn is_harmless(method: &Method) -> bool {
 
 fn stale() -> PageError {
     PageError::Forbidden(
-        "this form is not one that we gave you just now; go back, reload the page and try again \
+        "the form token is missing or expired; go back, reload the page and try again \
          (cookies must be allowed)"
             .to_owned(),
     )
@@ -184,8 +184,8 @@ fn refuse_other_names(headers: &HeaderMap) -> PageResult<()> {
         return Ok(());
     }
     Err(PageError::Forbidden(
-        "without sign-in this server shows its pages only at localhost; start it without \
-         --no-auth to reach it by another name"
+        "with --no-auth this server shows its pages only at localhost; start it without \
+         --no-auth to reach it by another host name"
             .to_owned(),
     ))
 }
@@ -207,7 +207,7 @@ fn refuse_other_sites(headers: &HeaderMap) -> PageResult<()> {
     if is_ours {
         return Ok(());
     }
-    Err(PageError::Forbidden("another site sent this; nothing was changed".to_owned()))
+    Err(PageError::Forbidden("cross-site request rejected; nothing was changed".to_owned()))
 }
 
 /// The token that a script sends.

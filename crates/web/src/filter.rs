@@ -103,7 +103,8 @@ impl Filter {
         let mut parsed = Parsed::default();
         let end = text.floor_char_boundary(MAX_BYTES);
         if end < text.len() {
-            let message = format!("the filter is cut after {MAX_BYTES} bytes");
+            let message =
+                format!("the filter is longer than {MAX_BYTES} bytes; the rest is ignored");
             parsed.problems.push(Problem { span: end..text.len(), message });
         }
         for piece in reader::pieces(text.get(..end).unwrap_or_default()) {

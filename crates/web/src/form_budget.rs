@@ -56,13 +56,13 @@ pub(crate) enum FormError {
     #[error("the form is longer than {0} bytes")]
     TooLong(usize),
     /// It took longer than it may.
-    #[error("the form took longer than {} s to come", .0.as_secs_f64())]
+    #[error("the form upload took longer than {} s", .0.as_secs_f64())]
     TooSlow(Duration),
     /// There is no room, or others needed it more.
-    #[error("too many forms are under way")]
+    #[error("too many forms are being submitted")]
     NoRoom,
     /// It ended before it was whole.
-    #[error("the form is cut off")]
+    #[error("the form is incomplete")]
     CutOff,
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &RequestCo
     if payload.len() > READ_UP_TO {
         return html! {
             p { bdi { (preview(payload)) } }
-            p.muted { (figure::bytes(payload.len())) ", read on " a href=(whole) { "the trace's page" } "." }
+            p.muted { (figure::bytes(payload.len())) ", continue on " a href=(whole) { "the trace page" } "." }
         };
     }
     let at = side.whereabouts(place, &[&trace]);

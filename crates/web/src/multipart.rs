@@ -97,7 +97,8 @@ pub(crate) async fn read(
 ) -> PageResult<(axum::body::Bytes, String)> {
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let boundary = content.and_then(boundary);
-    let boundary = boundary.ok_or_else(|| PageError::Bad("the form carries no file".to_owned()))?;
+    let boundary =
+        boundary.ok_or_else(|| PageError::Bad("the form contains no file".to_owned()))?;
     match to_bytes(body, limit).await {
         Ok(bytes) => Ok((bytes, boundary)),
         Err(error) => Err(PageError::of_body(&error).unwrap_or_else(|| {

@@ -119,7 +119,9 @@ async fn to_first_project(
     };
     let first = preferred.or(projects.first());
     let (project, _) = first.ok_or_else(|| {
-        PageError::Forbidden("you work in no project yet; ask an owner to add you".to_owned())
+        PageError::Forbidden(
+            "you are not a member of any project yet; ask an owner to add you".to_owned(),
+        )
     })?;
     let segments: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -128,5 +130,5 @@ async fn to_first_project(
 
 async fn not_found(uri: Uri) -> PageError {
     let path = ratchet_core::record::limit::elide(uri.path(), 200);
-    PageError::NotFound(format!("there is no page at {path}"))
+    PageError::NotFound(format!("page {path} not found"))
 }

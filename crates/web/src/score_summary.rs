@@ -88,11 +88,11 @@ fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> Together {
 /// The form of a score in words.
 pub(crate) const fn form(data_type: DataType) -> &'static str {
     match data_type {
-        DataType::Numeric => "number",
-        DataType::Boolean => "yes or no",
-        DataType::Categorical => "label",
-        DataType::Text => "text",
-        DataType::Correction => "correction",
+        DataType::Numeric => "Numeric",
+        DataType::Boolean => "Boolean",
+        DataType::Categorical => "Categorical",
+        DataType::Text => "Text",
+        DataType::Correction => "Correction",
     }
 }
 
@@ -132,11 +132,11 @@ pub(crate) fn mean(estimate: Estimate) -> (String, Option<String>) {
     (figure::number(estimate.value), half)
 }
 
-/// A share with its interval: `84 %`, `79 to 88 %`.
+/// A share with its interval: `84%`, `79 to 88%`.
 pub(crate) fn share(estimate: Estimate) -> (String, Option<String>) {
-    let ends = estimate.interval.map(|interval| {
-        format!("{:.0} to {:.0} %", interval.lower * 100.0, interval.upper * 100.0)
-    });
+    let ends = estimate
+        .interval
+        .map(|interval| format!("{:.0} to {:.0}%", interval.lower * 100.0, interval.upper * 100.0));
     (figure::percent(estimate.value), ends)
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn share(estimate: Estimate) -> (String, Option<String>) {
 pub(crate) fn value(value: &ScoreValue) -> String {
     match value {
         ScoreValue::Numeric(number) => figure::number(*number),
-        ScoreValue::Boolean(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        ScoreValue::Boolean(yes) => if *yes { "true" } else { "false" }.to_owned(),
         ScoreValue::Categorical { label, .. } => label.clone(),
         ScoreValue::Text(text) | ScoreValue::Correction(text) => text.clone(),
     }
@@ -215,7 +215,7 @@ mod tests {
         let parts = parts(&Sample { name: "q".into(), total: 4, judgements });
         assert_eq!(parts.len(), 2);
         let Together::Truths(Some(truths), 2) = &parts[0].together else { panic!("{parts:?}") };
-        assert_eq!((truths.n, share(*truths).0.as_str()), (3, "67 %"));
+        assert_eq!((truths.n, share(*truths).0.as_str()), (3, "67%"));
         let Together::Numbers(Some(numbers), _) = &parts[1].together else { panic!("{parts:?}") };
         assert_eq!(mean(*numbers), ("0.5".to_owned(), None), "one number has no interval");
     }

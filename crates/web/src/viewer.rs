@@ -71,7 +71,7 @@ impl Viewer {
     pub fn name(&self) -> &str {
         match &self.who {
             Who::Person(LoginUser { user, .. }) => user.name.as_deref().unwrap_or(&user.email),
-            Who::Anyone => "this machine",
+            Who::Anyone => "Local user",
         }
     }
 
@@ -152,12 +152,12 @@ impl Viewer {
         if self.owns_server() {
             return Ok(());
         }
-        Err(PageError::Forbidden("only an owner of the server may do this".to_owned()))
+        Err(PageError::Forbidden("only a server owner may do this".to_owned()))
     }
 
     fn refused(&self, what: &str, needed: &str) -> PageError {
         let role = self.role.as_str();
-        PageError::Forbidden(format!("a {role} may not {what}; it takes the role {needed}"))
+        PageError::Forbidden(format!("a {role} may not {what}; the role {needed} is required"))
     }
 }
 

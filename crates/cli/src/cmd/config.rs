@@ -15,7 +15,7 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print every setting, its value and where it came from
+    /// Show all settings, their values and sources
     Show(ShowArgs),
 }
 

@@ -159,7 +159,7 @@ fn check_settled(at: &At<'_>) {
     let message = fails(at.ratchet(&["projects", "set-origins", "app.example"]), 1);
     assert!(message.contains("origins: app.example is no origin"), "{message}");
     let freed = ok(at.ratchet(&["projects", "set-origins", "any"]));
-    assert_eq!(freed, "pages of any origin may call\n");
+    assert_eq!(freed, "any origin is allowed\n");
 
     let presets = ok(at.ratchet(&["redaction", "presets"]));
     assert!(presets.contains("email addresses"), "{presets}");

@@ -49,7 +49,7 @@ fn what_comes_with_ratchet_is_listed_and_shown() {
     );
     // What is shown is a rubric again.
     let copy = rubrics(&["diff", "session-quality", "copy.toml"]).file("copy.toml", &file);
-    assert_eq!(ok(copy), "no difference\n");
+    assert_eq!(ok(copy), "no differences\n");
 }
 
 #[test]

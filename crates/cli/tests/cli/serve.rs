@@ -160,7 +160,10 @@ fn half_a_preset_is_refused_before_anything_is_made() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let log = server(&data).without_env("RATCHET_INIT_SECRET_KEY").try_start().unwrap_err();
-    assert_eq!(log, "ratchet: RATCHET_INIT_SECRET_KEY is missing beside the public key\n");
+    assert_eq!(
+        log,
+        "ratchet: RATCHET_INIT_SECRET_KEY is missing; it is required with the public key\n"
+    );
     assert!(!data.exists());
 }
 

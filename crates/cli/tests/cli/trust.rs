@@ -99,7 +99,7 @@ fn a_sample_is_labelled_in_a_pipe_and_the_judge_is_shown_after() {
     let asked = ["label", "--by", "eve", "--days", "36500", "--size", "4"];
     let told = run(on(data.path(), &asked).typing(typed), 0);
     assert!(told.contains("(1 of 4)") && told.contains("Task: Please do step 0"), "{told}");
-    let (before, after) = told.split_once("Kept. The judge said:").unwrap();
+    let (before, after) = told.split_once("Saved. Judge scores:").unwrap();
     assert!(!before.contains("JUDGE") && after.contains("ITS REASON"), "{told}");
     assert!(told.ends_with("1 label is kept in the dataset ground-truth\n"), "{told}");
     let next = run(on(data.path(), &asked).typing(""), 0);
@@ -127,7 +127,7 @@ fn calibration_has_a_number_with_its_interval_or_says_why_not() {
     assert_eq!(task["confusion"]["labels"][0], "failed");
     assert_eq!(task["krippendorff_alpha"]["n"], 2, "two people marked two sessions: {task}");
     let text = on(data.path(), &["calibrate"]).run().stdout;
-    assert!(text.contains("Where they disagree most") && text.contains("n = 6"), "{text}");
+    assert!(text.contains("Largest disagreements") && text.contains("n = 6"), "{text}");
 }
 
 #[test]

@@ -3,13 +3,13 @@ use thiserror::Error;
 /// Why a statistic has no value. Never shown as 0, 1 or "not a number".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Undefined {
-    #[error("there is nothing to compare")]
+    #[error("no data to compare")]
     Empty,
     /// Less was measured than the statistic needs.
-    #[error("{have} are too few: it takes {needed}")]
+    #[error("too few values: {have} of {needed}")]
     TooFew { have: usize, needed: usize },
     /// One side always says the same, so that nothing varies that could agree.
-    #[error("one side always says the same")]
+    #[error("all values of one side are identical")]
     ConstantInput,
 }
 

@@ -1,4 +1,4 @@
-// Has this browser told when a turn ends or a person is needed, if it can be and someone wants it.
+// Subscribes this browser to push notifications about chats, at the user's request.
 const box = document.querySelector("[data-push]");
 const says = box?.querySelector("[data-push-says]");
 const on = box?.querySelector("[data-push-on]");
@@ -15,7 +15,7 @@ function say(words, isOn, isOff) {
 function name() {
   const agent = navigator.userAgent;
   const known = [["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrome/", "Chrome"], ["Safari/", "Safari"]];
-  const found = known.find(([mark]) => agent.includes(mark))?.[1] ?? "A browser";
+  const found = known.find(([mark]) => agent.includes(mark))?.[1] ?? "Browser";
   const places = [["Android", "Android"], ["iPhone", "iPhone"], ["iPad", "iPad"], ["Mac OS", "Mac"], ["Windows", "Windows"], ["Linux", "Linux"]];
   const place = places.find(([mark]) => agent.includes(mark))?.[1];
   return place ? `${found} on ${place}` : found;
@@ -27,15 +27,15 @@ async function subscription() {
 }
 
 async function look() {
-  if (!window.isSecureContext) return say("Browsers take notices only from pages that come over https, or from this machine.", false, false);
-  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return say("This browser cannot be told: it has no push service.", false, false);
-  if (Notification.permission === "denied") return say("Notices of this site are blocked. Allow them in the settings of the browser, then load this page again.", false, false);
-  if (await subscription()) return say("This browser is told.", false, true);
-  return say("This browser is not told.", true, false);
+  if (!window.isSecureContext) return say("Notifications need https or localhost.", false, false);
+  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return say("This browser does not support push notifications.", false, false);
+  if (Notification.permission === "denied") return say("Notifications are blocked for this site. Allow them in the browser settings and reload this page.", false, false);
+  if (await subscription()) return say("Notifications are enabled in this browser.", false, true);
+  return say("Notifications are disabled in this browser.", true, false);
 }
 
 async function turnOn() {
-  say("Asking the browser…", false, false);
+  say("Waiting for permission…", false, false);
   if ((await Notification.requestPermission()) !== "granted") return look();
   const registration = await navigator.serviceWorker.register(WORKER);
   const wish = { userVisibleOnly: true, applicationServerKey: box.dataset.push };
@@ -48,12 +48,12 @@ async function turnOn() {
 }
 
 async function turnOff() {
-  // The push service tells the server with the next notice that nobody is there.
+  // The push service reports the ended subscription with the next notification.
   await (await subscription())?.unsubscribe();
   return look();
 }
 
-const tried = (act) => () => act().catch((error) => say(`That did not work: ${error.message}`, true, false));
+const tried = (act) => () => act().catch((error) => say(`Failed: ${error.message}`, true, false));
 
 if (box) {
   on.addEventListener("click", tried(turnOn));

@@ -31,7 +31,7 @@ pub enum Value {
 
 impl Default for Value {
     fn default() -> Self {
-        Self::CannotTell("nothing was asked".to_owned())
+        Self::CannotTell("no data".to_owned())
     }
 }
 
@@ -53,7 +53,7 @@ pub fn stat(stat: &Stat) -> Markup {
                 }
             },
             Value::CannotTell(missing) => {
-                span.stat-value.unknown { "Cannot tell yet" }
+                span.stat-value.unknown { "Not enough data" }
                 span.stat-change { (missing) }
             },
         }

@@ -85,7 +85,7 @@ async fn drifted(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     Ok(html! {
         (alarm::drift(&alerts))
         @if !alerts.is_empty() {
-            p { a href=(Section::Calibration.link(place)) { "See how far the judge is to be trusted" } }
+            p { a href=(Section::Calibration.link(place)) { "Judge calibration" } }
         }
     })
 }
@@ -95,9 +95,9 @@ fn partly(place: &RequestContext, reach: Reach) -> Markup {
     html! {
         @if let Reach::Since(since) = reach {
             p.partly role="note" {
-                "Below are steps since " (figure::when(since, place.now))
-                " alone: hourly sums do not keep agents apart. "
-                a href=(place.here().with("all", "1")) { "Read all of them" } ", which may take a minute."
+                "Only observations since " (figure::when(since, place.now))
+                " are shown (hourly rollups are not split by agent). "
+                a href=(place.here().with("all", "1")) { "Query all observations" } ", which may take a minute."
             }
         }
     }
@@ -114,11 +114,11 @@ fn steps(names: &[String], course: &[Option<Sums>]) -> Markup {
         course.iter().map(|sums| sums.as_ref().map(|sums| float(value(sums)))).collect()
     };
     let series = vec![
-        Series { name: "failed".into(), hue: chart::FAILED, values: of(|sums| sums.errors) },
-        Series { name: "well".into(), hue: 0, values: of(|sums| sums.count - sums.errors) },
+        Series { name: "Error".into(), hue: chart::FAILED, values: of(|sums| sums.errors) },
+        Series { name: "OK".into(), hue: 0, values: of(|sums| sums.count - sums.errors) },
     ];
     let read: fn(f64) -> String = |value| figure::grouped(sums::whole_number(value));
-    let (title, steps) = ("Steps".to_owned(), names.to_vec());
+    let (title, steps) = ("Observations".to_owned(), names.to_vec());
     let form = Form::Bars;
     chart::over_time(&OverTime { title, steps, series, form, read, ..OverTime::default() })
 }
@@ -126,7 +126,7 @@ fn steps(names: &[String], course: &[Option<Sums>]) -> Markup {
 fn cost(names: &[String], course: &[Option<Sums>]) -> Markup {
     let dollars = |sums: &Option<Sums>| sums.as_ref().map(|sums| sums.cost.dollars());
     let values = course.iter().map(dollars).collect();
-    let series = vec![Series { name: "known cost".into(), hue: 1, values }];
+    let series = vec![Series { name: "cost".into(), hue: 1, values }];
     let (title, steps) = ("Cost".to_owned(), names.to_vec());
     let approximate = course.iter().flatten().map(|sums| sums.approximate_cost).sum();
     chart::over_time(&OverTime {

@@ -27,8 +27,8 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let samples = samples(&web, &place).await?;
     let mut page = Page::new(Section::Scores, "Scores");
     page.summary = html! {
-        (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " name" } @else { " names" }
-        " given " (place.scope.span.within()) "."
+        (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " score type" } @else { " score types" }
+        " " (place.scope.span.within()) "."
     };
     page.body = if samples.is_empty() { nothing() } else { body(&samples, &place) };
     Ok(page.show(&place))
@@ -54,13 +54,13 @@ pub(super) fn scope(place: &RequestContext) -> ScoreScope {
 fn body(samples: &[Sample], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Name"),
-        Column::text("Decided by"),
-        Column::text("Form"),
+        Column::text("Source"),
+        Column::text("Type"),
         Column::number("Scores"),
-        Column::number("Says"),
-        Column::text("With 95 % confidence"),
-        Column::text("How they lie"),
-        Column::number("Last given"),
+        Column::number("Mean / top value"),
+        Column::text("95% CI"),
+        Column::text("Distribution"),
+        Column::number("Last score"),
     ];
     let parts = samples.iter().flat_map(|sample| {
         score_summary::parts(sample).into_iter().map(move |part| row(sample, &part, place))
@@ -71,8 +71,7 @@ fn body(samples: &[Sample], place: &RequestContext) -> Markup {
         (score_compare::form(samples, &score_compare::Chosen::default(), place))
         (table::table(&Table { caption: "Scores by name".to_owned(), columns, rows, select_for: None }))
         @if is_cut {
-            p.muted { "Where a name has more, its figures are made of its newest scores; "
-                "the column Scores says of how many." }
+            p.muted { "Statistics use the newest scores of each name; the column Scores shows how many." }
         }
     }
 }
@@ -106,11 +105,11 @@ fn says(part: &ScoreSummary) -> (Markup, String) {
     match &part.together {
         Together::Numbers(Some(mean), _) => {
             let (value, sure) = score_summary::mean(*mean);
-            (html! { (value) }, sure.unwrap_or_else(|| "one value only".to_owned()))
+            (html! { (value) }, sure.unwrap_or_else(|| "1 value".to_owned()))
         }
         Together::Truths(Some(share), _) => {
             let (value, sure) = score_summary::share(*share);
-            (html! { (value) " yes" }, sure.unwrap_or_default())
+            (html! { (value) " true" }, sure.unwrap_or_default())
         }
         Together::Labels(labels) => {
             let first = labels.first().map(|(label, count)| {
@@ -146,9 +145,9 @@ fn in_words(part: &ScoreSummary) -> String {
             (Some(first), Some(last)) => {
                 format!("from {} to {}", figure::number(first.lower), figure::number(last.upper))
             }
-            _ => "no numbers".to_owned(),
+            _ => "no values".to_owned(),
         },
-        Together::Truths(..) => "no and yes".to_owned(),
+        Together::Truths(..) => "false and true".to_owned(),
         Together::Labels(labels) => {
             let names: Vec<&str> =
                 labels.iter().take(12).map(|(label, _)| label.as_str()).collect();
@@ -160,8 +159,8 @@ fn in_words(part: &ScoreSummary) -> String {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "Anything can score: a test in code, a model that judges, a person who clicks a thumb." }
+        p { "Scores come from code, LLM judges, human labels and user feedback." }
         (copy::snippet("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")"))
     };
-    empty::empty("No score was given in this time.", &how)
+    empty::empty("No scores in this time range", &how)
 }

@@ -103,21 +103,21 @@ async fn show(
         @if let (Some(wanted), None) = (wanted, selected) {
             p.notice role="status" {
                 @if is_found {
-                    "The tree holds the first " (figure::grouped(run.tree.steps.len() as u64))
-                    " steps of this trace; " code { (wanted) } " comes after them."
+                    "Only the first " (figure::grouped(run.tree.steps.len() as u64))
+                    " observations are shown; " code { (wanted) } " is not among them."
                 } @else {
-                    "There is no step " code { (wanted) } " in this trace; here is the whole trace."
+                    "Observation " code { (wanted) } " not found in this trace."
                 }
             }
         }
         div.trace-page data-trace=(link(&place, &run.trace.id).path()) {
             (outline::strip(&place, &run, selected))
             div.panes {
-                section.pane.tree-pane aria-label="Steps" { (outline::tree(&place, &run, selected)) }
-                div.split data-split="tree" role="separator" aria-orientation="vertical" aria-label="Width of the tree" {}
+                section.pane.tree-pane aria-label="Observations" { (outline::tree(&place, &run, selected)) }
+                div.split data-split="tree" role="separator" aria-orientation="vertical" aria-label="Resize tree" {}
                 section.pane.content-pane #content aria-label="Content" tabindex="-1" { (content) }
-                div.split data-split="facts" role="separator" aria-orientation="vertical" aria-label="Width of the facts" {}
-                aside.pane.facts-pane #facts aria-label="Facts" { (facts::facts(&web, &place, &subject).await?) }
+                div.split data-split="facts" role="separator" aria-orientation="vertical" aria-label="Resize details" {}
+                aside.pane.facts-pane #facts aria-label="Details" { (facts::facts(&web, &place, &subject).await?) }
             }
         }
         @if let Some(words) = forms::done(&place) { (toast::toast(words)) }
@@ -128,7 +128,7 @@ async fn show(
 
 fn name(trace: &Trace) -> String {
     let name = trace.name.clone().filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| "Trace without a name".to_owned())
+    name.unwrap_or_else(|| "Unnamed trace".to_owned())
 }
 
 /// The way to a trace.
@@ -145,7 +145,7 @@ fn summary(run: &TraceRun, place: &RequestContext) -> Markup {
     html! {
         (figure::when(run.trace.timestamp, place.now)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
-        (plural(sums.levels.total(), "step")) ", " (plural(models, "model call")) ", "
+        (plural(sums.levels.total(), "observation")) ", " (plural(models, "model call")) ", "
         @if is_at_least(&run.trace) { "at least " }
         (figure::tokens_in_part(sums.total_tokens, sums.approximate_cost)) " tokens, "
         @match sums.cost {

@@ -12,7 +12,7 @@ const LONGEST: usize = 6_000;
 /// Letters of a reason that a criterion quotes.
 const REASON: usize = 240;
 /// What the part of a criterion begins with that was learned from labels.
-const LEARNED: &str = "Where people have marked otherwise than the judge:";
+const LEARNED: &str = "Where human labels differ from the judge:";
 
 /// What both said of a session, in their own words.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,9 +128,9 @@ fn lean(agreement: &Agreement) -> Option<String> {
     let interval = bias.interval?;
     let off = bias.value.abs();
     if interval.lower > 0.0 {
-        Some(format!("- Judges have been too kind, by {off:.2} of 1 on average: be stricter."))
+        Some(format!("- Judges have been too lenient, by {off:.2} on average: be stricter."))
     } else if interval.upper < 0.0 {
-        Some(format!("- Judges have been too strict, by {off:.2} of 1 on average: be kinder."))
+        Some(format!("- Judges have been too strict, by {off:.2} on average: be more lenient."))
     } else {
         None
     }

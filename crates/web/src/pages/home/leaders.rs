@@ -19,10 +19,10 @@ pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Ma
     let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Name]).await?;
     let failed = greatest(groups, |group| float(group.sums.errors));
     let columns = vec![
-        Column::text("Step"),
-        Column::number("Failed"),
-        Column::number("Of"),
-        Column::number("Share"),
+        Column::text("Observation"),
+        Column::number("Errors"),
+        Column::number("Total"),
+        Column::number("Error rate"),
     ];
     let row = |(name, group): &(String, Group)| {
         let filter = Filter {
@@ -41,7 +41,7 @@ pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Ma
             failed: false,
         }
     };
-    Ok(section("Where it failed", columns, failed.iter().map(row).collect()))
+    Ok(section("Top errors", columns, failed.iter().map(row).collect()))
 }
 
 /// The models that cost most. Nothing where no cost is known.
@@ -71,7 +71,7 @@ pub(super) async fn spending(web: &Web, place: &RequestContext) -> PageResult<Ma
             failed: false,
         }
     };
-    Ok(section("What it cost", columns, dear.iter().map(row).collect()))
+    Ok(section("Cost by model", columns, dear.iter().map(row).collect()))
 }
 
 fn section(title: &str, columns: Vec<Column>, rows: Vec<Row>) -> Markup {

@@ -59,7 +59,7 @@ async fn recorded(web: &Web, place: &RequestContext) -> PageResult<Station> {
         stage: "Record",
         number: at_least(traces),
         unit: "traces",
-        next: "Look at them".to_owned(),
+        next: "View traces".to_owned(),
         link: Some(Section::Traces.link(place)),
     })
 }
@@ -72,7 +72,7 @@ async fn scored(web: &Web, place: &RequestContext) -> PageResult<Station> {
         at_most: COUNTED,
     };
     let scores = web.store.telemetry.matching_scores(query).await?;
-    let next = if scores.matching == 0 { "Send the first score" } else { "See how they spread" };
+    let next = if scores.matching == 0 { "Send the first score" } else { "View distributions" };
     Ok(Station {
         stage: "Score",
         number: at_least(scores),
@@ -98,7 +98,7 @@ async fn waiting(web: &Web, place: &RequestContext) -> PageResult<Station> {
     let queues = web.store.catalog.queue_progress(place.project_id()).await?;
     let waiting: u64 = queues.values().map(|progress| progress.waiting).sum();
     let next = match waiting {
-        0 => "Nothing waits".to_owned(),
+        0 => "Nothing to review".to_owned(),
         some => format!("{} waiting for review", figure::count(some)),
     };
     Ok(Station {
@@ -116,7 +116,7 @@ fn improve() -> Station {
         stage: "Improve",
         number: "–".to_owned(),
         unit: "proposals",
-        next: "Fixes drafted from what fails, to accept or refuse. Still being built.".to_owned(),
+        next: "Proposed changes, drafted from failures. Coming soon.".to_owned(),
         link: None,
     }
 }
@@ -131,7 +131,7 @@ async fn gated(web: &Web, place: &RequestContext) -> PageResult<Station> {
         paging: Paging::After { cursor: None, limit: MANY },
     };
     let runs = web.store.telemetry.experiments(query).await?.rows.len() as u64;
-    let next = if runs == 0 { "Try an agent on a dataset" } else { "Compare the runs" };
+    let next = if runs == 0 { "Run an agent on a dataset" } else { "Compare runs" };
     Ok(Station {
         stage: "Gate",
         number: if runs == MANY { "many".to_owned() } else { figure::count(runs) },
@@ -155,7 +155,7 @@ async fn promoted(web: &Web, place: &RequestContext) -> PageResult<Station> {
         stage: "Promote",
         number: figure::count(promoted),
         unit: "prompts changed in production",
-        next: "See what is live".to_owned(),
+        next: "View prompts".to_owned(),
         link: Some(Section::Prompts.link(place)),
     })
 }

@@ -32,9 +32,7 @@ pub(super) async fn changes(
 ) -> PageResult<Markup> {
     let About::Step(step) = &subject.about else { return Ok(Markup::default()) };
     let Some(before) = call_before(web, place, step).await? else {
-        return Ok(
-            html! { p.muted { "This is the first model call of the trace: all of it is new." } },
-        );
+        return Ok(html! { p.muted { "First model call of this trace; nothing to compare." } });
     };
     let before = run::step(web, place, &subject.trace, &before.id).await?;
     let old = before.content.as_ref().and_then(|content| content.input.as_ref());
@@ -48,8 +46,8 @@ pub(super) async fn changes(
     Ok(html! {
         p.muted {
             "Compared with " a href=(to_before.with("view", "changes")) { (outline::step_name(&before)) }
-            ", the model call before. " (plural(same as u64, "message")) " at the start "
-            @if same == 1 { "is" } @else { "are" } " the same."
+            ", the previous model call. " (plural(same as u64, "message")) " at the start "
+            @if same == 1 { "is" } @else { "are" } " unchanged."
         }
         (changes)
     })

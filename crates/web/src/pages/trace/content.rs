@@ -109,7 +109,7 @@ fn head(place: &RequestContext, subject: &Subject, view: View) -> Markup {
                     About::Step(step) => { (badge::glyph(step.kind)) " " bdi { (outline::step_name(step)) } " " (badge::level(step.level)) },
                 }
             }
-            button.quiet type="button" data-copy-link=(here) aria-keyshortcuts="c" title="Copy the address of this step (c)" {
+            button.quiet type="button" data-copy-link=(here) aria-keyshortcuts="c" title="Copy link to this observation (c)" {
                 (icon(Icon::Copy)) span { "Link" }
             }
         }
@@ -135,7 +135,7 @@ fn conversation(place: &RequestContext, subject: &Subject) -> Markup {
         @if let Some(input) = input { (read(place, subject, Side::Input, input)) }
         @if let Some(output) = output { (read(place, subject, Side::Output, output)) }
         @if input.is_none() && output.is_none() {
-            p.muted { "Nothing went in and nothing came out, as far as was recorded." }
+            p.muted { "No input or output recorded." }
         }
     }
 }

@@ -55,8 +55,8 @@ fn of_trace(place: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
     html! {
         h3 { "Trace" }
         dl.facts {
-            (fact("Began", &figure::when(trace.timestamp, place.now)))
-            @if let Some(nanos) = lasted { (fact("Lasted", &html! { (figure::duration(nanos)) })) }
+            (fact("Start", &figure::when(trace.timestamp, place.now)))
+            @if let Some(nanos) = lasted { (fact("Duration", &html! { (figure::duration(nanos)) })) }
             @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(user) = &trace.user {
                 (fact("User", &html! { a href=(place.to(&["users", user])) { bdi { (user) } } }))
@@ -68,10 +68,10 @@ fn of_trace(place: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
             (fact("Environment", &html! { (trace.environment.as_str()) }))
             @if let Some(release) = &trace.release { (fact("Release", &html! { (release) })) }
             @if let Some(version) = &trace.version { (fact("Version", &html! { (version) })) }
-            (fact("Id", &copy::id(&trace.id.to_string())))
+            (fact("ID", &copy::id(&trace.id.to_string())))
         }
         (kinds::bars(spent))
-        @if spent.is_cut { p.muted { "Of the first steps alone: the trace has more than a page reads." } }
+        @if spent.is_cut { p.muted { "Only the first observations are included." } }
     }
 }
 
@@ -79,17 +79,17 @@ fn of_step(place: &RequestContext, step: &Observation) -> Markup {
     html! {
         h3 { "Timing" }
         dl.facts {
-            (fact("Kind", &html! { (badge::kind_name(step.kind)) }))
-            (fact("Began", &figure::when(step.start, place.now)))
+            (fact("Type", &html! { (badge::kind_name(step.kind)) }))
+            (fact("Start", &figure::when(step.start, place.now)))
             @match step.latency() {
-                Some(nanos) => { (fact("Lasted", &html! { (figure::duration(nanos)) })) },
-                None => { (fact("Lasted", &html! { span.muted { "no end was recorded" } })) },
+                Some(nanos) => { (fact("Duration", &html! { (figure::duration(nanos)) })) },
+                None => { (fact("Duration", &html! { span.muted { "no end recorded" } })) },
             }
-            @if let Some(nanos) = step.time_to_first_token() { (fact("First token", &html! { (figure::duration(nanos)) })) }
+            @if let Some(nanos) = step.time_to_first_token() { (fact("Time to first token", &html! { (figure::duration(nanos)) })) }
             @if let Some(speed) = speed(step) { (fact("Speed", &html! { (speed) })) }
             @if let Some(agent) = &step.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(version) = &step.version { (fact("Version", &html! { (version) })) }
-            (fact("Id", &copy::id(&step.id.to_string())))
+            (fact("ID", &copy::id(&step.id.to_string())))
         }
         (model(place, step))
     }

@@ -32,7 +32,7 @@ pub(super) fn comment_form(place: &RequestContext, subject: &Subject) -> Markup 
             form method="post" action=(action(place, subject, "comments")) {
                 (hidden(place, subject))
                 label.sr for="comment" { "Comment" }
-                textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Say something about this" {}
+                textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Add a comment" {}
                 button.button { "Comment" }
             }
         }
@@ -53,7 +53,7 @@ pub(super) async fn judge_forms(
     Ok(html! {
         @if place.visitor.can_change() && !offered.is_empty() {
             details.judge {
-                summary { "Judge it yourself" }
+                summary { "Annotate" }
                 @for config in offered {
                     form method="post" action=(action(place, subject, "scores")) {
                         (hidden(place, subject))
@@ -87,7 +87,7 @@ fn control(config: &ScoreConfig) -> Markup {
             },
             ConfigValues::Text => { input #(id) type="text" name="value" maxlength="500" required; },
             ConfigValues::Boolean => {
-                select #(id) name="value" { option value="1" { "yes" } option value="0" { "no" } }
+                select #(id) name="value" { option value="1" { "true" } option value="0" { "false" } }
             },
             ConfigValues::Categorical(categories) => {
                 select #(id) name="value" {
@@ -212,8 +212,8 @@ fn verdict(
 /// What a form that led here has done, in words.
 pub(super) fn done(place: &RequestContext) -> Option<&'static str> {
     match place.params.get("done")? {
-        "commented" => Some("Comment kept"),
-        "judged" => Some("Judgement kept"),
+        "commented" => Some("Comment added"),
+        "judged" => Some("Saved"),
         _ => None,
     }
 }

@@ -98,14 +98,14 @@ pub(super) fn bars(spent: &Spent) -> Markup {
     html! {
         @if spent.total_tokens > 0 || !tokens.is_empty() {
             h3 { "Tokens " span.muted { (figure::mark(spent.approximate)) (figure::grouped(spent.total_tokens)) } }
-            @if !tokens.is_empty() { (stack("Tokens by kind", &tokens)) }
+            @if !tokens.is_empty() { (stack("Tokens by type", &tokens)) }
         }
         @if spent.priced > 0 {
             h3 { "Cost " span.muted title=(exactly(spent.total_money)) {
                 (figure::money_in_part(spent.total_money, spent.approximate))
             } }
             @if let Some(share) = figure::of_which(spent.approximate) { p.muted { (share) ": " (COUNTED_HERE) } }
-            @if !money.is_empty() { (stack("Cost by kind", &money)) }
+            @if !money.is_empty() { (stack("Cost by type", &money)) }
         } @else if spent.unpriced > 0 {
             h3 { "Cost " (figure::cost(None)) }
         }
@@ -118,8 +118,8 @@ pub(super) fn menu_of(spent: &Spent) -> Markup {
     let mark = figure::mark(spent.approximate);
     let table = html! {
         table.by-kind {
-            caption { "Tokens and cost of the whole trace, by kind" }
-            thead { tr { th scope="col" { "Kind" } th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } } }
+            caption { "Tokens and cost of the whole trace, by type" }
+            thead { tr { th scope="col" { "Type" } th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } } }
             tbody {
                 @for (_, kind) in spent.kinds() {
                     tr {
@@ -129,7 +129,7 @@ pub(super) fn menu_of(spent: &Spent) -> Markup {
                     }
                 }
                 tr {
-                    th scope="row" { "all" }
+                    th scope="row" { "Total" }
                     td.number { (mark) (figure::grouped(spent.total_tokens)) }
                     td.number { @if spent.priced > 0 { (mark) (exactly(spent.total_money)) } @else { "unknown" } }
                 }
@@ -137,21 +137,24 @@ pub(super) fn menu_of(spent: &Spent) -> Markup {
         }
         @if spent.unpriced > 0 { p.muted { (unpriced(spent.unpriced)) } }
         @if let Some(share) = figure::of_which(spent.approximate) { p.muted { (share) ": " (COUNTED_HERE) } }
-        @if spent.is_cut { p.muted { "Of the first steps alone: there are more than a page reads." } }
+        @if spent.is_cut { p.muted { "Only the first observations are included." } }
     };
     html! {
-        @if spent.total_tokens > 0 || spent.priced > 0 { (menu("Spent", "Tokens and cost by kind", &table)) }
+        @if spent.total_tokens > 0 || spent.priced > 0 { (menu("Usage", "Tokens and cost by type", &table)) }
     }
 }
 
 /// Why a cost is approximate.
-const COUNTED_HERE: &str = "the client sent no usage, so the tokens were counted here.";
+const COUNTED_HERE: &str = "the client sent no usage, so tokens are estimated.";
 
 fn unpriced(steps: u64) -> String {
     match steps {
-        1 => "1 step has no known price and is not in the cost.".to_owned(),
+        1 => "1 observation without a known price is not included in the cost.".to_owned(),
         many => {
-            format!("{} steps have no known price and are not in the cost.", figure::grouped(many))
+            format!(
+                "{} observations without a known price are not included in the cost.",
+                figure::grouped(many)
+            )
         }
     }
 }

@@ -64,15 +64,15 @@ pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usiz
     let lines = Lines::new(place, run, Some(chosen));
     html! {
         div.tree-tools {
-            span.muted { (plural(run.tree.steps.len() as u64, "step")) }
+            span.muted { (plural(run.tree.steps.len() as u64, "observation")) }
             @if !errors.is_empty() {
                 button.quiet type="button" data-next-error aria-keyshortcuts="e" {
                     (icon(Icon::Error)) (plural(errors.len() as u64, "error")) kbd { "e" }
                 }
             }
-            span.keys.muted { kbd { "j" } kbd { "k" } " step " kbd { "r" } " raw " kbd { "c" } " copy link" }
+            span.keys.muted { kbd { "j" } kbd { "k" } " navigate " kbd { "r" } " raw " kbd { "c" } " copy link" }
         }
-        div.tree #tree role="tree" aria-label="Steps" data-total=(total) data-chunk=(CHUNK)
+        div.tree #tree role="tree" aria-label="Observations" data-total=(total) data-chunk=(CHUNK)
             data-errors=(errors.join(",")) {
             @for chunk in 0..total.div_ceil(CHUNK) {
                 @let (from, to) = (chunk * CHUNK, total.min((chunk + 1) * CHUNK));
@@ -83,8 +83,8 @@ pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usiz
         }
         @if total > CHUNK { (pager(place, run, here)) }
         @if run.tree.is_cut {
-            p.muted { "The trace has more steps than are shown here. "
-                a href=(place.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "All of them as a list" } }
+            p.muted { "Not all observations are shown. "
+                a href=(place.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "Show all as list" } }
         }
     }
 }
@@ -97,9 +97,9 @@ fn pager(place: &RequestContext, run: &TraceRun, here: usize) -> Markup {
         Some(link(place, &run.trace.id).with("observation", id))
     };
     html! {
-        nav.pager.no-script aria-label="More steps" {
-            @if let Some(link) = here.checked_sub(1).and_then(first_of) { a.button href=(link) { "Earlier steps" } }
-            @if let Some(link) = first_of(here + 1) { a.button href=(link) { "Later steps" } }
+        nav.pager.no-script aria-label="More observations" {
+            @if let Some(link) = here.checked_sub(1).and_then(first_of) { a.button href=(link) { "Earlier observations" } }
+            @if let Some(link) = first_of(here + 1) { a.button href=(link) { "Later observations" } }
         }
     }
 }

@@ -105,7 +105,7 @@ pub(super) async fn media(
     let media = web.store.catalog.media(place.project_id(), id).await?.ok_or_else(missing)?;
     if media.content_length > MAX_MEDIA {
         return Err(PageError::Bad(
-            "the file is too large for a page; fetch it by the API".to_owned(),
+            "the file is too large to display; download it with the API".to_owned(),
         ));
     }
     let (files, hash) = (web.store.media.clone(), media.hash);
