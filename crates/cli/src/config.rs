@@ -306,7 +306,9 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             )?
             .0,
         depth: of.value("limits.depth", Count(usual.depth), "nesting depth of lists and maps")?.0,
-        attributes: of.value("limits.attributes", Count(usual.attributes), "size of one span")?.0,
+        attributes: of
+            .value("limits.attributes", Count(usual.attributes), "attributes per span")?
+            .0,
         values: of.value("limits.values", Count(usual.values), "JSON values per request")?.0,
         rate: of.optional("limits.rate", "requests per second and key")?.map(|Count(rate)| {
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
@@ -319,13 +321,23 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
                 "scores per second and address with a public key",
             )
             .map(|Count(rate)| public_rate(rate))?,
-        connections: of.value("limits.connections", Count(usual.connections), "at once")?.0,
+        connections: of
+            .value("limits.connections", Count(usual.connections), "concurrent connections")?
+            .0,
         connections_each: of
-            .value("limits.connections_each", Count(usual.connections_each), "of one address")?
+            .value(
+                "limits.connections_each",
+                Count(usual.connections_each),
+                "connections per address",
+            )?
             .0,
         streams: of.value("limits.streams", Count(usual.streams), "clients streaming chats")?.0,
         project_streams: of
-            .value("limits.streams_each", Count(usual.project_streams), "of one project")?
+            .value(
+                "limits.streams_each",
+                Count(usual.project_streams),
+                "streaming clients per project",
+            )?
             .0,
     })
 }
@@ -412,7 +424,7 @@ impl Oidc {
 impl Init {
     fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         Ok(Self {
-            project_id: of.optional("init.project_id", "first start: project id")?,
+            project_id: of.optional("init.project_id", "first start: project ID")?,
             project_name: of.optional("init.project_name", "first start: project name")?,
             public_key: of.optional("init.public_key", "first start: public key")?,
             secret_key: of.secret("init.secret_key", "first start: secret key"),

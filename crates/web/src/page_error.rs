@@ -1,4 +1,4 @@
-//! What went wrong, as a page: what happened, what was kept, what to do.
+//! Error pages: what happened, and what to do next.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -11,31 +11,31 @@ use crate::form_budget::FormError;
 use crate::frame;
 use crate::request_context::Link;
 
-/// What a page handler returns.
+/// Result of a page handler.
 pub type PageResult<T> = Result<T, PageError>;
 
-/// Why there is no page.
+/// Error of a page handler.
 #[derive(Debug)]
 pub enum PageError {
-    /// It is not there, or not for this visitor: nobody is told which.
+    /// Not found, or not visible to this user; the response does not reveal which.
     NotFound(String),
-    /// The visitor may not.
+    /// Missing permission.
     Forbidden(String),
-    /// What the visitor sent makes no sense.
+    /// Invalid input.
     Bad(String),
-    /// Nobody is signed in; afterwards they go where they wanted to.
+    /// Not signed in; redirects to the sign-in page and back.
     SignIn {
         next: String,
     },
-    /// Nobody is signed in, and it is a script that asks.
+    /// Not signed in, requested by a script.
     SignedOut,
-    /// What the visitor sends does not come.
+    /// Timeout while reading the request body.
     TooSlow(String),
-    /// Too much is under way.
+    /// Form budget exhausted.
     Busy,
-    /// Too many wait for something already.
+    /// Concurrency limit reached.
     Waiting(String),
-    /// The visitor has as much under way as one person may have.
+    /// Per-user concurrency limit reached.
     HasShare {
         what: String,
         most: usize,
@@ -44,12 +44,12 @@ pub enum PageError {
 }
 
 impl PageError {
-    /// Something that is not there.
+    /// Not found: `what` names the kind of object.
     pub fn not_there(what: &str) -> Self {
         Self::NotFound(format!("{what} not found"))
     }
 
-    /// Why the body of a request was not read to its end, if a budget has said so.
+    /// The form budget error behind a body read error, if any.
     pub(crate) fn of_body(error: &axum::Error) -> Option<Self> {
         let first: &(dyn std::error::Error + 'static) = error;
         let causes = std::iter::successors(Some(first), |cause| (*cause).source());
@@ -84,7 +84,7 @@ impl PageError {
         }
     }
 
-    /// What the visitor reads, and what they can do.
+    /// Message and advice.
     fn words(&self) -> (String, &'static str) {
         let message = match self {
             Self::NotFound(message)

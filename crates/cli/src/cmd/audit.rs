@@ -52,7 +52,7 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<Outcome> {
 
 fn text(found: &AuditView) -> String {
     let rows: Vec<_> = found.entries.iter().map(row).collect();
-    let mut text = table(["AT", "WHO", "WHAT", "BEFORE", "AFTER"], &rows);
+    let mut text = table(["TIME", "ACTOR", "ACTION", "BEFORE", "AFTER"], &rows);
     if let Some(cursor) = &found.cursor {
         text.push_str(&format!("More entries: --cursor {cursor}\n"));
     }

@@ -113,7 +113,7 @@ fn deep_checks(config: &Config) -> Vec<Check> {
 
 fn text(checks: &[Check]) -> String {
     let rows: Vec<_> = checks.iter().map(row).collect();
-    table(["CHECK", "STATE", "DETAIL"], &rows)
+    table(["CHECK", "STATUS", "DETAIL"], &rows)
 }
 
 fn row(check: &Check) -> [String; 3] {

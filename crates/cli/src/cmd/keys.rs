@@ -131,7 +131,10 @@ async fn list(args: &KeysArgs) -> anyhow::Result<Outcome> {
     });
     args.output.show(&keys.await?, |keys| {
         let rows: Vec<_> = keys.iter().map(row).collect();
-        table(["ID", "PUBLIC KEY", "SECRET", "ROLE", "PERMISSIONS", "SINCE", "NOTE"], &rows)
+        table(
+            ["ID", "PUBLIC KEY", "SECRET", "ROLE", "PERMISSIONS", "CREATED", "DESCRIPTION"],
+            &rows,
+        )
     })?;
     Ok(Outcome::Done)
 }

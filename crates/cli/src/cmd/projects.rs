@@ -119,7 +119,7 @@ async fn list(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
 
 fn projects_text(projects: &[ProjectEntry]) -> String {
     let rows: Vec<_> = projects.iter().map(row).collect();
-    table(["ID", "NAME", "KEEPS", "SINCE"], &rows)
+    table(["ID", "NAME", "RETENTION", "CREATED"], &rows)
 }
 
 fn row(project: &ProjectEntry) -> [String; 4] {

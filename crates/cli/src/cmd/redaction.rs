@@ -112,7 +112,7 @@ fn rules_text(rules: &[RedactionRuleView]) -> String {
         [id, kind, what, replacement, created_at].map(Clone::clone)
     };
     let rows: Vec<_> = rules.iter().map(row).collect();
-    table(["ID", "KIND", "WHAT", "REPLACEMENT", "SINCE"], &rows)
+    table(["ID", "TYPE", "PATTERN", "REPLACEMENT", "ADDED"], &rows)
 }
 
 async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
@@ -162,7 +162,7 @@ async fn presets(args: &RedactionArgs) -> anyhow::Result<Outcome> {
             [name, finds, replacement, pattern].map(Clone::clone)
         };
         let rows: Vec<_> = presets.iter().map(row).collect();
-        table(["NAME", "FINDS", "REPLACEMENT", "PATTERN"], &rows)
+        table(["NAME", "MATCHES", "REPLACEMENT", "PATTERN"], &rows)
     })?;
     Ok(Outcome::Done)
 }

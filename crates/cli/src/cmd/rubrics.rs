@@ -96,7 +96,7 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
             texts.map(Clone::clone)
         };
         let rows: Vec<_> = entries.iter().map(row).collect();
-        table(["NAME", "VERSION", "DIMENSIONS", "FINGERPRINT", "FROM"], &rows)
+        table(["NAME", "VERSION", "DIMENSIONS", "FINGERPRINT", "SOURCE"], &rows)
     })?;
     Ok(Outcome::Done)
 }

@@ -155,7 +155,7 @@ fn schedules_text(views: &[ScheduleView]) -> String {
         [view.name.clone(), state, cron, zone, judge, view.rubric.clone(), next]
     };
     let rows: Vec<_> = views.iter().map(row).collect();
-    let table = table(["NAME", "STATE", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
+    let table = table(["NAME", "STATUS", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
     format!(
         "{table}Schedules run while `ratchet serve` is up; `ratchet schedule run` starts one now.\n"
     )
@@ -231,7 +231,7 @@ async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
             [run.due.clone(), run.outcome.clone(), ended, run.message.clone()]
         };
         let rows: Vec<_> = runs.iter().map(row).collect();
-        table(["DUE", "OUTCOME", "ENDED", "WHAT IT DID"], &rows)
+        table(["DUE", "OUTCOME", "END", "RESULT"], &rows)
     })?;
     Ok(Outcome::Done)
 }

@@ -113,7 +113,7 @@ async fn list(args: &UsersArgs) -> anyhow::Result<Outcome> {
         Target::with(&args.target, "ratchet users list", async |target| target.users().await);
     args.output.show(&users.await?, |users| {
         let rows: Vec<_> = users.iter().map(row).collect();
-        table(["ID", "EMAIL", "NAME", "ROLE", "SINCE"], &rows)
+        table(["ID", "EMAIL", "NAME", "ROLE", "CREATED"], &rows)
     })?;
     Ok(Outcome::Done)
 }

@@ -134,7 +134,7 @@ pub fn cost_in_part(cost: Option<Money>, approximate: Money) -> Markup {
     }
 }
 
-/// A share: `12 %`, `0.4 %`.
+/// A share: `12%`, `0.4%`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent != 0.0 && percent.abs() < 9.95 {
@@ -144,7 +144,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// How much a number grew: `+12 %`, `−40 %`, `270 times as much`, `as before`.
+/// How much a number grew: `+12%`, `−40%`, `270×`, `unchanged`.
 pub fn growth(ratio: f64) -> String {
     if (ratio - 1.0).abs() < 0.005 {
         "unchanged".to_owned()

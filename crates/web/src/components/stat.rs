@@ -8,7 +8,7 @@ pub struct Stat {
     pub label: String,
     /// How much, with its unit; what is missing where it cannot be told.
     pub value: Value,
-    /// Compared with what, in words: `+12 % on the 7 days before`.
+    /// Compared with what, in words: `+12% vs. previous 7 days`.
     pub change: Option<String>,
     /// How it went over time.
     pub course: Vec<f64>,

@@ -1,12 +1,12 @@
-//! The loop with its numbers, and what changed in words.
+//! Home: the loop with its numbers, changes, top errors and costs.
 
 /// The six stages and their numbers.
 mod stages;
-/// What changed, written from data.
+/// Summary of changes vs. the previous period.
 mod changes;
-/// What failed most, and what cost most.
+/// Top errors and cost by model.
 mod leaders;
-/// What to do before there is anything to see.
+/// Setup instructions for an empty project.
 mod getting_started;
 
 use axum::Router;
@@ -76,7 +76,7 @@ async fn show(
     Ok(page.show(&place))
 }
 
-/// Judges that were found to have drifted in the last two weeks, and where more is said of them.
+/// Judge drift alerts of the last two weeks.
 async fn drifted(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let (_, sink) = ends(web, place);
     let verdicts = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
@@ -90,7 +90,7 @@ async fn drifted(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     })
 }
 
-/// Says so when only the newest records of an agent were read.
+/// Note that only the newest records of an agent were read.
 fn partly(place: &RequestContext, reach: Reach) -> Markup {
     html! {
         @if let Reach::Since(since) = reach {
@@ -103,7 +103,7 @@ fn partly(place: &RequestContext, reach: Reach) -> Markup {
     }
 }
 
-/// How much is recorded in this time: a page that waits for the first span asks for it.
+/// Number of observations in scope, polled by the page that waits for the first span.
 async fn recorded(State(web): State<Web>, place: RequestContext) -> PageResult<String> {
     let now = sums::whole(&web, &place, place.range()).await?;
     Ok(now.count.to_string())

@@ -1,6 +1,6 @@
-//! Sessions that people mark without seeing the judge's marks.
+//! Ground truth: sessions that reviewers label blind to the judge's scores.
 
-/// One session: what happened, and what somebody thinks of it.
+/// Label form of one session.
 mod one;
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ use crate::request_context::RequestContext;
 use crate::viewer::{Viewer, Who};
 use crate::web::Web;
 
-/// How far back the sample looks, in days.
+/// Sampling window, in days.
 const DAYS: u16 = 7;
 
 pub(super) fn routes() -> Router<Web> {
@@ -37,7 +37,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/labels/session/{session}", get(one::show).post(one::keep))
 }
 
-/// Who a label is by: what stays the same when people change their names.
+/// Stable reviewer ID of a label.
 fn by(visitor: &Viewer) -> String {
     match &visitor.who {
         Who::Person(signed_in) => signed_in.user.email.clone(),
@@ -45,11 +45,11 @@ fn by(visitor: &Viewer) -> String {
     }
 }
 
-/// What people are asked, and what was said.
+/// The current sample and the existing labels.
 struct Desk {
     asked: Vec<(SessionId, LabelOrigin)>,
     labels: Vec<Label>,
-    /// The sessions that this visitor has labelled.
+    /// Sessions labelled by this user.
     done: BTreeSet<SessionId>,
 }
 
@@ -69,7 +69,7 @@ impl Desk {
         Ok(Self { asked, labels, done })
     }
 
-    /// The first session of the sample that this visitor has not labelled.
+    /// First session of the sample that this user has not labelled.
     fn next(&self) -> Option<&SessionId> {
         let mut waiting = self.asked.iter().map(|(session, _)| session);
         waiting.find(|session| !self.done.contains(*session))

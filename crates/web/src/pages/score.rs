@@ -1,4 +1,4 @@
-//! One score: how its values lie, how they went over time, and the newest of them.
+//! Score detail: distribution, values over time and newest scores.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -25,11 +25,11 @@ use crate::score_summary::{ScoreSummary, Together};
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
-/// Scores that the figures and drawings are made of.
+/// Sample size for statistics and charts.
 const READ: u64 = 20_000;
-/// Scores listed on a page.
+/// Page size of the list.
 const ROWS: u64 = 50;
-/// Labels that are drawn over time.
+/// Categorical values shown over time.
 const MAX_SERIES: usize = 5;
 
 pub(super) fn routes() -> Router<Web> {
@@ -114,7 +114,7 @@ fn body(
     }
 }
 
-/// Whose scores are shown: everybody's, or those of one kind of judge.
+/// Tabs for the score source.
 fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, place: &RequestContext) -> Markup {
     let here = place.here().without("cursor").without("source");
     let is_there = |known: &ScoreSource| {
@@ -185,7 +185,7 @@ fn lies(part: &ScoreSummary) -> Markup {
     }
 }
 
-/// Means, shares or counts of labels, step by step.
+/// Mean, share or counts per time bucket.
 fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
     let own: Vec<&ScoreValueRow> = sample
         .judgements
@@ -242,7 +242,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
     }
 }
 
-/// The hue that is the judge's colour.
+/// Color of a score source.
 const fn hue(source: ScoreSource) -> usize {
     match source {
         ScoreSource::Api => 0,

@@ -1,4 +1,4 @@
-//! Scores: every name with what it says, who says so, and how sure that is.
+//! Scores by name and source, with mean, confidence interval and distribution.
 
 use axum::Router;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use crate::score_summary;
 use crate::score_summary::{ScoreSummary, Together};
 use crate::web::Web;
 
-/// Scores that are read for the list, of all names together.
+/// Maximum number of scores read for the list.
 const READ: u64 = 40_000;
 
 pub(super) fn routes() -> Router<Web> {
@@ -34,7 +34,7 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     Ok(page.show(&place))
 }
 
-/// The newest scores of every name, the name with the most first.
+/// The newest scores of each name, most frequent name first.
 pub(super) async fn samples(web: &Web, place: &RequestContext) -> PageResult<Vec<Sample>> {
     let question = SampleQuery { scope: scope(place), name: None, at_most: READ };
     let mut samples = web.store.telemetry.score_samples(question).await?;
@@ -42,7 +42,7 @@ pub(super) async fn samples(web: &Web, place: &RequestContext) -> PageResult<Vec
     Ok(samples)
 }
 
-/// Which scores are looked at from a place.
+/// Score scope of the current page.
 pub(super) fn scope(place: &RequestContext) -> ScoreScope {
     ScoreScope {
         project: place.project_id(),
@@ -100,7 +100,7 @@ fn row(sample: &Sample, part: &ScoreSummary, place: &RequestContext) -> Row {
     }
 }
 
-/// What scores say together, and how sure that is.
+/// Aggregate and confidence interval.
 fn says(part: &ScoreSummary) -> (Markup, String) {
     match &part.together {
         Together::Numbers(Some(mean), _) => {
@@ -138,7 +138,7 @@ fn drawn(part: &ScoreSummary) -> Markup {
     bars::mini(&counts, score_summary::colour(part.source), &in_words(part))
 }
 
-/// What the drawing shows, for those who do not see it.
+/// Text alternative of the chart.
 fn in_words(part: &ScoreSummary) -> String {
     match &part.together {
         Together::Numbers(_, bins) => match (bins.first(), bins.last()) {

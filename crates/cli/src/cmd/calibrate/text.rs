@@ -64,8 +64,8 @@ fn head(found: &Found) -> String {
          Judge–human correlation (overall quality): {}{weighted}; target {TARGET}: {standing}\n",
         rubric.name,
         held.labelled(),
-        or_nobody(&held.people().join(", ")),
-        or_nobody(&judges.join(", ")),
+        or_none(&held.people().join(", ")),
+        or_none(&judges.join(", ")),
         told(calibration.correlation()),
     );
     text += &calibration.weighted.as_ref().map(weighed).unwrap_or_default();
@@ -95,8 +95,8 @@ fn line(name: &str, statistic: Statistic) -> String {
     format!("  {name:<20} {}\n", told(statistic))
 }
 
-fn or_nobody(names: &str) -> &str {
-    if names.is_empty() { "nobody" } else { names }
+fn or_none(names: &str) -> &str {
+    if names.is_empty() { "none" } else { names }
 }
 
 /// A statistic in words: `0.91 (0.79 to 0.96, n = 20)`.
@@ -163,7 +163,7 @@ fn apart(apart: &DisagreedSession, found: &Found) -> String {
     let far = apart.marks.iter().filter(|(_, pair)| (pair.judge - pair.human).abs() > 0.0);
     let rows: Vec<_> = far.take(3).map(row).collect();
     let mut text = format!("  {}: mean difference {:.2}\n", apart.session, apart.distance);
-    text += &table(["    DIMENSION", "JUDGE", "PEOPLE"], &rows);
+    text += &table(["    DIMENSION", "JUDGE", "HUMAN"], &rows);
     if let Some(why) = found.held.why(&apart.session) {
         let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
         text += &format!("    reviewer: {}\n", why.chars().take(300).collect::<String>());
@@ -193,7 +193,7 @@ fn tried(trial: &DraftTrial, found: &Found) -> String {
         let others: Vec<String> = found.held.judges().into_keys().map(|(judge, _)| judge).collect();
         return format!(
             "\nThe drafts were not tested: {judge} scored none of the labelled sessions first, but {}; use --revise --judge JUDGE to test them with the same judge.\n",
-            or_nobody(&others.join(", "))
+            or_none(&others.join(", "))
         );
     }
     let mut text =

@@ -112,7 +112,7 @@ pub(super) fn revealed(label: &Label, judged: Option<&JudgeScore>, rubric: &Rubr
         ]
     };
     let rows: Vec<_> = rubric.dimensions.iter().map(row).collect();
-    format!("Saved. Judge scores:\n{}", table(["DIMENSION", "YOU", "JUDGE", "ITS REASON"], &rows))
+    format!("Saved. Judge scores:\n{}", table(["DIMENSION", "YOU", "JUDGE", "RATIONALE"], &rows))
 }
 
 #[cfg(test)]

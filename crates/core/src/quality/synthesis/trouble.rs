@@ -198,7 +198,7 @@ pub(super) fn is_named(clause: &str) -> bool {
     has_trouble || lacks_good || is_over_the_odds(&words)
 }
 
-/// `it took more than 80 % of its peers`: more than most, or more than something needs.
+/// `it took more than 80% of its peers`: more than most, or more than something needs.
 fn is_over_the_odds(words: &[String]) -> bool {
     let more = words.iter().position(|word| word == "more");
     let Some(rest) = more.and_then(|at| words.get(at + 1..)) else { return false };
@@ -245,7 +245,7 @@ mod tests {
             "Nothing spoke for or against it in 4 tool calls",
             "The user said thanks twice",
             "It never failed",
-            "It took more than 20 % of its peers",
+            "It took more than 20% of its peers",
         ] {
             assert!(!is_named(other), "{other}");
         }

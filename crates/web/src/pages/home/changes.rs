@@ -4,15 +4,15 @@ use ratchet_store::aggregate::Sums;
 use crate::components::figure;
 use crate::sums::{is_comparable, natural};
 
-/// One thing that changed, in words.
+/// One line of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     what: String,
-    /// The numbers it was read from.
+    /// Supporting numbers.
     evidence: String,
 }
 
-/// Compares a time with the one before it. Without a time before, it says how things are.
+/// Compares a period with the previous one, or shows totals where there is none.
 fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
     let before = before.filter(|before| is_comparable(now, before));
     vec![volume(now, before), errors(now, before), spending(now, before), slowness(now, before)]
@@ -90,7 +90,7 @@ fn share(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Draws the sentences, each with the numbers it was read from.
+/// Renders the summary lines with their supporting numbers.
 pub(super) fn draw(now: &Sums, before: Option<&Sums>, time: &str) -> Markup {
     html! {
         ul.changes {

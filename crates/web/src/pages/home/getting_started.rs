@@ -20,8 +20,7 @@ export OTEL_EXPORTER_OTLP_HEADERS=\"Authorization=Basic%20$(printf 'pk-lf-…:sk
     )
 }
 
-/// How to connect an SDK. The page turns into the loop by itself when the first span arrives.
-/// `server` is where the browser found us.
+/// Setup instructions until the first span arrives. `server` is the URL the browser used.
 pub(super) fn connect(place: &RequestContext, server: &str) -> Markup {
     let how = html! {
         h2 { "Langfuse SDK (any version)" }

@@ -11,22 +11,22 @@ use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
-/// One stage of the loop: its number, and the one thing to do next.
+/// One stage of the loop: its number and its next action.
 pub(super) struct Station {
     stage: &'static str,
     number: String,
     unit: &'static str,
     next: String,
-    /// None while there is no such page.
+    /// `None` while the page does not exist.
     link: Option<Link>,
 }
 
-/// More experiments than this are only called "many".
+/// Above this number, experiments are shown as "many".
 const MANY: u64 = 100;
-/// Records that are counted one by one; beyond, it is only said that there are more.
+/// Maximum number of records counted; above, a lower bound is shown.
 const COUNTED: u64 = 10_000;
 
-/// Asks for the numbers of every stage.
+/// Queries the numbers of all stages.
 pub(super) async fn gather(web: &Web, place: &RequestContext) -> PageResult<[Station; 6]> {
     Ok([
         recorded(web, place).await?,
@@ -88,7 +88,7 @@ fn in_environment<C>(place: &RequestContext, column: C) -> Vec<Condition<C>> {
     chosen.map(|environment| Condition::equals(column, environment)).into_iter().collect()
 }
 
-/// How many match, or that they are more than were counted.
+/// The count, or a lower bound.
 fn at_least(found: Matching) -> String {
     let more = if found.looked_at < COUNTED { "" } else { "+" };
     format!("{}{more}", figure::count(found.matching))
@@ -110,7 +110,7 @@ async fn waiting(web: &Web, place: &RequestContext) -> PageResult<Station> {
     })
 }
 
-/// Nothing proposes yet, and the station says so rather than show a zero that looks measured.
+/// Not implemented yet; shown as text, because a zero would look measured.
 fn improve() -> Station {
     Station {
         stage: "Improve",

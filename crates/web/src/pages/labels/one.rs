@@ -58,7 +58,7 @@ pub(super) async fn show(
     Ok(page.show(&place))
 }
 
-/// What is asked: each dimension, and why.
+/// Form with all dimensions and a comment.
 fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &RequestContext) -> Markup {
     let given = |name: &str| before.and_then(|label| label.marks.get(name));
     let why = before.and_then(|label| label.why.as_deref()).unwrap_or_default();
@@ -119,7 +119,7 @@ fn choice(name: &str, value: &str, shown: &str, typed: Option<&str>) -> Markup {
     }
 }
 
-/// What the judge said, now that the visitor has spoken.
+/// Comparison with the judge's scores, after the label is saved.
 fn revealed(
     label: &Label,
     judged: Option<&JudgeScore>,

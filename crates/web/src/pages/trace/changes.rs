@@ -19,12 +19,12 @@ use ratchet_core::record::message_formats::{
     self, ChatMessage, Part, Reading, RecordedResult, Role,
 };
 
-/// Bytes of each side that are compared.
+/// Maximum bytes compared per side.
 const MAX_BYTES: usize = 60_000;
-/// Model calls before this one among which the last of the same parent is looked for.
+/// Number of earlier model calls searched for one with the same parent.
 const LOOK_BACK: u64 = 100;
 
-/// What this model call was told that the one before it was not.
+/// Input diff of a model call against the previous one.
 pub(super) async fn changes(
     web: &Web,
     place: &RequestContext,
@@ -53,7 +53,7 @@ pub(super) async fn changes(
     })
 }
 
-/// The model call before a step: the last with the same parent, else the last of all.
+/// The previous model call: the last with the same parent, else the last of all.
 async fn call_before(
     web: &Web,
     place: &RequestContext,
@@ -78,7 +78,7 @@ async fn call_before(
     Ok((place < calls.len()).then(|| calls.swap_remove(place)))
 }
 
-/// A payload as texts, one for each message.
+/// Text of each message of a payload.
 fn transcript(payload: Option<&Payload>) -> Vec<String> {
     let Some(payload) = payload else { return Vec::new() };
     match message_formats::read(payload.to_json().as_str()) {

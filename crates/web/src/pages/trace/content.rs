@@ -14,7 +14,7 @@ use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 use ratchet_core::record::message_formats::{self, Reading};
 
-/// Bytes of a raw payload that are shown at once.
+/// Bytes of a raw payload shown before "Load all".
 const MAX_RAW: usize = 100_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,16 +22,16 @@ pub(super) enum View {
     #[default]
     Conversation,
     Raw,
-    /// What is new since the model was called before.
+    /// Diff against the previous model call.
     Changes,
-    /// Who called whom in the whole trace.
+    /// Call graph of the trace.
     Graph,
 }
 
 impl View {
     const ALL: [Self; 4] = [Self::Conversation, Self::Raw, Self::Changes, Self::Graph];
 
-    /// The word in the address.
+    /// URL parameter value.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
@@ -50,13 +50,13 @@ impl View {
         }
     }
 
-    /// What the address asks for.
+    /// View selected by the URL.
     pub(super) fn asked(place: &RequestContext) -> Self {
         let word = place.params.get("view").unwrap_or_default();
         Self::ALL.into_iter().find(|view| view.as_str() == word).unwrap_or_default()
     }
 
-    /// Whether it can be shown of something.
+    /// Whether the view is available for a subject.
     fn fits(self, subject: &Subject) -> bool {
         match (self, &subject.about) {
             (Self::Changes, About::Step(step)) => step.kind == ObservationKind::Generation,
@@ -90,7 +90,7 @@ pub(super) async fn content(
     Ok(html! { (head(place, subject, view)) div.content-body { (body) } })
 }
 
-/// The way to what is shown.
+/// Link to the current subject.
 pub(super) fn here(place: &RequestContext, subject: &Subject) -> Link {
     let to = link(place, &subject.trace);
     match subject.step_id() {
@@ -140,7 +140,7 @@ fn conversation(place: &RequestContext, subject: &Subject) -> Markup {
     }
 }
 
-/// One side as people read it.
+/// Input or output, rendered.
 fn read(place: &RequestContext, subject: &Subject, side: Side, payload: &Payload) -> Markup {
     let at = whereabouts(place, subject, side);
     let mut pen = MessageStyle::new(&at);
@@ -172,7 +172,7 @@ fn cut_json(text: &str, whole: &str) -> Markup {
     }
 }
 
-/// Both sides and the metadata as they came.
+/// Raw input, output and metadata.
 fn raw(place: &RequestContext, subject: &Subject) -> Markup {
     let sides = [(Side::Input, &subject.content.input), (Side::Output, &subject.content.output)];
     html! {

@@ -15,10 +15,10 @@ use crate::request_context::RequestContext;
 use crate::score_summary;
 use crate::web::Web;
 
-/// Bytes of a value of metadata that are shown.
+/// Maximum bytes shown of a metadata value.
 const MAX_VALUE: usize = 4_000;
 
-/// The column on the right.
+/// Details pane.
 pub(super) async fn facts(
     web: &Web,
     place: &RequestContext,
@@ -44,7 +44,7 @@ pub(super) async fn facts(
     })
 }
 
-/// One fact.
+/// One term and its value.
 fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
@@ -95,7 +95,7 @@ fn of_step(place: &RequestContext, step: &Observation) -> Markup {
     }
 }
 
-/// Output tokens a second, from the first token on where that is known.
+/// Output tokens per second, from the first token where known.
 fn speed(step: &Observation) -> Option<String> {
     let began = step.completion_start.unwrap_or(step.start);
     let nanos = step.end?.since(began);
@@ -160,7 +160,7 @@ fn metadata(subject: &Subject) -> Markup {
     }
 }
 
-/// A value of metadata: a text as it is, anything else as JSON.
+/// Metadata value as text or JSON.
 fn shown(value: &str) -> Markup {
     match small_tree(value) {
         Ok(serde_json::Value::String(text)) => html! { bdi { (elide(&text, MAX_VALUE)) } },

@@ -20,12 +20,12 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
-/// Characters of a comment, as the API takes them.
+/// Maximum comment length, as in the API.
 const MAX_CHARS: usize = 5_000;
-/// Score configs that are offered.
+/// Maximum number of score configs shown.
 const MAX_CONFIGS: usize = 20;
 
-/// A form to say something about a trace or a step.
+/// Comment form of a trace or observation.
 pub(super) fn comment_form(place: &RequestContext, subject: &Subject) -> Markup {
     html! {
         @if place.visitor.can_change() {
@@ -39,7 +39,7 @@ pub(super) fn comment_form(place: &RequestContext, subject: &Subject) -> Markup 
     }
 }
 
-/// Forms to judge a trace or a step, one for each way of judging that the project knows.
+/// Annotation forms, one per score config.
 pub(super) async fn judge_forms(
     web: &Web,
     place: &RequestContext,
@@ -98,7 +98,7 @@ fn control(config: &ScoreConfig) -> Markup {
     }
 }
 
-/// What a form is about. Whoever asks about what is not there is told so.
+/// Target of a form; an error if it does not exist.
 async fn subject(
     web: &Web,
     place: &RequestContext,
@@ -112,7 +112,7 @@ async fn subject(
     }
 }
 
-/// `POST …/traces/{trace}/comments`: keeps a comment.
+/// `POST …/traces/{trace}/comments`: adds a comment.
 pub(super) async fn comment(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
@@ -133,7 +133,7 @@ pub(super) async fn comment(
     Ok(back(&place, &subject, "commented"))
 }
 
-/// `POST …/traces/{trace}/scores`: records a person's judgement.
+/// `POST …/traces/{trace}/scores`: adds a human score.
 pub(super) async fn score(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
@@ -148,7 +148,7 @@ pub(super) async fn score(
     Ok(back(&place, &subject, "judged"))
 }
 
-/// Records a score that somebody gave on a page, without what the project's rules find.
+/// Records a human score after redaction.
 pub(in crate::pages) async fn record_score(
     web: &Web,
     place: &RequestContext,
@@ -209,7 +209,7 @@ fn verdict(
     Ok(patch)
 }
 
-/// What a form that led here has done, in words.
+/// Toast message after a form.
 pub(super) fn done(place: &RequestContext) -> Option<&'static str> {
     match place.params.get("done")? {
         "commented" => Some("Comment added"),
@@ -218,7 +218,7 @@ pub(super) fn done(place: &RequestContext) -> Option<&'static str> {
     }
 }
 
-/// Back to what the form was about.
+/// Redirect to the target of the form.
 fn back(place: &RequestContext, subject: &Subject, done: &str) -> Redirect {
     Redirect::to(&content::here(place, subject).with("done", done).to_string())
 }

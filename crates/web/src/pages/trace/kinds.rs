@@ -10,10 +10,10 @@ use crate::components::figure;
 use crate::components::stack::{Share, stack};
 use crate::frame::menu;
 
-/// Kinds that have a line of their own: clients name as many as they like.
+/// Maximum number of usage types listed; clients choose the names.
 const LISTED: usize = 20;
 
-/// Tokens and money by kind, of one step or of many.
+/// Tokens and cost by usage type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     tokens: BTreeMap<String, u64>,
@@ -21,22 +21,22 @@ pub(super) struct Spent {
     money: BTreeMap<String, Money>,
     total_money: Money,
     approximate: Money,
-    /// Steps with a known cost, and steps that used tokens without one.
+    /// Observations with and without a known cost.
     priced: u64,
     unpriced: u64,
-    /// Whether there are more steps than were summed.
+    /// Whether not all observations are included.
     pub(super) is_cut: bool,
 }
 
 impl Spent {
-    /// What one step spent.
+    /// Usage of one observation.
     pub(super) fn by_step(step: &Observation) -> Self {
         let mut spent = Self::default();
         spent.add(step);
         spent
     }
 
-    /// What some steps spent together.
+    /// Total usage of several observations.
     pub(super) fn by_steps(steps: &[Observation], is_cut: bool) -> Self {
         let mut spent = Self { is_cut, ..Self::default() };
         steps.iter().for_each(|step| spent.add(step));
@@ -64,7 +64,7 @@ impl Spent {
         }
     }
 
-    /// Every kind, with the hue that its tokens and its cost share.
+    /// Usage types with their colors.
     fn kinds(&self) -> impl Iterator<Item = (usize, &String)> {
         let all: std::collections::BTreeSet<&String> =
             self.tokens.keys().chain(self.money.keys()).collect();
@@ -72,7 +72,7 @@ impl Spent {
     }
 }
 
-/// Draws what was spent by kind: tokens and money, each as one bar with its numbers.
+/// Stacked bars of tokens and cost by usage type.
 #[expect(clippy::cast_precision_loss, reason = "widths in a drawing")]
 pub(super) fn bars(spent: &Spent) -> Markup {
     let share = |hue: usize, kind: &String, amount: f64, text: String| Share {
@@ -113,7 +113,7 @@ pub(super) fn bars(spent: &Spent) -> Markup {
     }
 }
 
-/// What a whole trace spent by kind, one click away wherever one is in it.
+/// Menu with the usage of the whole trace.
 pub(super) fn menu_of(spent: &Spent) -> Markup {
     let mark = figure::mark(spent.approximate);
     let table = html! {
@@ -159,12 +159,12 @@ fn unpriced(steps: u64) -> String {
     }
 }
 
-/// An amount with all its digits.
+/// Amount with full precision.
 fn exactly(money: Money) -> String {
     figure::exact_dollars(money.dollars())
 }
 
-/// `input_cached_tokens` as people say it.
+/// Display name of a usage type such as `input_cached_tokens`.
 fn in_words(kind: &str) -> String {
     let plain = kind.strip_suffix("_tokens").unwrap_or(kind);
     elide(&plain.replace('_', " "), 60).into_owned()

@@ -111,7 +111,7 @@ impl CopyReport {
             [part.as_str().to_owned(), read.to_string(), recorded.to_string(), left_out.to_string()]
         };
         let rows: Vec<_> = self.parts.iter().map(row).collect();
-        let mut text = table(["", "READ", "RECORDED", "LEFT OUT"], &rows);
+        let mut text = table(["", "READ", "IMPORTED", "SKIPPED"], &rows);
         if let Some(file) = &self.checkpoint {
             text += &format!("\nRun the same command to update the import; checkpoint: {file}\n");
         }
