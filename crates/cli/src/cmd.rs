@@ -56,10 +56,10 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "ratchet",
     version,
-    about = "Records what AI agents do, in one program and one folder of data",
+    about = "Observability and evaluation for AI agents, in one binary with one data folder",
     after_help = "Settings: flags over RATCHET_* variables over ratchet.toml; see `ratchet config show`.\n\
-                  Exit codes: 0 done, 1 failed, 2 wrong usage, 3 looked and found something bad,\n\
-                  130 and 143 ended at once by a second SIGINT or SIGTERM.",
+                  Exit codes: 0 success, 1 failure, 2 wrong usage, 3 problems found,\n\
+                  130 and 143 terminated by a second SIGINT or SIGTERM.",
     arg_required_else_help = true,
     disable_help_subcommand = true
 )]
@@ -72,55 +72,55 @@ pub(crate) struct Cli {
 /// What `ratchet` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Record what agents send, until stopped
+    /// Run the server: APIs, OTLP ingestion and web UI
     Serve(serve::ServeArgs),
-    /// Record a made-up week of agent traffic and stay up to be looked at
+    /// Run a server with a week of sample data
     Demo(demo::DemoArgs),
-    /// Record what other programs have kept
+    /// Import traces from other tools
     Import(import::ImportCommand),
-    /// Score sessions on what matters, with reasons and evidence
+    /// Score sessions with a rubric and a judge
     Score(Box<score::ScoreCommand>),
-    /// Mark this week's sample of sessions without seeing the judge's marks
+    /// Label this week's sample of sessions, blind to the judge's scores
     Label(Box<label::LabelCommand>),
-    /// Tell how far the judge agrees with people, and draft what it should be told
+    /// Measure agreement between judge and human labels
     Calibrate(Box<calibrate::CalibrateArgs>),
-    /// Report on a week: score its sessions, sum them up, suggest what to change, tell people
+    /// Create a weekly quality report: score sessions, aggregate, suggest changes, notify
     Week(Box<week::WeekArgs>),
-    /// List what weekly reports suggest, and say what became of it
+    /// List and track suggestions of weekly reports
     Suggestions(Box<suggestions::SuggestionsCommand>),
-    /// Say what runs by itself, and see how that went
+    /// Manage scheduled runs
     Schedule(Box<schedule::ScheduleCommand>),
-    /// Make, list and revoke API keys
+    /// Manage API keys
     Keys(keys::KeysCommand),
-    /// Say who may sign in to the web pages
+    /// Manage users
     Users(users::UsersCommand),
-    /// List and make projects, and set how long they keep telemetry and whose pages may call
+    /// Manage projects, retention and allowed origins
     Projects(projects::ProjectsCommand),
-    /// Say what must not be kept of whatever is recorded
+    /// Manage redaction rules
     Redaction(redaction::RedactionCommand),
-    /// List who changed what
+    /// Show the audit log
     Audit(audit::AuditArgs),
-    /// List, show, check and compare what sessions are judged by
+    /// List, show, validate and compare rubrics
     Rubrics(rubrics::RubricsCommand),
-    /// Talk to an agent on the claude program, here or through a server
+    /// Chat with an agent that runs on the claude CLI, locally or on a server
     Chat(Box<chat::ChatArgs>),
-    /// End an agent when the process that runs it is gone; started by Ratchet itself
+    /// Supervise an agent process (internal)
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
-    /// Let other agents ask about sessions, scores and reports, over the Model Context Protocol
+    /// Serve sessions, scores and reports to other agents over MCP
     Mcp(mcp::McpArgs),
-    /// Copy all data into a new folder, also while a server is running
+    /// Back up all data into a new folder, online or offline
     Backup(backup::BackupArgs),
-    /// Put a backup into a new data folder
+    /// Restore a backup into a new data folder
     Restore(restore::RestoreArgs),
-    /// Give disk space that is no longer needed back
+    /// Reclaim disk space
     Compact(compact::CompactArgs),
-    /// Look for what is wrong with a data folder and its surroundings
+    /// Check a data folder and its environment for problems
     Doctor(doctor::DoctorArgs),
-    /// Show every setting, its value and where it came from
+    /// Show all settings, their values and sources
     Config(config::ConfigCommand),
-    /// Print a completion script for a shell
+    /// Generate a shell completion script
     Completions(completions::CompletionsArgs),
-    /// Print a manual page
+    /// Generate a man page
     Man(man::ManArgs),
 }

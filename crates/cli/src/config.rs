@@ -42,7 +42,7 @@ pub(crate) struct ConfigArgs {
     /// Data folder [default: ~/.local/share/ratchet]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Settings file, instead of ratchet.toml in this folder and in the data folder
+    /// Settings file [default: ratchet.toml in the current folder and in the data folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -188,7 +188,7 @@ impl Config {
     /// Tells on stderr of variables that look like settings but are none: mostly misspelt ones.
     pub(crate) fn warn_of_unknown_variables(&self) {
         for name in &self.unknown_variables {
-            eprintln!("ratchet: {name} is set but is no setting of ratchet; it is ignored");
+            eprintln!("ratchet: unknown setting {name} is ignored");
         }
     }
 
@@ -198,38 +198,42 @@ impl Config {
             data: of.value("data", data_folder::default(), "data folder")?.0,
             addresses: Addresses::read(&mut of)?,
             url: of
-                .optional("public_url", "where people reach the server, for links in notices")?,
+                .optional("public_url", "public URL of the server, for links in notifications")?,
             auth: of.value(
                 "auth",
                 Switch::On,
-                "keys and sign-in are asked for; off on loopback only",
+                "require API keys and sign-in; off on loopback only",
             )?,
             log: LogConfig::read(&mut of)?,
             limits: read_limits(&mut of)?,
             timeouts: read_timeouts(&mut of)?,
             forms: read_forms(&mut of)?,
             store: StoreConfig {
-                queue: of.value("store.queue", Count(256), "batches waiting to be written")?.0,
-                readers: of.value("store.readers", Count(4), "connections for reading")?.0,
+                queue: of.value("store.queue", Count(256), "write queue length, in batches")?.0,
+                readers: of.value("store.readers", Count(4), "read connections")?.0,
                 reserve: of
-                    .value("disk.reserve", Reserve::default(), "kept free; recording stops there")?
+                    .value(
+                        "disk.reserve",
+                        Reserve::default(),
+                        "reserved disk space; ingestion stops below it",
+                    )?
                     .0,
             },
             trusted_proxies: of.value(
                 "trusted_proxies",
                 Networks::default(),
-                "networks whose X-Forwarded-For is believed, with commas",
+                "trusted proxies (networks), comma-separated",
             )?,
             count_tokens: of.value(
                 "count_tokens",
                 Switch::On,
-                "tokens of model calls without usage, approximately",
+                "estimate tokens of model calls without usage",
             )?,
             oidc: Oidc::read(&mut of)?,
             outbound: of.value(
                 "outbound.allow",
                 OutboundPolicy::default(),
-                "private addresses that webhooks and LLM connections may call",
+                "private addresses allowed for webhooks and LLM connections",
             )?,
             chat: ChatConfig::read(&mut of)?,
             init: Init::read(&mut of)?,
@@ -263,7 +267,7 @@ impl Addresses {
     fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         let (grpc, http) = (Address::At(loopback(4317)), Address::At(loopback(4318)));
         Ok(Self {
-            web: of.value("listen", Listen(loopback(3000)), "web pages and APIs")?,
+            web: of.value("listen", Listen(loopback(3000)), "web UI and APIs")?,
             otlp_grpc: of.value("otlp_grpc", grpc, "OTLP over gRPC, or off")?,
             otlp_http: of.value("otlp_http", http, "OTLP over HTTP, or off")?,
         })
@@ -274,23 +278,39 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
     let usual = Limits::default();
     let size = |bytes: usize| ByteSize(bytes);
     Ok(Limits {
-        body_bytes: of.value("limits.body", size(usual.body_bytes), "request body as sent")?.0,
+        body_bytes: of.value("limits.body", size(usual.body_bytes), "request body, compressed")?.0,
         decompressed_bytes: of
-            .value("limits.decompressed", size(usual.decompressed_bytes), "request body unpacked")?
+            .value(
+                "limits.decompressed",
+                size(usual.decompressed_bytes),
+                "request body, uncompressed",
+            )?
             .0,
         public_body_bytes: of
-            .value("limits.public_body", size(usual.public_body_bytes), "with a public key alone")?
+            .value(
+                "limits.public_body",
+                size(usual.public_body_bytes),
+                "request body with a public key only",
+            )?
             .0,
         inflight_bytes: of
-            .value("limits.inflight", size(usual.inflight_bytes), "all request bodies at once")?
+            .value("limits.inflight", size(usual.inflight_bytes), "all request bodies in memory")?
             .0,
-        batch_len: of.value("limits.batch", Count(usual.batch_len), "spans in a request")?.0,
-        media_bytes: of.value("limits.media", size(usual.media_bytes), "image, sound or file")?.0,
-        text_bytes: of.value("limits.text", size(usual.text_bytes), "longer text is elided")?.0,
-        depth: of.value("limits.depth", Count(usual.depth), "nesting of lists and maps")?.0,
-        attributes: of.value("limits.attributes", Count(usual.attributes), "of one span")?.0,
-        values: of.value("limits.values", Count(usual.values), "JSON values in a request")?.0,
-        rate: of.optional("limits.rate", "requests a second for one key")?.map(|Count(rate)| {
+        batch_len: of.value("limits.batch", Count(usual.batch_len), "spans per request")?.0,
+        media_bytes: of.value("limits.media", size(usual.media_bytes), "media file")?.0,
+        text_bytes: of
+            .value(
+                "limits.text",
+                size(usual.text_bytes),
+                "attribute length; longer text is truncated",
+            )?
+            .0,
+        depth: of.value("limits.depth", Count(usual.depth), "nesting depth of lists and maps")?.0,
+        attributes: of
+            .value("limits.attributes", Count(usual.attributes), "attributes per span")?
+            .0,
+        values: of.value("limits.values", Count(usual.values), "JSON values per request")?.0,
+        rate: of.optional("limits.rate", "requests per second and key")?.map(|Count(rate)| {
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
             Rate { per_second: rate, burst: rate }
         }),
@@ -298,16 +318,26 @@ fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
             .value(
                 "limits.public_rate",
                 Count(5),
-                "scores a second of one address with a public key",
+                "scores per second and address with a public key",
             )
             .map(|Count(rate)| public_rate(rate))?,
-        connections: of.value("limits.connections", Count(usual.connections), "at once")?.0,
-        connections_each: of
-            .value("limits.connections_each", Count(usual.connections_each), "of one address")?
+        connections: of
+            .value("limits.connections", Count(usual.connections), "concurrent connections")?
             .0,
-        streams: of.value("limits.streams", Count(usual.streams), "clients that follow chats")?.0,
+        connections_each: of
+            .value(
+                "limits.connections_each",
+                Count(usual.connections_each),
+                "connections per address",
+            )?
+            .0,
+        streams: of.value("limits.streams", Count(usual.streams), "clients streaming chats")?.0,
         project_streams: of
-            .value("limits.streams_each", Count(usual.project_streams), "of one project")?
+            .value(
+                "limits.streams_each",
+                Count(usual.project_streams),
+                "streaming clients per project",
+            )?
             .0,
     })
 }
@@ -322,16 +352,26 @@ fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {
     let usual = Timeouts::default();
     Ok(Timeouts {
         first_request: of
-            .value("timeouts.first_request", Lasting(usual.first_request), "after connecting")?
+            .value(
+                "timeouts.first_request",
+                Lasting(usual.first_request),
+                "for the first request after connecting",
+            )?
             .0,
-        headers: of.value("timeouts.headers", Lasting(usual.headers), "between requests")?.0,
-        body_gap: of.value("timeouts.body_gap", Lasting(usual.body_gap), "between pieces")?.0,
+        headers: of
+            .value("timeouts.headers", Lasting(usual.headers), "keep-alive between requests")?
+            .0,
+        body_gap: of
+            .value("timeouts.body_gap", Lasting(usual.body_gap), "between chunks of a body")?
+            .0,
         body: of.value("timeouts.body", Lasting(usual.body), "for a whole request body")?.0,
-        stall: of.value("timeouts.stall", Lasting(usual.stall), "without taking an answer")?.0,
-        heartbeat: of
-            .value("timeouts.heartbeat", Lasting(usual.heartbeat), "between signs of life")?
+        stall: of
+            .value("timeouts.stall", Lasting(usual.stall), "while the client reads no response")?
             .0,
-        drain: of.value("timeouts.drain", Lasting(usual.drain), "for requests when stopping")?.0,
+        heartbeat: of
+            .value("timeouts.heartbeat", Lasting(usual.heartbeat), "between heartbeats")?
+            .0,
+        drain: of.value("timeouts.drain", Lasting(usual.drain), "graceful shutdown")?.0,
     })
 }
 
@@ -339,12 +379,16 @@ fn read_forms(of: &mut Lookup<'_>) -> anyhow::Result<FormLimits> {
     let usual = FormLimits::default();
     Ok(FormLimits {
         people_bytes: of
-            .value("limits.forms", ByteSize(usual.people_bytes), "all forms of people signed in")?
+            .value("limits.forms", ByteSize(usual.people_bytes), "all forms of signed-in users")?
             .0,
         strangers_bytes: of
-            .value("limits.forms_strangers", ByteSize(usual.strangers_bytes), "of anyone else")?
+            .value(
+                "limits.forms_strangers",
+                ByteSize(usual.strangers_bytes),
+                "all forms of anonymous users",
+            )?
             .0,
-        each: of.value("limits.forms_each", Count(usual.each), "forms of one sender at once")?.0,
+        each: of.value("limits.forms_each", Count(usual.each), "concurrent forms per sender")?.0,
         time: of.value("timeouts.form", Lasting(usual.time), "for a whole form")?.0,
         upload_time: usual.upload_time,
     })
@@ -354,11 +398,11 @@ impl LogConfig {
     fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         Ok(Self {
             filter: of.value("log.filter", "info".to_owned(), "level, or target=level pairs")?,
-            json: of.value("log.json", Switch::Off, "one JSON object a line")?,
+            json: of.value("log.json", Switch::Off, "JSON log lines")?,
             // Not from `OTEL_EXPORTER_OTLP_ENDPOINT`: people set that for their agents.
-            traces: of.optional("log.traces", "OTLP/gRPC receiver of the server's own traces")?,
+            traces: of.optional("log.traces", "OTLP/gRPC endpoint for the server's own traces")?,
             traces_headers: of
-                .secret("log.traces_headers", "what that receiver wants, as name=value"),
+                .secret("log.traces_headers", "headers for that endpoint, name=value"),
         })
     }
 }
@@ -366,13 +410,13 @@ impl LogConfig {
 impl Oidc {
     fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         Ok(Self {
-            issuer: of.optional("oidc.issuer", "OpenID provider that people sign in with")?,
-            client_id: of.optional("oidc.client_id", "what it calls this server")?,
-            client_secret: of.secret("oidc.client_secret", "what proves that to it"),
-            label: of.optional("oidc.label", "what the button calls it")?,
-            domains: of.optional("oidc.domains", "of email addresses let in, with commas")?,
-            role: of.optional("oidc.role", "of people who come so for the first time")?,
-            project: of.optional("oidc.project", "which they then work in, by id")?,
+            issuer: of.optional("oidc.issuer", "OpenID Connect issuer")?,
+            client_id: of.optional("oidc.client_id", "OIDC client ID")?,
+            client_secret: of.secret("oidc.client_secret", "OIDC client secret"),
+            label: of.optional("oidc.label", "label of the sign-in button")?,
+            domains: of.optional("oidc.domains", "allowed email domains, comma-separated")?,
+            role: of.optional("oidc.role", "role of new users")?,
+            project: of.optional("oidc.project", "project ID of new users")?,
         })
     }
 }
@@ -380,12 +424,12 @@ impl Oidc {
 impl Init {
     fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         Ok(Self {
-            project_id: of.optional("init.project_id", "first start: project id")?,
+            project_id: of.optional("init.project_id", "first start: project ID")?,
             project_name: of.optional("init.project_name", "first start: project name")?,
             public_key: of.optional("init.public_key", "first start: public key")?,
             secret_key: of.secret("init.secret_key", "first start: secret key"),
-            owner_email: of.optional("init.owner_email", "first start: who owns the server")?,
-            owner_password: of.secret("init.owner_password", "first start: their password"),
+            owner_email: of.optional("init.owner_email", "first start: owner email")?,
+            owner_password: of.secret("init.owner_password", "first start: owner password"),
         })
     }
 }
@@ -413,8 +457,7 @@ fn add_usual_files(layers: &mut Layers) -> anyhow::Result<()> {
     let theirs = data.join(layers::FILE_NAME);
     ensure!(
         !layers.file_says(&theirs, "data"),
-        "{} sets `data`, but a data folder cannot say where it is; \
-         put it into ratchet.toml of the current folder",
+        "{} sets `data`, which is not allowed in the data folder's own file; set it in ratchet.toml of the current folder",
         theirs.display()
     );
     Ok(())

@@ -36,15 +36,15 @@ use live_runs::Alive;
 pub(crate) struct WorkplaceArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
-    /// Where sessions are read and scores written: `local`, or the address of a Langfuse or Ratchet
-    /// server, whose keys are in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`, else in
+    /// Source of sessions and target of scores: `local`, or the URL of a Langfuse or Ratchet
+    /// server, with keys in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`, else in
     /// `LANGFUSE_PUBLIC_KEY` and `LANGFUSE_SECRET_KEY`
     #[arg(long, value_name = "local|URL", default_value = LOCAL)]
     pub(crate) source: String,
     /// Short for --source URL
     #[arg(long, value_name = "URL", conflicts_with_all = ["data", "source"])]
     pub(crate) server: Option<String>,
-    /// Which project of the folder, by name or id; needed only if there are several
+    /// Project name or ID in the data folder; required only if there are several
     #[arg(long, value_name = "NAME")]
     pub(crate) project: Option<String>,
 }
@@ -101,7 +101,7 @@ impl DataTarget {
             return Self::local(folder, args.project.as_deref(), config, run).await;
         };
         if args.project.is_some() {
-            bail!("with a server the key says which project");
+            bail!("with a server the key determines the project");
         }
         let access = access(url, &config)?;
         let (at, key) = (access.url.clone(), access.public_key.clone());
@@ -119,7 +119,7 @@ impl DataTarget {
         }
         let state = state_folder()?;
         private_files::create_dir_all(&state)
-            .with_context(|| format!("cannot make {}", state.display()))?;
+            .with_context(|| format!("cannot create {}", state.display()))?;
         let alive = Alive::begin(&state, &run)?;
         let journal = Journal::of_server(Catalog::apart(&state.join("scoring.db"))?, &at, &key)?;
         journal.mark_lost(&|run| Alive::is(&state, run), Clock::System.now()).await?;
@@ -185,7 +185,7 @@ impl DataTarget {
         if let Some(folder) = &self.folder {
             return Ok(folder.secrets.sign(SEED)?);
         }
-        let state = self.state.as_ref().context("there is no place to keep a secret")?;
+        let state = self.state.as_ref().context("no folder to store a secret")?;
         seed_in(state)
     }
 }
@@ -214,7 +214,7 @@ fn access(url: &str, config: &Config) -> anyhow::Result<Access> {
 /// The secret in the state folder, made when it is first needed.
 fn seed_in(state: &Path) -> anyhow::Result<String> {
     let file = state.join("judge.seed");
-    let failed = || format!("cannot keep a secret in {}", file.display());
+    let failed = || format!("cannot store a secret in {}", file.display());
     let mut options = OpenOptions::new();
     match options.write(true).create_new(true).mode(0o600).open(&file) {
         Ok(mut new) => {
@@ -236,6 +236,6 @@ fn state_folder() -> anyhow::Result<PathBuf> {
     let state = set("XDG_STATE_HOME").map(PathBuf::from);
     let home = || set("HOME").map(|home| Path::new(&home).join(".local/state"));
     let state = state.or_else(home);
-    let state = state.context("there is no HOME; say with --data where to keep the journal")?;
+    let state = state.context("HOME is not set; use --data to set where the journal is stored")?;
     Ok(state.join("ratchet"))
 }

@@ -62,7 +62,7 @@ impl Presets {
         let project = project_of(init)?;
         ensure!(
             project.is_some() || (pair.is_none() && init.project_name.is_none()),
-            "RATCHET_INIT_PROJECT_ID is missing: a preset key or project name needs it"
+            "RATCHET_INIT_PROJECT_ID is missing; it is required with a preset key or project name"
         );
         Ok(Self { project, pair, owner: owner_of(init)? })
     }
@@ -71,7 +71,7 @@ impl Presets {
 fn project_of(init: &Init) -> anyhow::Result<Option<NewProject>> {
     let Some(id) = &init.project_id else { return Ok(None) };
     let id = ProjectId::parse(id)
-        .with_context(|| format!("RATCHET_INIT_PROJECT_ID is \"{id}\", which cannot be an id"))?;
+        .with_context(|| format!("RATCHET_INIT_PROJECT_ID is \"{id}\", which is not a valid ID"))?;
     let name = init.project_name.clone().unwrap_or_else(|| id.to_string());
     Ok(Some(NewProject { id, name, retention_days: None }))
 }
@@ -80,8 +80,12 @@ fn pair_of(init: &Init) -> anyhow::Result<Option<KeyPair>> {
     let (public_key, secret_key) = match (&init.public_key, &init.secret_key) {
         (Some(public_key), Some(secret_key)) => (public_key.clone(), secret_key.clone()),
         (None, None) => return Ok(None),
-        (Some(_), None) => bail!("RATCHET_INIT_SECRET_KEY is missing beside the public key"),
-        (None, Some(_)) => bail!("RATCHET_INIT_PUBLIC_KEY is missing beside the secret key"),
+        (Some(_), None) => {
+            bail!("RATCHET_INIT_SECRET_KEY is missing; it is required with the public key")
+        }
+        (None, Some(_)) => {
+            bail!("RATCHET_INIT_PUBLIC_KEY is missing; it is required with the secret key")
+        }
     };
     ensure!(
         is_graphic(&public_key) && !public_key.contains(':'),
@@ -98,11 +102,15 @@ fn owner_of(init: &Init) -> anyhow::Result<Option<NewUser>> {
     let (email, password) = match (&init.owner_email, &init.owner_password) {
         (Some(email), Some(password)) => (email, password.clone()),
         (None, None) => return Ok(None),
-        (Some(_), None) => bail!("RATCHET_INIT_OWNER_PASSWORD is missing beside the email"),
-        (None, Some(_)) => bail!("RATCHET_INIT_OWNER_EMAIL is missing beside the password"),
+        (Some(_), None) => {
+            bail!("RATCHET_INIT_OWNER_PASSWORD is missing; it is required with the email")
+        }
+        (None, Some(_)) => {
+            bail!("RATCHET_INIT_OWNER_EMAIL is missing; it is required with the password")
+        }
     };
     let email = Email::parse(email).with_context(|| {
-        format!("RATCHET_INIT_OWNER_EMAIL is \"{email}\", which is no email address")
+        format!("RATCHET_INIT_OWNER_EMAIL is \"{email}\", which is not a valid email address")
     })?;
     let (least, most) = (PASSWORD_CHARS.start(), PASSWORD_CHARS.end());
     ensure!(
@@ -152,7 +160,7 @@ impl Presets {
 async fn ensure_owner(catalog: &Catalog, owner: NewUser, now: Timestamp) -> anyhow::Result<()> {
     match catalog.create_user(owner, now).await {
         Ok(_) | Err(StoreError::Exists(_)) => Ok(()),
-        Err(error) => Err(error).context("cannot make the owner"),
+        Err(error) => Err(error).context("cannot create the owner"),
     }
 }
 
@@ -175,7 +183,7 @@ async fn create_project(
         name: DEFAULT_PROJECT.to_owned(),
         retention_days: None,
     });
-    let what = format!("cannot make the project {} ({})", new.name, new.id);
+    let what = format!("cannot create the project {} ({})", new.name, new.id);
     catalog.create_project(new, now).await.context(what)
 }
 
@@ -185,10 +193,10 @@ async fn create_keys(
     now: Timestamp,
 ) -> anyhow::Result<FirstKeys> {
     let create = async |role, what: &str| {
-        let note = Some(format!("{what}, made at the first start"));
+        let note = Some(format!("{what}, created at first start"));
         let (project, permissions) = (project.id.clone(), Permissions::usual(role));
         let new = NewKey { project, role, permissions, note, pair: None };
-        anyhow::Ok(catalog.create_key(new, now).await.context("cannot make the first keys")?.1)
+        anyhow::Ok(catalog.create_key(new, now).await.context("cannot create the first keys")?.1)
     };
     let sdk = create(Role::Member, "SDKs").await?;
     Ok(FirstKeys { sdk, owner: create(Role::Owner, "ratchet --server").await? })
@@ -207,12 +215,12 @@ async fn ensure_key(
         let (project, role) = (project.id.clone(), Role::Owner);
         let permissions = Permissions::usual(role);
         let new = NewKey { project, role, permissions, note, pair: Some(pair) };
-        catalog.create_key(new, now).await.context("cannot make the preset key")?;
+        catalog.create_key(new, now).await.context("cannot create the preset key")?;
         return Ok(());
     };
     ensure!(
         existing.project == project.id,
-        "the preset key {public} already opens the project {}, not {}",
+        "the preset key {public} already belongs to the project {}, not {}",
         existing.project,
         project.id
     );
@@ -251,19 +259,19 @@ mod tests {
     fn halves_come_together() {
         check_refused(
             &Init { public_key: text("pk"), ..Init::default() },
-            "RATCHET_INIT_SECRET_KEY is missing beside the public key",
+            "RATCHET_INIT_SECRET_KEY is missing; it is required with the public key",
         );
         check_refused(
             &Init { secret_key: secret("sk"), ..Init::default() },
-            "RATCHET_INIT_PUBLIC_KEY is missing beside the secret key",
+            "RATCHET_INIT_PUBLIC_KEY is missing; it is required with the secret key",
         );
         check_refused(
             &Init { owner_email: text("a@b"), ..Init::default() },
-            "RATCHET_INIT_OWNER_PASSWORD is missing beside the email",
+            "RATCHET_INIT_OWNER_PASSWORD is missing; it is required with the email",
         );
         check_refused(
             &Init { owner_password: secret("12345678"), ..Init::default() },
-            "RATCHET_INIT_OWNER_EMAIL is missing beside the password",
+            "RATCHET_INIT_OWNER_EMAIL is missing; it is required with the password",
         );
     }
 
@@ -271,11 +279,11 @@ mod tests {
     fn a_key_needs_a_project() {
         check_refused(
             &Init { public_key: text("pk"), secret_key: secret("sk"), ..Init::default() },
-            "RATCHET_INIT_PROJECT_ID is missing: a preset key or project name needs it",
+            "RATCHET_INIT_PROJECT_ID is missing; it is required with a preset key or project name",
         );
         check_refused(
             &Init { project_name: text("shop"), ..Init::default() },
-            "RATCHET_INIT_PROJECT_ID is missing: a preset key or project name needs it",
+            "RATCHET_INIT_PROJECT_ID is missing; it is required with a preset key or project name",
         );
     }
 
@@ -301,7 +309,7 @@ mod tests {
         };
         check_refused(
             &owner("me", "12345678"),
-            "RATCHET_INIT_OWNER_EMAIL is \"me\", which is no email address",
+            "RATCHET_INIT_OWNER_EMAIL is \"me\", which is not a valid email address",
         );
         check_refused(
             &owner("a@b", "short"),
@@ -309,7 +317,7 @@ mod tests {
         );
         check_refused(
             &Init { project_id: text("a/b"), ..Init::default() },
-            "RATCHET_INIT_PROJECT_ID is \"a/b\", which cannot be an id",
+            "RATCHET_INIT_PROJECT_ID is \"a/b\", which is not a valid ID",
         );
     }
 

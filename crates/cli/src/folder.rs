@@ -39,7 +39,7 @@ pub(crate) fn must_exist(data: &Path) -> anyhow::Result<()> {
     let is_there = data.join("catalog.db").exists();
     anyhow::ensure!(
         is_there,
-        "{} is not a data folder of ratchet; name one with --data, or a server with --server",
+        "{} is not a ratchet data folder; set one with --data, or a server with --server",
         data.display()
     );
     Ok(())
@@ -52,7 +52,7 @@ pub(crate) fn prices(data: &Path) -> anyhow::Result<Arc<PriceTable>> {
         let text = std::fs::read_to_string(&file)
             .with_context(|| format!("cannot read {}", file.display()))?;
         let overrides = PriceTable::parse(&text)
-            .with_context(|| format!("the price file {} has a mistake", file.display()))?;
+            .with_context(|| format!("the price file {} is not valid", file.display()))?;
         table = table.with_overrides(overrides);
     }
     Ok(Arc::new(table))

@@ -141,7 +141,7 @@ async fn receive(mut guest: UnixStream, house: &House, stop: &Stop) -> anyhow::R
         pair: None,
     };
     let made = house.catalog.create_key(new, Clock::System.now()).await;
-    let (key, KeyPair { public_key, secret_key }) = made.context("cannot make a key")?;
+    let (key, KeyPair { public_key, secret_key }) = made.context("cannot create a key")?;
     let _local = house.local_keys.note(&key.id);
     let welcome = Welcome {
         url: house.url.clone(),
@@ -157,7 +157,7 @@ async fn receive(mut guest: UnixStream, house: &House, stop: &Stop) -> anyhow::R
         }
     }
     let revoked = house.catalog.revoke_key(house.project.clone(), public_key, Clock::System.now());
-    revoked.await.context("cannot take a key back")?;
+    revoked.await.context("cannot revoke a key")?;
     Ok(())
 }
 

@@ -17,6 +17,6 @@ pub(crate) fn judge(data: Option<&Path>) -> anyhow::Result<Judge> {
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("cannot read {}", file.display()))?;
     let own =
-        OwnSignals::parse(&text).with_context(|| format!("{} has a mistake", file.display()))?;
+        OwnSignals::parse(&text).with_context(|| format!("{} is not valid", file.display()))?;
     Ok(Judge::OwnSignals(Arc::new(own)))
 }

@@ -13,11 +13,15 @@ use crate::config::Oidc;
 /// named, or else in the first one.
 pub(crate) fn check(oidc: &Oidc, first_project: &ProjectId) -> anyhow::Result<Option<OidcLogin>> {
     let Some(issuer) = oidc.issuer.clone() else {
-        ensure!(oidc.client_id.is_none(), "oidc.issuer is missing beside oidc.client_id");
+        ensure!(
+            oidc.client_id.is_none(),
+            "oidc.issuer is missing; it is required with oidc.client_id"
+        );
         return Ok(None);
     };
     let client_id = oidc.client_id.clone();
-    let client_id = client_id.context("oidc.client_id is missing beside oidc.issuer")?;
+    let client_id =
+        client_id.context("oidc.client_id is missing; it is required with oidc.issuer")?;
     let host = Url::parse(&issuer).ok().and_then(|url| url.host_str().map(str::to_owned));
     let label = oidc.label.clone().or(host).unwrap_or_else(|| issuer.clone());
     let settings =
@@ -29,8 +33,7 @@ pub(crate) fn check(oidc: &Oidc, first_project: &ProjectId) -> anyhow::Result<Op
     let admission = admission(oidc, first_project)?;
     ensure!(
         admission.is_none() || !domains.is_empty(),
-        "oidc.domains is missing: with oidc.role alone, everyone whom the provider knows could \
-         come in; name the domains of their addresses"
+        "oidc.domains is missing: with oidc.role alone, every user of the provider could sign in; list the allowed email domains"
     );
     Ok(Some(OidcLogin { provider, label, domains, admission }))
 }
@@ -46,7 +49,7 @@ fn admission(oidc: &Oidc, first_project: &ProjectId) -> anyhow::Result<Option<Ad
         }
     };
     let named = oidc.project.as_deref().map(ProjectId::parse).transpose();
-    let named = named.context("oidc.project cannot be an id")?;
+    let named = named.context("oidc.project is not a valid ID")?;
     let project = named.unwrap_or_else(|| first_project.clone());
     Ok(Some(Admission { role, project: (role != Role::Owner).then_some(project) }))
 }
@@ -95,6 +98,6 @@ mod tests {
         check_refused(&Oidc { role: text("king"), ..named() }, "oidc.role is \"king\"");
         check_refused(&Oidc { role: text("member"), ..named() }, "oidc.domains is missing");
         let odd = Oidc { role: text("member"), project: text("a/b"), ..named() };
-        check_refused(&odd, "oidc.project cannot be an id");
+        check_refused(&odd, "oidc.project is not a valid ID");
     }
 }

@@ -8,7 +8,7 @@ pub(crate) use ratchet_core::size::bytes_text;
 /// How a command answers.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct OutputArgs {
-    /// Answer in JSON on stdout, with nothing else there
+    /// Print JSON to stdout only
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -31,7 +31,7 @@ impl Rubrics {
             let name = &shelved.rubric.name;
             if let Some(other) = own.iter().find(|other| other.rubric.name == *name) {
                 let other = other.file.as_deref().unwrap_or(data).display();
-                bail!("{} and {other} are both called {name}; rename one", file.display());
+                bail!("{} and {other} have the same name {name}; rename one", file.display());
             }
             own.push(shelved);
         }
@@ -70,7 +70,7 @@ impl Rubrics {
             self.entries.iter().map(|shelved| shelved.rubric.name.as_str()).collect();
         let names = names.join(", ");
         found.cloned().with_context(|| {
-            format!("there is no rubric {name_or_file}; there are: {names}; a file ends in .toml")
+            format!("rubric {name_or_file} not found; available: {names}, or a .toml file")
         })
     }
 }
@@ -80,7 +80,7 @@ impl Shelved {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read {}", file.display()))?;
         let rubric = Rubric::parse(&text)
-            .with_context(|| format!("the rubric file {} has mistakes", file.display()))?;
+            .with_context(|| format!("the rubric file {} is not valid", file.display()))?;
         Ok(Self { rubric, text, file: Some(file.to_owned()) })
     }
 
@@ -88,7 +88,7 @@ impl Shelved {
     pub(crate) fn origin(&self) -> String {
         match &self.file {
             Some(file) => file.display().to_string(),
-            None => "comes with ratchet".to_owned(),
+            None => "built-in".to_owned(),
         }
     }
 }

@@ -151,7 +151,7 @@ impl Server {
         let (project, note) = (self.opening.project.id.clone(), Some(note.to_owned()));
         let new = NewKey { project, role: Role::Member, permissions, note, pair: None };
         let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
-        made.context("cannot make a key")
+        made.context("cannot create a key")
     }
 
     /// The catalog of its folder.
@@ -269,7 +269,7 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
         _ => {}
     }
     private_files::create_dir(&scratch)
-        .with_context(|| format!("cannot make the folder {}", scratch.display()))?;
+        .with_context(|| format!("cannot create the folder {}", scratch.display()))?;
     let limits = open_files::fit(config.limits.clone(), open_files::raise());
     let timeouts = config.timeouts.clone();
     let trusted_proxies = config.trusted_proxies.clone();
@@ -290,8 +290,7 @@ fn refuse_open_door(config: &Config) -> anyhow::Result<()> {
     for (flag, address) in config.addresses.doors() {
         if !address.ip().is_loopback() {
             bail!(
-                "{flag} {address} can be reached by others, and --no-auth would let them in; \
-                 use a loopback address or leave --no-auth out"
+                "{flag} {address} is reachable from other machines, and --no-auth would give them access; use a loopback address or remove --no-auth"
             );
         }
     }
@@ -325,8 +324,7 @@ async fn bind_optional(
         Ok(listener) => Ok(Some(listener)),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             tracing::warn!(
-                "{address} is in use by another program; going on without it \
-                 (choose another address with {flag}, or {flag} off)"
+                "{address} is in use by another program; continuing without it (choose another address with {flag}, or {flag} off)"
             );
             Ok(None)
         }

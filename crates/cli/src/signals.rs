@@ -32,7 +32,7 @@ impl Signals {
             ended = &mut work => return ended.map(|()| Outcome::Done),
             _ = self.next() => stopper.stop(),
         }
-        tracing::info!("stopping; a second signal ends at once");
+        tracing::info!("stopping; a second signal terminates immediately");
         tokio::select! {
             ended = &mut work => ended.map(|()| Outcome::Done),
             signal = self.next() => exit::at_once(signal),

@@ -66,12 +66,11 @@ pub(crate) fn text(server: &Server) -> String {
     let web = url(server.bound.web);
     let mut text = first_start(&server.opening, &web);
     if let Some(url) = server.set_up_url() {
-        text +=
-            &format!("Nobody can sign in yet. Become the owner of this server at\n\n  {url}\n\n");
+        text += &format!("Create the owner account at\n\n  {url}\n\n");
     }
     text += &format!("ratchet {} is listening on {web}\n", env!("CARGO_PKG_VERSION"));
     if server.is_open() {
-        text += "  without sign-in: whoever sits at this machine is the owner\n";
+        text += "  authentication is disabled: every local user is owner\n";
     }
     if let Some(address) = server.bound.otlp_grpc {
         text += &format!("  OTLP over gRPC on {address}\n");
@@ -86,7 +85,7 @@ fn first_start(opening: &Opening, web: &str) -> String {
     let mut text = String::new();
     if let Some(keys) = &opening.new_keys {
         text += &format!(
-            "A new project, \"{}\" ({}). Its keys are shown this once; keep them:\n\n{}\n{}\n",
+            "Created project \"{}\" ({}). Its keys are shown only once; store them safely:\n\n{}\n{}\n",
             opening.project.name,
             opening.project.id,
             sdk_lines(&keys.sdk, web),
@@ -118,7 +117,7 @@ fn sdk_lines(pair: &KeyPair, web: &str) -> String {
 fn owner_lines(pair: &KeyPair, web: &str) -> String {
     let (public, secret) = (&pair.public_key, pair.secret_key.expose());
     format!(
-        "  # ratchet's own commands with --server {web}: an owner's key, not for programs\n  \
+        "  # ratchet commands with --server {web}: an owner's key, not for SDKs\n  \
            export RATCHET_PUBLIC_KEY={public}\n  \
            export RATCHET_SECRET_KEY={secret}\n"
     )

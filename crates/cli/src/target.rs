@@ -33,7 +33,7 @@ pub(crate) use remote::Remote;
 pub(crate) struct TargetArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
-    /// Ask this server, with an owner's key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`
+    /// URL of a server, with an owner's key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     pub(crate) server: Option<String>,
 }
@@ -98,14 +98,14 @@ impl Target {
         let names: Vec<&str> = projects.iter().map(|project| project.name.as_str()).collect();
         let names = names.join(", ");
         match (wanted, projects.as_slice()) {
-            (_, []) => bail!("there is no project yet; make one with `ratchet projects create`"),
+            (_, []) => bail!("no project yet; create one with `ratchet projects create`"),
             (None, [only]) => Ok(only.clone()),
-            (None, _) => bail!("there are several projects; name one with --project: {names}"),
+            (None, _) => bail!("there are several projects; choose one with --project: {names}"),
             (Some(wanted), _) => {
                 let is_wanted =
                     |project: &&ProjectEntry| project.name == wanted || project.id == wanted;
                 let found = projects.iter().find(is_wanted).cloned();
-                found.with_context(|| format!("there is no project {wanted}; there are: {names}"))
+                found.with_context(|| format!("project {wanted} not found; available: {names}"))
             }
         }
     }

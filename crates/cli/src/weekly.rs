@@ -83,19 +83,19 @@ impl Told {
     /// What came of it, in a line.
     pub(crate) fn line(&self) -> String {
         let effect = match self.done.saved.effect {
-            ReportEffect::Made => "a new report",
-            ReportEffect::Changed => "the report has changed",
-            ReportEffect::Same => "the report is as it was",
+            ReportEffect::Made => "new report",
+            ReportEffect::Changed => "report updated",
+            ReportEffect::Same => "report unchanged",
         };
         let WeekScored { scored, failed, is_cut, .. } = self.scoring;
         let cost = self.cost();
         let cost = if cost > Money::ZERO { format!(" for {cost}") } else { String::new() };
-        let cut = if is_cut { "the budget was spent and the next run goes on, " } else { "" };
+        let cut = if is_cut { "budget exhausted, the next run continues, " } else { "" };
         let (week, headline) = (&self.done.report.week, self.done.report.headline());
         let note = self.done.report.advice.note.as_deref();
         let note = note.map(|note| format!(" {note}.")).unwrap_or_default();
         format!(
-            "week {week}: {scored} sessions scored now{cost}, {failed} failed, {cut}{effect}; \
+            "week {week}: {scored} sessions scored{cost}, {failed} failed, {cut}{effect}; \
              {headline}{note}"
         )
     }
@@ -186,7 +186,7 @@ impl Weekly {
         // A report of what happened to be judged by now would pass for one of the week.
         ensure!(
             !(is_cut && (desk.is_stopping)()),
-            "stopped before all sessions of the week were judged; the same again goes on"
+            "stopped before all sessions of the week were scored; run the same command to continue"
         );
         let (scored, failed) = (report.sessions.len(), report.failed.len());
         Ok(WeekScored { scored, failed, cost: report.tally.cost, is_cut })
@@ -198,7 +198,7 @@ pub(crate) fn templates(data: &Path) -> anyhow::Result<Templates> {
     let file = data.join("prompts").join("suggestions.toml");
     match std::fs::read_to_string(&file) {
         Ok(text) => Templates::with_overrides(&text)
-            .with_context(|| format!("{} has a mistake", file.display())),
+            .with_context(|| format!("{} is not valid", file.display())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Templates::shipped()),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
     }
@@ -211,7 +211,7 @@ pub(crate) fn words(data: Option<&Path>) -> anyhow::Result<String> {
 
 /// Adds what is new to the file, all of it or nothing: another file takes its place.
 fn append(file: &Path, done: &WeekDone) -> anyhow::Result<()> {
-    let wrong = || format!("cannot add to {}", file.display());
+    let wrong = || format!("cannot append to {}", file.display());
     let is_wanted = |suggestion: &&Suggestion| {
         let kept = done.saved.suggestions.iter();
         let mut kept = kept.filter(|kept| kept.suggestion.key == suggestion.key);

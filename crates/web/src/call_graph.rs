@@ -1,6 +1,6 @@
-//! Who called whom in a trace: agents, tools and models as nodes, calls as edges, in layers.
+//! Call graph of a trace: agents, tools and models as nodes, calls as edges, in layers.
 //!
-//! Pure: steps go in, a drawing's coordinates come out.
+//! Pure: maps observations to coordinates.
 
 use std::collections::HashMap;
 
@@ -8,43 +8,43 @@ use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 
 use crate::trace_tree::TreeRow;
 
-/// Nodes that are drawn; what comes after them in the trace is left out.
+/// Maximum number of nodes; later ones are left out.
 const MAX_NODES: usize = 60;
-/// The size of a node and of the gaps between nodes.
+/// Size of nodes and gaps.
 pub(crate) const NODE: (f64, f64) = (200.0, 44.0);
 const GAP: f64 = 14.0;
-/// How much further to the right whoever is called stands.
+/// Indentation of callees.
 const INDENT: f64 = 44.0;
 const MARGIN: f64 = 8.0;
-/// Room at the right for calls that lead back.
+/// Margin for back edges.
 const BACK: f64 = 44.0;
 
-/// A drawing of who called whom.
+/// A laid-out call graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CallGraph {
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) edges: Vec<GraphEdge>,
-    /// How wide and how high the drawing is.
+    /// Width and height.
     pub(crate) size: (f64, f64),
-    /// Whether there were too many nodes to draw all.
+    /// Whether nodes were left out.
     pub(crate) is_cut: bool,
 }
 
 /// An agent, a tool, a model, or the trace itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct GraphNode {
-    /// What kind of step; none for the trace itself.
+    /// Observation type; `None` for the trace itself.
     pub(crate) kind: Option<ObservationKind>,
     pub(crate) name: String,
-    /// How often it was called.
+    /// Number of calls.
     pub(crate) calls: usize,
-    /// How many of the calls failed.
+    /// Number of errors.
     pub(crate) errors: usize,
-    /// The first of its steps.
+    /// Its first observation.
     pub(crate) first: Option<usize>,
-    /// How many calls it is away from the trace, at most.
+    /// Longest distance from the trace.
     pub(crate) layer: usize,
-    /// Where its upper left corner is.
+    /// Upper left corner.
     pub(crate) at: (f64, f64),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct GraphEdge {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) calls: usize,
-    /// Whether it leads back to someone who was there before.
+    /// Whether it is a back edge.
     pub(crate) is_back: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn draw(title: &str, steps: &[Observation], rows: &[TreeRow]) -> Call
     graph
 }
 
-/// Whether a step stands in the graph for itself.
+/// Whether an observation is a node.
 fn takes_part(kind: ObservationKind) -> bool {
     !matches!(kind, ObservationKind::Span | ObservationKind::Event | ObservationKind::Chain)
 }
@@ -80,7 +80,7 @@ fn name_of(step: &Observation) -> String {
     name.cloned().unwrap_or_else(|| step.kind.as_str().to_lowercase())
 }
 
-/// Nodes and edges without their places. Whoever takes no part passes calls on.
+/// Nodes and edges without coordinates. Other observations are transparent for calls.
 fn gather(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
     let mut graph = CallGraph::default();
     graph.nodes.push(node(None, title.to_owned()));
@@ -123,7 +123,7 @@ fn node(kind: Option<ObservationKind>, name: String) -> GraphNode {
     GraphNode { kind, name, calls: 0, errors: 0, first: None, layer: 0, at: (0.0, 0.0) }
 }
 
-/// Finds the edges that would close a circle, walking from the trace in order of appearance.
+/// Finds back edges by a depth-first walk in order of appearance.
 fn mark_back_edges(graph: &mut CallGraph) {
     let mut is_open = vec![false; graph.nodes.len()];
     let mut is_done = vec![false; graph.nodes.len()];
@@ -149,7 +149,7 @@ fn mark_back_edges(graph: &mut CallGraph) {
     }
 }
 
-/// Puts every node one layer after the last of its callers.
+/// Assigns each node to the layer after its last caller.
 fn layer(graph: &mut CallGraph) {
     for _ in 0..graph.nodes.len() {
         for edge in graph.edges.iter().filter(|edge| !edge.is_back) {
@@ -160,8 +160,8 @@ fn layer(graph: &mut CallGraph) {
     }
 }
 
-/// Gives every node its place: whoever is called stands below and to the right of who called first,
-/// so that the drawing is as narrow as the page.
+/// Assigns coordinates: callees below and to the right of their first caller, so that the graph
+/// fits the width of the page.
 fn place(graph: &mut CallGraph) {
     let mut is_placed = vec![false; graph.nodes.len()];
     let mut waiting = vec![0];

@@ -1,48 +1,48 @@
-//! What pages are made of. Each part is a function from data to markup, and stands in the gallery.
+//! Reusable components. Each is a function from data to markup and is shown in the gallery.
 
 pub mod icon;
-/// Numbers, times and money as people read them.
+/// Formatting of numbers, times and money.
 pub mod figure;
-/// Words with a meaning: kinds of steps, levels, who decided.
+/// Badges: observation types, levels, score sources.
 pub mod badge;
-/// A number with its unit, its interval and where it came from.
+/// A statistic with unit, interval and provenance.
 pub mod stat;
 pub mod table;
-/// The frame of a drawing.
+/// Axes and frame of a chart.
 pub mod plot;
 pub mod chart;
 pub mod bars;
-/// Two numbers, one against the other.
+/// Scatter plot.
 pub mod scatter;
-/// How far something moved, and how sure that is.
+/// Mean difference with its confidence interval.
 pub(crate) mod whisker;
-/// Two judges, label by label.
+/// Confusion matrix.
 pub mod matrix;
-/// How far two agree, statistic by statistic.
+/// Table of agreement statistics.
 pub mod agreement;
-/// What somebody should look at first.
+/// Judge drift alerts.
 pub mod alarm;
 pub mod lanes;
 pub mod copy;
 pub mod field;
-/// A filter, typed or clicked.
+/// Filter input and chips.
 pub(crate) mod filter_bar;
-/// What will be here once there is something.
+/// Empty state.
 pub mod empty;
-/// Short words that come and go.
+/// Toast messages.
 pub mod toast;
-/// Questions that must be answered first.
+/// Modal dialog.
 pub mod dialog;
-/// Recorded JSON, to open and close.
+/// Collapsible JSON viewer.
 pub mod json;
-/// What changed between two texts.
+/// Text diff.
 pub mod diff;
-/// Code, its words told apart.
+/// Syntax highlighting.
 pub(crate) mod code;
 pub(crate) mod markdown;
 pub(crate) mod message;
 pub(crate) mod tree;
-/// A thin strip of time.
+/// Timeline strip.
 pub(crate) mod strip;
 pub(crate) mod graph;
 pub(crate) mod stack;

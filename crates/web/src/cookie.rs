@@ -1,5 +1,4 @@
-//! What browsers carry for us. Scripts cannot read it, other sites cannot make a browser send it
-//! along with a change, and over TLS it goes nowhere else.
+//! Cookies: `HttpOnly`, `SameSite=Lax`, and with the `__Host-` prefix over TLS.
 
 use std::time::Duration;
 
@@ -9,26 +8,26 @@ use ratchet_core::secret::Secret;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cookie {
-    /// Proves that someone is signed in.
+    /// The login.
     Session,
-    /// Binds the forms of someone who is not to their browser.
+    /// Binds CSRF tokens of anonymous users to their browser.
     Form,
-    /// What a sign-in at another server began with.
+    /// State of an OIDC sign-in in progress.
     Departure,
 }
 
-/// How a request came: what cookies may be called depends on it.
+/// Transport of a request; determines the cookie names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Channel {
-    /// Over TLS, at least up to the proxy that says so.
+    /// TLS, possibly terminated at a proxy.
     Secure,
-    /// In the clear: on this machine, or nobody cares.
+    /// Plain HTTP.
     Clear,
 }
 
 impl Channel {
-    /// Works out how a request came. A proxy that takes care of TLS says so in
-    /// `X-Forwarded-Proto`; whoever else says so only gets cookies that do not work for them.
+    /// Detects TLS by `X-Forwarded-Proto`. A client that forges the header only gets cookies that
+    /// its browser rejects.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let proto = headers.get("x-forwarded-proto").and_then(|value| value.to_str().ok());
         let first = proto.and_then(|proto| proto.split(',').next()).unwrap_or_default();
@@ -37,7 +36,7 @@ impl Channel {
 }
 
 impl Cookie {
-    /// A browser takes a name with this beginning only over TLS, for this host, and from it.
+    /// Browsers accept the `__Host-` prefix only over TLS and for this host.
     const fn name(self, channel: Channel) -> &'static str {
         match (self, channel) {
             (Self::Session, Channel::Secure) => "__Host-ratchet-session",
@@ -49,7 +48,7 @@ impl Cookie {
         }
     }
 
-    /// Reads its value, if the browser sent one.
+    /// Value in the request.
     pub(crate) fn read(self, headers: &HeaderMap) -> Option<Secret> {
         let name = self.name(Channel::of(headers));
         let sent = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
@@ -61,7 +60,7 @@ impl Cookie {
             .map(|value: String| Secret::new(value))
     }
 
-    /// Has the browser carry a value: for so long, or until it is closed.
+    /// `Set-Cookie` header with an optional lifetime.
     pub(crate) fn set(
         self,
         value: &Secret,
@@ -79,7 +78,7 @@ impl Cookie {
         (SET_COOKIE, HeaderValue::try_from(line).unwrap_or(HeaderValue::from_static("")))
     }
 
-    /// Has the browser forget it.
+    /// `Set-Cookie` header that deletes the cookie.
     pub(crate) fn clear(self, channel: Channel) -> (HeaderName, HeaderValue) {
         self.set(&Secret::new(""), Some(Duration::ZERO), channel)
     }

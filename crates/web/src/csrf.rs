@@ -1,8 +1,7 @@
-//! Changes that nobody meant: another site makes a browser send them, with the visitor's cookies.
+//! CSRF protection: middleware around all pages, so that no page can forget it.
 //!
-//! One layer around all pages stops them, so that no page can forget to. A request that changes
-//! anything must come from a page of ours, as far as the browser tells, and must carry a token that
-//! only such a page knows: in the field `form_token` of a form, which must be the first if the form
+//! A request that changes anything must have a same-origin `Origin` or `Sec-Fetch-Site` header, as far
+//! as the browser sends one, and must carry a token that only our pages know: in the field `form_token` of a form, which must be the first if the form
 //! carries a file, or in the header `X-Form-Token`, which scripts fill from `data-form-token` of the
 //! page's `main`.
 
@@ -27,26 +26,26 @@ use crate::page_error::{PageError, PageResult};
 use crate::web::{Access, Web};
 use crate::{client_address, multipart};
 
-/// The field of a form that holds its token.
+/// The form field of the CSRF token.
 const FIELD: &str = "form_token";
-/// The header that holds it when a script sends the request.
+/// The header of the CSRF token in requests by scripts.
 const HEADER: &str = "x-form-token";
 
-/// Bytes of a form that a visitor may send.
+/// Maximum form size of signed-in users, in bytes.
 const FORM_BYTES: usize = 4_000_000;
-/// Bytes of a form that anyone may send.
+/// Maximum form size of anonymous users, in bytes.
 const STRANGERS_FORM_BYTES: usize = 32_000;
-/// Bytes of a form with files that a visitor may send; each page that takes one says less.
+/// Maximum multipart form size, in bytes; each page with an upload has a lower limit.
 const UPLOAD_BYTES: usize = 25_000_000;
-/// Bytes that are read to find the first field of a form with files.
+/// Bytes read to find the first field of a multipart form.
 const FIRST_FIELD_BYTES: usize = 4_000;
 
-/// What proves that a form is of ours.
+/// A CSRF token.
 #[derive(Clone, Debug)]
 pub struct FormToken(Secret);
 
 impl FormToken {
-    /// The field to be put into every form that changes something.
+    /// The hidden field for every form that changes something.
     pub fn field(&self) -> Markup {
         html! { input type="hidden" name=(FIELD) value=(self.0.expose()); }
     }
@@ -55,13 +54,13 @@ impl FormToken {
         self.0.expose()
     }
 
-    /// The token that goes with what a browser carries.
+    /// The token for the login or anonymous cookie of a browser.
     pub(crate) fn of(web: &Web, carried: &Secret) -> PageResult<Self> {
         Ok(Self(Secret::new(web.store.secrets.sign(&signed(carried))?)))
     }
 
-    /// The token for a server without sign-in. Nothing is carried: pages of other sites cannot
-    /// read ours, and that is all it takes.
+    /// The token for a server without authentication. It needs no cookie, because pages of other
+    /// origins cannot read ours.
     pub(crate) fn open(web: &Web) -> PageResult<Self> {
         Self::of(web, &Secret::new(""))
     }
@@ -69,26 +68,26 @@ impl FormToken {
 
 #[cfg(test)]
 impl FormToken {
-    /// One that no form needs.
+    /// A placeholder where no form is rendered.
     pub(crate) fn blank() -> Self {
         Self(Secret::new(""))
     }
 }
 
-/// The text whose signature is the token.
+/// The message that is signed to create the token.
 fn signed(carried: &Secret) -> String {
     format!("form {}", carried.expose())
 }
 
-/// What the browser of someone who is not signed in carries, or is to carry from now on.
+/// The anonymous cookie of the request, or a new one.
 pub(crate) fn carried_by_stranger(headers: &HeaderMap) -> PageResult<Secret> {
     Cookie::Form.read(headers).map_or_else(|| Ok(random_token()?), Ok)
 }
 
-/// Lets a request through to its page unless it may be forged.
+/// Middleware that rejects requests without a valid token or from another origin.
 pub(crate) async fn refuse(State(web): State<Web>, request: Request, next: Next) -> Response {
     match examine(&web, request).await {
-        // The page still holds the form: its memory counts until the page is done.
+        // The handler still holds the form, so its memory counts until the handler returns.
         Ok((request, _lease)) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -127,8 +126,8 @@ async fn examine(web: &Web, mut request: Request) -> PageResult<(Request, Option
     Err(stale())
 }
 
-/// Works out who sends a request: someone who may look, and does not only carry a cookie that says
-/// so, or anyone else. Who it is goes with the request: the page need not look it up again.
+/// Identifies the sender by a verified login, or as anonymous. The result is stored in the request
+/// extensions, so that the page does not look it up again.
 async fn sender(web: &Web, request: &mut Request) -> PageResult<Sender> {
     let address = client_address::of(web, request.headers(), request.extensions());
     if let Access::Open(_) = web.access {
@@ -143,7 +142,7 @@ async fn sender(web: &Web, request: &mut Request) -> PageResult<Sender> {
     Ok(person.unwrap_or(Sender::Stranger(address)))
 }
 
-/// Has the body of a request read within what its sender may take, whoever reads it.
+/// Limits the request body by the form budget of its sender.
 fn within_budget(web: &Web, request: Request, lease: &Arc<FormLease>, is_visitor: bool) -> Request {
     let (limit, time) = match (is_visitor, boundary(request.headers()).is_some()) {
         (false, _) => (STRANGERS_FORM_BYTES, web.settings.forms.time),
@@ -161,7 +160,7 @@ fn content_type(headers: &HeaderMap) -> Option<&str> {
     headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok())
 }
 
-/// Who sends a request that changes something, once it was looked up.
+/// The identified sender of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Known(pub(crate) Option<LoginUser>);
 
@@ -171,52 +170,52 @@ fn is_harmless(method: &Method) -> bool {
 
 fn stale() -> PageError {
     PageError::Forbidden(
-        "this form is not one that we gave you just now; go back, reload the page and try again \
+        "the form token is missing or expired; go back, reload the page and try again \
          (cookies must be allowed)"
             .to_owned(),
     )
 }
 
-/// Without sign-in, a name that was made to point here would open everything.
+/// Rejects foreign host names on servers without authentication, against DNS rebinding.
 fn refuse_other_names(headers: &HeaderMap) -> PageResult<()> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok());
     if host.is_none_or(is_loopback_host) {
         return Ok(());
     }
     Err(PageError::Forbidden(
-        "without sign-in this server shows its pages only at localhost; start it without \
-         --no-auth to reach it by another name"
+        "with --no-auth this server shows its pages only at localhost; start it without \
+         --no-auth to reach it by another host name"
             .to_owned(),
     ))
 }
 
-/// A browser says where a request comes from, in one of two headers, and pages cannot change it.
+/// Checks `Sec-Fetch-Site` or `Origin`, which pages cannot forge.
 fn refuse_other_sites(headers: &HeaderMap) -> PageResult<()> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let is_ours = match (text("sec-fetch-site"), text(ORIGIN.as_str())) {
-        // None: the visitor did it themselves, by reloading.
+        // None: the user reloaded the page.
         (Some(site), _) => ["same-origin", "none"].contains(&site),
         (None, Some(origin)) => {
             let host = text("x-forwarded-host").or_else(|| text(HOST.as_str()));
             let named = origin.split_once("://").map(|(_, host)| host);
             named.is_some() && named == host.map(str::trim)
         }
-        // An old browser, or none at all: the token must do.
+        // An old browser, or no browser: only the token is checked.
         (None, None) => true,
     };
     if is_ours {
         return Ok(());
     }
-    Err(PageError::Forbidden("another site sent this; nothing was changed".to_owned()))
+    Err(PageError::Forbidden("cross-site request rejected; nothing was changed".to_owned()))
 }
 
-/// The token that a script sends.
+/// The token in the header.
 fn script_token(headers: &HeaderMap) -> Option<Secret> {
     headers.get(HEADER).and_then(|given| given.to_str().ok()).map(Secret::new)
 }
 
-/// Finds the token of a request, and puts what was read of its body back: all of it, but for forms
-/// with files.
+/// Extracts the token and restores the body that was read for it: all of it, except for multipart
+/// forms.
 async fn read_token(
     request: Request,
     by_script: Option<Secret>,
@@ -246,8 +245,8 @@ async fn read_token(
     Ok((Request::from_parts(parts, Body::from(form)), given))
 }
 
-/// Reads the token of a form with files, which stands before them, and puts what was read back:
-/// whoever has none is sent away before their file is taken in.
+/// Reads the token of a multipart form, which is its first field, and restores the bytes: a request
+/// without a token is rejected before its file is read.
 async fn first_field(body: Body, boundary: &str) -> PageResult<(Option<Secret>, Body)> {
     let mut stream = body.into_data_stream();
     let mut read = Vec::new();

@@ -1,17 +1,17 @@
 //! The filter language of lists: `level:error cost>0.10 name:refund* -tag:test "free text"`.
 //!
-//! What is typed and what is clicked are the same text, and it stands in the address. A word that
-//! makes no sense is named and left out: the list still shows.
+//! Typed and clicked filters are the same text, which is stored in the URL. An invalid term is
+//! reported and ignored, so that the list is still shown.
 
-/// The words one can ask by.
+/// Filter fields.
 pub(crate) mod field;
-/// A text, piece by piece.
+/// The tokenizer.
 mod reader;
 mod semantics;
 mod print;
-/// Terms as questions to the store.
+/// Conversion of terms to store conditions.
 mod conditions;
-/// Terms that are kept with charts.
+/// Conversion of terms to stored widget filters and back.
 pub(crate) mod saved;
 #[cfg(test)]
 mod tests;
@@ -22,18 +22,18 @@ use ratchet_store::query::Compare;
 
 pub(crate) use field::{Flag, NumberField, On, WordField};
 
-/// Bytes of a filter that are read; nobody types more.
+/// Maximum length of a filter, in bytes.
 const MAX_BYTES: usize = 4_000;
 const MAX_TERMS: usize = 50;
 
-/// What a list is narrowed to: all of its terms must hold.
+/// A parsed filter; all terms must match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Filter {
     /// In the order they were typed.
     pub(crate) terms: Vec<Term>,
 }
 
-/// One thing that must hold, or must not.
+/// One condition, possibly negated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
     /// Whether it must not hold.
@@ -41,24 +41,24 @@ pub(crate) struct Term {
     pub(crate) what: What,
 }
 
-/// What a term asks for.
+/// The condition of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum What {
-    /// A text anywhere in what was recorded.
+    /// Text search in names, inputs, outputs and metadata.
     Text(String),
-    /// A word that a field is, or is like.
+    /// A text field and its pattern.
     Word(WordField, Pattern),
-    /// A number that a field compares to.
+    /// A numeric comparison.
     Number(NumberField, Compare, f64),
     /// A score by its name.
     Score(String, Verdict),
     Is(Flag),
 }
 
-/// What a word must be like.
+/// A text pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
-    /// Whatever: there must be one.
+    /// Any value.
     Any,
     /// One of these.
     Exactly(Vec<String>),
@@ -70,7 +70,7 @@ pub(crate) enum Pattern {
     Contains(String),
 }
 
-/// What a score must be like.
+/// The condition on a score.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     /// A number that compares so.
@@ -80,16 +80,16 @@ pub(crate) enum Verdict {
     Label(String),
 }
 
-/// A part of the text that makes no sense.
+/// An invalid part of the filter text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
-    /// Where it stands, in bytes.
+    /// Byte range in the filter text.
     pub(crate) span: Range<usize>,
-    /// What is wrong, naming the word and what is allowed.
+    /// Error message with the term and the allowed values.
     pub(crate) message: String,
 }
 
-/// What was read: what makes sense, and what does not.
+/// The result of parsing: the valid terms and the problems.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Parsed {
     pub(crate) filter: Filter,
@@ -98,12 +98,13 @@ pub(crate) struct Parsed {
 }
 
 impl Filter {
-    /// Reads a filter for one of the lists. Whatever the text, there is an answer.
+    /// Parses a filter for one of the lists; never fails.
     pub(crate) fn parse(on: On, text: &str) -> Parsed {
         let mut parsed = Parsed::default();
         let end = text.floor_char_boundary(MAX_BYTES);
         if end < text.len() {
-            let message = format!("the filter is cut after {MAX_BYTES} bytes");
+            let message =
+                format!("the filter is longer than {MAX_BYTES} bytes; the rest is ignored");
             parsed.problems.push(Problem { span: end..text.len(), message });
         }
         for piece in reader::pieces(text.get(..end).unwrap_or_default()) {
@@ -120,7 +121,7 @@ impl Filter {
         parsed
     }
 
-    /// The same filter with one more term; without it if it is there.
+    /// Toggles a term.
     pub(crate) fn toggled(&self, term: &Term) -> Self {
         let mut terms: Vec<Term> =
             self.terms.iter().filter(|known| *known != term).cloned().collect();
@@ -130,7 +131,7 @@ impl Filter {
         Self { terms }
     }
 
-    /// The same filter without the term at a place.
+    /// Removes the term at an index.
     pub(crate) fn without(&self, place: usize) -> Self {
         let kept = self.terms.iter().enumerate().filter(|(index, _)| *index != place);
         Self { terms: kept.map(|(_, term)| term.clone()).collect() }

@@ -1,8 +1,8 @@
-//! Memory and time for the forms that are under way.
+//! Memory and time limits for form submissions in progress.
 //!
-//! Memory is reserved as bytes arrive, so that a form which is announced and never comes takes none.
-//! People who are signed in and strangers have budgets of their own: neither fills that of the
-//! other. Within a budget, whoever takes most makes room for the next.
+//! Memory is reserved as bytes arrive, so that a declared but unsent body takes none. Signed-in and
+//! anonymous users have separate budgets. Within a budget, the sender with the most memory is
+//! evicted first.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -14,18 +14,18 @@ use futures_util::StreamExt as _;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-/// How much the forms that are under way may take.
+/// Limits of form submissions.
 #[derive(Clone, Debug)]
 pub struct FormLimits {
-    /// Bytes of all forms of people who are signed in.
+    /// Total bytes of forms of signed-in users.
     pub people_bytes: usize,
-    /// Bytes of all forms of anyone else.
+    /// Total bytes of forms of anonymous users.
     pub strangers_bytes: usize,
-    /// Forms of one sender that are read at once; one more takes the place of the oldest.
+    /// Concurrent forms per sender; one more evicts the oldest.
     pub each: usize,
-    /// How long a form may take to come.
+    /// Read timeout of a form.
     pub time: Duration,
-    /// The same for a form with files of someone who is signed in.
+    /// Read timeout of a multipart form of a signed-in user.
     pub upload_time: Duration,
 }
 
@@ -41,28 +41,28 @@ impl Default for FormLimits {
     }
 }
 
-/// Who sends a form, as far as budgets tell people apart.
+/// Sender of a form, for budgets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// Someone who is signed in, by what names them.
+    /// Signed-in user, by ID.
     Person(String),
     Stranger(String),
 }
 
-/// Why a form was not read to its end.
+/// Why a form was not read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FormError {
-    /// It has more bytes than it may.
+    /// Too large.
     #[error("the form is longer than {0} bytes")]
     TooLong(usize),
-    /// It took longer than it may.
-    #[error("the form took longer than {} s to come", .0.as_secs_f64())]
+    /// Timed out.
+    #[error("the form upload took longer than {} s", .0.as_secs_f64())]
     TooSlow(Duration),
-    /// There is no room, or others needed it more.
-    #[error("too many forms are under way")]
+    /// Budget exhausted, or evicted.
+    #[error("too many forms are being submitted")]
     NoRoom,
-    /// It ended before it was whole.
-    #[error("the form is cut off")]
+    /// Truncated.
+    #[error("the form is incomplete")]
     CutOff,
 }
 
@@ -80,7 +80,7 @@ impl FormBudget {
         Self { people: pool(limits.people_bytes), strangers: pool(limits.strangers_bytes) }
     }
 
-    /// Begins to read a form.
+    /// Starts reading a form.
     pub(crate) fn begin(&self, sender: Sender) -> FormLease {
         match sender {
             Sender::Person(id) => self.people.begin(id),
@@ -102,10 +102,10 @@ struct PoolParts {
 
 #[derive(Debug, Default)]
 struct Forms {
-    /// By number, in the order they began.
+    /// By number, in order of arrival.
     open: HashMap<u64, Form>,
     last_number: u64,
-    /// Bytes of all of them.
+    /// Total bytes.
     bytes: usize,
 }
 
@@ -113,7 +113,7 @@ struct Forms {
 struct Form {
     sender: String,
     bytes: usize,
-    /// Whole forms are being worked on, and make room for nobody.
+    /// Completely read forms are in use and are not evicted.
     is_whole: bool,
     evicted: Arc<Notify>,
 }
@@ -151,7 +151,8 @@ impl Forms {
         Ok(())
     }
 
-    /// The oldest form of whoever takes most, unless that is less than a form asks for.
+    /// Eviction candidate: the oldest form of the sender with the most memory, unless that is less
+    /// than the request.
     fn victim(&self, number: u64, by: usize) -> Option<u64> {
         let own = self.open.get(&number)?.sender.as_str();
         let mut taken = HashMap::<&str, usize>::from([(own, by)]);
@@ -173,7 +174,7 @@ impl Forms {
     }
 }
 
-/// A form under way; what it took is given back when this is dropped.
+/// A lease on budget for one form; released on drop.
 #[derive(Debug)]
 pub(crate) struct FormLease {
     pool: Pool,
@@ -192,8 +193,8 @@ impl FormLease {
         }
     }
 
-    /// The body of a form, within what it may take. Whoever reads it gets a [`FormError`] where it
-    /// would take more; its memory counts for as long as the body or this lease is there.
+    /// Wraps the body with the budget. Reading fails with a [`FormError`] beyond it; the memory counts
+    /// until the body and this lease are dropped.
     pub(crate) fn body(self: &Arc<Self>, body: Body, limit: usize, time: Duration) -> Body {
         let reader = Reader {
             pieces: body.into_data_stream(),

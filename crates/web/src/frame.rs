@@ -137,7 +137,7 @@ impl Section {
         (Some("Gate"), &[Self::Datasets]),
         (Some("Promote"), &[Self::Prompts]),
         (Some("Run"), &[Self::Chats]),
-        (Some("Look"), &[Self::Dashboards, Self::Settings]),
+        (Some("Analyze"), &[Self::Dashboards, Self::Settings]),
     ];
 
     pub const fn name(self) -> &'static str {
@@ -151,7 +151,7 @@ impl Section {
             Self::Calibration => "Calibration",
             Self::Quality => "Quality",
             Self::Queues => "Queues",
-            Self::Labels => "Labels",
+            Self::Labels => "Ground truth",
             Self::Datasets => "Datasets",
             Self::Prompts => "Prompts",
             Self::Chats => "Chat",

@@ -1,4 +1,4 @@
-//! What was asked and what was answered, out of payloads that hold whole conversations.
+//! Preview of the new messages of a payload that contains a whole conversation.
 
 use maud::{Markup, html};
 use ratchet_core::id::TraceId;
@@ -8,13 +8,13 @@ use crate::components::{figure, json};
 use crate::request_context::{Link, RequestContext};
 use ratchet_core::record::message_formats::{self, ChatMessage, Part, Reading, Role};
 
-/// Bytes of a payload that are read here; the trace's page reads longer ones.
+/// Maximum payload size parsed here; the trace page parses longer ones.
 const READ_UP_TO: usize = 300_000;
-/// Bytes of it that are drawn.
+/// Maximum bytes shown.
 const DRAWN: usize = 16_000;
 const PREVIEW: usize = 160;
 
-/// What went in or what came out.
+/// Input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Input,
@@ -36,7 +36,7 @@ impl Side {
         }
     }
 
-    /// Who speaks where a payload does not say.
+    /// Default role of a payload without roles.
     const fn speaker(self) -> Role {
         match self {
             Self::Input => Role::User,
@@ -44,7 +44,7 @@ impl Side {
         }
     }
 
-    /// Where the things are that a payload of a trace, or of one of its steps, refers to.
+    /// Links to the media that a payload refers to.
     pub(crate) fn whereabouts(self, place: &RequestContext, record: &[&str]) -> ContentLinks {
         let of = |what: &str| {
             let segments: Vec<&str> =
@@ -59,15 +59,14 @@ impl Side {
     }
 }
 
-/// Draws what is new in a payload of a trace: a question without what was said before it, or an
-/// answer. The trace's page has all of it.
+/// Renders the new messages of a payload, without earlier turns. The trace page shows all.
 pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &RequestContext) -> Markup {
     let trace = trace.to_string();
     let whole = place.to(&["traces", &trace]);
     if payload.len() > READ_UP_TO {
         return html! {
             p { bdi { (preview(payload)) } }
-            p.muted { (figure::bytes(payload.len())) ", read on " a href=(whole) { "the trace's page" } "." }
+            p.muted { (figure::bytes(payload.len())) ", continue on " a href=(whole) { "the trace page" } "." }
         };
     }
     let at = side.whereabouts(place, &[&trace]);
@@ -96,7 +95,7 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &RequestCo
     }
 }
 
-/// Where the new part begins: with the last question, or after it.
+/// Index of the first new message: the last user message, or the one after it.
 fn beginning(messages: &[ChatMessage], side: Side) -> usize {
     let last = messages.iter().rposition(|message| message.role == Role::User);
     match (side, last) {
@@ -107,7 +106,7 @@ fn beginning(messages: &[ChatMessage], side: Side) -> usize {
     }
 }
 
-/// The first words of what someone asked: the newest message of a user where there are messages.
+/// One-line preview of an input: the newest user message, if there are messages.
 pub(crate) fn opening(payload: &str) -> String {
     if payload.len() > READ_UP_TO {
         return preview(payload);
@@ -122,7 +121,7 @@ pub(crate) fn opening(payload: &str) -> String {
     }
 }
 
-/// What a message says in words, if it says anything.
+/// Text of a message, if any.
 fn words(message: &ChatMessage) -> Option<&str> {
     message.parts.iter().find_map(|part| match part {
         Part::Text(text) if !text.trim().is_empty() => Some(text.as_str()),
@@ -130,12 +129,12 @@ fn words(message: &ChatMessage) -> Option<&str> {
     })
 }
 
-/// The first characters, in one line.
+/// First characters on one line.
 fn preview(text: &str) -> String {
     one_line(text, PREVIEW)
 }
 
-/// The first so many characters of a text, in one line.
+/// First `n` characters on one line.
 pub(crate) fn one_line(text: &str, length: usize) -> String {
     let mut line = String::new();
     let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());

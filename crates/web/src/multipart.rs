@@ -1,4 +1,4 @@
-//! Forms with files, as browsers send them (RFC 7578).
+//! Multipart forms (RFC 7578).
 
 use axum::body::{Body, to_bytes};
 use axum::http::HeaderMap;
@@ -6,21 +6,21 @@ use axum::http::header::CONTENT_TYPE;
 
 use crate::page_error::{PageError, PageResult};
 
-/// Bytes of the lines that stand before a part's content.
+/// Maximum size of part headers, in bytes.
 const HEAD_BYTES: usize = 4_000;
-/// Parts that a form may have.
+/// Maximum number of parts.
 const MAX_PARTS: usize = 50;
 
-/// One field of a form, as it was sent.
+/// One part of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SentPart<'a> {
     pub(crate) name: &'a str,
-    /// What the file was called, if it is one.
+    /// File name, if it is a file.
     pub(crate) file: Option<&'a str>,
     pub(crate) content: &'a [u8],
 }
 
-/// What parts the fields of a form from each other, if it is such a form.
+/// Boundary of a multipart content type.
 pub(crate) fn boundary(content_type: &str) -> Option<String> {
     let (kind, rest) = content_type.split_once(';')?;
     let is_form = kind.trim().eq_ignore_ascii_case("multipart/form-data");
@@ -32,7 +32,7 @@ pub(crate) fn boundary(content_type: &str) -> Option<String> {
     (is_form && is_sane).then(|| boundary.to_owned())
 }
 
-/// The first field of a form of which only the beginning may be there; `None` if it is not whole.
+/// First part of a possibly incomplete body; `None` if it is incomplete.
 pub(crate) fn first<'a>(form: &'a [u8], boundary: &str) -> Option<SentPart<'a>> {
     let marker = format!("--{boundary}");
     let rest = form.strip_prefix(marker.as_bytes())?.strip_prefix(b"\r\n")?;
@@ -40,7 +40,7 @@ pub(crate) fn first<'a>(form: &'a [u8], boundary: &str) -> Option<SentPart<'a>> 
     field(rest.get(..end)?)
 }
 
-/// Every field of a form that is there whole; `None` if it is none.
+/// All parts of a complete body; `None` if it is malformed.
 pub(crate) fn fields<'a>(form: &'a [u8], boundary: &str) -> Option<Vec<SentPart<'a>>> {
     let marker = format!("\r\n--{boundary}");
     let mut rest = form.strip_prefix(marker.trim_start().as_bytes())?;
@@ -73,7 +73,7 @@ fn field(part: &[u8]) -> Option<SentPart<'_>> {
     Some(SentPart { name: quoted("name")?, file: quoted("filename"), content })
 }
 
-/// Where bytes stand in others.
+/// Finds a byte sequence.
 fn find(within: &[u8], wanted: &[u8]) -> Option<usize> {
     let (first, rest) = wanted.split_first()?;
     let mut from = 0;
@@ -86,10 +86,10 @@ fn find(within: &[u8], wanted: &[u8]) -> Option<usize> {
     }
 }
 
-/// Reads a form of at most so many bytes, and what parts its fields.
+/// Reads a multipart body of limited size and its boundary.
 ///
 /// # Errors
-/// Refuses what is no form with files, and what is too long.
+/// Rejects other content types and bodies that are too large.
 pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
@@ -97,7 +97,8 @@ pub(crate) async fn read(
 ) -> PageResult<(axum::body::Bytes, String)> {
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let boundary = content.and_then(boundary);
-    let boundary = boundary.ok_or_else(|| PageError::Bad("the form carries no file".to_owned()))?;
+    let boundary =
+        boundary.ok_or_else(|| PageError::Bad("the form contains no file".to_owned()))?;
     match to_bytes(body, limit).await {
         Ok(bytes) => Ok((bytes, boundary)),
         Err(error) => Err(PageError::of_body(&error).unwrap_or_else(|| {

@@ -1,4 +1,4 @@
-//! What went wrong, as a page: what happened, what was kept, what to do.
+//! Error pages: what happened, and what to do next.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -11,31 +11,31 @@ use crate::form_budget::FormError;
 use crate::frame;
 use crate::request_context::Link;
 
-/// What a page handler returns.
+/// Result of a page handler.
 pub type PageResult<T> = Result<T, PageError>;
 
-/// Why there is no page.
+/// Error of a page handler.
 #[derive(Debug)]
 pub enum PageError {
-    /// It is not there, or not for this visitor: nobody is told which.
+    /// Not found, or not visible to this user; the response does not reveal which.
     NotFound(String),
-    /// The visitor may not.
+    /// Missing permission.
     Forbidden(String),
-    /// What the visitor sent makes no sense.
+    /// Invalid input.
     Bad(String),
-    /// Nobody is signed in; afterwards they go where they wanted to.
+    /// Not signed in; redirects to the sign-in page and back.
     SignIn {
         next: String,
     },
-    /// Nobody is signed in, and it is a script that asks.
+    /// Not signed in, requested by a script.
     SignedOut,
-    /// What the visitor sends does not come.
+    /// Timeout while reading the request body.
     TooSlow(String),
-    /// Too much is under way.
+    /// Form budget exhausted.
     Busy,
-    /// Too many wait for something already.
+    /// Concurrency limit reached.
     Waiting(String),
-    /// The visitor has as much under way as one person may have.
+    /// Per-user concurrency limit reached.
     HasShare {
         what: String,
         most: usize,
@@ -44,12 +44,12 @@ pub enum PageError {
 }
 
 impl PageError {
-    /// Something that is not there.
+    /// Not found: `what` names the kind of object.
     pub fn not_there(what: &str) -> Self {
-        Self::NotFound(format!("there is no such {what} here"))
+        Self::NotFound(format!("{what} not found"))
     }
 
-    /// Why the body of a request was not read to its end, if a budget has said so.
+    /// The form budget error behind a body read error, if any.
     pub(crate) fn of_body(error: &axum::Error) -> Option<Self> {
         let first: &(dyn std::error::Error + 'static) = error;
         let causes = std::iter::successors(Some(first), |cause| (*cause).source());
@@ -84,7 +84,7 @@ impl PageError {
         }
     }
 
-    /// What the visitor reads, and what they can do.
+    /// Message and advice.
     fn words(&self) -> (String, &'static str) {
         let message = match self {
             Self::NotFound(message)
@@ -100,21 +100,25 @@ impl PageError {
                 | StoreError::TooSlow),
             ) => error.to_string(),
             Self::SignIn { .. } | Self::SignedOut => "you are not signed in".to_owned(),
-            Self::Busy => "too many forms are under way; nothing was changed".to_owned(),
-            Self::Waiting(what) => format!("too many wait for {what} already; nothing was asked"),
-            Self::HasShare { what, most } => {
-                format!("you wait for {what} on {most} pages already; nothing was asked")
+            Self::Busy => "too many forms are being submitted; nothing was changed".to_owned(),
+            Self::Waiting(what) => {
+                format!("too many requests are waiting for {what}; nothing was sent")
             }
-            Self::Store(_) => "the store could not answer; nothing was changed".to_owned(),
+            Self::HasShare { what, most } => {
+                format!("you are already waiting for {what} on {most} pages; nothing was sent")
+            }
+            Self::Store(_) => "the database is unavailable; nothing was changed".to_owned(),
         };
         let advice = match self.status() {
-            _ if matches!(self, Self::HasShare { .. }) => "Close one of them, or wait for it.",
+            _ if matches!(self, Self::HasShare { .. }) => {
+                "Close one of them or wait for it to finish."
+            }
             StatusCode::NOT_FOUND => "It may have been deleted, or belong to another project.",
             StatusCode::UNAUTHORIZED => "Sign in and try again.",
-            StatusCode::FORBIDDEN => "Ask an owner of the project if you think you should see it.",
-            StatusCode::BAD_REQUEST => "Change what is named above and try again.",
+            StatusCode::FORBIDDEN => "Ask a project owner for access.",
+            StatusCode::BAD_REQUEST => "Fix the problem above and try again.",
             StatusCode::REQUEST_TIMEOUT => "Nothing was changed. Try again on a better connection.",
-            _ => "Try again; if it stays so, run ratchet doctor on the server.",
+            _ => "Try again; if the problem persists, run ratchet doctor on the server.",
         };
         (message, advice)
     }
@@ -131,7 +135,7 @@ impl From<KeepError> for PageError {
 
 impl From<axum::Error> for PageError {
     fn from(error: axum::Error) -> Self {
-        Self::of_body(&error).unwrap_or_else(|| Self::Bad("the form is cut off".to_owned()))
+        Self::of_body(&error).unwrap_or_else(|| Self::Bad("the form is incomplete".to_owned()))
     }
 }
 
@@ -156,10 +160,10 @@ impl IntoResponse for PageError {
         let body = html! {
             p.lead { (message) }
             p { (advice) }
-            @if status.is_server_error() { p.muted { "In the log: " code { (id) } } }
-            p { a.button href="/" { "To the start" } }
+            @if status.is_server_error() { p.muted { "Log entry: " code { (id) } } }
+            p { a.button href="/" { "Home" } }
         };
-        let title = status.canonical_reason().unwrap_or("Refused");
+        let title = status.canonical_reason().unwrap_or("Request rejected");
         (status, frame::bare(title, &body)).into_response()
     }
 }

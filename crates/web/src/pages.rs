@@ -1,16 +1,16 @@
-//! One file for each page, in the order of the rail.
+//! The pages, in the order of the sidebar.
 
-/// The loop with today's numbers.
+/// Home: the loop with current numbers.
 mod home;
 mod queues;
-/// Cases to try agents on.
+/// Datasets.
 mod datasets;
 mod prompts;
 mod playground;
-/// Conversations with agents that run here.
+/// Chats with agents that the server runs.
 mod chats;
 mod dashboards;
-/// What the project has settled.
+/// Project settings.
 mod settings;
 mod lists;
 mod lookup;
@@ -21,14 +21,14 @@ mod users;
 /// One user.
 mod user;
 mod scores;
-/// One name of scores.
+/// Score detail.
 mod score;
-/// Two scores side by side.
+/// Comparison of two scores.
 mod score_compare;
-/// How far the judge is to be trusted.
+/// Judge calibration.
 mod calibration;
 mod labels;
-/// What weeks of scored sessions say.
+/// Weekly quality reports.
 mod reports;
 mod gallery;
 /// One trace.
@@ -49,7 +49,7 @@ use crate::{assets, csrf, docs, policy, sign_in};
 
 pub use reports::report_document;
 
-/// Addresses that people type without a project; they lead to the first one.
+/// Paths without a project, which redirect to the viewer's first project.
 const SHORT: [&str; 15] = [
     "traces",
     "observations",
@@ -68,7 +68,7 @@ const SHORT: [&str; 15] = [
     "settings",
 ];
 
-/// Every page, to be merged with the server's routes.
+/// Router of all pages.
 pub fn pages(web: Web) -> Router {
     let short = SHORT.iter().fold(Router::new(), |router, name| {
         router.route(&format!("/{name}"), get(to_first_project))
@@ -106,7 +106,7 @@ pub fn pages(web: Web) -> Router {
         .layer(from_fn(policy::apply))
 }
 
-/// Leads to the same page of the project that the visitor sees first.
+/// Redirects to the same page of the viewer's first project.
 async fn to_first_project(
     State(web): State<Web>,
     visitor: Viewer,
@@ -119,7 +119,9 @@ async fn to_first_project(
     };
     let first = preferred.or(projects.first());
     let (project, _) = first.ok_or_else(|| {
-        PageError::Forbidden("you work in no project yet; ask an owner to add you".to_owned())
+        PageError::Forbidden(
+            "you are not a member of any project yet; ask an owner to add you".to_owned(),
+        )
     })?;
     let segments: Vec<&str> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -128,5 +130,5 @@ async fn to_first_project(
 
 async fn not_found(uri: Uri) -> PageError {
     let path = ratchet_core::record::limit::elide(uri.path(), 200);
-    PageError::NotFound(format!("there is no page at {path}"))
+    PageError::NotFound(format!("page {path} not found"))
 }

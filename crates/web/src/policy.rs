@@ -6,8 +6,8 @@ use axum::http::header::{
 use axum::middleware::Next;
 use axum::response::Response;
 
-/// What recorded text could do at worst is be read: nothing inline runs or styles, nothing comes
-/// from elsewhere, and no other site may frame a page or take its forms.
+/// Content security policy: no inline scripts or styles, no foreign origins, no framing, and forms
+/// only to this origin. Recorded text cannot run.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       media-src 'self'; connect-src 'self'; worker-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
@@ -20,7 +20,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Tells the browser what it may do with an answer, unless the answer says so itself.
+/// Sets security headers that the response does not set itself.
 pub(crate) async fn apply(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     for (name, value) in HEADERS {

@@ -1,4 +1,4 @@
-//! Where a visitor is, and the way to other pages.
+//! Context of a page request: viewer, project, scope and query; links to other pages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,48 +20,48 @@ use crate::scope::{Scope, Span};
 use crate::viewer::Viewer;
 use crate::web::Web;
 
-/// What stands in a URL as it is.
+/// Characters that are not percent-encoded in a path.
 const ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':');
 
-/// Where a visitor is: who they are, the project, the part of it, and the address itself.
+/// Extractor of the viewer, the project, the scope and the query parameters.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
     pub visitor: Viewer,
     pub project: Project,
-    /// Every project they may look at.
+    /// Projects that the viewer can access.
     pub projects: Vec<Project>,
-    /// Which part of the project.
+    /// Environment, agent and time range.
     pub scope: Scope,
-    /// The environments there are to choose from.
+    /// Environments for the menu.
     pub environments: Vec<String>,
-    /// All that the query of the address says, the scope included.
+    /// All query parameters, including the scope.
     pub params: Params,
-    /// Light or dark, if they have a wish.
+    /// Color theme, if set by a cookie.
     pub theme: Option<Theme>,
     pub now: Timestamp,
-    /// How long to look for what they asked for.
+    /// Time limit of list queries.
     pub patience: Duration,
     path: String,
 }
 
 impl RequestContext {
-    /// Names the project for a question to the store.
+    /// Project ID for store queries.
     pub fn project_id(&self) -> ProjectId {
         self.project.id.clone()
     }
 
-    /// The time they look at.
+    /// Time range of the scope.
     pub fn range(&self) -> TimeRange {
         self.scope.span.range(self.now)
     }
 
-    /// The way to a page of this project, in the same scope.
+    /// Link to a page of this project in the same scope.
     pub fn to(&self, segments: &[&str]) -> Link {
         Link::to_project(&self.project.id, segments).in_scope(&self.scope)
     }
 
-    /// The way to this very page.
+    /// Link to this page.
     pub fn here(&self) -> Link {
         Link { path: self.path.clone(), pairs: self.params.0.clone() }
     }
@@ -103,14 +103,14 @@ impl FromRequestParts<Web> for RequestContext {
     }
 }
 
-/// Whether the answer will be a whole page: a script wants a part of one, and a form leads on.
+/// Whether the response is a whole page, not a fragment for a script or a redirect.
 fn wants_frame(parts: &Parts) -> bool {
     let is_script = parts.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
     parts.method == Method::GET && !is_script
 }
 
-/// The environments that have something, and the chosen one even if it has nothing. Comes from
-/// hourly sums, so it costs next to nothing at any size.
+/// Environments with data, and the selected one even without. Read from hourly rollups, so the cost
+/// does not grow with the number of observations.
 async fn environments(web: &Web, project: &ProjectId, scope: &Scope) -> PageResult<Vec<String>> {
     let question = AggregateQuery {
         project: project.clone(),
@@ -125,7 +125,7 @@ async fn environments(web: &Web, project: &ProjectId, scope: &Scope) -> PageResu
     Ok(all.into_iter().collect())
 }
 
-/// What the query of an address says, in its order.
+/// Query parameters in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Params(Vec<(String, String)>);
 
@@ -150,7 +150,7 @@ impl Params {
         self
     }
 
-    /// A query that says this.
+    /// Creates parameters from pairs.
     pub fn of(pairs: &[(&str, &str)]) -> Self {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Self(pairs.iter().map(owned).collect())
@@ -167,7 +167,7 @@ impl Params {
         self.pairs().filter(move |(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Which page of a numbered list, from 1.
+    /// Page number, from 1.
     pub fn page(&self) -> u64 {
         self.get("page").and_then(|page| page.parse().ok()).unwrap_or(1).max(1)
     }
@@ -177,7 +177,7 @@ impl Params {
     }
 }
 
-/// The address of a page, to be put into a link.
+/// A URL of this server, for links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
     path: String,
@@ -185,12 +185,12 @@ pub struct Link {
 }
 
 impl Link {
-    /// The way to an address of this server, such as `/sign-in`.
+    /// Link to a path such as `/sign-in`.
     pub fn new(path: &str) -> Self {
         Self { path: path.to_owned(), pairs: Vec::new() }
     }
 
-    /// The way to a page of a project.
+    /// Link to a page of a project.
     pub fn to_project(project: &ProjectId, segments: &[&str]) -> Self {
         let mut path = format!("/project/{project}");
         for segment in segments {
@@ -200,7 +200,7 @@ impl Link {
         Self::new(&path)
     }
 
-    /// The same page, with what a scope says.
+    /// Adds the parameters of a scope.
     #[must_use]
     pub fn in_scope(self, scope: &Scope) -> Self {
         let bare = ["env", "agent", "range"].into_iter().fold(self, Self::without);
@@ -208,7 +208,7 @@ impl Link {
         pairs.into_iter().fold(bare, |link, (name, value)| link.with(name, value))
     }
 
-    /// The same page with a parameter set, in place of any of that name.
+    /// Sets a parameter, replacing all of that name.
     #[must_use]
     pub fn with(self, name: &str, value: impl Into<String>) -> Self {
         let mut link = self.without(name);
@@ -216,26 +216,26 @@ impl Link {
         link
     }
 
-    /// The same page with one more parameter, beside any of that name.
+    /// Appends a parameter.
     #[must_use]
     pub fn and(mut self, name: &str, value: impl Into<String>) -> Self {
         self.pairs.push((name.to_owned(), value.into()));
         self
     }
 
-    /// The same page without a parameter.
+    /// Removes a parameter.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.pairs.retain(|(known, _)| known != name);
         self
     }
 
-    /// Where it leads, without the query.
+    /// The path without the query.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What its query says: for the hidden fields of a form that goes there.
+    /// The query parameters, for hidden fields of a form.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
@@ -254,7 +254,7 @@ impl fmt::Display for Link {
     }
 }
 
-/// Light or dark.
+/// The color theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     Light,
@@ -262,7 +262,7 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// The word for it, in the cookie and in the style sheet.
+    /// Name in the cookie and in CSS.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Light => "light",
@@ -270,7 +270,7 @@ impl Theme {
         }
     }
 
-    /// What the visitor's cookie asks for; as the system has it when it does not say.
+    /// Theme of the cookie; `None` follows the system.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let cookies = headers.get_all(COOKIE).iter().filter_map(|cookie| cookie.to_str().ok());
         let mut pairs = cookies.flat_map(|cookies| cookies.split(';'));

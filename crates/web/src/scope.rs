@@ -1,9 +1,9 @@
-//! Which part of a project a page shows: environment, agent and time, all of it in the URL.
+//! The scope of a page: environment, agent and time range, stored in the URL.
 
 use ratchet_core::time::Timestamp;
 use ratchet_store::query::TimeRange;
 
-/// Which part of a project a page shows.
+/// Environment, agent and time range of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Only this environment.
@@ -14,7 +14,7 @@ pub struct Scope {
     pub span: Span,
 }
 
-/// A time to look at, up to now unless it says otherwise.
+/// A time range, relative to now or absolute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Span {
     Hour,
@@ -34,11 +34,11 @@ pub enum Span {
 const HOUR: i64 = 3_600 * 1_000_000_000;
 
 impl Span {
-    /// The spans to choose from, shortest first.
+    /// Selectable ranges, shortest first.
     pub const CHOICES: [Self; 6] =
         [Self::Hour, Self::Day, Self::Week, Self::Month, Self::Quarter, Self::All];
 
-    /// The word in the URL.
+    /// Value of the URL parameter.
     pub fn word(self) -> String {
         match self {
             Self::Hour => "1h".to_owned(),
@@ -51,7 +51,7 @@ impl Span {
         }
     }
 
-    /// Reads the word in the URL.
+    /// Parses the URL parameter.
     pub fn parse(word: &str) -> Option<Self> {
         if let Some((from, to)) = word.split_once("..") {
             let (from, to) = (Timestamp::parse(from).ok()?, Timestamp::parse(to).ok()?);
@@ -75,7 +75,7 @@ impl Span {
         }
     }
 
-    /// When that is, as a sentence goes on: `in the last 7 days`, `in all time`.
+    /// Phrase for sentences: `in the last 7 days`, `in all time`.
     pub fn within(self) -> String {
         match self {
             Self::All => "in all time".to_owned(),
@@ -86,7 +86,7 @@ impl Span {
         }
     }
 
-    /// The moments inside, at some time of day.
+    /// Absolute time range at the given time.
     pub fn range(self, now: Timestamp) -> TimeRange {
         let back = |hours: i64| TimeRange { from: Some(now.plus_nanos(-hours * HOUR)), to: None };
         match self {
@@ -100,10 +100,10 @@ impl Span {
         }
     }
 
-    /// The same length of time just before; none when all time is asked for.
+    /// The previous period of the same length; `None` for all time.
     ///
-    /// It ends with a full hour: sums are kept by the hour, and the hour in which this time begins
-    /// counts for this time alone.
+    /// It ends at a full hour: rollups are hourly, and the hour in which this range starts counts
+    /// for this range only.
     pub fn before(self, now: Timestamp) -> Option<TimeRange> {
         let range = self.range(now);
         let from = range.from?;
@@ -114,8 +114,8 @@ impl Span {
 }
 
 impl Scope {
-    /// Reads the scope out of a query's pairs. What makes no sense there is passed over: a link
-    /// that somebody mangled still shows a page.
+    /// Parses the scope from query parameters. Invalid values are ignored, so that a damaged link
+    /// still shows a page.
     pub fn read<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let mut scope = Self::default();
         for (name, value) in pairs {
@@ -129,7 +129,7 @@ impl Scope {
         scope
     }
 
-    /// What the URL must say, without what is so by default.
+    /// Query parameters of the scope, without defaults.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
         pairs.extend(self.environment.clone().map(|value| ("env", value)));

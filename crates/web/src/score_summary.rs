@@ -1,4 +1,4 @@
-//! Scores of one name by one kind of judge, and what they say together.
+//! Aggregates of scores by name, source and data type.
 
 use std::collections::BTreeMap;
 
@@ -13,32 +13,32 @@ use crate::components::badge::{self, Decider};
 use crate::components::figure;
 use crate::request_context::{Link, RequestContext};
 
-/// Scores of one name by one kind of judge in one form.
+/// Aggregate of the scores of one name, source and data type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ScoreSummary {
     pub(crate) source: ScoreSource,
-    /// How the values are to be read.
+    /// Data type of the values.
     pub(crate) data_type: DataType,
     pub(crate) together: Together,
-    /// How many of them were looked at.
+    /// Number of scores in the sample.
     pub(crate) n: u64,
-    /// When the last one was given.
+    /// Time of the last score.
     pub(crate) last_at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Together {
-    /// Their mean, and how they lie.
+    /// Mean and distribution.
     Numbers(Option<Estimate>, Vec<HistogramBin>),
-    /// The share of those that say yes, and how many they are.
+    /// Share and number of true values.
     Truths(Option<Estimate>, u64),
-    /// How often each label comes, the most frequent first.
+    /// Count of each value, most frequent first.
     Labels(Vec<(String, u64)>),
-    /// They are texts, and say nothing together.
+    /// Text scores have no aggregate.
     Texts,
 }
 
-/// Parts a sample by judge and form, the most frequent first.
+/// Splits a sample by source and data type, most frequent first.
 pub(crate) fn parts(sample: &Sample) -> Vec<ScoreSummary> {
     let mut parts: BTreeMap<(ScoreSource, DataType), Vec<&ScoreValueRow>> = BTreeMap::new();
     for judgement in &sample.judgements {
@@ -85,18 +85,18 @@ fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> Together {
     }
 }
 
-/// The form of a score in words.
+/// Display name of a data type.
 pub(crate) const fn form(data_type: DataType) -> &'static str {
     match data_type {
-        DataType::Numeric => "number",
-        DataType::Boolean => "yes or no",
-        DataType::Categorical => "label",
-        DataType::Text => "text",
-        DataType::Correction => "correction",
+        DataType::Numeric => "Numeric",
+        DataType::Boolean => "Boolean",
+        DataType::Categorical => "Categorical",
+        DataType::Text => "Text",
+        DataType::Correction => "Correction",
     }
 }
 
-/// Who stands behind a score in words.
+/// Display name of a score source.
 pub(crate) const fn judge(source: ScoreSource) -> &'static str {
     match source {
         ScoreSource::Api => "code",
@@ -105,7 +105,7 @@ pub(crate) const fn judge(source: ScoreSource) -> &'static str {
     }
 }
 
-/// Who stands behind a score, in their colour.
+/// Badge of a score source.
 pub(crate) fn judge_badge(source: ScoreSource) -> Markup {
     html! {
         span title={ "source " (source.as_str()) } {
@@ -114,12 +114,12 @@ pub(crate) fn judge_badge(source: ScoreSource) -> Markup {
     }
 }
 
-/// The class that colours what a judge said.
+/// CSS class of a score source.
 pub(crate) const fn colour(source: ScoreSource) -> &'static str {
     Decider::of_source(source).class()
 }
 
-/// How many scores there are, as far as they were counted.
+/// Total number of scores, `at least` where counting stopped.
 pub(crate) fn total(total: u64) -> String {
     let more = if total >= COUNTED_UP_TO { "at least " } else { "" };
     format!("{more}{}", figure::grouped(total))
@@ -132,25 +132,25 @@ pub(crate) fn mean(estimate: Estimate) -> (String, Option<String>) {
     (figure::number(estimate.value), half)
 }
 
-/// A share with its interval: `84 %`, `79 to 88 %`.
+/// A share with its interval: `84%`, `79 to 88%`.
 pub(crate) fn share(estimate: Estimate) -> (String, Option<String>) {
-    let ends = estimate.interval.map(|interval| {
-        format!("{:.0} to {:.0} %", interval.lower * 100.0, interval.upper * 100.0)
-    });
+    let ends = estimate
+        .interval
+        .map(|interval| format!("{:.0} to {:.0}%", interval.lower * 100.0, interval.upper * 100.0));
     (figure::percent(estimate.value), ends)
 }
 
-/// A value as people read it.
+/// Display text of a value.
 pub(crate) fn value(value: &ScoreValue) -> String {
     match value {
         ScoreValue::Numeric(number) => figure::number(*number),
-        ScoreValue::Boolean(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        ScoreValue::Boolean(yes) => if *yes { "true" } else { "false" }.to_owned(),
         ScoreValue::Categorical { label, .. } => label.clone(),
         ScoreValue::Text(text) | ScoreValue::Correction(text) => text.clone(),
     }
 }
 
-/// A score as a word to hang on something, with all the rest on hover.
+/// A score as a compact badge, with details in its tooltip.
 pub(crate) fn chip(score: &Score, place: &RequestContext) -> Markup {
     let shown = ratchet_core::record::limit::elide(&value(&score.value), 60).into_owned();
     let comment =
@@ -164,16 +164,16 @@ pub(crate) fn chip(score: &Score, place: &RequestContext) -> Markup {
     }
 }
 
-/// The way to a score's page.
+/// Link to the page of a score.
 pub(crate) fn link(place: &RequestContext, name: &str) -> Link {
     match name {
-        // There it is the page that compares two.
+        // `compare` is the path of the comparison page.
         "compare" => place.to(&["scores", "named", name]),
         _ => place.to(&["scores", name]),
     }
 }
 
-/// What a score judges, as a link.
+/// Link to the target of a score.
 pub(crate) fn target(target: &ScoreTarget, place: &RequestContext) -> Markup {
     let short = |id: String| id.chars().take(12).collect::<String>();
     html! {
@@ -215,7 +215,7 @@ mod tests {
         let parts = parts(&Sample { name: "q".into(), total: 4, judgements });
         assert_eq!(parts.len(), 2);
         let Together::Truths(Some(truths), 2) = &parts[0].together else { panic!("{parts:?}") };
-        assert_eq!((truths.n, share(*truths).0.as_str()), (3, "67 %"));
+        assert_eq!((truths.n, share(*truths).0.as_str()), (3, "67%"));
         let Together::Numbers(Some(numbers), _) = &parts[1].together else { panic!("{parts:?}") };
         assert_eq!(mean(*numbers), ("0.5".to_owned(), None), "one number has no interval");
     }

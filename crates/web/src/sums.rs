@@ -1,4 +1,4 @@
-//! Hourly sums of what is in scope, and what is summed from records where hours do not tell.
+//! Totals of the current scope: from hourly rollups, or from records where rollups lack a dimension.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use crate::request_context::RequestContext;
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
-/// Records that one page reads to sum what hourly sums do not keep apart.
+/// Maximum number of records a page scans for dimensions that rollups lack.
 pub(crate) const READ: i64 = 20_000;
 const HOUR: i64 = 3_600 * 1_000_000_000;
 
 /// Sums over the observations of the chosen environment and agent, by time and dimension.
 ///
-/// The environment is grouped by and picked out rather than filtered by: hourly sums answer the
-/// one, and only a scan the other. They do not keep agents apart, so that those of one agent are
-/// read record by record, as far back as a page reads; `agent_reach` tells how far.
+/// The environment is grouped by and selected afterwards rather than filtered by: rollups can
+/// answer a grouping, a filter needs a scan. Rollups are not split by agent, so one agent is
+/// scanned, as far back as a page reads; see `agent_reach`.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -65,7 +65,7 @@ async fn grouped(
     Ok(groups)
 }
 
-/// Sums over all of it.
+/// Totals of a time range.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -74,26 +74,26 @@ pub async fn whole(web: &Web, place: &RequestContext, range: TimeRange) -> PageR
     Ok(groups.into_iter().next().map(|group| group.sums).unwrap_or_default())
 }
 
-/// Sums of each key, step by step.
+/// Totals of each group per time bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Timed {
     pub(crate) course: TimeBuckets,
-    /// Each key and its sums, the busiest first.
+    /// Groups in descending order of observations.
     pub(crate) keys: Vec<KeySums>,
 }
 
-/// The sums of one key.
+/// Totals of one group.
 #[derive(Clone, Debug)]
 pub(crate) struct KeySums {
-    /// Its words; none where nothing is split.
+    /// Group key; empty without grouping.
     pub(crate) key: Vec<Option<String>>,
-    /// One for each step; `None` where nothing was recorded.
+    /// One per time bucket; `None` without data.
     pub(crate) steps: Vec<Option<Sums>>,
     pub(crate) whole: Sums,
 }
 
 impl Timed {
-    /// Everything together, step by step.
+    /// Totals of all groups per time bucket.
     pub(crate) fn all(&self) -> Vec<Option<Sums>> {
         let at = |step: usize| {
             let found = self.keys.iter().filter_map(|key| key.steps.get(step)?.as_ref());
@@ -113,7 +113,7 @@ impl Timed {
     }
 }
 
-/// Sums over time, split by a dimension or not.
+/// Totals over time, grouped or not.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -132,9 +132,9 @@ pub(crate) async fn over_time(
     Ok(timed(course, groups))
 }
 
-/// Keys that a page keeps apart step by step. Each takes memory for every step of the time.
+/// Maximum number of groups per time bucket; bounds memory.
 const KEYS: usize = 1_000;
-/// What the keys beyond are called together.
+/// Name of the group of all others.
 const OTHER: &str = "(other)";
 
 fn timed(course: TimeBuckets, groups: Vec<Group>) -> Timed {
@@ -160,7 +160,7 @@ fn timed(course: TimeBuckets, groups: Vec<Group>) -> Timed {
     Timed { course, keys }
 }
 
-/// The keys that there is no room for: all but the busiest.
+/// Groups beyond the maximum.
 fn rare_keys(groups: &[Group]) -> BTreeSet<Vec<Option<String>>> {
     let mut counts: BTreeMap<&[Option<String>], i64> = BTreeMap::new();
     for group in groups {
@@ -171,15 +171,14 @@ fn rare_keys(groups: &[Group]) -> BTreeSet<Vec<Option<String>>> {
     counts.into_iter().skip(KEYS).map(|(key, _)| key.to_vec()).collect()
 }
 
-/// How much of a time can be read record by record.
+/// How far back records can be scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     All,
     Since(Timestamp),
 }
 
-/// How far back a page reads within a time, so that it takes no more than [`READ`] records.
-/// Hourly sums tell how many there are in each hour.
+/// Start of the range that contains at most [`READ`] records, by hourly counts.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -194,8 +193,7 @@ pub(crate) async fn reach(
     Ok(reach_of(&hours, range.to.unwrap_or(place.now)))
 }
 
-/// How far back the sums of one agent go; all the way where no agent is chosen, or where the
-/// address asks to read all.
+/// Start of the scan for one agent; the whole range without an agent, or with `all` in the URL.
 ///
 /// # Errors
 /// Fails only when the database does.
@@ -229,26 +227,26 @@ fn reach_of(hours: &[Group], to: Timestamp) -> Reach {
     Reach::All
 }
 
-/// A time before with less than one step in so many tells nothing of how things were.
+/// Minimum ratio of the previous period's count for a comparison.
 const TOO_LITTLE: i64 = 20;
 
-/// Whether enough happened in the time before to compare with it.
+/// Whether the previous period has enough data to compare.
 pub fn is_comparable(now: &Sums, before: &Sums) -> bool {
     before.count > 0 && before.count >= now.count / TOO_LITTLE
 }
 
-/// A count as people know it: sums can be subtracted, so they are signed.
+/// Clamps a signed count to zero; rollups are signed because they can be subtracted.
 pub fn natural(n: i64) -> u64 {
     u64::try_from(n).unwrap_or_default()
 }
 
-/// The same count as a number to draw and compare with.
+/// A count as a float, for charts and ratios.
 #[expect(clippy::cast_precision_loss, reason = "drawn and compared, never summed")]
 pub fn float(n: i64) -> f64 {
     n as f64
 }
 
-/// A count that was drawn, as a count again.
+/// A float of a chart as a count.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "no less than none")]
 pub fn whole_number(n: f64) -> u64 {
     n.round().max(0.0) as u64

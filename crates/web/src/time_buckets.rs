@@ -1,4 +1,4 @@
-//! Time cut into steps, for drawings of values over time.
+//! Time buckets for charts over time.
 
 use ratchet_core::calendar::Granularity;
 use ratchet_core::time::Timestamp;
@@ -6,10 +6,10 @@ use ratchet_store::aggregate::Step;
 
 use crate::components::figure;
 
-/// Steps that a drawing takes at most; beyond, only the last ones are drawn.
+/// Maximum number of buckets; only the last ones are kept.
 const MAX_STEPS: usize = 200;
 
-/// Steps of time, one after the other.
+/// Consecutive time buckets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TimeBuckets {
     width: Granularity,
@@ -17,22 +17,22 @@ pub(crate) struct TimeBuckets {
 }
 
 impl TimeBuckets {
-    /// The steps from one moment to another, both inside: as many as can be told apart.
+    /// Buckets that cover a time range, as many as a chart can show.
     pub(crate) fn between(from: Timestamp, to: Timestamp) -> Self {
         Self::by(width(from, to), from, to)
     }
 
-    /// The same, but no narrower than hours: what hourly sums tell apart.
+    /// Buckets of at least one hour, for hourly rollups.
     pub(crate) fn by_hour(from: Timestamp, to: Timestamp) -> Self {
         Self::by(width(from, to).max(Granularity::Hour), from, to)
     }
 
-    /// The days from one moment to another, both inside, as weeks or months where they are many.
+    /// Daily buckets, or weeks or months for long ranges.
     pub(crate) fn by_day(from: Timestamp, to: Timestamp) -> Self {
         Self::by(width(from, to).max(Granularity::Day), from, to)
     }
 
-    /// The steps of a width from one moment to another, both inside.
+    /// Buckets of a fixed width.
     pub(crate) fn by(width: Granularity, from: Timestamp, to: Timestamp) -> Self {
         let mut starts = vec![width.start_of(from)];
         while let Some(last) = starts.last().copied() {
@@ -48,12 +48,12 @@ impl TimeBuckets {
         Self { width, starts }
     }
 
-    /// The step that a moment lies in, if it is drawn.
+    /// Bucket index of a time, if it is in range.
     pub(crate) fn step_of(&self, moment: Timestamp) -> Option<usize> {
         self.starts.binary_search(&self.width.start_of(moment)).ok()
     }
 
-    /// How narrow sums must be to fall into the steps.
+    /// Granularity of the aggregate query.
     pub(crate) const fn sums_by(&self) -> Step {
         match self.width {
             Granularity::Minute | Granularity::Hour => Step::Hour,
@@ -61,17 +61,17 @@ impl TimeBuckets {
         }
     }
 
-    /// Where the first step begins.
+    /// Start of the first bucket.
     pub(crate) fn start(&self) -> Option<Timestamp> {
         self.starts.first().copied()
     }
 
-    /// How many steps there are.
+    /// Number of buckets.
     pub(crate) fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// What the steps are called.
+    /// Bucket labels.
     pub(crate) fn names(&self) -> Vec<String> {
         self.starts.iter().map(|start| self.name(*start)).collect()
     }
@@ -92,7 +92,7 @@ impl TimeBuckets {
         }
     }
 
-    /// The mean of the values in each step.
+    /// Mean per bucket.
     pub(crate) fn means(&self, values: impl Iterator<Item = (Timestamp, f64)>) -> Vec<Option<f64>> {
         let mut sums = vec![(0.0, 0.0); self.len()];
         for (at, value) in values {
@@ -104,7 +104,7 @@ impl TimeBuckets {
         sums.into_iter().map(|(sum, count)| (count > 0.0).then(|| sum / count)).collect()
     }
 
-    /// The sum of the values in each step.
+    /// Sum per bucket.
     pub(crate) fn sums(&self, values: impl Iterator<Item = (Timestamp, f64)>) -> Vec<Option<f64>> {
         let mut sums = vec![0.0; self.len()];
         for (at, value) in values {
@@ -116,7 +116,7 @@ impl TimeBuckets {
     }
 }
 
-/// How wide steps are, so that a chart has from about twelve to a hundred of them.
+/// Bucket width that gives about 12 to 100 buckets.
 pub(crate) fn width(from: Timestamp, to: Timestamp) -> Granularity {
     const HOUR: i64 = 3_600 * 1_000_000_000;
     match to.since(from) / HOUR {

@@ -1,34 +1,34 @@
-//! When things happened in a trace: each step's share of the time, and what ran side by side.
+//! Timeline layout: position and lane of each observation.
 //!
-//! Pure: steps go in, positions in thousandths of the trace's time come out.
+//! Pure: maps observations to positions in thousandths of the trace's duration.
 
 use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 use ratchet_core::time::Timestamp;
 
 use crate::trace_tree::TreeRow;
 
-/// The whole of the time, in the units of a drawing.
+/// Width of the timeline in drawing units.
 pub(crate) const WHOLE: u32 = 1_000;
-/// Lanes that are drawn; what does not fit shares the last.
+/// Maximum number of lanes; the rest shares the last.
 const MAX_LANES: usize = 8;
 
-/// The time from the first start to the last end.
+/// Time from first start to last end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeFrame {
     pub(crate) start: Timestamp,
-    /// How long, in nanoseconds; at least one.
+    /// Duration in nanoseconds, at least 1.
     pub(crate) length: i64,
 }
 
 impl TimeFrame {
-    /// The time that steps take together.
+    /// Total time range of the observations.
     pub(crate) fn of(steps: &[Observation]) -> Self {
         let start = steps.iter().map(|step| step.start).min().unwrap_or_default();
         let end = steps.iter().map(|step| step.end.unwrap_or(step.start)).max();
         Self { start, length: end.map_or(1, |end| end.since(start)).max(1) }
     }
 
-    /// From where to where a step lasts, in thousandths of the whole.
+    /// Start and end of an observation, in thousandths.
     pub(crate) fn place(self, step: &Observation) -> (u32, u32) {
         let from = self.share(step.start);
         (from, step.end.map_or(from, |end| self.share(end)))
@@ -41,19 +41,18 @@ impl TimeFrame {
     }
 }
 
-/// A step in the strip: which lane, from where to where.
+/// An observation in the strip: lane, start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeBar {
     pub(crate) step: usize,
-    /// Which lane, from 0.
+    /// Lane, from 0.
     pub(crate) lane: usize,
     pub(crate) from: u32,
     pub(crate) to: u32,
 }
 
-/// Puts the steps that have nothing below them into lanes, so that what ran at the same time
-/// stands one above the other. Those too short to be told from their neighbours are left out,
-/// unless they failed.
+/// Assigns leaf observations to lanes, so that concurrent ones do not overlap. Leaves too short to
+/// be visible are left out, unless they failed.
 pub(crate) fn lanes(frame: TimeFrame, steps: &[Observation], rows: &[TreeRow]) -> Vec<TimeBar> {
     let works = |row: &&TreeRow| row.below == 0 && steps[row.step].kind != ObservationKind::Event;
     let mut leaves: Vec<usize> = rows.iter().filter(works).map(|row| row.step).collect();

@@ -1,5 +1,4 @@
-//! The steps of the long traces that were read last: a tree asks for them with every few lines that
-//! come into sight.
+//! Cache of recently read long traces: the tree fetches lines in chunks while the user scrolls.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,38 +11,38 @@ use ratchet_store::telemetry::Telemetry;
 
 use crate::trace_tree::TreeRow;
 
-/// Traces whose steps are kept.
+/// Maximum number of cached traces.
 const KEPT: usize = 2;
-/// Steps from which on reading them again would be felt.
+/// Minimum number of observations for caching.
 const LONG: usize = 500;
-/// Traces that may have come meanwhile; after more, steps are read again.
+/// Newer traces tolerated before the entry is revalidated.
 const LOOKED_AT: usize = 5_000;
 
-/// The steps of a trace in their tree, without payloads.
+/// Observation tree of a trace, without payloads.
 #[derive(Debug, Default)]
 pub(crate) struct TraceSteps {
     pub(crate) steps: Vec<Observation>,
     pub(crate) rows: Vec<TreeRow>,
-    /// Whether there are more steps than these.
+    /// Whether the tree is truncated.
     pub(crate) is_cut: bool,
 }
 
-/// The steps of the long traces that were read last.
+/// The cache.
 #[derive(Debug, Default)]
 pub(crate) struct TraceCache(Mutex<VecDeque<Kept>>);
 
 #[derive(Debug)]
 struct Kept {
     project: ProjectId,
-    /// The trace as it was.
+    /// The trace at the time of caching.
     trace: Trace,
-    /// The moment up to which nothing of it has come since.
+    /// Time up to which the entry is known to be current.
     arrived: ArrivalCursor,
     steps: Arc<TraceSteps>,
 }
 
 impl TraceCache {
-    /// The steps of a trace, if they are known and nothing has come since.
+    /// Returns the cached tree if nothing was recorded since.
     pub(crate) fn of(
         &self,
         telemetry: &Telemetry,
@@ -63,7 +62,7 @@ impl TraceCache {
         Some(found.steps.clone())
     }
 
-    /// Keeps the steps of a trace as they were at a moment, if they are many.
+    /// Caches the tree of a long trace.
     pub(crate) fn keep(
         &self,
         (project, trace): (ProjectId, &Trace),
@@ -80,7 +79,7 @@ impl TraceCache {
     }
 }
 
-/// The trace without what it carries.
+/// The trace without its payload.
 fn bare(trace: &Trace) -> Trace {
     Trace { content: None, ..trace.clone() }
 }

@@ -1,6 +1,6 @@
-//! A trace's steps as a tree: each step once, under the step it is part of, by start.
+//! The observations of a trace as a tree: each once, under its parent, ordered by start time.
 //!
-//! Pure, and flat inside: a chain of ten thousand steps needs no more stack than one of two.
+//! Pure and iterative: a chain of ten thousand observations needs no more stack than one of two.
 
 use std::collections::HashMap;
 
@@ -8,39 +8,39 @@ use ratchet_core::id::ObservationId;
 use ratchet_core::money::Money;
 use ratchet_core::record::observation::{Level, Observation};
 
-/// A step in its place. Rows stand in reading order: a step, then all that is below it.
+/// An observation in the tree. Rows are in pre-order: an observation, then its descendants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TreeRow {
     pub(crate) step: usize,
-    /// How many steps it is part of.
+    /// Depth.
     pub(crate) depth: usize,
-    /// How many rows after it belong below it.
+    /// Number of descendants.
     pub(crate) below: usize,
-    /// Its place among its siblings, from 1.
+    /// Position among its siblings, from 1.
     pub(crate) position: usize,
-    /// How many siblings there are, itself included.
+    /// Number of siblings, including itself.
     pub(crate) siblings: usize,
-    /// What is odd about its place.
+    /// Anomaly of its position.
     pub(crate) mark: Option<Mark>,
-    /// What it and all below it cost, as far as anyone knows.
+    /// Known cost of the subtree.
     pub(crate) cost: Option<Money>,
-    /// How much of that is approximate.
+    /// Approximate part of the cost.
     pub(crate) approximate_cost: Money,
-    /// How many of it and those below it failed.
+    /// Errors in the subtree.
     pub(crate) errors: usize,
 }
 
-/// Why a step stands where it would not have put itself.
+/// Why an observation is not under its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// The step it is part of was never recorded.
+    /// The parent was not recorded.
     Orphan,
-    /// It is said to be part of itself, by a detour or not.
+    /// The parents form a cycle.
     Loop,
 }
 
-/// Puts steps into their tree. Steps whose parent is not there stand at the top, with a mark; a
-/// circle of parents is cut above its first step.
+/// Builds the tree. Observations without a recorded parent become marked roots; a cycle of parents
+/// is cut above its first observation.
 pub(crate) fn assemble(steps: &[Observation]) -> Vec<TreeRow> {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     order.sort_by_key(|step| (steps[*step].start, &steps[*step].id));
@@ -61,7 +61,7 @@ pub(crate) fn assemble(steps: &[Observation]) -> Vec<TreeRow> {
     rows
 }
 
-/// Each step's parent among the steps, and what is odd about it.
+/// Parent index and anomaly of each observation.
 fn parents(steps: &[Observation], order: &[usize]) -> (Vec<Option<usize>>, Vec<Option<Mark>>) {
     let places: HashMap<&ObservationId, usize> =
         steps.iter().enumerate().map(|(place, step)| (&step.id, place)).collect();
@@ -77,8 +77,8 @@ fn parents(steps: &[Observation], order: &[usize]) -> (Vec<Option<usize>>, Vec<O
     (parents, marks)
 }
 
-/// Follows parents upwards from every step. Whoever comes by a step of the same walk again has
-/// gone around a circle, which is cut above the first of its steps.
+/// Detects cycles by following parents from every observation; a cycle is cut above its first
+/// observation.
 fn cut_loops(parents: &mut [Option<usize>], marks: &mut [Option<Mark>], order: &[usize]) {
     let mut seen_in = vec![None; parents.len()];
     let mut rank = vec![0; parents.len()];
@@ -117,7 +117,7 @@ fn first_of_circle(parents: &[Option<usize>], rank: &[usize], from: usize) -> us
     first
 }
 
-/// The rows in reading order, without sums and marks.
+/// Rows in pre-order, without subtree totals.
 fn walk(tops: &[usize], children: &[Vec<usize>]) -> Vec<TreeRow> {
     let mut rows = Vec::with_capacity(children.len());
     let mut waiting = Vec::new();
@@ -144,7 +144,7 @@ fn walk(tops: &[usize], children: &[Vec<usize>]) -> Vec<TreeRow> {
     rows
 }
 
-/// Sums every row with all that is below it, from the last row up.
+/// Computes subtree totals, from the last row up.
 fn sum(rows: &mut [TreeRow], parents: &[Option<usize>], steps: &[Observation]) {
     let mut row_of = vec![0; steps.len()];
     for (place, row) in rows.iter_mut().enumerate() {

@@ -1,6 +1,6 @@
-//! Files that people sent and that wait until they say what to do with them.
+//! Uploaded files that wait for confirmation.
 //!
-//! They are kept in memory alone: what must not be kept has not been taken out of them yet.
+//! They are held in memory only, because they are not redacted yet.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -13,20 +13,20 @@ use ratchet_stages::dataset_import::Format;
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
-/// Bytes that a file may have.
+/// Maximum file size in bytes.
 pub(crate) const MAX_BYTES: usize = 10_000_000;
-/// Files that wait at a time, and of one person.
+/// Maximum number of staged files: total and per user.
 const PLACES: (usize, usize) = (4, 2);
-/// How long a file waits.
+/// Expiry of staged files.
 const WAITS: i64 = 30 * 60 * 1_000_000_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Upload {
-    /// For whom; anyone where nobody signs in.
+    /// Owner; `None` without authentication.
     pub(crate) person: Option<String>,
     pub(crate) project: ProjectId,
     pub(crate) dataset: String,
-    /// What the file was called.
+    /// File name.
     pub(crate) file: String,
     pub(crate) format: Format,
     pub(crate) bytes: Bytes,
@@ -54,8 +54,8 @@ impl Default for UploadStaging {
 }
 
 impl UploadStaging {
-    /// Puts a file there, and returns the word to get it with. Where there is no place for it, the
-    /// person's own oldest file makes room, or the oldest of whoever has most.
+    /// Stages a file and returns its token. When full, evicts the user's own oldest file, or the
+    /// oldest of the user with the most files.
     pub(crate) fn put(&self, upload: Upload) -> String {
         let word = Uuid::new_v4().simple().to_string();
         let mut waiting = self.waiting();
@@ -86,7 +86,7 @@ impl UploadStaging {
         all.max_by_key(|(place, known)| (has(known), Reverse(*place))).map(|(place, _)| place)
     }
 
-    /// The file of a word, if it still waits.
+    /// Returns the file of a token, if it has not expired.
     pub(crate) fn get(&self, word: &str, now: Timestamp) -> Option<Upload> {
         let waiting = self.waiting();
         let found = waiting.iter().find(|known| known.word == word);

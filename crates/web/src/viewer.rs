@@ -9,32 +9,32 @@ use crate::csrf::{FormToken, Known};
 use crate::page_error::{PageError, PageResult};
 use crate::web::{Access, Web};
 
-/// Someone who may look at a page, and what they may do there.
+/// The authenticated user of a page request, with role and CSRF token.
 ///
-/// A page takes it as an argument, by itself or inside a `Place`; whoever is not signed in is sent
-/// to do so first.
+/// Extractor of page handlers, on its own or inside a `RequestContext`; redirects to the sign-in
+/// page without a valid login.
 #[derive(Clone, Debug)]
 pub struct Viewer {
     pub who: Who,
-    /// What they may do: in the project they look at, or on the whole server outside of any.
+    /// Role in the current project, or on the server outside of projects.
     pub role: Role,
-    /// What their forms must carry.
+    /// CSRF token for forms.
     pub form_token: FormToken,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Who {
-    /// A person who signed in.
+    /// A signed-in user.
     Person(LoginUser),
-    /// Whoever sits at this machine: the server asks nobody.
+    /// The local user of a server without authentication.
     Anyone,
 }
 
 impl Viewer {
-    /// Works out who is looking.
+    /// Authenticates the request.
     ///
     /// # Errors
-    /// Sends whoever is not signed in to do so.
+    /// Redirects to the sign-in page.
     pub async fn identify(web: &Web, parts: &Parts) -> PageResult<Self> {
         if let Access::Open(_) = web.access {
             let form_token = FormToken::open(web)?;
@@ -54,7 +54,7 @@ impl Viewer {
         Ok(Self { role: signed_in.user.role, who: Who::Person(signed_in), form_token })
     }
 
-    /// Who they are where changes are noted.
+    /// Actor for the audit log.
     pub fn actor(&self) -> Actor {
         match &self.who {
             Who::Person(LoginUser { user, .. }) => Actor::person(user),
@@ -62,20 +62,20 @@ impl Viewer {
         }
     }
 
-    /// The catalog in their hands: what is changed with it is noted as theirs.
+    /// Catalog handle whose changes are audited as this user's.
     pub fn catalog(&self, web: &Web) -> Catalog {
         web.store.catalog.by(self.actor())
     }
 
-    /// What the page calls them.
+    /// Display name.
     pub fn name(&self) -> &str {
         match &self.who {
             Who::Person(LoginUser { user, .. }) => user.name.as_deref().unwrap_or(&user.email),
-            Who::Anyone => "this machine",
+            Who::Anyone => "Local user",
         }
     }
 
-    /// Names the person in the database, for what they make.
+    /// User ID, for records the user creates.
     pub fn person(&self) -> Option<&str> {
         match &self.who {
             Who::Person(signed_in) => Some(&signed_in.user.id),
@@ -83,11 +83,10 @@ impl Viewer {
         }
     }
 
-    /// Takes one of what people share. Whoever has their share already is told so, and the others
-    /// have theirs.
+    /// Acquires a permit of a per-user concurrency limit.
     ///
     /// # Errors
-    /// Refuses where too many wait for it already.
+    /// Fails if the user's share or the total is exhausted.
     pub(crate) fn take(&self, pool: &PermitPool<String>, what: &str) -> PageResult<Permit<String>> {
         let taken = pool.take(self.person().map(str::to_owned));
         taken.map_err(|full| match full {
@@ -96,7 +95,7 @@ impl Viewer {
         })
     }
 
-    /// The projects they may look into, oldest first, and what they may do in each.
+    /// Accessible projects, oldest first, with the role in each.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -110,33 +109,33 @@ impl Viewer {
         }
     }
 
-    /// Whether to show them what changes the project.
+    /// Whether the user may edit the project.
     pub fn can_change(&self) -> bool {
         matches!(self.role, Role::Member | Role::Owner)
     }
 
-    /// Whether to show them what only owners do.
+    /// Whether the user is a project owner.
     pub fn can_own(&self) -> bool {
         self.role == Role::Owner
     }
 
-    /// Makes sure that they may change what the project holds.
+    /// Requires the role member or owner.
     ///
     /// # Errors
-    /// Refuses viewers.
+    /// Rejects viewers.
     pub fn may_change(&self) -> PageResult<()> {
         if self.can_change() { Ok(()) } else { Err(self.refused("change this", "member or owner")) }
     }
 
-    /// Makes sure that they may do everything, keys and members included.
+    /// Requires the role owner.
     ///
     /// # Errors
-    /// Refuses all but owners.
+    /// Rejects all others.
     pub fn may_own(&self) -> PageResult<()> {
         if self.can_own() { Ok(()) } else { Err(self.refused("do this", "owner")) }
     }
 
-    /// Whether they may do everything on the whole server, not only in the project they look at.
+    /// Whether the user is a server owner.
     pub fn owns_server(&self) -> bool {
         match &self.who {
             Who::Person(LoginUser { user, .. }) => user.role == Role::Owner,
@@ -144,20 +143,20 @@ impl Viewer {
         }
     }
 
-    /// Makes sure that they may.
+    /// Requires a server owner.
     ///
     /// # Errors
-    /// Refuses all but owners of the server.
+    /// Rejects all others.
     pub fn may_own_server(&self) -> PageResult<()> {
         if self.owns_server() {
             return Ok(());
         }
-        Err(PageError::Forbidden("only an owner of the server may do this".to_owned()))
+        Err(PageError::Forbidden("only a server owner may do this".to_owned()))
     }
 
     fn refused(&self, what: &str, needed: &str) -> PageError {
         let role = self.role.as_str();
-        PageError::Forbidden(format!("a {role} may not {what}; it takes the role {needed}"))
+        PageError::Forbidden(format!("a {role} may not {what}; the role {needed} is required"))
     }
 }
 
@@ -169,9 +168,9 @@ impl FromRequestParts<Web> for Viewer {
     }
 }
 
-/// Sends someone to sign in, and back to where they were if they only wanted to look.
+/// Redirects to the sign-in page, and back after sign-in for GET requests.
 fn sign_in_first(parts: &Parts) -> PageError {
-    // A script's request must fail aloud, not get a page that it did not ask for.
+    // A request by a script gets an error status instead of the sign-in page.
     let is_script = parts.headers.get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
     if is_script {
         return PageError::SignedOut;

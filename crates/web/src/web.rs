@@ -17,44 +17,44 @@ use crate::sign_in::SignIn;
 use crate::trace_cache::TraceCache;
 use crate::upload_staging::UploadStaging;
 
-/// What every page can reach. A clone is one more pointer to the same parts.
+/// Shared state of the page handlers; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Web(Arc<WebParts>);
 
-/// The parts of a [`Web`].
+/// The fields of a [`Web`].
 #[derive(Debug)]
 pub struct WebParts {
-    /// Durable truth: `store.telemetry` and `store.catalog`.
+    /// `store.telemetry` and `store.catalog`.
     pub store: Store,
     pub access: Access,
     pub settings: WebSettings,
-    /// Memory for what visitors send.
+    /// Memory budget for form submissions.
     pub(crate) form_budget: FormBudget,
-    /// Room for questions to models, by person: each holds a request for as long as the provider
-    /// takes.
+    /// Concurrency limit of model calls, per user: each holds a request until the provider
+    /// responds.
     pub(crate) model_calls: PermitPool<String>,
-    /// Files that wait for their people.
+    /// Uploads that wait for confirmation.
     pub desk: UploadStaging,
-    /// The steps of the traces that were read last.
+    /// Cache of recently read traces.
     pub(crate) kept_steps: TraceCache,
-    /// What sessions are judged by.
+    /// Reader of the rubrics.
     pub rubrics: RubricReader,
-    /// The agents that the server runs, if it does.
+    /// The chat service, if the server runs agents.
     pub(crate) talking: OnceLock<Talking>,
     clock: Clock,
 }
 
-/// The agents that a server runs, and when it stops.
+/// The chat service and the shutdown signal.
 pub(crate) struct Talking {
     pub(crate) chats: Arc<Chats>,
-    /// Room for streams of events, by person: each takes a connection for as long as its page is
+    /// Concurrency limit of event streams, per user: each holds a connection while its page is
     /// open.
     pub(crate) streams: PermitPool<String>,
     closing: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
 }
 
 impl Talking {
-    /// Returns once the server is on its way out.
+    /// Completes when the server shuts down.
     pub(crate) fn closing(&self) -> BoxFuture<'static, ()> {
         (self.closing)()
     }
@@ -69,29 +69,28 @@ impl fmt::Debug for Talking {
 #[derive(Debug)]
 pub enum Access {
     People(SignIn),
-    /// Anyone, as an owner, starting at this project: only for a server nobody else can reach.
+    /// Everyone is owner, starting at this project: only for servers on loopback.
     Open(ProjectId),
 }
 
-/// Reads the rubrics of a server as they are now: those of its own, and those that come with
-/// Ratchet. People change them while the server runs.
+/// Reads the current rubrics: custom and built-in. Files may change while the server runs.
 pub struct RubricReader(Box<dyn Fn() -> Result<Vec<Rubric>, String> + Send + Sync>);
 
 impl RubricReader {
-    /// Reads them so; what is wrong with a file is said in words.
+    /// Creates a reader from a function that returns the rubrics or an error message.
     pub fn new(read: impl Fn() -> Result<Vec<Rubric>, String> + Send + Sync + 'static) -> Self {
         Self(Box::new(read))
     }
 
-    /// Those that come with Ratchet alone.
+    /// Built-in rubrics only.
     pub fn shipped() -> Self {
         Self::new(|| Ok(rubric::shipped().cloned().collect()))
     }
 
-    /// All of them.
+    /// Returns all rubrics.
     ///
     /// # Errors
-    /// Says which file has a mistake.
+    /// The message names the invalid file.
     pub fn read(&self) -> Result<Vec<Rubric>, String> {
         (self.0)()
     }
@@ -111,19 +110,19 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// Pages that follow conversations at once: of all people, and of one.
+/// Concurrent chat event streams: total and per user.
 const STREAMS: (usize, usize) = (200, 40);
-/// Questions to models at once: of all people, and of one.
+/// Concurrent model calls: total and per user.
 const MODEL_CALLS: (usize, usize) = (8, 2);
 
-/// What pages keep to. The default suits one machine.
+/// Limits of pages. The default suits one machine.
 #[derive(Clone, Debug)]
 pub struct WebSettings {
-    /// How long a page looks for what it shows: as long as people like to wait for a list.
+    /// Time limit of list queries.
     pub patience: Duration,
-    /// How much the forms that are under way may take.
+    /// Limits of form submissions.
     pub forms: FormLimits,
-    /// Which addresses may be called that visitors have entered.
+    /// Outbound policy for addresses entered by users.
     pub outbound: OutboundPolicy,
 }
 
@@ -135,7 +134,7 @@ impl Default for WebSettings {
 }
 
 impl Web {
-    /// Puts the parts together. The time of day comes from the server's clock.
+    /// Creates the state with the server's clock.
     pub fn new(
         settings: WebSettings,
         store: Store,
@@ -157,14 +156,14 @@ impl Web {
         }))
     }
 
-    /// Has pages talk to agents that the server runs, from now on and once and for all; `closing`
-    /// gives what ends when the server is on its way out.
+    /// Sets the chat service, once; `closing` returns a future that completes when the server shuts
+    /// down.
     pub fn run_agents<F>(&self, chats: Arc<Chats>, closing: impl Fn() -> F + Send + Sync + 'static)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let closing = Box::new(move || Box::pin(closing()) as BoxFuture<'static, ()>);
-        // A second time would be a mistake of ours, and the first one counts.
+        // A second call would be a bug; the first value is used.
         drop(self.talking.set(Talking {
             chats,
             streams: PermitPool::new(STREAMS.0, STREAMS.1),

@@ -11,19 +11,19 @@ use crate::target::{Target, TargetArgs};
 pub(crate) struct AuditArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Which project, by name or id; needed only if there are several
+    /// Project name or ID; required only if there are several
     #[arg(long, value_name = "NAME", conflicts_with = "whole_server")]
     project: Option<String>,
-    /// What was done outside of projects: people, projects, sign-ins
+    /// Show server-level entries: users, projects, sign-ins
     #[arg(long)]
     whole_server: bool,
-    /// Only about this kind of thing, such as prompt or "API key"
+    /// Only entries about this kind of object, such as prompt or "API key"
     #[arg(long, value_name = "NOUN")]
     what: Option<String>,
-    /// Entries at most, newest first
+    /// Maximum number of entries, newest first
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u64,
-    /// Go on where the last list stopped
+    /// Continue from the cursor of the last page
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -52,9 +52,9 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<Outcome> {
 
 fn text(found: &AuditView) -> String {
     let rows: Vec<_> = found.entries.iter().map(row).collect();
-    let mut text = table(["AT", "WHO", "WHAT", "BEFORE", "AFTER"], &rows);
+    let mut text = table(["TIME", "ACTOR", "ACTION", "BEFORE", "AFTER"], &rows);
     if let Some(cursor) = &found.cursor {
-        text.push_str(&format!("There is more: --cursor {cursor}\n"));
+        text.push_str(&format!("More entries: --cursor {cursor}\n"));
     }
     text
 }

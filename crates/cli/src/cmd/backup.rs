@@ -15,12 +15,11 @@ use crate::target::{Target, TargetArgs};
 /// `ratchet backup TO`
 #[derive(Args, Debug)]
 pub(crate) struct BackupArgs {
-    /// A new folder for the backup
+    /// New folder for the backup
     to: PathBuf,
     #[command(flatten)]
     target: TargetArgs,
-    /// Copy secret.key, ratchet.toml and mcp.json too: whoever has the backup can then read stored
-    /// secrets
+    /// Include secret.key, ratchet.toml and mcp.json; the backup can then decrypt stored secrets
     #[arg(long, conflicts_with = "server")]
     include_secret_key: bool,
     #[command(flatten)]
@@ -60,7 +59,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<Outcome> {
     let secrets = if args.include_secret_key {
         let data = Config::load(&args.target.config, Vec::new())?.data;
         let is_there = data.join(SECRET_FILE).exists();
-        ensure!(is_there, "{} holds no {SECRET_FILE}; nothing to include", data.display());
+        ensure!(is_there, "{} has no {SECRET_FILE}; nothing to include", data.display());
         BackupSecrets::Included
     } else {
         BackupSecrets::LeftOut

@@ -33,25 +33,25 @@ use crate::signals::Signals;
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
     place: WorkplaceArgs,
-    /// What is looked at; see `ratchet rubrics list`
+    /// Rubric name; see `ratchet rubrics list`
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
-    /// The dataset that labels are kept in
+    /// Dataset that stores the labels
     #[arg(long, value_name = "NAME", default_value = DATASET)]
     dataset: String,
-    /// How far marks may lie apart on average before the judge is to be told something else
+    /// Mean absolute error above which a revised criterion is drafted
     #[arg(long, value_name = "DISTANCE", default_value_t = THRESHOLD, value_parser = share)]
     threshold: f64,
-    /// Hold only the first scores of this judge against people
+    /// Compare only the first scores of this judge
     #[arg(long, value_name = "JUDGE")]
     of: Option<String>,
-    /// Judge the panel again, the same sessions each week, to notice if the judge drifts
+    /// Score the panel (the same sessions each week) again to detect judge drift
     #[arg(long)]
     panel: bool,
-    /// Have this model write the drafts, such as anthropic; by template otherwise
+    /// Write the drafts with this model, such as anthropic [default: template]
     #[arg(long, value_name = "MODEL")]
     draft_with: Option<String>,
-    /// Try the drafted criteria on the labelled sessions, also if the judge wants money
+    /// Test the drafted criteria on the labelled sessions, even with a paid judge
     #[arg(long)]
     revise: bool,
     #[command(flatten)]
@@ -65,20 +65,20 @@ pub(crate) struct CalibrateArgs {
 /// Whether the rubric is changed.
 #[derive(Args, Debug)]
 struct ChangeArgs {
-    /// Make the drafts the rubric's next version, and score again what it had scored; asks first
+    /// Save the drafts as the rubric's next version and rescore; asks for confirmation
     #[arg(long)]
     apply: bool,
-    /// With --apply: do not ask
+    /// With --apply: skip the confirmation
     #[arg(long, requires = "apply")]
     yes: bool,
-    /// With --apply: score again what was scored in so many days
+    /// With --apply: rescore sessions of the last N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     days: u16,
 }
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "a distance is a number from 0 to 1".to_owned())
+    share.ok_or_else(|| "the threshold must be a number from 0 to 1".to_owned())
 }
 
 /// All that a calibration found.

@@ -17,7 +17,7 @@ pub(crate) struct CompactArgs {
 /// Runs `ratchet compact`.
 pub(crate) fn run(args: &CompactArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
-        eprintln!("compacting; this may take some minutes, and recording goes on");
+        eprintln!("compacting; this may take some minutes, ingestion continues");
         let report =
             Target::with(&args.target, "ratchet compact", async |target| target.compact().await);
         args.output.show(&report.await?, |report| {

@@ -8,7 +8,7 @@ use crate::print::print;
 /// `ratchet completions SHELL`
 #[derive(Args, Debug)]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// Shell
     shell: Shell,
 }
 

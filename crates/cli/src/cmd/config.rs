@@ -15,7 +15,7 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print every setting, its value and where it came from
+    /// Show all settings, their values and sources
     Show(ShowArgs),
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn run(command: &ConfigCommand) -> anyhow::Result<Outcome> {
     let settings: Vec<SettingView<'_>> = config.effective.iter().map(SettingView::from).collect();
     args.output.show(&settings, |settings| {
         let rows: Vec<_> = settings.iter().map(row).collect();
-        table(["SETTING", "VALUE", "FROM", "WHAT IT IS"], &rows)
+        table(["SETTING", "VALUE", "SOURCE", "DESCRIPTION"], &rows)
     })?;
     Ok(Outcome::Done)
 }

@@ -29,16 +29,16 @@ pub(crate) struct DemoArgs {
     /// Data folder [default: a temporary one, removed at the end]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Web pages, APIs and OTLP over HTTP [default: 127.0.0.1:3000]
+    /// Web UI, APIs and OTLP over HTTP [default: 127.0.0.1:3000]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
-    /// Which week to make up; the same number and end give the same week
+    /// Random seed; the same seed and end give the same data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// When the week ends, such as 2026-01-31T12:00:00Z [default: now]
+    /// End of the week, such as 2026-01-31T12:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Exit once everything is recorded, instead of staying up to be looked at
+    /// Exit after recording instead of serving
     #[arg(long, requires = "data")]
     once: bool,
 }

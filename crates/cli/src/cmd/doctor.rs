@@ -24,7 +24,7 @@ use crate::target::{Remote, TargetArgs};
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Read everything in the folder, payload by payload, and check what has a checksum
+    /// Read all data and verify checksums
     #[arg(long, conflicts_with = "server")]
     deep: bool,
     #[command(flatten)]
@@ -85,7 +85,7 @@ async fn folder_checks(config: &Config, is_deep: bool) -> Vec<Check> {
     let mut checks = disk::checks(config, Clock::System.now());
     checks.extend(store_checks(config));
     if is_deep && disk::is_data_folder(&config.data) {
-        eprintln!("reading everything in {}; this may take some minutes", config.data.display());
+        eprintln!("reading all data in {}; this may take some minutes", config.data.display());
         checks.extend(deep_checks(config));
     }
     checks.extend(ports::checks(config.addresses).await);
@@ -113,7 +113,7 @@ fn deep_checks(config: &Config) -> Vec<Check> {
 
 fn text(checks: &[Check]) -> String {
     let rows: Vec<_> = checks.iter().map(row).collect();
-    table(["CHECK", "STATE", "DETAIL"], &rows)
+    table(["CHECK", "STATUS", "DETAIL"], &rows)
 }
 
 fn row(check: &Check) -> [String; 3] {

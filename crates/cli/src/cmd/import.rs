@@ -29,13 +29,13 @@ pub(crate) struct ImportCommand {
 
 #[derive(Debug, Subcommand)]
 enum Source {
-    /// Record Claude Code's transcripts; again and again, without doubling anything
+    /// Import Claude Code transcripts; safe to repeat
     ClaudeCode(claude_code::ClaudeCodeArgs),
-    /// Copy a project out of a Langfuse server, or bring a copy up to date
+    /// Import a project from a Langfuse server, or update an earlier import
     Langfuse(langfuse::LangfuseArgs),
-    /// Record runs or exported records, one JSON object a line
+    /// Import runs or exported records from JSON Lines
     Jsonl(jsonl::JsonlArgs),
-    /// Record runs, one a line of a table
+    /// Import runs from CSV
     Csv(csv::CsvArgs),
 }
 
@@ -44,7 +44,7 @@ enum Source {
 struct IntoArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Which project of the folder, by name or id; needed only if there are several
+    /// Project name or ID in the data folder; required only if there are several
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     #[command(flatten)]

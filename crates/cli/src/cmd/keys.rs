@@ -19,11 +19,11 @@ pub(crate) struct KeysCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Make a key and show its secret this once
+    /// Create a key; its secret is shown only once
     Create(CreateArgs),
     /// List the keys of a project
     List(KeysArgs),
-    /// Grant a key permissions beyond its project
+    /// Grant server-wide permissions to a key
     Grant(PermissionArgs),
     /// Withdraw permissions from a key
     Withdraw(PermissionArgs),
@@ -35,7 +35,7 @@ enum Action {
 struct KeysArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Which project, by name or id; needed only if there are several
+    /// Project name or ID; required only if there are several
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     #[command(flatten)]
@@ -47,10 +47,10 @@ struct CreateArgs {
     /// Role in the project: owner, member, viewer or ingest-only
     #[arg(long, default_value = "member")]
     role: String,
-    /// What the key may do beyond it: chat, backup, administration, or none [default: none; all for an owner's key]
+    /// Server-wide permissions: chat, backup, administration, or none [default: none; all for an owner's key]
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     permissions: Option<Vec<String>>,
-    /// What the key is for
+    /// Description
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
@@ -59,9 +59,9 @@ struct CreateArgs {
 
 #[derive(Args, Debug)]
 struct PermissionArgs {
-    /// The key, by its id or its public half
+    /// Key ID or public key
     key: String,
-    /// chat (run agents on the server's machine), backup (copy all data) or administration (manage projects, keys and people)
+    /// chat (run agents on the server), backup (download all data) or administration (manage projects, keys and users)
     #[arg(value_name = "PERMISSION", required = true, value_delimiter = ',')]
     permissions: Vec<String>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ struct PermissionArgs {
 
 #[derive(Args, Debug)]
 struct RevokeArgs {
-    /// The key, by its id or its public half
+    /// Key ID or public key
     key: String,
     #[command(flatten)]
     keys: KeysArgs,
@@ -107,7 +107,7 @@ async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
 
 fn new_key_text(made: &NewKeyView) -> String {
     format!(
-        "A key with the role {}{}. Its secret is shown this once; keep it:\n\n  \
+        "Created a key with the role {}{}. The secret is shown only once; store it safely:\n\n  \
          public key  {}\n  secret key  {}\n",
         made.key.role,
         permissions_text(&made.key),
@@ -131,7 +131,10 @@ async fn list(args: &KeysArgs) -> anyhow::Result<Outcome> {
     });
     args.output.show(&keys.await?, |keys| {
         let rows: Vec<_> = keys.iter().map(row).collect();
-        table(["ID", "PUBLIC KEY", "SECRET", "ROLE", "PERMISSIONS", "SINCE", "NOTE"], &rows)
+        table(
+            ["ID", "PUBLIC KEY", "SECRET", "ROLE", "PERMISSIONS", "CREATED", "DESCRIPTION"],
+            &rows,
+        )
     })?;
     Ok(Outcome::Done)
 }

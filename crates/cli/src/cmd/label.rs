@@ -35,9 +35,9 @@ pub(crate) struct LabelCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Keep the labels of a table, whose first line names `session_id` and dimensions
+    /// Import labels from CSV with the columns `session_id` and dimensions
     Import(files::ImportArgs),
-    /// Write all labels into a table
+    /// Export all labels as CSV
     Export(files::ExportArgs),
 }
 
@@ -46,23 +46,23 @@ enum Action {
 struct WhereArgs {
     #[command(flatten)]
     place: WorkplaceArgs,
-    /// What is looked at; see `ratchet rubrics list`
+    /// Rubric name; see `ratchet rubrics list`
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
-    /// The dataset that labels are kept in
+    /// Dataset that stores the labels
     #[arg(long, value_name = "NAME", default_value = DATASET)]
     dataset: String,
 }
 
 #[derive(Args, Debug)]
 struct LabelArgs {
-    /// Label this session; may be said again [default: this week's sample, one by one]
+    /// Label this session; repeatable [default: this week's sample]
     #[arg(long = "session", value_name = "ID", value_parser = session_id)]
     sessions: Vec<SessionId>,
-    /// Draw the sample from sessions scored in so many days
+    /// Sample from sessions scored in the last N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     days: u16,
-    /// How many sessions the sample of a week has
+    /// Sample size per week
     #[arg(long, value_name = "N", default_value_t = SIZE)]
     size: usize,
     #[command(flatten)]
@@ -71,10 +71,10 @@ struct LabelArgs {
     at: WhereArgs,
 }
 
-/// Who labels.
+/// Reviewer name.
 #[derive(Args, Debug)]
 struct WhoArgs {
-    /// Who labels
+    /// Reviewer name
     #[arg(
         long,
         value_name = "NAME",
@@ -108,8 +108,8 @@ async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
         label_each(place, args, &rubric, waiting).await
     });
     let kept = kept.await?;
-    let labels = if kept == 1 { "label is" } else { "labels are" };
-    print(&format!("{kept} {labels} kept in the dataset {}\n", args.at.dataset))?;
+    let labels = if kept == 1 { "label" } else { "labels" };
+    print(&format!("{kept} {labels} saved in the dataset {}\n", args.at.dataset))?;
     Ok(Outcome::Done)
 }
 
@@ -128,7 +128,7 @@ async fn waiting(
         sampling::this_week(&place.source, &place.sink, asking, Clock::System.now()).await?;
     if asked.is_empty() {
         print(
-            "No session is scored in this time; `ratchet score` first, or name one with --session\n",
+            "No scored sessions in this time range; run `ratchet score` first, or use --session\n",
         )?;
     }
     let given = labels::read(&place.sink, dataset).await?;

@@ -8,7 +8,7 @@ use crate::print::print;
 /// `ratchet man [COMMAND]…`
 #[derive(Args, Debug)]
 pub(crate) struct ManArgs {
-    /// Which command's page: `keys create`; the page of ratchet itself by default
+    /// Command, such as `keys create` [default: ratchet]
     command: Vec<String>,
 }
 

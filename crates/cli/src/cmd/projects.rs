@@ -18,15 +18,15 @@ pub(crate) struct ProjectsCommand {
 enum Action {
     /// List all projects
     List(ProjectsArgs),
-    /// Make a project
+    /// Create a project
     Create(CreateArgs),
-    /// Set how many days a project keeps its telemetry
+    /// Set the retention of a project
     SetRetention(SetRetentionArgs),
-    /// Show whose web pages may call with a project's keys
+    /// Show the allowed origins of a project
     Origins(OriginsArgs),
-    /// Say whose web pages may call with a project's keys
+    /// Set the allowed origins of a project
     SetOrigins(SetOriginsArgs),
-    /// Say that the clock is right, after retention was paused because it seems to be far ahead
+    /// Confirm the system clock after retention was paused because of a clock jump
     ConfirmClock(ProjectsArgs),
 }
 
@@ -40,12 +40,12 @@ struct ProjectsArgs {
 
 #[derive(Args, Debug)]
 struct CreateArgs {
-    /// What people call it
+    /// Display name
     name: String,
-    /// What URLs call it [default: a random id]
+    /// Project ID [default: random]
     #[arg(long)]
     id: Option<String>,
-    /// How many days to keep telemetry [default: forever]
+    /// Retention in days [default: forever]
     #[arg(long, value_name = "DAYS")]
     retention: Option<u32>,
     #[command(flatten)]
@@ -54,10 +54,10 @@ struct CreateArgs {
 
 #[derive(Args, Debug)]
 struct SetRetentionArgs {
-    /// How many days, or `forever`
+    /// Days, or `forever`
     #[arg(value_name = "DAYS|forever", value_parser = days)]
     days: Days,
-    /// Which project, by name or id; needed only if there are several
+    /// Project name or ID; required only if there are several
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     #[command(flatten)]
@@ -66,7 +66,7 @@ struct SetRetentionArgs {
 
 #[derive(Args, Debug)]
 struct OriginsArgs {
-    /// Which project, by name or id; needed only if there are several
+    /// Project name or ID; required only if there are several
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     #[command(flatten)]
@@ -119,7 +119,7 @@ async fn list(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
 
 fn projects_text(projects: &[ProjectEntry]) -> String {
     let rows: Vec<_> = projects.iter().map(row).collect();
-    table(["ID", "NAME", "KEEPS", "SINCE"], &rows)
+    table(["ID", "NAME", "RETENTION", "CREATED"], &rows)
 }
 
 fn row(project: &ProjectEntry) -> [String; 4] {
@@ -181,9 +181,9 @@ async fn set_origins(args: &SetOriginsArgs) -> anyhow::Result<Outcome> {
 
 fn origins_text(kept: &OriginsView) -> String {
     if kept.origins.is_empty() {
-        return "pages of any origin may call\n".to_owned();
+        return "any origin is allowed\n".to_owned();
     }
-    format!("only pages of these may call:\n  {}\n", kept.origins.join("\n  "))
+    format!("allowed origins:\n  {}\n", kept.origins.join("\n  "))
 }
 
 async fn confirm_clock(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
@@ -191,7 +191,7 @@ async fn confirm_clock(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
         target.confirm_clock().await
     });
     args.output.show(&confirmed.await?, |confirmed| {
-        format!("it is {}; what is older than its project keeps may go\n", confirmed.now)
+        format!("clock confirmed: {}; retention continues\n", confirmed.now)
     })?;
     Ok(Outcome::Done)
 }

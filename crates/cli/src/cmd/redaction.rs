@@ -19,13 +19,13 @@ pub(crate) struct RedactionCommand {
 enum Action {
     /// List the rules of a project
     List(RedactionArgs),
-    /// Add a rule for whatever is recorded from now on
+    /// Add a rule; applies to new data
     Add(AddArgs),
-    /// Remove a rule; what was redacted stays so
+    /// Remove a rule; redacted data stays redacted
     Remove(RemoveArgs),
-    /// Show what the rules leave of a text
+    /// Test the rules on a text
     Test(TestArgs),
-    /// List the presets that rules can name
+    /// List available presets
     Presets(RedactionArgs),
 }
 
@@ -33,7 +33,7 @@ enum Action {
 struct RedactionArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Which project, by name or id; needed only if there are several
+    /// Project name or ID; required only if there are several
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     #[command(flatten)]
@@ -44,7 +44,7 @@ struct RedactionArgs {
 struct AddArgs {
     #[command(flatten)]
     what: WhatArgs,
-    /// What to put in its place [default: the preset's, or `[redacted]`]
+    /// Replacement [default: the preset's, or `[redacted]`]
     #[arg(long, value_name = "TEXT")]
     replacement: Option<String>,
     #[command(flatten)]
@@ -54,20 +54,20 @@ struct AddArgs {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct WhatArgs {
-    /// A regular expression to look for in every text
+    /// Regular expression to match in any text
     #[arg(long, value_name = "REGEX")]
     pattern: Option<String>,
-    /// A place such as `input.user.email`; a star stands for any key
+    /// Field path such as `input.user.email`; * matches any key
     #[arg(long, value_name = "PATH")]
     field: Option<String>,
-    /// A pattern that comes with Ratchet; see `ratchet redaction presets`
+    /// Built-in preset; see `ratchet redaction presets`
     #[arg(long, value_name = "NAME")]
     preset: Option<String>,
 }
 
 #[derive(Args, Debug)]
 struct RemoveArgs {
-    /// The rule, by its id
+    /// Rule ID
     rule: String,
     #[command(flatten)]
     redaction: RedactionArgs,
@@ -75,9 +75,9 @@ struct RemoveArgs {
 
 #[derive(Args, Debug)]
 struct TestArgs {
-    /// A text, or a JSON document
+    /// Text or JSON document
     text: String,
-    /// The field it would be in, such as `input` or `metadata`
+    /// Field that contains the text, such as `input` or `metadata`
     #[arg(long, value_name = "FIELD", default_value = "input")]
     field: String,
     #[command(flatten)]
@@ -112,7 +112,7 @@ fn rules_text(rules: &[RedactionRuleView]) -> String {
         [id, kind, what, replacement, created_at].map(Clone::clone)
     };
     let rows: Vec<_> = rules.iter().map(row).collect();
-    table(["ID", "KIND", "WHAT", "REPLACEMENT", "SINCE"], &rows)
+    table(["ID", "TYPE", "PATTERN", "REPLACEMENT", "ADDED"], &rows)
 }
 
 async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
@@ -137,7 +137,7 @@ async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
         let project = target.project(redaction.project.as_deref()).await?;
         target.remove_redaction_rule(&project.id, &args.rule).await
     });
-    redaction.output.show(&removed.await?, |rule| format!("{} is removed\n", rule.what))?;
+    redaction.output.show(&removed.await?, |rule| format!("removed {}\n", rule.what))?;
     Ok(Outcome::Done)
 }
 
@@ -162,7 +162,7 @@ async fn presets(args: &RedactionArgs) -> anyhow::Result<Outcome> {
             [name, finds, replacement, pattern].map(Clone::clone)
         };
         let rows: Vec<_> = presets.iter().map(row).collect();
-        table(["NAME", "FINDS", "REPLACEMENT", "PATTERN"], &rows)
+        table(["NAME", "MATCHES", "REPLACEMENT", "PATTERN"], &rows)
     })?;
     Ok(Outcome::Done)
 }

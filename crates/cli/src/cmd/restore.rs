@@ -12,13 +12,12 @@ use crate::print::OutputArgs;
 /// `ratchet restore FROM --data DIR`
 #[derive(Args, Debug)]
 pub(crate) struct RestoreArgs {
-    /// The folder with the backup
+    /// Backup folder
     from: PathBuf,
-    /// A new data folder for it
+    /// New data folder
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// Take a backup of an earlier ratchet, which has no manifest, as it is: nothing can tell
-    /// whether it is whole
+    /// Accept a backup without a manifest (older versions); completeness cannot be verified
     #[arg(long)]
     without_manifest: bool,
     #[command(flatten)]
@@ -33,8 +32,7 @@ pub(crate) fn run(args: &RestoreArgs) -> anyhow::Result<Outcome> {
         .with_context(|| format!("cannot restore {}", args.from.display()))?;
     if !args.data.join(SECRET_FILE).exists() {
         eprintln!(
-            "{SECRET_FILE} was not in the backup: put the one of the old data folder into {}, or \
-             enter stored secrets (keys of model providers, webhooks) again",
+            "the backup has no {SECRET_FILE}: copy the one of the old data folder into {}, or enter stored secrets (model provider keys, webhooks) again",
             args.data.display()
         );
     }

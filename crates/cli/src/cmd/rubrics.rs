@@ -22,13 +22,13 @@ pub(crate) struct RubricsCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the rubrics that have a name: those that come with Ratchet and those in `<data>/rubrics`
+    /// List built-in rubrics and those in `<data>/rubrics`
     List(ListArgs),
-    /// Show a rubric's file; save it in `<data>/rubrics` and change it to have your own
+    /// Print a rubric file; save it in `<data>/rubrics` to customize it
     Show(ShowArgs),
-    /// Look for mistakes in a rubric file
+    /// Validate a rubric file
     Validate(ValidateArgs),
-    /// Show what differs between two rubrics
+    /// Compare two rubrics
     Diff(DiffArgs),
 }
 
@@ -42,7 +42,7 @@ struct ListArgs {
 
 #[derive(Args, Debug)]
 struct ShowArgs {
-    /// A rubric by name, or a file that ends in .toml
+    /// Rubric name, or a .toml file
     #[arg(value_name = "NAME|FILE")]
     rubric: String,
     #[command(flatten)]
@@ -51,7 +51,7 @@ struct ShowArgs {
 
 #[derive(Args, Debug)]
 struct ValidateArgs {
-    /// The file
+    /// Rubric file
     file: PathBuf,
     #[command(flatten)]
     output: OutputArgs,
@@ -59,10 +59,10 @@ struct ValidateArgs {
 
 #[derive(Args, Debug)]
 struct DiffArgs {
-    /// What it was: a rubric by name, or a file that ends in .toml
+    /// Old rubric: a name or a .toml file
     #[arg(value_name = "NAME|FILE")]
     before: String,
-    /// What it is now, likewise
+    /// New rubric: a name or a .toml file
     #[arg(value_name = "NAME|FILE")]
     after: String,
     #[command(flatten)]
@@ -96,7 +96,7 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
             texts.map(Clone::clone)
         };
         let rows: Vec<_> = entries.iter().map(row).collect();
-        table(["NAME", "VERSION", "DIMENSIONS", "FINGERPRINT", "FROM"], &rows)
+        table(["NAME", "VERSION", "DIMENSIONS", "FINGERPRINT", "SOURCE"], &rows)
     })?;
     Ok(Outcome::Done)
 }
@@ -116,7 +116,7 @@ fn validate(args: &ValidateArgs) -> anyhow::Result<Outcome> {
     let view = CheckView::new(&args.file, &checked);
     args.output.show(&view, |_| match &checked {
         Ok(rubric) => format!(
-            "{}, version {}: {} dimensions, nothing wrong\n",
+            "{}, version {}: {} dimensions, valid\n",
             rubric.name,
             rubric.version,
             rubric.dimensions.len()
@@ -136,7 +136,7 @@ fn diff(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let views: Vec<_> = changes.iter().map(ChangeView::new).collect();
     args.list.output.show(&views, |views| {
         if views.is_empty() {
-            return "no difference\n".to_owned();
+            return "no differences\n".to_owned();
         }
         views.iter().map(ChangeView::text).collect()
     })?;

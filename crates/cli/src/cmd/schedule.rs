@@ -38,19 +38,19 @@ pub(crate) struct ScheduleCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List what runs by itself while a server is up, and when it runs next
+    /// List schedules and their next run
     List(ScheduleArgs),
-    /// Add a schedule, or change the one of its name
+    /// Add a schedule, or update the one with this name
     Add(AddArgs),
-    /// Run a schedule now, due or not; a server runs its own
+    /// Run a schedule now
     Run(NamedArgs),
-    /// Stop a schedule from running by itself
+    /// Pause a schedule
     Pause(NamedArgs),
-    /// Let a schedule run by itself again; what it missed is not made up for
+    /// Resume a schedule; missed runs are not repeated
     Resume(NamedArgs),
     /// Remove a schedule; the weekly one can only be paused
     Remove(NamedArgs),
-    /// List the last runs of a schedule and how they went
+    /// List the last runs of a schedule
     History(NamedArgs),
 }
 
@@ -59,7 +59,7 @@ enum Action {
 struct ScheduleArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Which project, by name or id; needed only if there are several
+    /// Project name or ID; required only if there are several
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ struct ScheduleArgs {
 
 #[derive(Args, Debug)]
 struct NamedArgs {
-    /// Which schedule
+    /// Schedule name
     #[arg(default_value = "weekly")]
     name: String,
     #[command(flatten)]
@@ -77,27 +77,26 @@ struct NamedArgs {
 
 #[derive(Args, Debug)]
 struct AddArgs {
-    /// What to call it
+    /// Schedule name
     name: String,
-    /// When: five fields of cron, or a word such as @weekly
+    /// Cron expression with five fields, or @weekly and the like
     #[arg(long, value_name = "CRON", default_value = "0 2 * * SUN")]
     cron: String,
-    /// By whose clocks, such as Europe/Berlin [default: this machine's]
+    /// Time zone, such as Europe/Berlin [default: local]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
-    /// Who judges: `offline` (costs nothing, needs no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
-    /// `openai:MODEL`, `claude[:MODEL]`, `connection:NAME[:MODEL]`, or `none`; keys are looked for
-    /// in the environment of whoever runs it
+    /// Judge: `offline` (free, no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
+    /// `openai:MODEL`, `claude[:MODEL]`, `connection:NAME[:MODEL]`, or `none`; API keys are read
+    /// from the environment of the server
     #[arg(long, value_name = "JUDGE", default_value = "offline")]
     judge: String,
-    /// What is looked at: the name of a rubric of the data folder, or of one that comes with
-    /// Ratchet
+    /// Rubric name, built-in or in the data folder
     #[arg(long, value_name = "NAME", default_value = rubric::DEFAULT)]
     rubric: String,
-    /// Begin no question that could make a run cost more dollars; the next run goes on
+    /// Budget per run in USD; the next run continues
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<Money>,
-    /// Add new suggestions to this file, on the machine of whoever runs it
+    /// Append new suggestions to this file on the server
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
     #[command(flatten)]
@@ -138,7 +137,7 @@ async fn must_be_there(target: &Target, project: &str, name: &str) -> anyhow::Re
     let schedules = target.schedules(project).await?;
     let names: Vec<&str> = schedules.iter().map(|known| known.name.as_str()).collect();
     let is_there = names.contains(&name);
-    ensure!(is_there, "there is no schedule {name}; there are: {}", names.join(", "));
+    ensure!(is_there, "schedule {name} not found; available: {}", names.join(", "));
     Ok(())
 }
 
@@ -156,8 +155,10 @@ fn schedules_text(views: &[ScheduleView]) -> String {
         [view.name.clone(), state, cron, zone, judge, view.rubric.clone(), next]
     };
     let rows: Vec<_> = views.iter().map(row).collect();
-    let table = table(["NAME", "STATE", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
-    format!("{table}They run while `ratchet serve` is up; `ratchet schedule run` runs one now.\n")
+    let table = table(["NAME", "STATUS", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
+    format!(
+        "{table}Schedules run while `ratchet serve` is up; `ratchet schedule run` starts one now.\n"
+    )
 }
 
 async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
@@ -189,7 +190,7 @@ impl AddArgs {
         let rubrics = config.data.join("rubrics");
         ensure!(
             found.name == self.rubric,
-            "a schedule names its rubric: put the file into {} and say {}",
+            "schedules use rubric names, not files: put the file into {} and use {}",
             rubrics.display(),
             found.name
         );
@@ -230,7 +231,7 @@ async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
             [run.due.clone(), run.outcome.clone(), ended, run.message.clone()]
         };
         let rows: Vec<_> = runs.iter().map(row).collect();
-        table(["DUE", "OUTCOME", "ENDED", "WHAT IT DID"], &rows)
+        table(["DUE", "OUTCOME", "END", "RESULT"], &rows)
     })?;
     Ok(Outcome::Done)
 }
@@ -252,7 +253,7 @@ async fn run_here(args: &NamedArgs, folder: &Store, project: ProjectId) -> anyho
     let (_stopper, stop) = shutdown::signal();
     let schedules = folder.catalog.schedules(project.clone()).await?;
     let schedule = schedules.into_iter().find(|known| known.name == args.name);
-    let schedule = schedule.with_context(|| format!("there is no schedule {}", args.name))?;
+    let schedule = schedule.with_context(|| format!("schedule {} not found", args.name))?;
     let catalog = folder.catalog.clone();
     let runner = Runner { catalog, name: Uuid::new_v4().to_string(), zone: zone(None)? };
     let claimed = runner.claim_now(&project, schedule, Clock::System.now()).await?;

@@ -47,19 +47,19 @@ pub(crate) struct ScoreCommand {
 
 #[derive(Debug, Subcommand)]
 enum One {
-    /// Score one session, however short and recent, and show why; one that is scored is shown
+    /// Score one session of any length and show the rationale; shows existing scores
     Session(SessionArgs),
-    /// Print what a judge of your own is to be told of a session
+    /// Print the judge prompt of a session, for an external judge
     Prompt(external_verdicts::PromptArgs),
-    /// Take a verdict from standard input: JSON with `session_id`, `chunk`, `prompt_hash` and
-    /// `verdict`
+    /// Submit an external verdict from standard input: JSON with `session_id`, `chunk`,
+    /// `prompt_hash` and `verdict`
     Submit(external_verdicts::SubmitArgs),
 }
 
 /// By what sessions are judged.
 #[derive(Args, Debug)]
 struct RubricArgs {
-    /// What is looked at: a rubric's name, or its file
+    /// Rubric name or file
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
 }
@@ -73,13 +73,13 @@ struct HowArgs {
     rubric: RubricArgs,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// Say what it would take and cost, and ask nobody
+    /// Estimate tokens and cost without calling a judge
     #[arg(long)]
     estimate: bool,
-    /// Score again what is scored; the earlier scores are kept and marked
+    /// Rescore; earlier scores are kept and marked as superseded
     #[arg(long)]
     rescore: bool,
-    /// Write nothing; a judge that wants money is not asked either
+    /// Dry run: write no scores and call no paid judge
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -88,13 +88,13 @@ struct HowArgs {
 
 #[derive(Args, Debug)]
 struct ScoreArgs {
-    /// Sessions whose last trace began in so many days
+    /// Only sessions with a trace in the last N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     days: u16,
-    /// Leave out shorter sessions
+    /// Skip shorter sessions
     #[arg(long, value_name = "N", default_value_t = 3)]
     min_traces: u64,
-    /// Leave out sessions that may still go on: those with a trace in the last so many minutes
+    /// Skip sessions that may still be active: those with a trace in the last N minutes
     #[arg(long, value_name = "MINUTES", default_value_t = 30)]
     idle: u16,
     /// Only sessions of this user
@@ -106,7 +106,7 @@ struct ScoreArgs {
     /// Only sessions with this tag
     #[arg(long, value_name = "TAG")]
     tag: Option<String>,
-    /// Only this share of all sessions, such as 0.2; the same ones each time
+    /// Sample rate, such as 0.2; deterministic
     #[arg(long, value_name = "RATE", value_parser = sample)]
     sample: Option<SampleRate>,
     #[command(flatten)]
@@ -115,7 +115,7 @@ struct ScoreArgs {
 
 #[derive(Args, Debug)]
 struct SessionArgs {
-    /// Which session
+    /// Session ID
     #[arg(value_name = "ID", value_parser = session_id)]
     session: SessionId,
     #[command(flatten)]
@@ -124,7 +124,7 @@ struct SessionArgs {
 
 fn sample(text: &str) -> Result<SampleRate, String> {
     let rate = text.parse().ok().and_then(SampleRate::new);
-    rate.ok_or_else(|| "a share is more than 0 and at most 1".to_owned())
+    rate.ok_or_else(|| "the sample rate must be more than 0 and at most 1".to_owned())
 }
 
 fn session_id(text: &str) -> Result<SessionId, String> {

@@ -15,19 +15,19 @@ use crate::{log, runtime, startup_message};
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Web pages, APIs and OTLP over HTTP [default: 127.0.0.1:3000]
+    /// Web UI, APIs and OTLP over HTTP [default: 127.0.0.1:3000]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     /// OTLP over gRPC [default: 127.0.0.1:4317]
     #[arg(long, value_name = "ADDR|off")]
     otlp_grpc: Option<String>,
-    /// OTLP over HTTP on its own port [default: 127.0.0.1:4318]
+    /// OTLP over HTTP on a separate port [default: 127.0.0.1:4318]
     #[arg(long, value_name = "ADDR|off")]
     otlp_http: Option<String>,
-    /// Time for requests under way to finish when stopping [default: 10 s]
+    /// Graceful shutdown timeout [default: 10 s]
     #[arg(long, value_name = "TIME")]
     drain: Option<String>,
-    /// Let whoever sits at this machine in as owner, without keys or sign-in; on loopback only
+    /// Disable authentication; every local user is owner (loopback only)
     #[arg(long)]
     no_auth: bool,
     #[command(flatten)]

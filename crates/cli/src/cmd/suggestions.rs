@@ -18,23 +18,23 @@ pub(crate) struct SuggestionsCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List suggestions and how far each has come, those of the last weeks first
+    /// List suggestions with their status, newest first
     List(ListArgs),
-    /// Show one suggestion: what to change, why, and who decided what
+    /// Show one suggestion with its history
     Show(OneArgs),
-    /// Say that it is wanted
+    /// Accept a suggestion
     Accept(OneArgs),
-    /// Say that it is done; a later week that still needs it asks anew
+    /// Mark a suggestion as done
     Done(OneArgs),
-    /// Decide against it
+    /// Dismiss a suggestion
     Dismiss(OneArgs),
-    /// Open it again
+    /// Reopen a suggestion
     Open(OneArgs),
 }
 
 #[derive(Args, Debug)]
 struct ListArgs {
-    /// Only those that are neither done nor dismissed
+    /// Only open and accepted suggestions
     #[arg(long)]
     undone: bool,
     #[command(flatten)]
@@ -45,7 +45,7 @@ struct ListArgs {
 
 #[derive(Args, Debug)]
 struct OneArgs {
-    /// Which, by its id in the list
+    /// Suggestion ID
     id: String,
     #[command(flatten)]
     place: WorkplaceArgs,
@@ -87,7 +87,7 @@ async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
 async fn show(args: &OneArgs) -> anyhow::Result<Outcome> {
     let kept = all(&args.place).await?.into_iter().find(|kept| kept.id == args.id);
     let kept = kept.ok_or_else(|| {
-        anyhow::anyhow!("there is no suggestion {}; `ratchet suggestions list` has them", args.id)
+        anyhow::anyhow!("suggestion {} not found; see `ratchet suggestions list`", args.id)
     })?;
     args.output.show(&view(&kept), |_| one_text(&kept))?;
     Ok(Outcome::Done)
@@ -120,7 +120,7 @@ fn view(kept: &KeptSuggestion) -> Value {
 
 fn list_text(kept: &[KeptSuggestion]) -> String {
     if kept.is_empty() {
-        return "No suggestions. `ratchet week` makes them, from what the week's sessions lack.\n"
+        return "No suggestions. `ratchet week` creates them from low scores and common issues.\n"
             .to_owned();
     }
     let rows: Vec<_> = kept.iter().map(row).collect();

@@ -18,13 +18,13 @@ pub(crate) struct UsersCommand {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Let someone sign in, with a password that is shown this once
+    /// Create a user; the password is shown only once
     Create(NewUserArgs),
-    /// List everyone who may sign in
+    /// List users
     List(UsersArgs),
-    /// Give someone a new password and sign them out everywhere
+    /// Reset a password and end all logins of the user
     Password(PasswordArgs),
-    /// Remove someone; what they said stays
+    /// Remove a user; their scores and comments are kept
     Remove(RemoveArgs),
 }
 
@@ -38,19 +38,18 @@ struct UsersArgs {
 
 #[derive(Args, Debug)]
 struct NewUserArgs {
-    /// What they sign in as
+    /// Email address
     email: String,
-    /// What they may do: owner, member or viewer
+    /// Role: owner, member or viewer
     #[arg(long, default_value = "member")]
     role: String,
-    /// What they are called
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// Which project they work in, by name or id; needed only if there are several. Owners work
-    /// in all of them
+    /// Project name or ID; required only if there are several. Owners can access all projects
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
-    /// Read the password from the first line of stdin instead of making one
+    /// Read the password from the first line of stdin instead of generating one
     #[arg(long)]
     password_stdin: bool,
     #[command(flatten)]
@@ -59,9 +58,9 @@ struct NewUserArgs {
 
 #[derive(Args, Debug)]
 struct PasswordArgs {
-    /// Who, by email or id
+    /// Email or user ID
     user: String,
-    /// Read the password from the first line of stdin instead of making one
+    /// Read the password from the first line of stdin instead of generating one
     #[arg(long)]
     password_stdin: bool,
     #[command(flatten)]
@@ -70,7 +69,7 @@ struct PasswordArgs {
 
 #[derive(Args, Debug)]
 struct RemoveArgs {
-    /// Who, by email or id
+    /// Email or user ID
     user: String,
     #[command(flatten)]
     users: UsersArgs,
@@ -99,7 +98,12 @@ async fn create(args: &NewUserArgs) -> anyhow::Result<Outcome> {
         target.create_user(UserRequest { email, name, role, project_id, password }).await
     });
     args.users.output.show(&made.await?, |made| {
-        format!("{} may sign in as {}.\n{}", made.user.email, made.user.role, password_text(made))
+        format!(
+            "Created user {} with the role {}.\n{}",
+            made.user.email,
+            made.user.role,
+            password_text(made)
+        )
     })?;
     Ok(Outcome::Done)
 }
@@ -109,7 +113,7 @@ async fn list(args: &UsersArgs) -> anyhow::Result<Outcome> {
         Target::with(&args.target, "ratchet users list", async |target| target.users().await);
     args.output.show(&users.await?, |users| {
         let rows: Vec<_> = users.iter().map(row).collect();
-        table(["ID", "EMAIL", "NAME", "ROLE", "SINCE"], &rows)
+        table(["ID", "EMAIL", "NAME", "ROLE", "CREATED"], &rows)
     })?;
     Ok(Outcome::Done)
 }
@@ -120,7 +124,7 @@ async fn set_password(args: &PasswordArgs) -> anyhow::Result<Outcome> {
         target.set_password(&args.user, request).await
     });
     args.users.output.show(&set.await?, |set| {
-        format!("{} has a new password.\n{}", set.user.email, password_text(set))
+        format!("Password of {} changed.\n{}", set.user.email, password_text(set))
     })?;
     Ok(Outcome::Done)
 }
@@ -129,7 +133,7 @@ async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     let removed = Target::with(&args.users.target, "ratchet users remove", async |target| {
         target.remove_user(&args.user).await
     });
-    args.users.output.show(&removed.await?, |user| format!("{} is removed\n", user.email))?;
+    args.users.output.show(&removed.await?, |user| format!("removed {}\n", user.email))?;
     Ok(Outcome::Done)
 }
 
@@ -142,7 +146,7 @@ fn row(user: &UserView) -> [String; 5] {
 fn password_text(user: &UserWithPassword) -> String {
     let made = user.password.as_ref();
     made.map_or_else(String::new, |made| {
-        format!("The password is shown this once; keep it:\n\n  {made}\n")
+        format!("The password is shown only once; store it safely:\n\n  {made}\n")
     })
 }
 
@@ -156,6 +160,6 @@ fn typed_password(is_wanted: bool) -> anyhow::Result<Option<String>> {
     let stdin = std::io::stdin().lock().take(10_000);
     std::io::BufReader::new(stdin).read_to_string(&mut text).context("cannot read stdin")?;
     let line = text.lines().next().unwrap_or_default().to_owned();
-    ensure!(!line.is_empty(), "--password-stdin: there is no password on stdin");
+    ensure!(!line.is_empty(), "--password-stdin: no password on stdin");
     Ok(Some(line))
 }

@@ -30,24 +30,24 @@ const WEBHOOK_SECRET: &str = "RATCHET_WEBHOOK_SECRET";
 /// `ratchet week`
 #[derive(Args, Debug)]
 pub(crate) struct WeekArgs {
-    /// Report on the week of this day, such as 2026-11-08 or `today`; weeks begin on Sundays
-    /// [default: the last week that has ended]
+    /// Report on the week that contains this day, such as 2026-11-08 or `today`; weeks start on
+    /// Sunday [default: the last full week]
     #[arg(long, value_name = "DATE")]
     of: Option<String>,
-    /// By whose clocks, such as Europe/Berlin [default: this machine's]
+    /// Time zone, such as Europe/Berlin [default: local]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
     #[command(flatten)]
     place: WorkplaceArgs,
-    /// What is looked at: a rubric's name, or its file
+    /// Rubric name or file
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// Add new suggestions to this file
+    /// Append new suggestions to this file
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
-    /// How the report reads
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Short for --format json
@@ -60,10 +60,10 @@ pub(crate) struct WeekArgs {
 /// Who is told of reports.
 #[derive(Args, Debug)]
 pub(crate) struct TellArgs {
-    /// Tell a channel of Slack, by the address of its webhook
+    /// Slack webhook URL to notify
     #[arg(long, value_name = "URL")]
     pub(crate) slack: Option<String>,
-    /// Tell any program by a POST that is signed with the secret in `RATCHET_WEBHOOK_SECRET`
+    /// Webhook URL to notify, signed with the secret in `RATCHET_WEBHOOK_SECRET`
     #[arg(long, value_name = "URL")]
     pub(crate) webhook: Option<String>,
 }
@@ -71,13 +71,13 @@ pub(crate) struct TellArgs {
 /// How a report reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For a terminal.
+    /// Plain text for a terminal.
     Text,
-    /// As Markdown.
+    /// Markdown.
     Markdown,
-    /// As a page that needs no server.
+    /// Standalone HTML page.
     Html,
-    /// As JSON, with nothing else on stdout.
+    /// JSON.
     Json,
 }
 
@@ -95,9 +95,8 @@ impl TellArgs {
 /// What messages to webhooks are signed with.
 pub(crate) fn webhook_secret() -> anyhow::Result<Secret> {
     let set = std::env::var(WEBHOOK_SECRET).ok().filter(|secret| !secret.is_empty());
-    let secret = set.with_context(|| {
-        format!("messages to a webhook are signed: put a secret of your own into {WEBHOOK_SECRET}")
-    })?;
+    let secret =
+        set.with_context(|| format!("webhook messages are signed: set {WEBHOOK_SECRET}"))?;
     Ok(Secret::new(secret))
 }
 
@@ -160,7 +159,7 @@ impl WeekArgs {
             Some("today") => Ok(Week::of(now, &zone)),
             Some(day) => {
                 let week = Week::parse(day, &zone).with_context(|| format!("--of {day}"))?;
-                ensure!(week.start() <= now, "the week of {day} has not begun");
+                ensure!(week.start() <= now, "the week of {day} has not started");
                 Ok(week)
             }
         }

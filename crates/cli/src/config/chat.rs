@@ -48,7 +48,7 @@ impl FromStr for Folders {
         // The rules for roots are the rules for all folders that are matched against others.
         match Roots::new(folders.clone()) {
             Ok(_) => Ok(Self(folders)),
-            Err(_) => Err("absolute paths without '.' and '..', with commas".to_owned()),
+            Err(_) => Err("absolute paths without '.' and '..', comma-separated".to_owned()),
         }
     }
 }
@@ -69,29 +69,32 @@ impl ChatConfig {
         let usual = ChatLimits::default();
         let budget = Count(usize::try_from(system_prompt::USUAL_BUDGET).unwrap_or(usize::MAX));
         let roots: Folders =
-            of.value("chat.roots", Folders::default(), "folders that agents may work in")?;
+            of.value("chat.roots", Folders::default(), "workspace roots for agents")?;
         let trusted: Folders = of.value(
             "chat.trusted",
             Folders::default(),
-            "workspaces whose own hooks and tool servers may run",
+            "trusted workspaces, whose hooks and MCP servers may run",
         )?;
-        let env = of.value("chat.env", EnvNames::default(), "variables that agents see")?;
-        let processes =
-            of.value("chat.processes", Count(usual.processes), "agents that run at once")?;
-        let tokens = of.value("chat.prompt_tokens", budget, "length of the system prompt")?;
+        let env =
+            of.value("chat.env", EnvNames::default(), "environment variables passed to agents")?;
+        let processes = of.value("chat.processes", Count(usual.processes), "concurrent agents")?;
+        let tokens =
+            of.value("chat.prompt_tokens", budget, "maximum system prompt length, in tokens")?;
         Ok(Self {
-            program: of.value("claude_bin", program, "the claude program that agents run on")?.0,
+            program: of.value("claude_bin", program, "path of the claude CLI")?.0,
             roots: Roots::new(roots.0)?,
             trusted: trusted.0,
             env,
             processes: processes.0,
-            idle: of.value("chat.idle", Lasting(usual.idle), "until a resting agent ends")?.0,
-            answers: of.value("chat.answers", Lasting(usual.answer), "that a question waits")?.0,
+            idle: of.value("chat.idle", Lasting(usual.idle), "idle timeout of agents")?.0,
+            answers: of
+                .value("chat.answers", Lasting(usual.answer), "timeout of permission requests")?
+                .0,
             prompt_tokens: u64::try_from(tokens.0).unwrap_or(u64::MAX),
             platform: folder(
-                of.optional("chat.platform", "folder of mcp.json, skills/, prompts/ for all")?,
+                of.optional("chat.platform", "shared folder with mcp.json, skills/, prompts/")?,
             ),
-            user: folder(of.optional("chat.user", "folder of the same for you")?)
+            user: folder(of.optional("chat.user", "personal folder with the same")?)
                 .or_else(own_folder),
         })
     }

@@ -24,9 +24,7 @@ pub(super) fn warn_of_old_default(data: &Path) {
         return;
     };
     eprintln!(
-        "ratchet: using {OLD_DEFAULT}, since it is there; data is kept in {new} now, outside the \
-         folders that agents work in: stop the server, then `mv {OLD_DEFAULT} {new}`, or name it \
-         with --data",
+        "ratchet: using the existing {OLD_DEFAULT}; the default data folder is now {new}, outside agent workspaces: stop the server, then `mv {OLD_DEFAULT} {new}`, or set --data",
         new = new.display()
     );
 }

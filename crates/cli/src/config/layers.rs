@@ -104,7 +104,7 @@ impl Layers {
             let unknown = file.values.keys().find(|key| !known.contains(&key.as_str()));
             if let Some(key) = unknown {
                 bail!(
-                    "{} sets `{key}`, which is no setting; `ratchet config show` lists them all",
+                    "{} sets unknown setting `{key}`; see `ratchet config show` for all settings",
                     file.path.display()
                 );
             }
@@ -147,7 +147,7 @@ fn flatten(
             toml::Value::Integer(number) => number.to_string(),
             toml::Value::Boolean(truth) => truth.to_string(),
             toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Array(_) => {
-                bail!("`{key}` must be a text, a whole number or true/false")
+                bail!("`{key}` must be a string, a whole number or true/false")
             }
         };
         values.insert(key, text);

@@ -27,11 +27,11 @@ impl Remote {
     /// Gets ready to ask a server; nothing is sent yet.
     pub(crate) fn new(url: &str, credentials: &Credentials) -> anyhow::Result<Self> {
         let base = Url::parse(url).with_context(|| {
-            format!("--server {url} is no address such as http://127.0.0.1:3000")
+            format!("--server {url} is not a URL such as http://127.0.0.1:3000")
         })?;
         ensure!(
             ["http", "https"].contains(&base.scheme()),
-            "--server {url} begins with neither https:// nor http://"
+            "--server {url} must start with https:// or http://"
         );
         let (Some(public_key), Some(secret_key)) =
             (credentials.public_key.clone(), credentials.secret_key.clone())
@@ -179,8 +179,8 @@ impl Remote {
         }
         let refusal = response.json::<Refusal>().await.map(|refusal| refusal.message);
         let why =
-            refusal.unwrap_or_else(|_| "it is not a ratchet server, or an old one".to_owned());
-        bail!("{} refused ({}): {why}", self.base, status.as_u16())
+            refusal.unwrap_or_else(|_| "it is not a ratchet server, or an old version".to_owned());
+        bail!("{} returned an error ({}): {why}", self.base, status.as_u16())
     }
 
     fn unreached(&self, error: reqwest::Error) -> anyhow::Error {
@@ -195,5 +195,8 @@ impl Remote {
 }
 
 async fn answer<T: DeserializeOwned>(response: Response) -> anyhow::Result<T> {
-    response.json().await.context("the server's answer makes no sense; are the versions the same?")
+    response
+        .json()
+        .await
+        .context("the server's response is not valid; check that both versions are the same")
 }

@@ -19,10 +19,10 @@ pub(super) async fn receive(stream: Response, to: &Path) -> anyhow::Result<Backu
     partial.push(".partial");
     let partial = PathBuf::from(partial);
     private_files::create_dir(&partial)
-        .with_context(|| format!("cannot make the folder {}", partial.display()))?;
+        .with_context(|| format!("cannot create the folder {}", partial.display()))?;
     let received = unpack(stream, &partial).await.and_then(|report| {
         std::fs::rename(&partial, to)
-            .with_context(|| format!("cannot make the folder {}", to.display()))?;
+            .with_context(|| format!("cannot create the folder {}", to.display()))?;
         Ok(report)
     });
     if received.is_err() {
@@ -38,7 +38,9 @@ pub(super) async fn receive(stream: Response, to: &Path) -> anyhow::Result<Backu
 async fn unpack(mut stream: Response, folder: &Path) -> anyhow::Result<BackupReport> {
     let mut unpacker = Unpacker::new(folder);
     let mut progress = Progress::new("received");
-    while let Some(piece) = stream.chunk().await.context("the stream broke off; try again")? {
+    while let Some(piece) =
+        stream.chunk().await.context("the download was interrupted; try again")?
+    {
         unpacker.take(&piece)?;
         progress.add(piece.len());
     }
@@ -138,12 +140,12 @@ impl<'a> Unpacker<'a> {
         let path = self.folder.join(&about.name);
         if let Some(folder) = path.parent() {
             let made = private_files::create_dir_all(folder);
-            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            made.with_context(|| format!("cannot create the folder {}", folder.display()))?;
         }
         let mode = if about.is_program { 0o700 } else { 0o600 };
         let mut options = private_files::options();
         let file = options.write(true).create_new(true).mode(mode).open(&path);
-        let file = file.with_context(|| format!("cannot make the file {}", path.display()))?;
+        let file = file.with_context(|| format!("cannot create the file {}", path.display()))?;
         let (left, padding) = (about.size, padding(about.size));
         let digest = FileDigest::default();
         self.state = State::Content(Box::new(Incoming { about, file, left, padding, digest }));
@@ -174,12 +176,12 @@ impl<'a> Unpacker<'a> {
         })?;
         for line in self.received.iter().filter(|line| line.path != MANIFEST_FILE) {
             let is_told = manifest.files.contains(line);
-            ensure!(is_told, "{} was damaged on its way; try again", line.path);
+            ensure!(is_told, "{} was damaged in transit; try again", line.path);
         }
         let is_missing = |path: &str| !self.received.iter().any(|line| line.path == path);
         let missing = manifest.files.iter().find(|line| is_missing(&line.path));
         if let Some(line) = missing {
-            anyhow::bail!("{} did not come; try again", line.path);
+            anyhow::bail!("{} is missing from the download; try again", line.path);
         }
         Ok(BackupReport {
             bytes: self.received.iter().map(|line| line.bytes).sum(),
@@ -276,9 +278,9 @@ mod tests {
 
     #[test]
     fn what_is_not_what_was_sent_is_refused() {
-        refused(&[("a.db", b"one")], &[("a.db", b"two")], "a.db was damaged on its way");
-        refused(&[("a.db", b"one")], &[], "a.db was damaged on its way");
-        refused(&[], &[("a.db", b"one")], "a.db did not come");
+        refused(&[("a.db", b"one")], &[("a.db", b"two")], "a.db was damaged in transit");
+        refused(&[("a.db", b"one")], &[], "a.db was damaged in transit");
+        refused(&[], &[("a.db", b"one")], "a.db is missing from the download");
     }
 
     #[test]
@@ -288,6 +290,6 @@ mod tests {
 
     #[test]
     fn the_same_name_twice_is_refused() {
-        refused(&[("a.db", &[1]), ("a.db", &[2])], &[], "cannot make the file");
+        refused(&[("a.db", &[1]), ("a.db", &[2])], &[], "cannot create the file");
     }
 }

@@ -79,9 +79,12 @@ fn check_projects(at: &At<'_>) {
     assert_eq!(names(&json(at.ratchet(&["projects", "list"])), "id"), [PROJECT, "shop-1"]);
 
     let message = fails(at.ratchet(&["keys", "list"]), 1);
-    assert!(message.contains("name one with --project: test-project, shop"), "{message}");
+    assert!(message.contains("choose one with --project: test-project, shop"), "{message}");
     let message = fails(at.ratchet(&["keys", "list", "--project", "shoop"]), 1);
-    assert!(message.contains("no project shoop; there are: test-project, shop"), "{message}");
+    assert!(
+        message.contains("project shoop not found; available: test-project, shop"),
+        "{message}"
+    );
     assert_eq!(json(at.ratchet(&["keys", "list", "--project", "shop"])), Value::Array(Vec::new()));
 
     let kept = json(at.ratchet(&["projects", "set-retention", "30", "--project", "shop"]));
@@ -109,7 +112,7 @@ fn a_folder_that_is_none_is_not_made_one() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("typo");
     let message = fails(ratchet(&["keys", "list"]).arg("--data").arg(&data), 1);
-    assert!(message.contains("is not a data folder of ratchet"), "{message}");
+    assert!(message.contains("is not a ratchet data folder"), "{message}");
     assert!(!data.exists());
 }
 
@@ -120,7 +123,7 @@ fn a_server_needs_a_key_that_may() {
     let message = fails(ratchet(&["keys", "list", "--server", running.web()]), 1);
     assert!(message.contains("RATCHET_PUBLIC_KEY"), "{message}");
     let message = fails(ask(&running, &["keys", "list"]).env("RATCHET_SECRET_KEY", "wrong"), 1);
-    assert!(message.contains("refused (401)"), "{message}");
+    assert!(message.contains("returned an error (401)"), "{message}");
 
     let viewer = json(ask(&running, &["keys", "create", "--role", "viewer"]));
     let as_viewer = |args: &[&str]| {
@@ -130,7 +133,7 @@ fn a_server_needs_a_key_that_may() {
     };
     for args in [&["keys", "list"][..], &["projects", "create", "x"], &["compact"]] {
         let message = fails(as_viewer(args), 1);
-        assert!(message.contains("refused (403)"), "{args:?}: {message}");
+        assert!(message.contains("returned an error (403)"), "{args:?}: {message}");
     }
 }
 
@@ -146,8 +149,8 @@ fn a_server_that_is_not_there_is_told() {
         message.contains("cannot reach http://127.0.0.1:1/; is the server running?"),
         "{message}"
     );
-    assert!(fails(launch("nonsense"), 1).contains("is no address"));
-    assert!(fails(launch("ftp://127.0.0.1"), 1).contains("neither https:// nor http://"));
+    assert!(fails(launch("nonsense"), 1).contains("is not a URL"));
+    assert!(fails(launch("ftp://127.0.0.1"), 1).contains("must start with https:// or http://"));
 }
 
 fn check_settled(at: &At<'_>) {
@@ -159,7 +162,7 @@ fn check_settled(at: &At<'_>) {
     let message = fails(at.ratchet(&["projects", "set-origins", "app.example"]), 1);
     assert!(message.contains("origins: app.example is no origin"), "{message}");
     let freed = ok(at.ratchet(&["projects", "set-origins", "any"]));
-    assert_eq!(freed, "pages of any origin may call\n");
+    assert_eq!(freed, "any origin is allowed\n");
 
     let presets = ok(at.ratchet(&["redaction", "presets"]));
     assert!(presets.contains("email addresses"), "{presets}");

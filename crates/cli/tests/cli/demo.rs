@@ -182,7 +182,7 @@ impl Drop for EndAtDrop {
 #[test]
 fn a_demo_on_this_machine_is_looked_at_without_signing_in() {
     let (_demo, said, address) = look("127.0.0.1:0");
-    assert!(said.contains("without sign-in"), "{said}");
+    assert!(said.contains("authentication is disabled"), "{said}");
     assert!(!said.contains("/set-up?token="), "{said}");
     let front = http::send(address, &http::get("/").host("localhost")).unwrap();
     assert!(front.header("location").unwrap().starts_with("/project/"), "{front:?}");

@@ -56,8 +56,10 @@ fn a_folder_in_use_may_be_looked_at() {
             .env("RATCHET_LISTEN", address(running.web()))
             .env("RATCHET_OTLP_GRPC", address(running.otlp_grpc()))
     };
-    assert!(check(launch(), "--listen", "ok", 0).starts_with("ratchet serves"));
-    assert!(check(launch(), "--otlp-grpc", "ok", 0).starts_with("ratchet serves"));
+    assert!(check(launch(), "--listen", "ok", 0).starts_with("a ratchet server is listening on"));
+    assert!(
+        check(launch(), "--otlp-grpc", "ok", 0).starts_with("a ratchet server is listening on")
+    );
     check(launch(), "catalog.db integrity", "ok", 0);
 }
 
@@ -70,7 +72,7 @@ fn a_running_server_is_asked() {
     }
     let stranger = ask(&running, &["doctor", "--json"]).env("RATCHET_SECRET_KEY", "wrong");
     let detail = check(stranger, "server", "bad", 3);
-    assert!(detail.contains("refused (401)"), "{detail}");
+    assert!(detail.contains("returned an error (401)"), "{detail}");
 }
 
 #[test]

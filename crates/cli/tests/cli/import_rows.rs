@@ -77,7 +77,7 @@ fn a_preview_records_nothing() {
     let finished = ratchet(&["import", "jsonl", &path, "--preview"]).run();
     assert!(finished.stdout.contains("rows.jsonl:2\n"), "{}", finished.stdout);
     assert!(finished.stdout.contains(r#""type":"generation-create""#), "{}", finished.stdout);
-    assert!(finished.stdout.contains("would record 1 traces"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("would import 1 traces"), "{}", finished.stdout);
 }
 
 #[test]
@@ -141,5 +141,5 @@ fn a_quote_that_is_left_open_is_told_by_its_line() {
     assert_eq!((&report["rows"], &report["bad"]), (&json!(2), &json!(1)));
     assert_eq!((&report["traces"], &report["problems"][0]["line"]), (&json!(1), &json!(3)));
     assert!(finished.stderr.contains("open.csv:3: "), "{}", finished.stderr);
-    assert!(finished.stderr.contains("a quote may be left open"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("a quote may not be closed"), "{}", finished.stderr);
 }

@@ -119,13 +119,13 @@ fn what_cannot_be_answered_is_told_and_the_server_stays() {
     let data = recorded();
     let (mut client, _) = Client::start(ratchet(&["mcp"]).arg("--data").arg(data.path()));
     for (tool, arguments, expected) in [
-        ("get_session", json!({"session_id": "nobody"}), "there is no session nobody"),
+        ("get_session", json!({"session_id": "nobody"}), "session nobody not found"),
         ("get_session", json!({}), "missing field `session_id`"),
         ("get_session", json!({"session_id": SESSION, "trace": 99}), "has traces 1 to "),
         ("list_sessions", json!({"limit": 0}), "limit must be from 1 to 200"),
         ("list_sessions", json!({"lmit": 1}), "unknown field `lmit`"),
-        ("get_report", json!({}), "there is no report yet"),
-        ("delete_session", json!({}), "there is no tool delete_session"),
+        ("get_report", json!({}), "no report yet"),
+        ("delete_session", json!({}), "unknown tool delete_session"),
     ] {
         let message = client.refuses(tool, &arguments);
         assert!(message.contains(expected), "{tool}: {message}");
@@ -141,7 +141,7 @@ fn a_server_is_asked_with_its_key() {
     let session = client.call("get_session", &json!({"session_id": SESSION}));
     assert_eq!(session["session"]["session_id"], SESSION);
     let message = client.refuses("get_report", &json!({}));
-    assert!(message.contains("there is no report yet"), "{message}");
+    assert!(message.contains("no report yet"), "{message}");
     ok(ask(&running, &["week", "--of", "2026-03-01", "--zone", "UTC"]));
     let report = client.call("get_report", &json!({}));
     assert_eq!((&report["week"], &report["weeks"]), (&json!("2026-03-01"), &json!(["2026-03-01"])));

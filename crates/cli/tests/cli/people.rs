@@ -64,7 +64,7 @@ fn check_users(at: &At<'_>) {
     assert!(message.contains("email: no email address"), "{message}");
 
     let told = ok(at.ratchet(&["users", "password", "ada@example.com"]));
-    assert!(told.contains("ada@example.com has a new password") && !told.contains(&first));
+    assert!(told.contains("Password of ada@example.com changed") && !told.contains(&first));
     let message = fails(at.ratchet(&["users", "password", "eve@example.com"]), 1);
     assert!(message.contains("user eve@example.com not found"), "{message}");
     let message =

@@ -49,7 +49,7 @@ fn what_comes_with_ratchet_is_listed_and_shown() {
     );
     // What is shown is a rubric again.
     let copy = rubrics(&["diff", "session-quality", "copy.toml"]).file("copy.toml", &file);
-    assert_eq!(ok(copy), "no difference\n");
+    assert_eq!(ok(copy), "no differences\n");
 }
 
 #[test]
@@ -62,17 +62,17 @@ fn a_rubric_in_the_data_folder_overrides_by_name() {
     assert!(list[1]["from"].as_str().unwrap().ends_with("ours.toml"));
     let twice = own().file("d/rubrics/a.toml", OWN).file("d/rubrics/b.toml", OWN);
     let message = fails(twice, 1);
-    assert!(message.contains("both called session-quality"), "{message}");
+    assert!(message.contains("have the same name session-quality"), "{message}");
     let broken = own().file("d/rubrics/a.toml", "name = 1");
     let message = fails(broken, 1);
-    assert!(message.contains("a.toml has mistakes"), "{message}");
+    assert!(message.contains("a.toml is not valid"), "{message}");
     assert!(message.contains("line 1: "), "{message}");
 }
 
 #[test]
 fn mistakes_are_told_with_their_place() {
     let fine = rubrics(&["validate", "mine.toml"]).file("mine.toml", OWN);
-    assert_eq!(ok(fine), "session-quality, version 7: 1 dimensions, nothing wrong\n");
+    assert_eq!(ok(fine), "session-quality, version 7: 1 dimensions, valid\n");
     let bad = OWN.replace("weight = 1", "weight = 0.9").replace("version = 7", "version = 0");
     let finished = rubrics(&["validate", "mine.toml"]).file("mine.toml", &bad).run();
     assert_eq!(finished.code, Some(3));
@@ -106,5 +106,5 @@ fn differences_read_well() {
     );
     insta::assert_snapshot!(ok(rubrics(&["diff", "session-quality-v0", "session-quality"])));
     let message = fails(rubrics(&["show", "session-qualty"]), 1);
-    assert!(message.contains("there are: session-quality, session-quality-v0"), "{message}");
+    assert!(message.contains("available: session-quality, session-quality-v0"), "{message}");
 }

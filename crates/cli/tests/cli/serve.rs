@@ -152,7 +152,7 @@ fn presets_that_contradict_the_folder_are_refused() {
     assert!(log.contains("exists with another secret"), "{log}");
     let log = server(data.path()).env("RATCHET_INIT_PROJECT_ID", "other").try_start();
     let log = log.unwrap_err();
-    assert!(log.contains("already opens the project test-project, not other"), "{log}");
+    assert!(log.contains("already belongs to the project test-project, not other"), "{log}");
 }
 
 #[test]
@@ -160,7 +160,10 @@ fn half_a_preset_is_refused_before_anything_is_made() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     let log = server(&data).without_env("RATCHET_INIT_SECRET_KEY").try_start().unwrap_err();
-    assert_eq!(log, "ratchet: RATCHET_INIT_SECRET_KEY is missing beside the public key\n");
+    assert_eq!(
+        log,
+        "ratchet: RATCHET_INIT_SECRET_KEY is missing; it is required with the public key\n"
+    );
     assert!(!data.exists());
 }
 
@@ -217,7 +220,7 @@ fn no_auth_stays_on_this_machine() {
         ratchet(&["serve", "--no-auth", "--listen", "0.0.0.0:0"]).arg("--data").arg(data.path()),
         1,
     );
-    assert!(message.contains("--listen 0.0.0.0:0 can be reached by others"), "{message}");
+    assert!(message.contains("--listen 0.0.0.0:0 is reachable from other machines"), "{message}");
 
     let running = server(data.path()).arg("--no-auth").start();
     let ask = ratchet(&["projects", "list", "--server", running.web()])
@@ -301,7 +304,7 @@ fn a_wrong_price_file_is_named() {
     std::fs::create_dir(data.path().join("prices")).unwrap();
     std::fs::write(data.path().join("prices/mine.toml"), "nonsense = [").unwrap();
     let log = server(data.path()).try_start().unwrap_err();
-    assert!(log.contains("prices/mine.toml has a mistake"), "{log}");
+    assert!(log.contains("prices/mine.toml is not valid"), "{log}");
 }
 
 #[test]

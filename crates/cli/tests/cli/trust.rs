@@ -76,13 +76,13 @@ fn labels_go_in_and_out_as_a_table() {
     let file = folder.path().join("again.csv");
     std::fs::write(&file, &out).unwrap();
     let again = on(data.path(), &["label", "import", file.to_str().unwrap()]);
-    assert_eq!(run(again, 0), "8 labels are kept in the dataset ground-truth\n");
+    assert_eq!(run(again, 0), "8 labels saved in the dataset ground-truth\n");
     assert_eq!(run(on(data.path(), &["label", "export", "-"]), 0), out, "the same labels again");
     std::fs::write(&file, "session_id,tool_mastery\r\na,0.5\r\nb,7\r\n").unwrap();
     let refused = on(data.path(), &["label", "import", file.to_str().unwrap()]).run();
     assert_eq!(refused.code, Some(1));
     assert!(
-        refused.stderr.contains("line 3: tool_mastery is a number from 0 to 1"),
+        refused.stderr.contains("line 3: tool_mastery must be a number from 0 to 1"),
         "{}",
         refused.stderr
     );
@@ -93,15 +93,15 @@ fn labels_go_in_and_out_as_a_table() {
 fn a_sample_is_labelled_in_a_pipe_and_the_judge_is_shown_after() {
     let data = folder_of(&STORIES);
     let none = run(on(data.path(), &["label", "--by", "eve"]).typing(""), 0);
-    assert!(none.contains("No session is scored in this time"), "{none}");
+    assert!(none.contains("No scored sessions in this time range"), "{none}");
     run(on(data.path(), &["score", "--days", "36500"]), 0);
     let typed = "complete\n0.7\n\n-\n\n\nall done\nq\n";
     let asked = ["label", "--by", "eve", "--days", "36500", "--size", "4"];
     let told = run(on(data.path(), &asked).typing(typed), 0);
     assert!(told.contains("(1 of 4)") && told.contains("Task: Please do step 0"), "{told}");
-    let (before, after) = told.split_once("Kept. The judge said:").unwrap();
-    assert!(!before.contains("JUDGE") && after.contains("ITS REASON"), "{told}");
-    assert!(told.ends_with("1 label is kept in the dataset ground-truth\n"), "{told}");
+    let (before, after) = told.split_once("Saved. Judge scores:").unwrap();
+    assert!(!before.contains("JUDGE") && after.contains("RATIONALE"), "{told}");
+    assert!(told.ends_with("1 label saved in the dataset ground-truth\n"), "{told}");
     let next = run(on(data.path(), &asked).typing(""), 0);
     assert!(next.contains("(1 of 3)"), "what is labelled does not come again: {next}");
     let out = run(on(data.path(), &["label", "export", "-"]), 0);
@@ -127,7 +127,7 @@ fn calibration_has_a_number_with_its_interval_or_says_why_not() {
     assert_eq!(task["confusion"]["labels"][0], "failed");
     assert_eq!(task["krippendorff_alpha"]["n"], 2, "two people marked two sessions: {task}");
     let text = on(data.path(), &["calibrate"]).run().stdout;
-    assert!(text.contains("Where they disagree most") && text.contains("n = 6"), "{text}");
+    assert!(text.contains("Largest disagreements") && text.contains("n = 6"), "{text}");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_draft_is_tried_first_and_applied_on_somebodys_word_only() {
     let drafted = calibrated(on(data.path(), &["calibrate", "--threshold", "0"]));
     assert!(!drafted["drafts"].as_array().unwrap().is_empty(), "{drafted}");
     let drafts = drafted["drafts"][0]["after"].as_str().unwrap();
-    assert!(drafts.contains("Where people have marked otherwise"), "{drafts}");
+    assert!(drafts.contains("Where human labels differ"), "{drafts}");
     assert_eq!(drafted["trial"][0]["dimension"], "overall_quality");
     assert!(!rubric.exists(), "nothing is changed yet");
     let alone = on(data.path(), &["calibrate", "--threshold", "0", "--apply"]).typing("y\n").run();
@@ -183,7 +183,7 @@ fn a_server_says_the_same_as_its_folder() {
         there(&["label", "--by", "eve", "--days", "36500"]).typing("complete\n\n\n\n\n\n\nq\n"),
         0,
     );
-    assert!(told.contains("1 label is kept"), "{told}");
+    assert!(told.contains("1 label saved"), "{told}");
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn schedules_are_listed_added_switched_run_and_removed() {
     assert!(done(schedule(&added)).contains("Europe/Berlin"));
     assert!(done(schedule(&["pause", "weekly"])).contains("paused"));
     assert!(done(schedule(&["resume", "weekly"])).contains(" on "));
-    assert!(done(schedule(&["run", "mornings"])).contains("sessions scored now"));
+    assert!(done(schedule(&["run", "mornings"])).contains("sessions scored"));
     assert!(done(schedule(&["history", "mornings"])).contains("done"));
     done(schedule(&["remove", "mornings"]));
     let Finished { stderr, .. } = schedule(&["remove", "weekly"]).run();

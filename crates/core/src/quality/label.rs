@@ -92,7 +92,10 @@ impl Mark {
                 let number = text.replace(',', ".").parse::<f64>().ok();
                 let number = number.filter(|number| (0.0..=1.0).contains(number));
                 number.map(Self::Number).ok_or_else(|| {
-                    format!("{} is a number from 0 to 1, or - if it cannot be seen", dimension.name)
+                    format!(
+                        "{} must be a number from 0 to 1, or - if not observable",
+                        dimension.name
+                    )
                 })
             }
             Scale::Ordered(grades) => {
@@ -108,7 +111,7 @@ impl Mark {
                     let labels: Vec<&str> =
                         grades.iter().map(|grade| grade.label.as_str()).collect();
                     let labels = labels.join(", ");
-                    format!("{} is one of {labels}, or - if it cannot be seen", dimension.name)
+                    format!("{} must be one of {labels}, or - if not observable", dimension.name)
                 })
             }
         }

@@ -36,14 +36,14 @@ impl WeekReport {
     pub fn headline(&self) -> String {
         let sessions = counted(self.synthesis.sessions, "session");
         let Some(marks) = self.synthesis.overall.marks else {
-            return "No session was scored in this week.".to_owned();
+            return "No sessions scored in this week.".to_owned();
         };
         let change = match &self.synthesis.overall.change {
             Change::By { value, .. } if self.synthesis.overall.change.is_clear() => {
                 let word = if *value > 0.0 { "better" } else { "worse" };
-                format!(", {word} than the week before by {:.2}", value.abs())
+                format!(", {word} than the previous week by {:.2}", value.abs())
             }
-            Change::By { .. } => ", no clear change against the week before".to_owned(),
+            Change::By { .. } => ", no significant change vs. the previous week".to_owned(),
             Change::Unknown(_) => String::new(),
         };
         format!("{sessions} scored, overall quality {:.2}{change}.", marks.mean)
@@ -63,7 +63,7 @@ impl WeekReport {
 /// Formats a confidence interval: `0.62 to 0.71`.
 pub fn interval_words(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(
-        || "one session only".to_owned(),
+        || "no interval (n = 1)".to_owned(),
         |[lower, upper]| format!("{lower:.2} to {upper:.2}"),
     )
 }
@@ -74,16 +74,16 @@ pub fn change_words(change: &Change) -> String {
         Change::By { value, interval: [lower, upper] } => {
             format!("{value:+.2} ({lower:+.2} to {upper:+.2})")
         }
-        Change::Unknown(why) => format!("cannot tell yet: {why}"),
+        Change::Unknown(why) => format!("not enough data: {why}"),
     }
 }
 
 /// Formats a trend: `rising by 0.02 a week`.
 pub fn trend_words(trend: &Trend) -> String {
     match trend {
-        Trend::Rising(slope) => format!("rising by {:.3} a week", slope.per_week),
-        Trend::Falling(slope) => format!("falling by {:.3} a week", slope.per_week.abs()),
-        Trend::Unclear(_) => "no clear trend".to_owned(),
+        Trend::Rising(slope) => format!("rising by {:.3} per week", slope.per_week),
+        Trend::Falling(slope) => format!("falling by {:.3} per week", slope.per_week.abs()),
+        Trend::Unclear(_) => "no significant trend".to_owned(),
         Trend::TooEarly(why) => why.clone(),
     }
 }
@@ -92,7 +92,7 @@ pub fn trend_words(trend: &Trend) -> String {
 pub fn reading_words(metric: &SuccessMetric) -> String {
     match (&metric.reading, metric.measure) {
         (Reading::Unknown(why), Measure::QualityTrend) => why.clone(),
-        (Reading::Unknown(why), _) => format!("cannot tell yet: {why}"),
+        (Reading::Unknown(why), _) => format!("not enough data: {why}"),
         (Reading::Is { value, .. }, Measure::SessionsScored | Measure::SuggestionsDone) => {
             format!("{value:.0}")
         }
@@ -123,7 +123,7 @@ pub fn met_word(metric: &SuccessMetric) -> &'static str {
     match metric.is_met() {
         Some(true) => "met",
         Some(false) => "missed",
-        None => "cannot tell",
+        None => "not enough data",
     }
 }
 
@@ -133,7 +133,7 @@ pub fn advice_words(report: &WeekReport) -> Option<String> {
     match note {
         Some(note) => Some(format!("From templates: {note}.")),
         None if by == TEMPLATES => None,
-        None => Some(format!("Suggested by {by}; a person decides.")),
+        None => Some(format!("Suggested by {by}; review before applying.")),
     }
 }
 
@@ -203,8 +203,8 @@ mod tests {
             "Week 2026-11-08 to 2026-11-14 (UTC)",
             "3 sessions scored, overall quality 0.63.",
             "tool_mastery",
-            "cannot tell yet: no session the week before",
-            "too early to tell: 1 week of 8",
+            "not enough data: no sessions in the previous week",
+            "needs 8 weeks, 1 available",
             "Check what a tool needs before calling it",
         ] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
@@ -231,16 +231,14 @@ mod tests {
             interval: [-0.5, -0.3],
             n: 12,
         });
-        assert!(
-            report.to_text().contains("\nALERT: a*judge has become stricter on overall_quality")
-        );
-        assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge has become stricter"));
+        assert!(report.to_text().contains("\nALERT: a*judge scores overall_quality"));
+        assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge scores"));
     }
 
     #[test]
     fn an_empty_week_says_so() {
         let empty = report(Vec::new());
-        assert_eq!(empty.headline(), "No session was scored in this week.");
+        assert_eq!(empty.headline(), "No sessions scored in this week.");
         assert!(empty.to_text().contains("ratchet score"));
         assert!(empty.to_markdown().contains("ratchet score"));
     }

@@ -29,7 +29,7 @@ pub struct SuccessMetric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Sessions scored in the week.
+    /// Sessions scored per week.
     SessionsScored,
     /// Correlation of judge and human labels.
     HumanCorrelation,
@@ -43,10 +43,10 @@ impl Measure {
     /// Returns the title on pages.
     pub const fn title(self) -> &'static str {
         match self {
-            Self::SessionsScored => "Sessions scored in the week",
-            Self::HumanCorrelation => "Agreement of people and judge (correlation)",
-            Self::SuggestionsDone => "Suggestions done in four weeks",
-            Self::QualityTrend => "Change of overall quality in a month",
+            Self::SessionsScored => "Sessions scored per week",
+            Self::HumanCorrelation => "Judge–human correlation",
+            Self::SuggestionsDone => "Suggestions done in 4 weeks",
+            Self::QualityTrend => "Overall quality change per month",
         }
     }
 
@@ -111,7 +111,7 @@ pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
     use crate::stats::float;
     let count = |n: usize, of: usize| Reading::Is { value: float(n), interval: None, n: of };
     let done = match facts.made {
-        0 => Reading::Unknown("nothing has been suggested yet".to_owned()),
+        0 => Reading::Unknown("no suggestions yet".to_owned()),
         made => count(facts.done, made),
     };
     let metric = |measure, target, reading| SuccessMetric { measure, target, reading };
@@ -131,7 +131,7 @@ fn correlation(statistic: Statistic) -> Reading {
             n: usize::try_from(found.n).unwrap_or(usize::MAX),
         },
         Err(Undefined::Empty) => {
-            Reading::Unknown("people have labelled no session that the judge has scored".to_owned())
+            Reading::Unknown("no labelled sessions with judge scores".to_owned())
         }
         Err(why) => Reading::Unknown(why.to_string()),
     }
@@ -155,7 +155,7 @@ mod tests {
     use crate::stats::interval::{Estimate, Interval};
 
     fn facts() -> SuccessFacts {
-        let trend = Trend::TooEarly("too early to tell: 1 week of 8".to_owned());
+        let trend = Trend::TooEarly("needs 8 weeks, 1 available".to_owned());
         SuccessFacts { sessions: 0, correlation: Err(Undefined::Empty), done: 0, made: 0, trend }
     }
 

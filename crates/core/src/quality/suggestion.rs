@@ -158,7 +158,7 @@ fn of_issue(week: &Synthesis, issue: &CommonIssue, templates: &Templates) -> Opt
     let template = templates.for_issue(&issue.dimension, &issue.key)?;
     let standing = week.dimensions.iter().find(|standing| standing.name == issue.dimension);
     let count = issue.sessions.len();
-    let reason = format!("{count} sessions under {WANTING}: {}", issue.title);
+    let reason = format!("{count} sessions below {WANTING}: {}", issue.title);
     Some(made(template, &issue.dimension, Some(issue), severity(standing), reason))
 }
 
@@ -174,7 +174,7 @@ fn of_dimension(
     }?;
     let mean = standing.mean()?;
     let sessions = if standing.n == 1 { "session" } else { "sessions" };
-    let reason = format!("{} stands at {mean:.2} over {} {sessions}", standing.name, standing.n);
+    let reason = format!("{}: mean {mean:.2} over {} {sessions}", standing.name, standing.n);
     let mut made = made(template, &standing.name, issue, severity(Some(standing)), reason);
     if made.sessions.is_empty() {
         let poor = week.poor.iter().map(|outlier| outlier.session.clone());
@@ -190,7 +190,7 @@ fn made(
     severity: Severity,
     reason: String,
 ) -> Suggestion {
-    let words = issue.map_or("marks are low", |issue| issue.title.as_str());
+    let words = issue.map_or("low scores", |issue| issue.title.as_str());
     let text = template.text.replace("{issue}", words).trim().to_owned();
     let sessions = issue.map(|issue| issue.sessions.iter().take(MAX_SESSIONS).cloned().collect());
     Suggestion {

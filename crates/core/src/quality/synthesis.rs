@@ -222,9 +222,9 @@ impl Change {
         let unknown = |why: &str| Self::Unknown(why.to_owned());
         let (Some(before), Some(this)) = (before, this) else {
             return unknown(if this.is_none() {
-                "no session this week"
+                "no sessions this week"
             } else {
-                "no session the week before"
+                "no sessions in the previous week"
             });
         };
         match difference(before, this) {
@@ -233,11 +233,11 @@ impl Change {
                 interval: [found.interval.lower, found.interval.upper],
             },
             Err(Undefined::ConstantInput) if before.mean.total_cmp(&this.mean).is_eq() => {
-                unknown("every session has the same mark in both weeks")
+                unknown("all sessions have the same score in both weeks")
             }
-            Err(Undefined::ConstantInput) => unknown("no session differs from the others"),
+            Err(Undefined::ConstantInput) => unknown("all scores are identical within each week"),
             Err(Undefined::Empty | Undefined::TooFew { .. }) => {
-                unknown("it takes two sessions in each week")
+                unknown("needs two sessions in each week")
             }
         }
     }
@@ -263,8 +263,7 @@ impl Trend {
             }
             Err(Undefined::Empty | Undefined::TooFew { .. }) => {
                 let have = means.len();
-                let weeks = if have == 1 { "week" } else { "weeks" };
-                let why = format!("too early to tell: {have} {weeks} of {NEEDED}");
+                let why = format!("needs {NEEDED} weeks, {have} available");
                 return Self::TooEarly(why);
             }
         };

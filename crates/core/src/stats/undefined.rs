@@ -3,13 +3,13 @@ use thiserror::Error;
 /// Reason why a statistic is undefined. Never shown as 0, 1 or NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Undefined {
-    #[error("there is nothing to compare")]
+    #[error("no data to compare")]
     Empty,
     /// Too few values.
-    #[error("only {have}, at least {needed} are needed")]
+    #[error("too few values: {have} of {needed}")]
     TooFew { have: usize, needed: usize },
     /// One side is constant, so that correlation and chance agreement are undefined.
-    #[error("one side is constant")]
+    #[error("all values of one side are identical")]
     ConstantInput,
 }
 

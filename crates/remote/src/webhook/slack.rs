@@ -10,17 +10,17 @@ const MAX_LISTED: usize = 5;
 
 /// Formats a report as Slack blocks, with a fallback text.
 pub(super) fn message(report: &WeekReport) -> Value {
-    let title = format!("Quality in the week of {}", report.week);
+    let title = format!("Weekly quality report {}", report.week);
     let mut blocks = vec![
         json!({ "type": "header", "text": { "type": "plain_text", "text": title } }),
         section(&escaped(&report.headline())),
     ];
     let alerts = report.drift.iter().map(|alert| format!("• {}", escaped(&alert.words())));
-    blocks.extend(list("*The judge has drifted*\n", alerts));
+    blocks.extend(list("*Judge drift*\n", alerts));
     let standings = report.synthesis.dimensions.iter().filter_map(|standing| {
         let marks = standing.marks?;
         Some(format!(
-            "*{}* {:.2} ({}), {} against the week before, {}",
+            "*{}* {:.2} ({}), {} vs. previous week, {}",
             escaped(&standing.name),
             marks.mean,
             interval_words(marks.interval),

@@ -5,14 +5,14 @@ const current = () => document.querySelector("table[data-rows] tr[aria-selected]
 
 const PAGES = { h: "Home", t: "Traces", o: "Observations", s: "Sessions", u: "Users", c: "Scores", q: "Queues", d: "Datasets", p: "Prompts", r: "Chat", b: "Dashboards", e: "Settings" };
 const HELP = [
-  ["Ctrl K", "find a page, a name, an id, or something to do"], ["?", "this help"],
-  ["g then a letter", `go to a page: ${Object.entries(PAGES).map(([key, name]) => `${key} ${name.toLowerCase()}`).join(", ")}`], ["Esc", "close what is open"],
+  ["Ctrl K", "search pages, names, IDs and actions"], ["?", "keyboard shortcuts"],
+  ["g then a letter", `go to a page: ${Object.entries(PAGES).map(([key, name]) => `${key} ${name.toLowerCase()}`).join(", ")}`], ["Esc", "close dialog"],
 ];
 const ROWS_HELP = [["j / k", "next and previous row"], ["Enter", "open the row"]];
 // What a trace's page adds; see trace.js.
 const TRACE_HELP = [
-  ["j / k or ↓ / ↑", "next and previous step"], ["← / →", "close and open a step"], ["e", "next step that failed"],
-  ["Enter", "to the content"], ["r", "raw, or the conversation"], ["c", "copy the link of the step"],
+  ["j / k or ↓ / ↑", "next and previous observation"], ["← / →", "collapse and expand"], ["e", "next error"],
+  ["Enter", "focus content"], ["r", "toggle raw view"], ["c", "copy link to observation"],
 ];
 
 function move(step) {
@@ -46,20 +46,20 @@ function element(name, text, className) {
 function helpHere() {
   if (document.querySelector(".trace-page")) return [...TRACE_HELP, ...HELP];
   const here = rows().length ? [...ROWS_HELP] : [];
-  if (document.querySelector("table[data-rows] input[name=id]")) here.push(["x", "select the row"], ["p", "look at the row beside its list"]);
+  if (document.querySelector("table[data-rows] input[name=id]")) here.push(["x", "select the row"], ["p", "preview the row"]);
   if (document.querySelector("[data-filter]")) here.push(["/", "type a filter"]);
   return [...here, ...HELP];
 }
 
 function help() {
-  const box = dialog("Keyboard");
+  const box = dialog("Keyboard shortcuts");
   const list = element("dl", "", "facts keys-help");
   for (const [keys, what] of helpHere()) {
     const term = document.createElement("dt");
     term.append(element("kbd", keys));
     list.append(term, element("dd", what));
   }
-  box.append(element("h2", "Keyboard"), list);
+  box.append(element("h2", "Keyboard shortcuts"), list);
   box.showModal();
 }
 
@@ -78,12 +78,12 @@ function kindOf(link) {
 /** What can be done from here. */
 function actions() {
   const found = [
-    { kind: "do", name: "Light or dark", run: () => document.querySelector("[data-theme-switch]")?.click() },
-    { kind: "do", name: "Keyboard help", run: help },
-    { kind: "do", name: "Copy the link of this page", run: () => navigator.clipboard?.writeText(location.href) },
+    { kind: "action", name: "Toggle theme", run: () => document.querySelector("[data-theme-switch]")?.click() },
+    { kind: "action", name: "Keyboard shortcuts", run: help },
+    { kind: "action", name: "Copy link to this page", run: () => navigator.clipboard?.writeText(location.href) },
   ];
   for (const action of document.querySelectorAll(".head .actions a.button, .head .actions button.button")) {
-    found.push({ kind: "do", name: action.textContent.trim(), run: () => action.click() });
+    found.push({ kind: "action", name: action.textContent.trim(), run: () => action.click() });
   }
   return found;
 }
@@ -114,12 +114,12 @@ async function offers(typed, signal) {
 const project = () => location.pathname.match(/^\/project\/[^/]+/)?.[0];
 
 function palette() {
-  const box = dialog("Find");
+  const box = dialog("Search");
   box.classList.add("palette");
   const input = document.createElement("input");
   input.type = "search";
-  input.placeholder = "a page, a name, an id, or something to do";
-  input.setAttribute("aria-label", "Find");
+  input.placeholder = "Search pages, names, IDs and actions";
+  input.setAttribute("aria-label", "Search");
   const list = document.createElement("ul");
   list.className = "palette-list";
   const known = [...pageLinks(), ...actions()];

@@ -43,7 +43,7 @@ function showWaiting() {
   const more = isCut || waiting.size >= MOST_WAITING ? "+" : "";
   const words = [];
   if (fresh || !changed) words.push(`${fresh}${more} new`);
-  if (changed) words.push(`${changed} changed`);
+  if (changed) words.push(`${changed} updated`);
   notice.textContent = words.join(", ");
 }
 
@@ -89,9 +89,9 @@ async function look() {
       hold(found.querySelectorAll("tr"));
     }
     showWaiting();
-    button.title = "New rows are held until you ask for them";
+    button.title = "New rows are buffered; click to show them";
   } catch {
-    button.title = "The server did not answer; trying again";
+    button.title = "Server not reachable; retrying";
   }
 }
 
@@ -197,9 +197,9 @@ form?.addEventListener("submit", async (event) => {
     // A button of the form is called action, and would be what form.action is.
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: sent });
     const question = parsed(await answer.text()).querySelector("[data-question]");
-    if (question) ask(question); else toast("The server would not; reload the page and try again");
+    if (question) ask(question); else toast("Request failed; reload the page and try again");
   } catch {
-    toast("The server did not answer; nothing was deleted");
+    toast("Server not reachable; nothing was deleted");
   }
 });
 
@@ -229,7 +229,7 @@ async function openPanel(id) {
     setPeek(id);
     markPeeked(id);
   } catch {
-    toast("The server did not answer; try again");
+    toast("Server not reachable; try again");
   }
 }
 

@@ -15,7 +15,7 @@ function say(words, isOn, isOff) {
 function name() {
   const agent = navigator.userAgent;
   const known = [["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrome/", "Chrome"], ["Safari/", "Safari"]];
-  const found = known.find(([mark]) => agent.includes(mark))?.[1] ?? "A browser";
+  const found = known.find(([mark]) => agent.includes(mark))?.[1] ?? "Browser";
   const places = [["Android", "Android"], ["iPhone", "iPhone"], ["iPad", "iPad"], ["Mac OS", "Mac"], ["Windows", "Windows"], ["Linux", "Linux"]];
   const place = places.find(([mark]) => agent.includes(mark))?.[1];
   return place ? `${found} on ${place}` : found;
@@ -27,15 +27,15 @@ async function subscription() {
 }
 
 async function look() {
-  if (!window.isSecureContext) return say("Notifications need https, or a page from this machine.", false, false);
-  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return say("This browser does not support Web Push.", false, false);
-  if (Notification.permission === "denied") return say("Notifications of this site are blocked. Allow them in the browser settings, then reload this page.", false, false);
+  if (!window.isSecureContext) return say("Notifications need https or localhost.", false, false);
+  if (!("serviceWorker" in navigator) || !("PushManager" in window)) return say("This browser does not support push notifications.", false, false);
+  if (Notification.permission === "denied") return say("Notifications are blocked for this site. Allow them in the browser settings and reload this page.", false, false);
   if (await subscription()) return say("Notifications are enabled in this browser.", false, true);
   return say("Notifications are disabled in this browser.", true, false);
 }
 
 async function turnOn() {
-  say("Asking the browser…", false, false);
+  say("Waiting for permission…", false, false);
   if ((await Notification.requestPermission()) !== "granted") return look();
   const registration = await navigator.serviceWorker.register(WORKER);
   const options = { userVisibleOnly: true, applicationServerKey: box.dataset.push };

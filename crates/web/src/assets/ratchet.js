@@ -25,7 +25,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     toast("Copied");
   } catch {
-    toast("The browser did not let us copy");
+    toast("Copying was blocked by the browser");
   }
 }
 

@@ -1,18 +1,18 @@
-// Shows what the server tells this browser, and leads to the chat that it is about.
+// Shows push notifications and opens the chat they are about.
 
 // What happened, in words. The server sends no more than these need.
 function words(type, data) {
   switch (type) {
     case "turn.ended":
-      return data.outcome === "failed" ? "The turn has failed." : "The turn has ended.";
+      return data.outcome === "failed" ? "Turn failed" : "Turn finished";
     case "person.needed": {
       const more = data.ask?.more > 0 ? ` (and ${data.ask.more} more)` : "";
-      return data.ask?.kind === "permission" ? `The agent asks: ${data.ask.text}` : `${data.ask?.text ?? "The agent has a question."}${more}`;
+      return data.ask?.kind === "permission" ? `Permission needed: ${data.ask.text}` : `${data.ask?.text ?? "The agent has a question"}${more}`;
     }
     case "session.failed":
-      return data.why ? `The agent stopped: ${data.why}` : "The agent stopped.";
+      return data.why ? `The agent stopped: ${data.why}` : "The agent stopped";
     default:
-      return "Notices reach this browser.";
+      return "Test notification";
   }
 }
 
@@ -27,7 +27,7 @@ function told(data) {
 
 self.addEventListener("push", (event) => {
   const { type, about } = told(event.data);
-  const title = about.title || (about.session ? "A chat" : "Ratchet");
+  const title = about.title || (about.session ? "Chat" : "Ratchet");
   const options = {
     body: words(type, about),
     // A chat has one notice, its latest.

@@ -26,7 +26,7 @@ function query(extra) {
 /** Fetches markup of ours. Scripts in it would not run: it never passes through an HTML setter. */
 async function fetched(address, signal) {
   const answer = await fetch(address, { signal, headers: { accept: "text/html" } });
-  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`the server returned ${answer.status}`);
   return new DOMParser().parseFromString(await answer.text(), "text/html").body;
 }
 
@@ -223,7 +223,7 @@ function show(id) {
           column.scrollTop = 0;
         }
       } catch (error) {
-        if (error.name !== "AbortError") toast(`The step did not load: ${error.message}`);
+        if (error.name !== "AbortError") toast(`Observation could not be loaded: ${error.message}`);
       }
       // Whatever was chosen meanwhile is still on its way.
       if (!signal.aborted) document.getElementById("content").removeAttribute("aria-busy");
@@ -242,7 +242,7 @@ function showView(view) {
 /** Puts a long text in pieces, so that the browser lays out only those in sight. */
 async function loadAll(link) {
   const answer = await fetch(link.href);
-  if (!answer.ok) return toast(`The payload did not load: ${answer.status}`);
+  if (!answer.ok) return toast(`Payload could not be loaded: ${answer.status}`);
   const text = await answer.text();
   const all = document.createElement("pre");
   all.className = "payload whole";
@@ -295,7 +295,7 @@ page.addEventListener("click", (event) => {
 // Keys.
 
 function nextError() {
-  if (!errors.length) return toast("No step failed");
+  if (!errors.length) return toast("No errors");
   const at = current();
   choose(errors.find((number) => number > at) ?? errors[0], { focus: true, remember: true });
 }
@@ -306,7 +306,7 @@ async function copyLink() {
     await navigator.clipboard.writeText(new URL(link, location.href).href);
     toast("Link copied");
   } catch {
-    toast("The browser did not let us copy");
+    toast("Copying was blocked by the browser");
   }
 }
 

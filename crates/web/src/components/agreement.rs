@@ -24,9 +24,9 @@ pub fn table(caption: &str, lines: &[Line<'_>]) -> Markup {
                 thead { tr {
                     th scope="col" { "Statistic" }
                     th.num scope="col" { "Value" }
-                    th.num scope="col" { "95 % interval" }
+                    th.num scope="col" { "95% CI" }
                     th.num scope="col" { "n" }
-                    th scope="col" { "Says" }
+                    th scope="col" { "Meaning" }
                 } }
                 tbody { @for line in lines { (row(line)) } }
             }
@@ -44,7 +44,7 @@ fn row(line: &Line<'_>) -> Markup {
                     td.num { (interval(line.statistic)) }
                     td.num { (figure::grouped(estimate.n)) }
                 },
-                Err(why) => { td.muted colspan="3" { "Cannot tell: " (why) } },
+                Err(why) => { td.muted colspan="3" { "Not available: " (why) } },
             }
             td.muted { (line.says) }
         }
@@ -66,7 +66,7 @@ pub fn cell(statistic: Statistic) -> Markup {
 pub fn interval(statistic: Statistic) -> String {
     match statistic.ok().and_then(|estimate| estimate.interval) {
         Some(interval) => format!("{} to {}", two(interval.lower), two(interval.upper)),
-        None => "too few or too alike to tell".to_owned(),
+        None => "no interval: too few or too similar values".to_owned(),
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     fn what_cannot_be_told_says_why() {
         let line = Line { name: "Pearson", says: "", statistic: Err(Undefined::ConstantInput) };
         let shown = table("t", &[line]).into_string();
-        assert!(shown.contains("Cannot tell: one side is constant"), "{shown}");
+        assert!(shown.contains("Not available: all values of one side are identical"), "{shown}");
         assert_eq!([two(-0.001), two(-0.5), two(1.0)], ["0.00", "−0.50", "1.00"]);
     }
 }

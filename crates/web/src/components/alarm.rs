@@ -18,7 +18,7 @@ fn judge(alerts: &[DriftAlert]) -> Markup {
             [only] => { p { (badge()) " " bdi { (only.words()) } "." } },
             [first, ..] => {
                 p {
-                    (badge()) " " bdi { (first.judge) } " marks the same sessions otherwise by "
+                    (badge()) " " bdi { (first.judge) } " scores the same sessions differently with "
                     bdi { (first.rubric) } " since the week of " (first.since) ":"
                 }
                 ul {

@@ -85,8 +85,8 @@ fn edges(chart: &Spread<'_>) -> Vec<(f64, String)> {
 fn numbers(chart: &Spread<'_>, all: u64) -> Markup {
     html! {
         details.numbers {
-            summary { "As a table" }
-            div.table-wrap tabindex="0" role="region" aria-label={ (chart.title) ", numbers" } {
+            summary { "Show as table" }
+            div.table-wrap tabindex="0" role="region" aria-label={ (chart.title) ", values" } {
                 table {
                     thead { tr {
                         th scope="col" { "Value" }
@@ -161,7 +161,7 @@ pub fn labels(title: &str, counts: &[(&str, u64)], colour: &str) -> Markup {
             table.lying-bars {
                 caption.sr { (title) }
                 thead.sr { tr {
-                    th scope="col" { "Label" } th scope="col" { "Drawn" }
+                    th scope="col" { "Label" } th scope="col" { "Bar" }
                     th scope="col" { "Count" } th scope="col" { "Share" }
                 } }
                 tbody {
@@ -204,7 +204,7 @@ pub fn lying(chart: &Lying<'_>) -> Markup {
             table.lying-bars {
                 caption.sr { (chart.title) }
                 thead.sr { tr {
-                    th scope="col" { "Key" } th scope="col" { "Drawn" } th scope="col" { "Value" }
+                    th scope="col" { "Key" } th scope="col" { "Bar" } th scope="col" { "Value" }
                     @if chart.is_share { th scope="col" { "Share" } }
                 } }
                 tbody {
@@ -242,7 +242,7 @@ mod tests {
     fn labels_are_text_and_the_many_stand_together() {
         let names: Vec<String> = (0..30).map(|n| format!("<b>{n}")).collect();
         let counts: Vec<(&str, u64)> = names.iter().map(|name| (name.as_str(), 2)).collect();
-        let shown = labels("How it lies", &counts, "code").into_string();
+        let shown = labels("Distribution", &counts, "code").into_string();
         assert!(shown.contains("&lt;b&gt;0") && !shown.contains("<b>"), "{shown}");
         assert!(shown.contains("6 more labels") && shown.contains("12"), "{shown}");
     }

@@ -226,6 +226,6 @@ mod tests {
         let chart = OverTime { steps, series, before: vec![Some(7.0)], ..OverTime::default() };
         let drawn = over_time(&chart).into_string();
         assert!(drawn.contains("before 7") && drawn.contains("class=\"before\""), "{drawn}");
-        assert!(drawn.contains("scope=\"col\">Before<"), "{drawn}");
+        assert!(drawn.contains("scope=\"col\">Previous<"), "{drawn}");
     }
 }

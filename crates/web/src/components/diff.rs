@@ -21,13 +21,13 @@ pub async fn beside(old: String, new: String) -> Markup {
         return diff(&old, &new);
     }
     let drawn = tokio::task::spawn_blocking(move || diff(&old, &new)).await;
-    drawn.unwrap_or_else(|_| html! { p.muted { "These texts could not be compared." } })
+    drawn.unwrap_or_else(|_| html! { p.muted { "The texts could not be compared." } })
 }
 
 /// Draws both texts as one: what went is struck through, what came is underlined.
 pub fn diff(old: &str, new: &str) -> Markup {
     if old == new {
-        return html! { p.muted { "No difference." } };
+        return html! { p.muted { "No differences." } };
     }
     let is_short = old.len() + new.len() <= WORDS_UP_TO;
     let mut how = TextDiff::configure();

@@ -83,7 +83,7 @@ pub fn cost(cost: Option<Money>) -> Markup {
     html! {
         @match cost {
             Some(amount) => { span title={ "$" (amount.dollars()) } { (money(amount)) } },
-            None => { span.muted title="no price is known for the model" { "unknown" } },
+            None => { span.muted title="no price known for this model" { "unknown" } },
         }
     }
 }
@@ -100,7 +100,7 @@ pub fn count_in_part(tokens: u64, approximate: Money) -> String {
 
 /// Tokens in short, all digits on hover, and whether some of them were counted here.
 pub fn tokens_in_part(tokens: u64, approximate: Money) -> Markup {
-    let counted = if approximate == Money::default() { "" } else { ", in part counted here" };
+    let counted = if approximate == Money::default() { "" } else { ", partly estimated" };
     html! {
         span title={ (grouped(tokens)) " tokens" (counted) } { (count_in_part(tokens, approximate)) }
     }
@@ -126,7 +126,7 @@ pub fn and_of_which(approximate: Money) -> String {
 pub fn cost_in_part(cost: Option<Money>, approximate: Money) -> Markup {
     match (cost, of_which(approximate)) {
         (Some(amount), Some(share)) => html! {
-            span title={ "$" (amount.dollars()) ", " (share) ": tokens were counted here" } {
+            span title={ "$" (amount.dollars()) ", " (share) ": tokens are estimated" } {
                 (money_in_part(amount, approximate))
             }
         },
@@ -134,22 +134,22 @@ pub fn cost_in_part(cost: Option<Money>, approximate: Money) -> Markup {
     }
 }
 
-/// A share: `12 %`, `0.4 %`.
+/// A share: `12%`, `0.4%`.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent != 0.0 && percent.abs() < 9.95 {
-        format!("{percent:.1} %")
+        format!("{percent:.1}%")
     } else {
-        format!("{percent:.0} %")
+        format!("{percent:.0}%")
     }
 }
 
-/// How much a number grew: `+12 %`, `−40 %`, `270 times as much`, `as before`.
+/// How much a number grew: `+12%`, `−40%`, `270×`, `unchanged`.
 pub fn growth(ratio: f64) -> String {
     if (ratio - 1.0).abs() < 0.005 {
-        "as before".to_owned()
+        "unchanged".to_owned()
     } else if ratio >= 3.0 {
-        format!("{ratio:.0} times as much")
+        format!("{ratio:.0}×")
     } else if ratio > 1.0 {
         format!("+{}", percent(ratio - 1.0))
     } else {
@@ -215,7 +215,7 @@ pub fn ago(at: Timestamp, now: Timestamp) -> Markup {
     let minutes = now.since(at) / 60_000_000_000;
     let text = match minutes {
         i64::MIN..=0 => "now".to_owned(),
-        1..=59 => format!("{minutes} m ago"),
+        1..=59 => format!("{minutes} min ago"),
         60..=1_439 => format!("{} h ago", minutes / 60),
         _ => format!("{} d ago", minutes / 1_440),
     };
@@ -261,14 +261,14 @@ mod tests {
         assert_eq!([count_in_part(12, part), count_in_part(12, none)], ["≈12", "12"]);
         assert_eq!(of_which(part).unwrap(), "of which ≈$0.2000 approximate");
         assert_eq!(of_which(none), None);
-        assert!(tokens_in_part(12, part).0.contains("12 tokens, in part counted here"));
+        assert!(tokens_in_part(12, part).0.contains("12 tokens, partly estimated"));
         assert!(!tokens_in_part(12, none).0.contains("counted"));
     }
 
     #[test]
     fn growth_is_a_share_until_it_is_a_factor() {
         let all = [1.001, 1.12, 0.6, 269.9].map(growth);
-        assert_eq!(all, ["as before", "+12 %", "−40 %", "270 times as much"]);
+        assert_eq!(all, ["unchanged", "+12%", "−40%", "270×"]);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(crate) fn field(field: &FilterField<'_>) -> Markup {
 pub(crate) fn chips(terms: &[(String, Link)], without_any: &Link) -> Markup {
     html! {
         @if !terms.is_empty() {
-            ul.chips aria-label="Filters in force" {
+            ul.chips aria-label="Active filters" {
                 @for (term, without) in terms {
                     li.chip {
                         code { bdi { (elide(term, 80)) } }

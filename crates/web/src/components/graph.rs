@@ -15,7 +15,7 @@ const BEND: f64 = 8.0;
 /// Draws a graph; `link` says where the first step of a node is.
 pub(crate) fn graph(graph: &CallGraph, link: impl Fn(usize) -> String) -> Markup {
     html! {
-        div.call-graph tabindex="0" role="region" aria-label="Who called whom" {
+        div.call-graph tabindex="0" role="region" aria-label="Call graph" {
             svg viewBox={ "0 0 " (graph.size.0) " " (graph.size.1) } width=(graph.size.0) height=(graph.size.1) {
                 defs {
                     marker #arrow viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto" {
@@ -31,7 +31,7 @@ pub(crate) fn graph(graph: &CallGraph, link: impl Fn(usize) -> String) -> Markup
                 }
             }
         }
-        @if graph.is_cut { p.muted { "The trace has more agents, tools and models than fit here." } }
+        @if graph.is_cut { p.muted { "Not all agents, tools and models of this trace are shown." } }
     }
 }
 
@@ -47,16 +47,16 @@ fn node(node: &GraphNode) -> Markup {
             text.count x=(node.at.0 + 10.0) y=(node.at.1 + 34.0) {
                 @match node.kind {
                     Some(kind) => { (kind_name(kind)) ", " (times(node.calls)) },
-                    None => { "the trace" },
+                    None => { "trace" },
                 }
-                @if node.errors > 0 { ", " (figure::grouped(node.errors as u64)) " failed" }
+                @if node.errors > 0 { ", " (figure::grouped(node.errors as u64)) @if node.errors == 1 { " error" } @else { " errors" } }
             }
         }
     }
 }
 
 fn times(n: usize) -> String {
-    if n == 1 { "once".to_owned() } else { format!("{} times", figure::grouped(n as u64)) }
+    if n == 1 { "1 call".to_owned() } else { format!("{} calls", figure::grouped(n as u64)) }
 }
 
 fn edge(graph: &CallGraph, edge: &GraphEdge) -> Markup {

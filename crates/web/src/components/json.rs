@@ -56,7 +56,7 @@ fn branch(
                     li { span.key { (name) } ": " (tree(value, depth + 1, left)) }
                 }
                 @if shown < total {
-                    li.muted { (figure::grouped((total - shown) as u64)) " more in the raw text" }
+                    li.muted { (figure::grouped((total - shown) as u64)) " more in Raw" }
                 }
             }
         }
@@ -89,7 +89,7 @@ mod tests {
     fn a_long_list_is_cut_and_says_so() {
         let long = serde_json::to_string(&vec![7; 1_000]).unwrap();
         let shown = json(&long).into_string();
-        assert!(shown.contains("800 more in the raw text"), "{shown}");
+        assert!(shown.contains("800 more in Raw"), "{shown}");
     }
 
     #[test]

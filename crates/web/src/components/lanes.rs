@@ -71,7 +71,7 @@ pub fn lanes(title: &str, runs: &[Run]) -> Markup {
                 }
             }
             @if agents.len() == MAX_LANES {
-                p.muted { small { "The " (MAX_LANES) " agents that began first are drawn." } }
+                p.muted { small { "Only the first " (MAX_LANES) " agents are shown." } }
             }
         }
     }
@@ -86,7 +86,7 @@ fn bar(run: &Run, line: &Line, y: f64, agents: &[&str]) -> Markup {
         "{}, {}, {took}{}",
         run.name,
         figure::exact_moment(run.start),
-        if run.failed { ", failed" } else { "" }
+        if run.failed { ", error" } else { "" }
     );
     html! {
         a href=(run.link) aria-label=(words) {
@@ -105,7 +105,7 @@ fn marks(line: &Line, height: f64) -> Markup {
     html! {
         @for (x, nanos) in &line.pauses {
             line.pause x1=(x) x2=(x) y1=(TOP - 2.0) y2=(height - 4.0) {
-                title { "a pause of " (figure::duration(*nanos)) }
+                title { "gap of " (figure::duration(*nanos)) }
             }
             @if line.pauses.len() <= NAMED_PAUSES {
                 text.axis.middle x=(x) y=(TOP - 8.0) { (figure::duration(*nanos)) }

@@ -163,7 +163,7 @@ impl Walker {
     fn elsewhere(&mut self, address: &str, alt: &str) {
         self.link(address);
         self.escaped("picture: ");
-        self.escaped(if alt.is_empty() { "without a name" } else { alt });
+        self.escaped(if alt.is_empty() { "unnamed" } else { alt });
         self.html.push_str(self.open.pop().unwrap_or_default());
     }
 

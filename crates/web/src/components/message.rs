@@ -157,7 +157,7 @@ impl<'a> MessageStyle<'a> {
                 @if !call.arguments.is_null() { (self.data(&call.arguments)) }
                 @match &call.result {
                     Some(result) => { (self.result(result)) },
-                    None => { p.muted.no-result { "No result in this payload." } },
+                    None => { p.muted.no-result { "No result recorded." } },
                 }
             }
         }
@@ -167,7 +167,7 @@ impl<'a> MessageStyle<'a> {
         html! {
             div.result.failed[result.is_error] {
                 p.result-head {
-                    @if result.is_error { span.badge.bad { (icon(Icon::Error)) "failed" } }
+                    @if result.is_error { span.badge.bad { (icon(Icon::Error)) "Error" } }
                     @else { "Result" }
                     @if let Some(name) = &result.name { " " code.muted { (name) } }
                 }
@@ -194,10 +194,10 @@ impl<'a> MessageStyle<'a> {
                     Some((Medium::Picture, _)) => { img src=(address) alt="" loading="lazy"; },
                     // Nothing is fetched before somebody wants to hear it.
                     Some((Medium::Sound, _)) => {
-                        audio controls preload="none" src=(address) aria-label="Sound" {}
+                        audio controls preload="none" src=(address) aria-label="Audio" {}
                     },
                     Some((Medium::Film, _)) => {
-                        video controls preload="metadata" src=(address) aria-label="Film" {}
+                        video controls preload="metadata" src=(address) aria-label="Video" {}
                     },
                     None => {},
                 }

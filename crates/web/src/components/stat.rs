@@ -8,7 +8,7 @@ pub struct Stat {
     pub label: String,
     /// How much, with its unit; what is missing where it cannot be told.
     pub value: Value,
-    /// Compared with what, in words: `+12 % on the 7 days before`.
+    /// Compared with what, in words: `+12% vs. previous 7 days`.
     pub change: Option<String>,
     /// How it went over time.
     pub course: Vec<f64>,
@@ -31,7 +31,7 @@ pub enum Value {
 
 impl Default for Value {
     fn default() -> Self {
-        Self::CannotTell("nothing was asked".to_owned())
+        Self::CannotTell("no data".to_owned())
     }
 }
 
@@ -53,7 +53,7 @@ pub fn stat(stat: &Stat) -> Markup {
                 }
             },
             Value::CannotTell(missing) => {
-                span.stat-value.unknown { "Cannot tell yet" }
+                span.stat-value.unknown { "Not enough data" }
                 span.stat-change { (missing) }
             },
         }

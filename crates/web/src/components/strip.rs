@@ -35,7 +35,7 @@ pub(crate) fn strip(bars: &[StripBar], nanos: i64) -> Markup {
     let lanes = bars.iter().map(|bar| bar.lane + 1).max().unwrap_or(1);
     let height = lanes * (LANE.0 + LANE.1);
     html! {
-        div.strip role="group" aria-label={ "Timeline: " (lanes) " at once at most, " (figure::duration(nanos)) } {
+        div.strip role="group" aria-label={ "Timeline: " (lanes) " concurrent at most, " (figure::duration(nanos)) } {
             svg viewBox={ "0 0 " (WHOLE) " " (height) } preserveAspectRatio="none" height=(height) {
                 @for tick in 1..TICKS {
                     line.tick x1=(tick * i64::from(WHOLE) / TICKS) x2=(tick * i64::from(WHOLE) / TICKS) y1="0" y2=(height) {}

@@ -73,7 +73,7 @@ fn line(line: &TreeLine) -> Markup {
             span.twist { @if line.below > 0 { (icon(Icon::Down)) } }
             (line.glyph)
             span.node-name { bdi { (line.name) } }
-            @if line.failure == Failure::Itself { span.sr { "failed" } }
+            @if line.failure == Failure::Itself { span.sr { "Error" } }
             @if let Some(mark) = line.mark { (marked(mark)) }
             (line.scores)
             svg.node-bar viewBox={ "0 0 " (WHOLE) " 8" } preserveAspectRatio="none" aria-hidden="true" {
@@ -88,8 +88,8 @@ fn line(line: &TreeLine) -> Markup {
 
 fn marked(mark: Mark) -> Markup {
     let (word, why) = match mark {
-        Mark::Orphan => ("orphan", "the step that it is part of was never recorded"),
-        Mark::Loop => ("loop", "it is said to be part of itself; the circle is cut here"),
+        Mark::Orphan => ("orphan", "parent observation was not recorded"),
+        Mark::Loop => ("loop", "parent refers to this observation itself; the cycle is cut here"),
     };
     html! { span.badge.warn title=(why) { (word) } }
 }

@@ -39,14 +39,14 @@ pub(crate) fn whisker(name: &str, difference: &Estimate) -> Markup {
             figcaption {
                 bdi { (name) } " "
                 @match says {
-                    Says::Rose => { "rose by " b { (by) } " on average" },
-                    Says::Fell => { "fell by " b { (by) } " on average" },
-                    Says::Nothing => { "moved by " b { (by) } " on average, which may be chance" },
-                    Says::TooFew => { "moved by " b { (by) } "; one pair is too little to tell more" },
+                    Says::Rose => { "improved by " b { (by) } " on average" },
+                    Says::Fell => { "dropped by " b { (by) } " on average" },
+                    Says::Nothing => { "changed by " b { (by) } " on average, not significant" },
+                    Says::TooFew => { "changed by " b { (by) } "; one pair only, no interval" },
                 }
                 " " span.muted {
                     "(" @if let Some(interval) = difference.interval {
-                        "95 %: " (signed(interval.lower)) " to " (signed(interval.upper)) ", "
+                        "95% CI: " (signed(interval.lower)) " to " (signed(interval.upper)) ", "
                     } "n = " (figure::grouped(difference.n)) ")."
                 }
             }

@@ -87,11 +87,11 @@ function bodies(doc, content) {
   ]);
 }
 
-const WAYS = { basic: "both halves of a key (Basic)", publicKey: "the public half of a key (Bearer)" };
+const WAYS = { basic: "public and secret key (Basic)", publicKey: "public key only (Bearer)" };
 
 function access(operation) {
   const ways = (operation.security ?? []).flatMap((way) => Object.keys(way));
-  return ways.length === 0 ? "Needs no key." : `Needs ${ways.map((way) => WAYS[way] ?? way).join(" or ")}.`;
+  return ways.length === 0 ? "No authentication." : `Authentication: ${ways.map((way) => WAYS[way] ?? way).join(" or ")}.`;
 }
 
 /** The call as one would type it; variables hold the key. */
@@ -110,7 +110,7 @@ function example(path, method, operation) {
 
 function inside(doc, path, method, operation) {
   const parts = [make("p", { class: "note" }, access(operation))];
-  if (operation.deprecated) parts.push(make("p", {}, "Old: new programs should use another."));
+  if (operation.deprecated) parts.push(make("p", {}, "Deprecated."));
   if (operation.description) parts.push(make("p", {}, operation.description));
   parts.push(example(path, method, operation));
   const rows = (operation.parameters ?? []).map((given) => resolve(doc, given)).map((parameter) => [
@@ -121,7 +121,7 @@ function inside(doc, path, method, operation) {
   if (rows.length > 0) parts.push(make("h3", {}, "Parameters"), table(["name", "type", ""], rows));
   const body = resolve(doc, operation.requestBody);
   if (body?.content) parts.push(make("h3", {}, "Body"), ...bodies(doc, body.content));
-  parts.push(make("h3", {}, "Answers"), ...answers(doc, operation));
+  parts.push(make("h3", {}, "Responses"), ...answers(doc, operation));
   return parts;
 }
 
@@ -212,7 +212,7 @@ function find(text) {
     section.hidden = entries.every((one) => one.hidden);
     document.querySelector(`#tags a[href="#${CSS.escape(section.id)}"]`).hidden = section.hidden;
   }
-  document.querySelector("#count").textContent = shown === 0 ? "nothing found" : `${shown} operations`;
+  document.querySelector("#count").textContent = shown === 0 ? "no matches" : `${shown} operations`;
 }
 
 function open(hash) {
@@ -237,5 +237,5 @@ async function start() {
 }
 
 start().catch((why) => {
-  document.querySelector("#about").textContent = `Cannot show the description: ${why.message}`;
+  document.querySelector("#about").textContent = `Cannot load the OpenAPI document: ${why.message}`;
 });

@@ -146,7 +146,7 @@ impl NumberField {
             Self::InputTokens => "input-tokens",
             Self::OutputTokens => "output-tokens",
             Self::Scores => "scores",
-            Self::Steps => "steps",
+            Self::Steps => "observations",
             Self::Errors => "errors",
             Self::FirstToken => "first-token",
         }

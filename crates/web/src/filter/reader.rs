@@ -42,7 +42,7 @@ pub(super) struct Item {
     pub(super) star_behind: bool,
 }
 
-const UNCLOSED: &str = "the quotation mark is never closed";
+const UNCLOSED: &str = "the closing quote is missing";
 
 /// Cuts a text into its pieces.
 pub(super) fn pieces(text: &str) -> Vec<Piece> {
@@ -151,7 +151,7 @@ impl Reader<'_> {
         } else if self.take('=') || colon {
             "="
         } else {
-            return Err("a sign is missing: write :, =, <, <=, > or >=".to_owned());
+            return Err("an operator is missing: use :, =, <, <=, > or >=".to_owned());
         };
         Ok(sign)
     }
@@ -164,7 +164,7 @@ impl Reader<'_> {
         match self.peek() {
             Some(c) if !c.is_whitespace() => {
                 self.take_while(|c| !c.is_whitespace());
-                Err("a space is missing behind the quotation mark".to_owned())
+                Err("a space is missing after the closing quote".to_owned())
             }
             _ => Ok(items),
         }

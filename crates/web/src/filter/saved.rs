@@ -24,7 +24,7 @@ impl Filter {
         for term in &self.terms {
             match term_to_kept(term, on) {
                 Some(filter) => kept.push(filter),
-                None => problems.push(format!("a chart cannot be narrowed by “{term}”")),
+                None => problems.push(format!("charts do not support the filter “{term}”")),
             }
         }
         if problems.is_empty() { Ok(kept) } else { Err(problems) }

@@ -9,7 +9,7 @@ use super::{Pattern, Term, Verdict, What};
 pub(super) fn of(on: On, piece: &Piece) -> Result<Term, String> {
     let what = match &piece.form {
         Form::Text(text) if text.trim().is_empty() => {
-            return Err("there is nothing between the quotation marks".to_owned());
+            return Err("the quoted text is empty".to_owned());
         }
         Form::Text(text) => What::Text(text.clone()),
         Form::Asked(asked) => what(on, asked)?,
@@ -26,6 +26,7 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
         "tags" => "tag",
         "kind" => "type",
         "error" => "errors",
+        "steps" => "observations",
         other => other,
     };
     if let Some(field) = WordField::ALL.into_iter().find(|field| field.name() == name) {
@@ -50,11 +51,11 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
         return flag.map(What::Is).ok_or_else(|| {
             let flags = Flag::ALL.into_iter().filter(|flag| flag.on().contains(&on));
             let flags: Vec<_> = flags.map(Flag::name).collect();
-            format!("nothing is “{wanted}”; it can be {}", flags.join(" or "))
+            format!("unknown value “{wanted}”; use {}", flags.join(" or "))
         });
     }
     Err(format!(
-        "there is no “{}” to ask by; put it in quotation marks to search for the text, or use {}",
+        "unknown filter “{}”; put it in quotes to search for the text, or use {}",
         asked.name,
         names(on)
     ))
@@ -68,13 +69,13 @@ fn allowed(on: On, fits: &[On], name: &str) -> Result<(), String> {
         On::Traces => ("traces have", "observations"),
         On::Observations => ("observations have", "traces"),
     };
-    Err(format!("{here} no “{name}”, {there} have; here one can use {}", names(on)))
+    Err(format!("{here} no filter “{name}” ({there} do); use {}", names(on)))
 }
 
 fn single(asked: &Asked) -> Result<&Item, String> {
     match asked.items.as_slice() {
         [item] if !item.text.is_empty() || item.is_quoted => Ok(item),
-        [_] => Err(format!("“{}” wants a value", asked.name)),
+        [_] => Err(format!("“{}” needs a value", asked.name)),
         _ => Err(format!("“{}” takes one value", asked.name)),
     }
 }
@@ -92,14 +93,14 @@ fn compare(sign: &str) -> Compare {
 fn word(field: WordField, asked: &Asked) -> Result<What, String> {
     let name = field.name();
     if asked.sign != "=" {
-        return Err(format!("“{name}” is a word, not a number: write {name}:…"));
+        return Err(format!("“{name}” is text, not a number: write {name}:…"));
     }
     let pattern = match asked.items.as_slice() {
         [item] => pattern(name, item)?,
         items => {
             let words = items.iter().map(|item| match pattern(name, item)? {
                 Pattern::Exactly(words) => Ok(words),
-                _ => Err(format!("“{name}” takes a * only when it has one value")),
+                _ => Err(format!("“{name}” allows * only with a single value")),
             });
             Pattern::Exactly(words.collect::<Result<Vec<_>, _>>()?.concat())
         }
@@ -113,7 +114,7 @@ fn word(field: WordField, asked: &Asked) -> Result<What, String> {
     };
     let is_whole = matches!(pattern, Pattern::Any | Pattern::Exactly(_));
     if field == WordField::Tag && !is_whole {
-        return Err("a tag is named whole: write tag:vip".to_owned());
+        return Err("tags match exactly, without *: write tag:vip".to_owned());
     }
     Ok(What::Word(field, pattern))
 }
@@ -121,11 +122,11 @@ fn word(field: WordField, asked: &Asked) -> Result<What, String> {
 fn pattern(name: &str, item: &Item) -> Result<Pattern, String> {
     let has_star = item.star_before || item.star_behind;
     if item.text.is_empty() && !item.is_quoted {
-        let wants = || format!("“{name}” wants a value; {name}:* means that there is one");
+        let wants = || format!("“{name}” needs a value; {name}:* matches any value");
         return if has_star { Ok(Pattern::Any) } else { Err(wants()) };
     }
     if item.text.contains('*') && !item.is_quoted {
-        return Err("a * stands before or behind a word, not inside".to_owned());
+        return Err("* is allowed at the start or end of a value, not inside".to_owned());
     }
     let text = item.text.clone();
     Ok(match (item.star_before, item.star_behind) {
@@ -149,7 +150,7 @@ fn one_of(name: &str, pattern: Pattern, known: &[&str]) -> Result<Pattern, Strin
         let found = known.iter().find(|known| known.eq_ignore_ascii_case(&word));
         found
             .map(|known| known.to_ascii_lowercase())
-            .ok_or_else(|| format!("“{word}” is no {name}; it is one of {}", allowed()))
+            .ok_or_else(|| format!("“{word}” is not a valid {name}; use one of {}", allowed()))
     });
     words.collect::<Result<_, _>>().map(Pattern::Exactly)
 }
@@ -173,7 +174,7 @@ fn number(unit: Unit, name: &str, item: &Item) -> Result<f64, String> {
             Unit::Seconds => "a time, such as 2s, 500ms or 3m",
             Unit::Count => "a count, such as 1000 or 1k",
         };
-        format!("“{typed}” is no number: “{name}” takes {example}")
+        format!("“{typed}” is not a number: “{name}” takes {example}")
     })
 }
 
@@ -193,11 +194,11 @@ fn finite(text: &str) -> Option<f64> {
 
 fn score(name: String, asked: &Asked) -> Result<What, String> {
     if name.is_empty() {
-        return Err("a score has a name: write score.quality<0.5".to_owned());
+        return Err("a score filter needs a name: write score.quality<0.5".to_owned());
     }
     let item = single(asked)?;
     if item.star_before || item.star_behind {
-        return Err("the label of a score is named whole".to_owned());
+        return Err("score labels match exactly, without *".to_owned());
     }
     let number = finite(&item.text).filter(|_| !item.is_quoted);
     let verdict = match (number, asked.sign, item.text.to_ascii_lowercase().as_str()) {
@@ -206,7 +207,7 @@ fn score(name: String, asked: &Asked) -> Result<What, String> {
         (None, "=", "false") if !item.is_quoted => Verdict::Truth(false),
         (None, "=", _) => Verdict::Label(item.text.clone()),
         (None, sign, _) => {
-            return Err(format!("“{}” is no number to put behind {sign}", item.text));
+            return Err(format!("“{}” after {sign} is not a number", item.text));
         }
     };
     Ok(What::Score(name, verdict))
@@ -217,7 +218,7 @@ fn check_negation(negated: bool, what: &What) -> Result<(), String> {
     match what {
         What::Word(field, Pattern::StartsWith(text) | Pattern::EndsWith(text)) if negated => {
             let name = field.name();
-            Err(format!("beginnings and ends cannot be left out: write -{name}:*{text}*"))
+            Err(format!("negation works only with contains: write -{name}:*{text}*"))
         }
         _ => Ok(()),
     }

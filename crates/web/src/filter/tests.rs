@@ -24,6 +24,7 @@ fn what_people_type_is_understood() {
     check("latency>=500ms tokens>=1k cost<=$3", "latency>=0.5s tokens>=1000 cost<=3");
     check("name:refund* user:u-1 env:prod,staging", "name:refund* user:u-1 env:prod,staging");
     check("environment:prod LEVEL:Error", "env:prod level:error");
+    check("steps>3 observations<9", "observations>3 observations<9");
     check("score.quality<0.5 score.label:bad", "score.quality<0.5 score.label:\"bad\"");
     check("score.ok:true -tag:test is:public", "score.ok:true -tag:test is:public");
     check("score.\"user says\">=1 cost:>1", "score.\"user says\">=1 cost>1");
@@ -43,25 +44,25 @@ fn words_side_by_side_are_one_text() {
 
 #[test]
 fn what_makes_no_sense_is_named() {
-    refuse(On::Traces, "level:error colour:red", "colour:red", "no “colour” to ask by");
-    refuse(On::Traces, "http://x", "http://x", "put it in quotation marks");
-    refuse(On::Traces, "cost>cheap", "cost>cheap", "“cheap” is no number");
+    refuse(On::Traces, "level:error colour:red", "colour:red", "unknown filter “colour”");
+    refuse(On::Traces, "http://x", "http://x", "put it in quotes");
+    refuse(On::Traces, "cost>cheap", "cost>cheap", "“cheap” is not a number");
     refuse(On::Traces, "latency>2y", "latency>2y", "such as 2s");
-    refuse(On::Traces, "tokens>1e308M", "tokens>1e308M", "is no number");
+    refuse(On::Traces, "tokens>1e308M", "tokens>1e308M", "is not a number");
     refuse(On::Traces, "level:fatal", "level:fatal", "debug, default, warning, error");
-    refuse(On::Traces, "name>3", "name>3", "is a word");
-    refuse(On::Traces, "name:", "name:", "wants a value");
+    refuse(On::Traces, "name>3", "name>3", "is text");
+    refuse(On::Traces, "name:", "name:", "needs a value");
     refuse(On::Traces, "name:a*b", "name:a*b", "not inside");
-    refuse(On::Traces, "tag:v*", "tag:v*", "named whole");
+    refuse(On::Traces, "tag:v*", "tag:v*", "match exactly");
     refuse(On::Traces, "-name:a*", "-name:a*", "-name:*a*");
-    refuse(On::Traces, "type:tool", "type:tool", "traces have no “type”");
-    refuse(On::Observations, "steps>3", "steps>3", "observations have no “steps”");
+    refuse(On::Traces, "type:tool", "type:tool", "traces have no filter “type”");
+    refuse(On::Observations, "steps>3", "steps>3", "observations have no filter “observations”");
     refuse(On::Traces, "is:root", "is:root", "bookmarked or public");
-    refuse(On::Traces, "score.x>good", "score.x>good", "is no number");
-    refuse(On::Traces, "score.:1", "score.:1", "has a name");
-    refuse(On::Traces, "x \"never closed", "\"never closed", "never closed");
+    refuse(On::Traces, "score.x>good", "score.x>good", "is not a number");
+    refuse(On::Traces, "score.:1", "score.:1", "needs a name");
+    refuse(On::Traces, "x \"never closed", "\"never closed", "closing quote is missing");
     refuse(On::Traces, "name:\"a\"b", "name:\"a\"b", "a space is missing");
-    refuse(On::Traces, "\"\"", "\"\"", "nothing between");
+    refuse(On::Traces, "\"\"", "\"\"", "quoted text is empty");
 }
 
 #[test]

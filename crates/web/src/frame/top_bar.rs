@@ -18,7 +18,7 @@ pub(super) fn bar(place: &RequestContext) -> Markup {
                     }
                 }
                 @if place.visitor.owns_server() {
-                    a href=(place.to(&["settings", "projects"])) { "All projects, new project" }
+                    a href=(place.to(&["settings", "projects"])) { "All projects / New project" }
                 }
             }))
             (environment_menu(place))
@@ -26,13 +26,13 @@ pub(super) fn bar(place: &RequestContext) -> Markup {
             (span_menu(place))
             div.bar-end {
                 button.find type="button" data-palette aria-keyshortcuts="Control+K" {
-                    (icon(Icon::Find)) span { "Find" } kbd { "Ctrl K" }
+                    (icon(Icon::Find)) span { "Search" } kbd { "Ctrl K" }
                 }
-                button.quiet.on-desks type="button" data-help aria-keyshortcuts="?" title="Keyboard help (?)" {
-                    (icon(Icon::Help)) span.sr { "Keyboard help" }
+                button.quiet.on-desks type="button" data-help aria-keyshortcuts="?" title="Keyboard shortcuts (?)" {
+                    (icon(Icon::Help)) span.sr { "Keyboard shortcuts" }
                 }
-                button.quiet.on-desks type="button" data-theme-switch title="Light or dark" {
-                    (icon(Icon::Theme)) span.sr { "Light or dark" }
+                button.quiet.on-desks type="button" data-theme-switch title="Toggle theme" {
+                    (icon(Icon::Theme)) span.sr { "Toggle theme" }
                 }
                 (who(place))
             }
@@ -48,13 +48,13 @@ fn who(place: &RequestContext) -> Markup {
         span.on-phones { (icon(Icon::User)) }
     };
     menu_showing(
-        ("You", name),
+        ("Account", name),
         &shown,
         &html! {
-                        button.on-phones type="button" data-theme-switch { "Light or dark" }
+                        button.on-phones type="button" data-theme-switch { "Toggle theme" }
                         a href=(Section::Settings.link(place)) { "Settings" }
                         @if place.visitor.person().is_some() {
-                            a href="/account" { "Your account" }
+                            a href="/account" { "Account settings" }
                             form method="post" action="/sign-out" {
                                 (place.visitor.form_token.field())
                                 button type="submit" { "Sign out" }
@@ -139,7 +139,7 @@ fn from_to(place: &RequestContext) -> Markup {
             label { "From" input type="datetime-local" name="from" required
                 value=[range.from.map(minute)]; }
             label { "To (UTC)" input type="datetime-local" name="to" required value=(minute(to)); }
-            button.button type="submit" { "Show" }
+            button.button type="submit" { "Apply" }
         }
     }
 }

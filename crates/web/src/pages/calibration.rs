@@ -61,9 +61,9 @@ pub(super) fn rubrics(web: &Web, place: &RequestContext, rubric: &Rubric) -> Pag
     let others: Vec<&Rubric> = all.iter().filter(|other| other.name != rubric.name).collect();
     Ok(html! {
         p.muted {
-            "By the rubric " bdi { b { (rubric.name) } } ", version " (rubric.version) "."
+            "Rubric " bdi { b { (rubric.name) } } ", version " (rubric.version) "."
             @if !others.is_empty() {
-                " Others: "
+                " Other rubrics: "
                 @for (at, other) in others.into_iter().enumerate() {
                     @if at > 0 { ", " }
                     a href=(place.here().with("rubric", &other.name)) { bdi { (other.name) } }
@@ -115,12 +115,12 @@ fn summary(calibration: &Calibration, held: &LabelComparison) -> Markup {
     html! {
         @match correlation {
             Ok(estimate) => {
-                "The judge follows people at " b { (agreement::two(estimate.value)) }
+                "Judge–human correlation: " b { (agreement::two(estimate.value)) }
                 " (" (agreement::interval(correlation)) ", n = " (figure::grouped(estimate.n))
                 @if calibration.is_weighted() { ", weighted" } ")."
             },
             Err(why) => {
-                (figure::grouped(held.labelled() as u64)) " sessions labelled. Cannot tell yet: " (why) "."
+                (figure::grouped(held.labelled() as u64)) " sessions labelled. Correlation not available yet: " (why) "."
             },
         }
     }
@@ -129,18 +129,18 @@ fn summary(calibration: &Calibration, held: &LabelComparison) -> Markup {
 fn nothing(held: &LabelComparison, place: &RequestContext) -> Markup {
     let how = html! {
         p {
-            "People mark a few sessions each week without seeing the judge's marks. Here stands how far "
-            "both agree, dimension by dimension, and where they do not."
+            "Reviewers label a few sessions each week without seeing the judge's scores. This page shows how "
+            "well both agree, by dimension, and where they disagree."
         }
         @if held.labelled() > 0 {
-            p { "People have labelled " (held.labelled()) ", but the judge has scored none of them." }
+            p { (held.labelled()) " sessions are labelled, but the judge has scored none of them." }
             (copy::snippet("ratchet score"))
         } @else {
             p { a.button.primary href=(by_rubric(place, &["labels"])) { "Label this week's sample" } }
             (copy::snippet("ratchet label"))
         }
     };
-    empty::empty("Nobody has marked what the judge has marked.", &how)
+    empty::empty("No labels to compare yet", &how)
 }
 
 fn body(
@@ -156,7 +156,7 @@ fn body(
         (stats(calibration, held))
         (who(held))
         @if let Some(weighted) = &calibration.weighted { (weighed(weighted)) }
-        h2 { "Dimension by dimension" }
+        h2 { "By dimension" }
         (dimensions(calibration, chosen, place))
         (dimension::draw(chosen))
         (disagreements::draw(calibration, held, rubric, place))
@@ -184,23 +184,22 @@ fn stats(calibration: &Calibration, held: &LabelComparison) -> Markup {
         Some(all) => [all.pearson, all.error, all.bias],
         None => [overall.pearson, overall.error, overall.bias],
     };
-    let how = if weighted.is_some() { "weighted by the draw" } else { "as labelled" };
+    let how = if weighted.is_some() { "weighted by sampling probability" } else { "unweighted" };
     html! {
         (stat::row(&[
-            stat("Correlation", follows, &format!("Pearson's, of overall quality, {how}")),
-            stat("Apart", error, &format!("mean absolute error of overall quality, {how}")),
-            stat("Judge minus people", bias, &format!("bias of overall quality, {how}")),
+            stat("Correlation", follows, &format!("Pearson, overall quality, {how}")),
+            stat("Mean abs. error", error, &format!("overall quality, {how}")),
+            stat("Bias (judge − human)", bias, &format!("overall quality, {how}")),
             Stat {
                 label: "Labelled".to_owned(),
-                value: Value::of(figure::grouped(held.labelled() as u64), "sessions with a label"),
+                value: Value::of(figure::grouped(held.labelled() as u64), "labelled sessions"),
                 change: Some(format!("by {people} {}", if people == 1 { "person" } else { "people" })),
                 ..Stat::default()
             },
         ]))
         p.lead {
-            (agreement::standing(calibration.target, ["target met", "target not met", "cannot tell yet"]))
-            " The target is a correlation over " (agreement::two(TARGET)) ": the whole interval has to lie "
-            "above it."
+            (agreement::standing(calibration.target, ["target met", "target not met", "not enough data"]))
+            " Target: the whole 95% CI of the correlation above " (agreement::two(TARGET)) "."
         }
     }
 }
@@ -209,24 +208,19 @@ fn stats(calibration: &Calibration, held: &LabelComparison) -> Markup {
 fn weighed(weighted: &WeightedAgreement) -> Markup {
     let line = |name, statistic, says| Line { name, says, statistic };
     let lines = [
-        line("Pearson", weighted.pearson, "how closely both follow one line; 1 is exactly"),
-        line("Mean absolute error", weighted.error, "how far apart they are on average"),
-        line("Bias", weighted.bias, "how much more than people the judge gives"),
-        line(
-            "Within the threshold",
-            weighted.within,
-            "share of sessions that lie no further apart",
-        ),
-        line("Sensitivity", weighted.sensitivity, "share of the problems that the judge finds"),
-        line("Specificity", weighted.specificity, "share of the good sessions it finds good"),
+        line("Pearson", weighted.pearson, "linear correlation; 1 is perfect"),
+        line("Mean absolute error", weighted.error, "average absolute difference"),
+        line("Bias", weighted.bias, "judge minus human, on average"),
+        line("Within threshold", weighted.within, "share of sessions within the threshold"),
+        line("Sensitivity", weighted.sensitivity, "share of problem sessions the judge flags"),
+        line("Specificity", weighted.specificity, "share of good sessions the judge passes"),
     ];
     html! {
-        h2 { "What the sample says of all sessions" }
+        h2 { "Estimate for all sessions" }
         p.muted {
-            (figure::grouped(weighted.sessions)) " labelled sessions were drawn by rule and stand for "
-            (figure::grouped(weighted.stands_for)) ". The draw takes as many of the rare ones as of the "
-            "common ones, so each is weighted by how likely it was to be drawn; the numbers further down "
-            "are those of the labelled sessions alone."
+            (figure::grouped(weighted.sessions)) " labelled sessions from the weekly sample represent "
+            (figure::grouped(weighted.stands_for)) " sessions. The sample is stratified, so each session is weighted by the inverse of its "
+            "sampling probability; the tables below are unweighted."
         }
         (agreement::table("Agreement on overall quality, weighted", &lines))
     }
@@ -237,12 +231,12 @@ fn who(held: &LabelComparison) -> Markup {
     let judges = held.judges();
     html! {
         p.muted {
-            "Agreement is on the first scores. Judged by "
+            "Agreement uses the first score of each session. Judges: "
             @for (at, ((judge, version), count)) in judges.iter().enumerate() {
                 @if at > 0 { ", " }
-                bdi { (judge) } " with version " (version) " of the rubric (" (figure::grouped(*count)) ")"
+                bdi { (judge) } " with rubric version " (version) " (" (figure::grouped(*count)) ")"
             }
-            ". Labelled by "
+            ". Reviewers: "
             @for (at, person) in held.people().into_iter().enumerate() {
                 @if at > 0 { ", " } bdi { (person) }
             }
@@ -257,14 +251,14 @@ fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &RequestCont
         Column::number("n"),
         Column::number("Pearson"),
         Column::number("Spearman"),
-        Column::number("Apart"),
+        Column::number("MAE"),
         Column::number("Bias"),
         Column::number("Kappa"),
-        Column::number("Weighted"),
+        Column::number("Weighted kappa"),
         Column::number("AC1"),
         Column::number("Sensitivity"),
         Column::number("Specificity"),
-        Column::number("People's alpha"),
+        Column::number("Human alpha"),
         Column::text("Threshold"),
     ];
     let row = |one: &Agreement| {
@@ -273,11 +267,11 @@ fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &RequestCont
             &ratchet_core::quality::calibration::Grades,
         ) -> ratchet_core::quality::calibration::Statistic| {
             grades.map_or_else(
-                || html! { span.muted title="not on a scale of grades" { "–" } },
+                || html! { span.muted title="not an ordinal scale" { "–" } },
                 |grades| agreement::cell(of(grades)),
             )
         };
-        let words = ["within", "beyond", "cannot tell"];
+        let words = ["within", "beyond", "not enough data"];
         Row {
             id: one.dimension.clone(),
             link: Some(place.here().with("dimension", &one.dimension)),
@@ -305,10 +299,9 @@ fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &RequestCont
     html! {
         (table::table(&Table { caption, columns, rows, select_for: None }))
         p.muted {
-            "Each number has its 95 % interval on hover; a dash says why there is none. Beyond the threshold: "
-            "marks lie apart by more than " (agreement::two(calibration.threshold)) " on average, with the "
-            "whole interval. "
-            code { "ratchet calibrate" } " then drafts what the judge should be told."
+            "Hover a number for its 95% CI, or a dash for why it is missing. Beyond threshold: the whole interval "
+            "of the mean absolute error is above " (agreement::two(calibration.threshold)) ". "
+            code { "ratchet calibrate" } " then drafts a revised criterion for the judge."
         }
     }
 }

@@ -78,14 +78,14 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     };
     let columns = vec![
         Column::text("Dataset"),
-        Column::wide("What for"),
-        Column::text("Made"),
-        Column::text("Changed"),
+        Column::wide("Description"),
+        Column::text("Created"),
+        Column::text("Updated"),
     ];
     let rows = datasets.rows.iter().map(row).collect();
     let table = Table { caption: "Datasets".to_owned(), columns, rows, select_for: None };
     let mut page = Page::new(Section::Datasets, "Datasets");
-    page.summary = html! { (figure::grouped(total)) " to try agents on." };
+    page.summary = html! { (figure::grouped(total)) "." };
     if place.visitor.can_change() {
         page.action = maker(&place);
     }
@@ -109,10 +109,10 @@ fn maker(place: &RequestContext) -> Markup {
                     input #name type="text" name="name" required maxlength="1000" autocomplete="off";
                 }
                 div.form-row {
-                    label for="description" { "What for" }
+                    label for="description" { "Description" }
                     input #description type="text" name="description" maxlength="5000" autocomplete="off";
                 }
-                button.button.primary type="submit" { "Make it" }
+                button.button.primary type="submit" { "Create" }
             }
         }
     }
@@ -127,7 +127,7 @@ async fn make(
     check_name(&name).map_err(|why| PageError::Bad(format!("name: {why}")))?;
     let catalog = &web.store.catalog;
     if catalog.dataset(place.project_id(), name.clone()).await?.is_some() {
-        return Err(PageError::Bad("name: there is a dataset of this name already".to_owned()));
+        return Err(PageError::Bad("name: a dataset with this name already exists".to_owned()));
     }
     let description = said.get("description").map(|text| text.trim().to_owned());
     let new = NewDataset {
@@ -167,10 +167,10 @@ fn as_read(json: &str) -> Cow<'_, str> {
 
 fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
-        p { "A dataset holds inputs and what should come out. Make one above and upload a CSV or JSON "
-            "Lines file, select " a href=(place.to(&["traces"])) { "traces" } " and add them, or make one "
+        p { "A dataset holds inputs and expected outputs. Create one above and upload a CSV or JSON "
+            "Lines file, select " a href=(place.to(&["traces"])) { "traces" } " and add them, or create one "
             "with an SDK:" }
         (copy::snippet("from langfuse import get_client\n\nlangfuse = get_client()\nlangfuse.create_dataset(name=\"refunds\")\nlangfuse.create_dataset_item(dataset_name=\"refunds\", input={\"question\": \"…\"}, expected_output=\"…\")"))
     };
-    empty::empty("Datasets will appear here.", &how)
+    empty::empty("No datasets yet", &how)
 }

@@ -44,22 +44,22 @@ async fn show() -> Markup {
             (part("Buttons", buttons()))
             (part("Numbers", stats()))
             (part("Charts", charts()))
-            (part("How values lie", distributions()))
+            (part("Distributions", distributions()))
             (part("Two scores", comparisons()))
-            (part("Agents at work", at_work()))
+            (part("Agent timeline", at_work()))
             (part("Fields", fields()))
-            (part("How far it moved", moved()))
-            (part("A judge that drifts", drifted()))
+            (part("Mean differences", moved()))
+            (part("Judge drift", drifted()))
             (part("Filter", filter()))
             (part("Table", rows()))
             (part("JSON", json::json(SAMPLE)))
             (part("Difference", diff::diff("Answer briefly.\nCite the policy.", "Answer kindly.\nCite the policy.")))
             @for (title, body) in steps::parts() { (part(title, body)) }
-            (part("Nothing here yet", empty::empty("Scores will appear here.", &copy::snippet("ratchet score"))))
+            (part("No scores yet", empty::empty("Scores will appear here.", &copy::snippet("ratchet score"))))
             (part("Dialog and toast", html! {
                 (dialog::opener("sample", "Open a dialog"))
                 (dialog::dialog("sample", "Delete 3 traces?", &html! {
-                    p { "They are gone for good, with their scores." }
+                    p { "Their scores are deleted too. This cannot be undone." }
                     form method="dialog" { button.button.danger { "Delete" } }
                 }))
                 (toast::toast("This is a toast"))
@@ -115,13 +115,13 @@ fn stats() -> Markup {
     let known = |text: &str, interval: Option<&str>| Value::Known {
         text: text.to_owned(),
         interval: interval.map(str::to_owned),
-        provenance: "hourly sums, n = 1,204".to_owned(),
+        provenance: "hourly rollups, n = 1,204".to_owned(),
     };
     stat::row(&[
         Stat {
             label: "Traces".into(),
             value: known("1,204", None),
-            change: Some("+12 % on the 7 days before".into()),
+            change: Some("+12% vs. previous 7 days".into()),
             course,
             link: None,
         },
@@ -151,8 +151,8 @@ fn charts() -> Markup {
     let bars = OverTime { form: Form::Bars, title: "Cost".into(), ..lines.clone() };
     let areas = OverTime { form: Form::Areas, title: "Tokens".into(), ..lines.clone() };
     let compared = OverTime {
-        title: "Steps".into(),
-        note: "n = 21 steps, dashed: the time before".into(),
+        title: "Observations".into(),
+        note: "n = 21 observations, dashed: previous period".into(),
         series: vec![line("all", 0, [2.0, 4.0, 3.0, 5.0, 1.0, 2.0, 4.0])],
         before: [3.0, 3.0, 2.0, 4.0, 2.0, 1.0, 3.0].map(Some).to_vec(),
         read: figure::number,
@@ -177,7 +177,7 @@ fn distributions() -> Markup {
             (bars::labels("outcome", &labels, "human"))
             (bars::lying(&Lying {
                 title: "Cost by model",
-                note: "sum of cost by model, n = 53".to_owned(),
+                note: "total cost by model, n = 53".to_owned(),
                 values: &costs,
                 is_share: true,
                 read: figure::dollars,
@@ -195,7 +195,7 @@ fn comparisons() -> Markup {
     let (x, y) = ("quality by human", "quality by model");
     html! {
         div.charts {
-            (scatter::scatter(&Scatter { title: "Model against human", x, y, points: &points, levels: &[] }))
+            (scatter::scatter(&Scatter { title: "Model vs. human", x, y, points: &points, levels: &[] }))
             (matrix::matrix(&Matrix { title: "Helpful", rows: "model", columns: "human", pairs: &pairs }))
         }
     }
@@ -216,7 +216,7 @@ fn at_work() -> Markup {
         run("concierge", 900_000, 904_000, false),
         run("travel-desk", 901_000, 903_000, true),
     ];
-    lanes::lanes("Who worked when", &runs)
+    lanes::lanes("Agent timeline", &runs)
 }
 
 fn filter() -> Markup {
@@ -226,7 +226,7 @@ fn filter() -> Markup {
         kept: Markup::default(),
         typed: "level:error cost>ten",
         example: "level:error cost>0.10",
-        problems: vec![("cost>ten", "it takes a number, such as cost>0.10")],
+        problems: vec![("cost>ten", "cost needs a number, such as cost>0.10")],
     };
     let terms = ["level:error", "name:refund*"].map(|term| (term.to_owned(), here.clone()));
     html! { (filter_bar::field(&field)) (filter_bar::chips(&terms, &here)) }
@@ -238,12 +238,12 @@ fn fields() -> Markup {
     let entered = entered.and_wrong("days", "a whole number of days, from 1");
     html! {
         form.settings method="dialog" {
-            (field::line(of("name", "Name", "What people call it."), &entered))
-            (field::number(of("days", "Days", "How long it is kept."), &entered))
+            (field::line(of("name", "Name", "Display name."), &entered))
+            (field::number(of("days", "Days", "Retention in days."), &entered))
             (field::secret(of("key", "Secret", "Not shown again."), &entered))
             (field::choice(of("role", "Role", ""), &[("viewer", "viewer"), ("member", "member")], &entered))
-            (field::area(of("about", "What for", "As many lines as you like."), 2, &entered))
-            (field::tick(of("sure", "I am sure", ""), &entered))
+            (field::area(of("about", "Description", "Multiple lines allowed."), 2, &entered))
+            (field::tick(of("sure", "Confirm", ""), &entered))
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The loop with its numbers, and what changed in words.
+//! Home: the loop with its numbers, changes, top errors and costs.
 
 /// The six stages and their numbers.
 mod stages;
-/// What changed, written from data.
+/// Summary of changes vs. the previous period.
 mod changes;
-/// What failed most, and what cost most.
+/// Top errors and cost by model.
 mod leaders;
-/// What to do before there is anything to see.
+/// Setup instructions for an empty project.
 mod getting_started;
 
 use axum::Router;
@@ -76,7 +76,7 @@ async fn show(
     Ok(page.show(&place))
 }
 
-/// Judges that were found to have drifted in the last two weeks, and where more is said of them.
+/// Judge drift alerts of the last two weeks.
 async fn drifted(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let (_, sink) = ends(web, place);
     let verdicts = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
@@ -85,25 +85,25 @@ async fn drifted(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     Ok(html! {
         (alarm::drift(&alerts))
         @if !alerts.is_empty() {
-            p { a href=(Section::Calibration.link(place)) { "See how far the judge is to be trusted" } }
+            p { a href=(Section::Calibration.link(place)) { "Judge calibration" } }
         }
     })
 }
 
-/// Says so when only the newest records of an agent were read.
+/// Note that only the newest records of an agent were read.
 fn partly(place: &RequestContext, reach: Reach) -> Markup {
     html! {
         @if let Reach::Since(since) = reach {
             p.partly role="note" {
-                "Below are steps since " (figure::when(since, place.now))
-                " alone: hourly sums do not keep agents apart. "
-                a href=(place.here().with("all", "1")) { "Read all of them" } ", which may take a minute."
+                "Only observations since " (figure::when(since, place.now))
+                " are shown (hourly rollups are not split by agent). "
+                a href=(place.here().with("all", "1")) { "Query all observations" } ", which may take a minute."
             }
         }
     }
 }
 
-/// How much is recorded in this time: a page that waits for the first span asks for it.
+/// Number of observations in scope, polled by the page that waits for the first span.
 async fn recorded(State(web): State<Web>, place: RequestContext) -> PageResult<String> {
     let now = sums::whole(&web, &place, place.range()).await?;
     Ok(now.count.to_string())
@@ -114,11 +114,11 @@ fn steps(names: &[String], course: &[Option<Sums>]) -> Markup {
         course.iter().map(|sums| sums.as_ref().map(|sums| float(value(sums)))).collect()
     };
     let series = vec![
-        Series { name: "failed".into(), hue: chart::FAILED, values: of(|sums| sums.errors) },
-        Series { name: "well".into(), hue: 0, values: of(|sums| sums.count - sums.errors) },
+        Series { name: "Error".into(), hue: chart::FAILED, values: of(|sums| sums.errors) },
+        Series { name: "OK".into(), hue: 0, values: of(|sums| sums.count - sums.errors) },
     ];
     let read: fn(f64) -> String = |value| figure::grouped(sums::whole_number(value));
-    let (title, steps) = ("Steps".to_owned(), names.to_vec());
+    let (title, steps) = ("Observations".to_owned(), names.to_vec());
     let form = Form::Bars;
     chart::over_time(&OverTime { title, steps, series, form, read, ..OverTime::default() })
 }
@@ -126,7 +126,7 @@ fn steps(names: &[String], course: &[Option<Sums>]) -> Markup {
 fn cost(names: &[String], course: &[Option<Sums>]) -> Markup {
     let dollars = |sums: &Option<Sums>| sums.as_ref().map(|sums| sums.cost.dollars());
     let values = course.iter().map(dollars).collect();
-    let series = vec![Series { name: "known cost".into(), hue: 1, values }];
+    let series = vec![Series { name: "cost".into(), hue: 1, values }];
     let (title, steps) = ("Cost".to_owned(), names.to_vec());
     let approximate = course.iter().flatten().map(|sums| sums.approximate_cost).sum();
     chart::over_time(&OverTime {

@@ -1,6 +1,6 @@
-//! Sessions that people mark without seeing the judge's marks.
+//! Ground truth: sessions that reviewers label blind to the judge's scores.
 
-/// One session: what happened, and what somebody thinks of it.
+/// Label form of one session.
 mod one;
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ use crate::request_context::RequestContext;
 use crate::viewer::{Viewer, Who};
 use crate::web::Web;
 
-/// How far back the sample looks, in days.
+/// Sampling window, in days.
 const DAYS: u16 = 7;
 
 pub(super) fn routes() -> Router<Web> {
@@ -37,7 +37,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/labels/session/{session}", get(one::show).post(one::keep))
 }
 
-/// Who a label is by: what stays the same when people change their names.
+/// Stable reviewer ID of a label.
 fn by(visitor: &Viewer) -> String {
     match &visitor.who {
         Who::Person(signed_in) => signed_in.user.email.clone(),
@@ -45,11 +45,11 @@ fn by(visitor: &Viewer) -> String {
     }
 }
 
-/// What people are asked, and what was said.
+/// The current sample and the existing labels.
 struct Desk {
     asked: Vec<(SessionId, LabelOrigin)>,
     labels: Vec<Label>,
-    /// The sessions that this visitor has labelled.
+    /// Sessions labelled by this user.
     done: BTreeSet<SessionId>,
 }
 
@@ -69,7 +69,7 @@ impl Desk {
         Ok(Self { asked, labels, done })
     }
 
-    /// The first session of the sample that this visitor has not labelled.
+    /// First session of the sample that this user has not labelled.
     fn next(&self) -> Option<&SessionId> {
         let mut waiting = self.asked.iter().map(|(session, _)| session);
         waiting.find(|session| !self.done.contains(*session))
@@ -83,30 +83,30 @@ impl Desk {
 async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let rubric = rubric(&web, &place)?;
     let desk = Desk::read(&web, &place, &rubric).await?;
-    let mut page = Page::new(Section::Labels, "Label sessions");
+    let mut page = Page::new(Section::Labels, "Ground truth");
     let waiting = desk.asked.iter().filter(|(session, _)| !desk.done.contains(session)).count();
     page.summary = html! {
-        @if desk.asked.is_empty() { "Nothing is drawn for this week yet." }
-        @else { (figure::grouped(waiting as u64)) " of " (desk.asked.len()) " wait for you this week." }
+        @if desk.asked.is_empty() { "No sample for this week yet." }
+        @else { (figure::grouped(waiting as u64)) " of " (desk.asked.len()) " sessions waiting for your label this week." }
     };
     page.action = html! {
         @if let Some(next) = desk.next() {
-            a.button.primary href=(by_rubric(&place, &["labels", "session", &next.to_string()])) data-next { "Label the next" }
+            a.button.primary href=(by_rubric(&place, &["labels", "session", &next.to_string()])) data-next { "Label next session" }
         }
     };
     page.body = html! {
         @match place.params.get("done") {
             Some("drawn") if desk.asked.is_empty() => {
-                (toast::toast("There was nothing to draw from: the judge has scored no session this week"))
+                (toast::toast("No sessions to sample: the judge has scored none this week"))
             },
-            Some("drawn") => { (toast::toast("This week's sample is drawn")) },
+            Some("drawn") => { (toast::toast("This week's sample is created")) },
             _ => {},
         }
         @if desk.asked.is_empty() { (nothing(&place)) } @else { (sample(&desk, &place)) }
         p.muted {
-            (figure::grouped(desk.labels.len() as u64)) " labels so far, kept in the dataset "
+            (figure::grouped(desk.labels.len() as u64)) " labels in the dataset "
             a href=(place.to(&["datasets", DATASET])) { (DATASET) } ". "
-            a href=(by_rubric(&place, &["calibration"])) { "See how far the judge agrees." }
+            a href=(by_rubric(&place, &["calibration"])) { "View calibration" }
         }
         (rubrics(&web, &place, &rubric)?)
     };
@@ -116,24 +116,24 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
 fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p {
-            "Each week " (SIZE) " of the sessions that the judge has scored are drawn, spread over good and "
-            "bad ones and over agents. You mark them without seeing its marks; then both are held against "
-            "each other."
+            "Each week " (SIZE) " scored sessions are sampled, stratified by score and agent. You label them "
+            "without seeing the judge's scores; calibration then measures the agreement."
         }
         @if place.visitor.can_change() {
             form method="post" action=(by_rubric(place, &["labels", "draw"])) {
                 (place.visitor.form_token.field())
-                button.button.primary { "Draw this week's sample" }
+                button.button.primary { "Create this week's sample" }
             }
         }
-        p.muted { "It takes scored sessions:" }
+        p.muted { "Score sessions first:" }
         (copy::snippet("ratchet score"))
     };
-    empty::empty("Sessions to label will appear here.", &how)
+    empty::empty("No sessions to label yet", &how)
 }
 
 fn sample(desk: &Desk, place: &RequestContext) -> Markup {
-    let columns = vec![Column::wide("Session"), Column::text("State"), Column::text("Labelled by")];
+    let columns =
+        vec![Column::wide("Session"), Column::text("Status"), Column::text("Labelled by")];
     let row = |(session, _): &(SessionId, LabelOrigin)| {
         let id = session.to_string();
         let people: Vec<&str> = desk

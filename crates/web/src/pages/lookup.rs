@@ -52,10 +52,10 @@ async fn offers(State(web): State<Web>, place: RequestContext) -> PageResult<Mar
         what: What::Word(WordField::Name, Pattern::Contains(typed.clone())),
     };
     let named = Filter { terms: vec![named] }.to_string();
-    let called = format!("called …{typed}…");
+    let called = format!("named “{typed}”");
     found.push(("traces", called.clone(), place.to(&["traces"]).with("q", named.clone())));
     found.push(("observations", called, place.to(&["observations"]).with("q", named)));
-    found.push(("traces", format!("that say “{typed}”"), by_text(&place, &typed)));
+    found.push(("traces", format!("containing “{typed}”"), by_text(&place, &typed)));
     Ok(html! {
         ul {
             @for (kind, name, link) in found {

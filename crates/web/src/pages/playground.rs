@@ -70,8 +70,7 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
             let (project, name) = (place.project_id(), name.to_owned());
             // References to other prompts are filled in: that is what an agent gets.
             let found = web.store.catalog.prompt(project, name, pick, Wanted::Composed).await?;
-            let (prompt, _) =
-                found.ok_or_else(|| PageError::not_there("version of this prompt"))?;
+            let (prompt, _) = found.ok_or_else(|| PageError::not_there("prompt version"))?;
             TryOut::of(&prompt)
         }
     };
@@ -95,7 +94,7 @@ fn drawn(place: &RequestContext, desk: &Desk) -> Markup {
         page.crumbs.push((name.clone(), place.to(&["prompts", name])));
     }
     page.summary = html! {
-        "One prompt on several models side by side. What you run costs what the models cost."
+        "Run one prompt on several models side by side. Model calls are billed by your providers."
     };
     page.body = html! {
         @if let Some(words) = save::told(place) { (toast::toast(words)) }
@@ -109,10 +108,9 @@ fn drawn(place: &RequestContext, desk: &Desk) -> Markup {
 
 fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
-        p { "A prompt is tried on the models behind the project's connections: Anthropic, OpenAI, or any "
-            "server that speaks as they do, on this machine too. An owner adds them once; nobody sees "
-            "their secrets again." }
-        p { a.button.primary href=(place.to(&["settings", "connections"])) { "To the connections" } }
+        p { "The playground uses the project's LLM connections: Anthropic, OpenAI or any compatible "
+            "server. An owner adds them once; secrets are never shown again." }
+        p { a.button.primary href=(place.to(&["settings", "connections"])) { "Manage LLM connections" } }
     };
-    empty::empty("No model can be reached yet.", &how)
+    empty::empty("No LLM connections yet", &how)
 }

@@ -43,8 +43,7 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let prompts = web.store.catalog.prompts(query).await?;
     let total = prompts.total.unwrap_or_default();
     let mut page = Page::new(Section::Prompts, "Prompts");
-    page.summary =
-        html! { (figure::grouped(total)) " prompts" @if total == 1 { ", one name" } "." };
+    page.summary = html! { (figure::grouped(total)) " prompts" @if total == 1 { ", 1 name" } "." };
     if place.visitor.can_change() {
         page.action = html! { a.button href=(place.to(&["playground"])) { "Playground" } };
     }
@@ -75,11 +74,11 @@ fn rows(prompts: &[PromptSummary], place: &RequestContext) -> Table {
     };
     let columns = vec![
         Column::text("Name"),
-        Column::text("Kind"),
+        Column::text("Type"),
         Column::number("Versions"),
         Column::text("Labels"),
         Column::wide("Tags"),
-        Column::text("Changed"),
+        Column::text("Updated"),
     ];
     let rows = prompts.iter().map(row).collect();
     Table { caption: "Prompts".to_owned(), columns, rows, select_for: None }
@@ -100,8 +99,8 @@ fn labels(labels: &[String]) -> Markup {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "A prompt has versions; the label " code { "production" } " says which one agents get." }
+        p { "A prompt has versions; the label " code { "production" } " selects the one agents get." }
         (copy::snippet("from langfuse import get_client\n\nget_client().create_prompt(name=\"greeting\", prompt=\"Hello {{name}}\", labels=[\"production\"])"))
     };
-    empty::empty("Prompts will appear here.", &how)
+    empty::empty("No prompts yet", &how)
 }

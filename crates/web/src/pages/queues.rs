@@ -60,11 +60,11 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     };
     let columns = vec![
         Column::text("Queue"),
-        Column::wide("What for"),
+        Column::wide("Description"),
         Column::number("Waiting"),
         Column::number("Done"),
         Column::text("Progress"),
-        Column::text("Made"),
+        Column::text("Created"),
     ];
     let rows = queues.rows.iter().map(row).collect();
     let table = Table { caption: "Queues".to_owned(), columns, rows, select_for: None };
@@ -82,7 +82,7 @@ fn bar(progress: QueueProgress) -> Markup {
     let done = (progress.done * 100).checked_div(total).unwrap_or_default();
     html! {
         svg.progress viewBox="0 0 100 6" preserveAspectRatio="none" role="img"
-            aria-label={ (done) " % done" } {
+            aria-label={ (done) "% done" } {
             rect.track width="100" height="6" rx="3" {}
             rect.done width=(done) height="6" rx="3" {}
         }
@@ -110,14 +110,14 @@ async fn show(
     let rows = items.rows.iter().map(|item| row(item, &names, &place)).collect();
     let columns = vec![
         Column::text("Item"),
-        Column::text("Kind"),
-        Column::text("State"),
-        Column::text("Since"),
+        Column::text("Type"),
+        Column::text("Status"),
+        Column::text("Added"),
     ];
     let caption = format!("Items of {}", queue.name);
     page.body = if total == 0 {
         empty::empty(
-            "Nothing is in this queue, or nothing of this state.",
+            "No items with this status",
             &html! {
                 p { "Select traces in a list and add them to the queue." }
             },
@@ -134,7 +134,7 @@ async fn show(
 fn choices(place: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
     let here = place.here().without("page");
     html! {
-        nav.segments aria-label="State" {
+        nav.segments aria-label="Status" {
             a href=(here.clone().without("status"))
               aria-current=[chosen.is_none().then_some("true")] { "all" }
             @for (status, word) in [(ItemStatus::Pending, "waiting"), (ItemStatus::Completed, "done")] {
@@ -212,8 +212,8 @@ fn object(item: &QueueItem, place: &RequestContext) -> Link {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "A queue holds traces, steps or sessions that people are to judge by its score configs." }
+        p { "A queue holds traces, observations or sessions for people to score with its score configs." }
         (copy::snippet("curl -u $LANGFUSE_PUBLIC_KEY:$LANGFUSE_SECRET_KEY -H 'content-type: application/json' \\\n  -d '{\"name\": \"refunds\", \"scoreConfigIds\": [\"…\"]}' \\\n  http://127.0.0.1:3000/api/public/annotation-queues"))
     };
-    empty::empty("Queues will appear here.", &how)
+    empty::empty("No queues yet", &how)
 }

@@ -49,7 +49,7 @@ impl Tab {
     const ALL: [(Self, &'static str); 4] = [
         (Self::Weeks, "Weeks"),
         (Self::Suggestions, "Suggestions"),
-        (Self::Success, "Does it pay"),
+        (Self::Success, "Success metrics"),
         (Self::Schedules, "Schedules"),
     ];
 
@@ -83,7 +83,7 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let mut page = Page::new(Section::Quality, "Quality");
     page.summary = match reports.first() {
         Some((_, last)) => html! { "Week " (last.week) ": " (last.headline()) },
-        None => html! { "What each week of scored sessions says." },
+        None => html! { "Weekly reports on scored sessions." },
     };
     page.action = tabs(&place, Tab::Weeks);
     page.body = if reports.is_empty() {
@@ -122,8 +122,7 @@ fn open(tracked: &[KeptSuggestion], place: &RequestContext) -> Markup {
     html! {
         @if open > 0 {
             p { a href=(Tab::Suggestions.link(place)) {
-                (counted(open, "suggestion")) @if open == 1 { " waits" } @else { " wait" }
-                " for a decision"
+                (counted(open, "suggestion")) " waiting for a decision"
             } }
         }
     }
@@ -134,10 +133,10 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], place: &RequestContext) -> Mar
         Column::text("Week"),
         Column::number("Sessions"),
         Column::number("Overall"),
-        Column::text("With 95 % confidence"),
-        Column::wide("Against the week before"),
+        Column::text("95% CI"),
+        Column::wide("vs. previous week"),
         Column::number("Suggestions"),
-        Column::text("Made"),
+        Column::text("Created"),
     ];
     let row = |(kept, report): &(&StoredReport, WeekReport)| {
         let overall = &report.synthesis.overall;
@@ -164,10 +163,10 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], place: &RequestContext) -> Mar
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "A report says how each dimension stands, what changed against the week before, which "
-            "sessions stand out, what goes wrong again and again, and what to change. "
-            "The server makes one every Sunday at 02:00; to have one now:" }
+        p { "A report shows the mean of each dimension, changes vs. the previous week, outliers, "
+            "common issues and suggestions. "
+            "The server creates one every Sunday at 02:00; to create one now:" }
         (copy::snippet("ratchet score --days 7\nratchet week --of today"))
     };
-    empty::empty("No week has been reported on yet.", &how)
+    empty::empty("No reports yet", &how)
 }

@@ -1,4 +1,4 @@
-//! One score: how its values lie, how they went over time, and the newest of them.
+//! Score detail: distribution, values over time and newest scores.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -25,11 +25,11 @@ use crate::score_summary::{ScoreSummary, Together};
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
-/// Scores that the figures and drawings are made of.
+/// Sample size for statistics and charts.
 const READ: u64 = 20_000;
-/// Scores listed on a page.
+/// Page size of the list.
 const ROWS: u64 = 50;
-/// Labels that are drawn over time.
+/// Categorical values shown over time.
 const MAX_SERIES: usize = 5;
 
 pub(super) fn routes() -> Router<Web> {
@@ -55,8 +55,8 @@ async fn show(
     };
     page.body = match sample {
         None => {
-            let how = html! { p { "Choose a longer time above, or look at " a href=(place.to(&["scores"])) { "all scores" } "." } };
-            empty::empty("No score of this name was given in this time.", &how)
+            let how = html! { p { "Choose a longer time range above, or see " a href=(place.to(&["scores"])) { "all scores" } "." } };
+            empty::empty("No scores with this name in this time range", &how)
         }
         Some(sample) => {
             page.summary = summary(&sample, &place);
@@ -85,7 +85,7 @@ fn summary(sample: &Sample, place: &RequestContext) -> Markup {
     let read = sample.judgements.len() as u64;
     html! {
         (score_summary::total(sample.total)) " scores " (place.scope.span.within())
-        @if sample.total > read { "; the figures are of the newest " (figure::grouped(read)) }
+        @if sample.total > read { "; statistics use the newest " (figure::grouped(read)) }
         "."
     }
 }
@@ -114,15 +114,15 @@ fn body(
     }
 }
 
-/// Whose scores are shown: everybody's, or those of one kind of judge.
+/// Tabs for the score source.
 fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, place: &RequestContext) -> Markup {
     let here = place.here().without("cursor").without("source");
     let is_there = |known: &ScoreSource| {
         parts.iter().any(|part| part.source == *known) || source == Some(*known)
     };
     html! {
-        nav.tabs aria-label="Decided by" {
-            a href=(here) aria-current=[source.is_none().then_some("page")] { "Everyone" }
+        nav.tabs aria-label="Source" {
+            a href=(here) aria-current=[source.is_none().then_some("page")] { "All sources" }
             @for known in ScoreSource::ALL.into_iter().filter(is_there) {
                 a href=(here.clone().with("source", known.as_str()))
                   aria-current=[(source == Some(known)).then_some("page")] {
@@ -134,7 +134,7 @@ fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, place: &RequestCont
 }
 
 fn stats(part: &ScoreSummary) -> Markup {
-    let provenance = format!("n = {}, 95 % confidence", figure::grouped(part.n));
+    let provenance = format!("n = {}, 95% CI", figure::grouped(part.n));
     let known = |(text, interval): (String, Option<String>)| Value::Known {
         text,
         interval,
@@ -142,10 +142,10 @@ fn stats(part: &ScoreSummary) -> Markup {
     };
     let (label, value) = match &part.together {
         Together::Numbers(Some(mean), _) => ("Mean", known(score_summary::mean(*mean))),
-        Together::Truths(Some(share), _) => ("Yes", known(score_summary::share(*share))),
-        Together::Labels(labels) => ("Labels", known((labels.len().to_string(), None))),
+        Together::Truths(Some(share), _) => ("True", known(score_summary::share(*share))),
+        Together::Labels(labels) => ("Values", known((labels.len().to_string(), None))),
         Together::Numbers(None, _) | Together::Truths(None, _) | Together::Texts => {
-            ("Together", Value::CannotTell("texts have no mean".to_owned()))
+            ("Mean", Value::CannotTell("not available for text scores".to_owned()))
         }
     };
     html! {
@@ -154,7 +154,7 @@ fn stats(part: &ScoreSummary) -> Markup {
             Stat { label: label.to_owned(), value, ..Stat::default() },
             Stat {
                 label: "Scores".to_owned(),
-                value: Value::of(figure::grouped(part.n), "scores that were looked at"),
+                value: Value::of(figure::grouped(part.n), "scores in the sample"),
                 ..Stat::default()
             },
         ]))
@@ -165,7 +165,7 @@ fn lies(part: &ScoreSummary) -> Markup {
     let colour = score_summary::colour(part.source);
     match &part.together {
         Together::Numbers(_, bins) => bars::histogram(&Spread {
-            title: "How they lie",
+            title: "Distribution",
             note: "",
             bins,
             colour,
@@ -173,19 +173,19 @@ fn lies(part: &ScoreSummary) -> Markup {
             tall: Tall::Usual,
         }),
         Together::Truths(Some(share), yes) => {
-            let counts = [("yes", *yes), ("no", share.n.saturating_sub(*yes))];
-            bars::labels("How they lie", &counts, colour)
+            let counts = [("true", *yes), ("false", share.n.saturating_sub(*yes))];
+            bars::labels("Distribution", &counts, colour)
         }
         Together::Labels(labels) => {
             let counts: Vec<(&str, u64)> =
                 labels.iter().map(|(label, count)| (label.as_str(), *count)).collect();
-            bars::labels("How they lie", &counts, colour)
+            bars::labels("Distribution", &counts, colour)
         }
         Together::Truths(None, _) | Together::Texts => html! {},
     }
 }
 
-/// Means, shares or counts of labels, step by step.
+/// Mean, share or counts per time bucket.
 fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
     let own: Vec<&ScoreValueRow> = sample
         .judgements
@@ -204,9 +204,9 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
             let numbers = own.iter().filter_map(|one| Some((one.timestamp, one.value.number()?)));
             let is_share = part.data_type == DataType::Boolean;
             let (name, read): (_, fn(f64) -> String) =
-                if is_share { ("yes", figure::percent) } else { ("mean", figure::number) };
+                if is_share { ("true", figure::percent) } else { ("mean", figure::number) };
             let series = vec![series(name, hue(part.source), course.means(numbers))];
-            let title = format!("{title}, {}", if is_share { "share of yes" } else { "mean" });
+            let title = format!("{title}, {}", if is_share { "share of true" } else { "mean" });
             chart::over_time(&OverTime {
                 title,
                 note,
@@ -227,7 +227,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
                 series(label, hue, course.sums(of_label(label).into_iter()))
             });
             let (title, series, read) =
-                (format!("{title}, labels"), series.collect(), figure::number);
+                (format!("{title}, values"), series.collect(), figure::number);
             chart::over_time(&OverTime {
                 title,
                 note,
@@ -242,7 +242,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
     }
 }
 
-/// The hue that is the judge's colour.
+/// Color of a score source.
 const fn hue(source: ScoreSource) -> usize {
     match source {
         ScoreSource::Api => 0,
@@ -254,11 +254,11 @@ const fn hue(source: ScoreSource) -> usize {
 fn list(scores: &[Score], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Value"),
-        Column::text("Decided by"),
-        Column::text("Judges"),
+        Column::text("Source"),
+        Column::text("Target"),
         Column::wide("Comment"),
-        Column::text("By"),
-        Column::number("Given"),
+        Column::text("Author"),
+        Column::number("Time"),
     ];
     let row = |score: &Score| Row {
         id: score.id.to_string(),

@@ -80,7 +80,7 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     page.crumbs = vec![("Scores".to_owned(), place.to(&["scores"]))];
     let form = form(&samples, &chosen, &place);
     let Chosen { left: Some(left), right: Some(right) } = chosen else {
-        page.summary = html! { "Choose two, and see what both say about the same traces." };
+        page.summary = html! { "Compare two scores on the same traces." };
         page.body = html! { (form) (nothing_chosen(samples.len())) };
         return Ok(page.show(&place));
     };
@@ -100,15 +100,14 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
 fn nothing_chosen(names: usize) -> Markup {
     let how = html! {
         p {
-            "Two numbers become a point for each trace that has both, and how far apart they lie on "
-            "average. Two labels, or two answers of yes or no, become a table of how often they "
-            "agree. That shows whether a judge says what people say."
+            "Two numeric scores give a scatter plot and their mean difference; two categorical or boolean "
+            "scores give a confusion matrix. Use it to check a judge against human labels."
         }
         @if names < 2 {
-            p.muted { "It takes two names of scores, or one that two kinds of judges gave, in this time." }
+            p.muted { "Needs two score names, or one name from two sources, in this time range." }
         }
     };
-    empty::empty("Choose two scores.", &how)
+    empty::empty("Select two scores", &how)
 }
 
 /// The choice of two scores.
@@ -130,7 +129,7 @@ pub(super) fn form(samples: &[Sample], chosen: &Chosen, place: &RequestContext) 
             span.choice {
                 label for=(id) { (label) }
                 select id=(id) name=(id) required {
-                    option value="" { "Choose a score" }
+                    option value="" { "Select a score" }
                     @for side in &sides {
                         option value=(word(side)) selected[now == Some(side)] { (called(side)) }
                     }
@@ -165,9 +164,9 @@ fn summary(pairs: &Pairs, left: &Side) -> Markup {
 fn body(pairs: &Pairs, left: &Side, right: &Side, place: &RequestContext) -> Markup {
     if pairs.rows.is_empty() {
         let how = html! {
-            p { "They must judge the same traces in this time. Try a longer time, or two others." }
+            p { "Both must score the same traces in this time range. Try a longer range, or other scores." }
         };
-        return empty::empty("No trace has both scores.", &how);
+        return empty::empty("No trace has both scores", &how);
     }
     let (left, right) = (called(left), called(right));
     let numbers: Option<Vec<(f64, f64)>> = pairs.rows.iter().map(numeric).collect();
@@ -195,20 +194,20 @@ fn numeric(pair: &Pair) -> Option<(f64, f64)> {
 fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
     let differences: Vec<f64> = points.iter().map(|(left, right)| right - left).collect();
     let drawn = points.get(..points.len().min(DRAWN)).unwrap_or_default();
-    let title = format!("{right} against {left}");
+    let title = format!("{right} vs. {left}");
     html! {
         @if let Ok(difference) = interval::mean(&differences) {
             @let (value, sure) = score_summary::mean(difference);
-            p.lead { "On average " bdi { (right) } " lies "
+            p.lead { "Mean difference of " bdi { (right) } ": "
                 b { (value) @if let Some(sure) = sure { " " (sure) } }
-                " from " bdi { (left) } " (n = " (figure::grouped(difference.n)) ", 95 % confidence)." }
+                " vs. " bdi { (left) } " (n = " (figure::grouped(difference.n)) ", 95% CI)." }
         }
         (scatter::scatter(&Scatter { title: &title, x: left, y: right, points: drawn, levels: &[] }))
         (differences_drawn(drawn, left, right))
         @if drawn.len() < points.len() {
-            p.muted { "Drawn are the newest " (figure::grouped(DRAWN as u64)) "." }
+            p.muted { "Only the newest " (figure::grouped(DRAWN as u64)) " are shown." }
         }
-        (agreement::table("How far both numbers agree", &of_numbers(points)))
+        (agreement::table("Agreement of numeric scores", &of_numbers(points)))
     }
 }
 
@@ -222,16 +221,12 @@ fn of_numbers(points: &[(f64, f64)]) -> Vec<Line<'static>> {
     let limits = limits(&pairs);
     let line = |name, statistic, says| Line { name, says, statistic };
     vec![
-        line("Pearson", pearson(&pairs), "how closely both follow one line; 1 is exactly"),
-        line("Spearman", spearman(&pairs), "how closely both put things into the same order"),
-        line(
-            "Mean absolute error",
-            mean_absolute_error(&pairs),
-            "how far apart they are on average",
-        ),
-        line("Bias", interval::mean(&differences), "how much more the second gives"),
-        line("Lower limit", limits.map(|it| it.lower), "95 of 100 differences lie above"),
-        line("Upper limit", limits.map(|it| it.upper), "95 of 100 differences lie below"),
+        line("Pearson", pearson(&pairs), "linear correlation; 1 is perfect"),
+        line("Spearman", spearman(&pairs), "rank correlation; 1 is perfect"),
+        line("Mean absolute error", mean_absolute_error(&pairs), "average absolute difference"),
+        line("Bias", interval::mean(&differences), "second minus first, on average"),
+        line("Lower limit", limits.map(|it| it.lower), "95% limit of agreement, lower"),
+        line("Upper limit", limits.map(|it| it.upper), "95% limit of agreement, upper"),
     ]
 }
 
@@ -260,12 +255,12 @@ fn as_labels(pairs: &[Pair], left: &str, right: &str) -> Markup {
     html! {
         @if let Some(agreement) = interval::share(same, texts.len() as u64) {
             @let (value, sure) = score_summary::share(agreement);
-            p.lead { "Both say the same in " b { (value) }
-                @if let Some(sure) = sure { " (" (sure) ", n = " (figure::grouped(agreement.n)) ", 95 % confidence)" }
+            p.lead { "Exact agreement: " b { (value) }
+                @if let Some(sure) = sure { " (" (sure) ", n = " (figure::grouped(agreement.n)) ", 95% CI)" }
                 "." }
         }
         (matrix::matrix(&Matrix { title: &title, rows: left, columns: right, pairs: &texts }))
-        (agreement::table("How far both labels agree", &of_labels(&texts)))
+        (agreement::table("Agreement of categorical scores", &of_labels(&texts)))
     }
 }
 
@@ -284,25 +279,25 @@ fn of_labels(texts: &[(String, String)]) -> Vec<Line<'static>> {
     let table = Confusion::of(labels.len(), verdicts);
     let line = |name, statistic, says| Line { name, says, statistic };
     let mut lines = vec![
-        line("Same", table.agreement(), "how often both say the same"),
+        line("Exact agreement", table.agreement(), "share of identical values"),
         line(
             "Cohen's kappa",
             table.kappa(Weighting::Same),
-            "the same beyond chance; low where one label is rare",
+            "agreement beyond chance; low where one value is rare",
         ),
-        line("Gwet's AC1", table.ac1(), "the same beyond chance, also where one label is rare"),
+        line("Gwet's AC1", table.ac1(), "agreement beyond chance; robust where one value is rare"),
     ];
     if labels.len() == 2 {
         // Of yes and no, in the order of the alphabet, yes is the second.
         lines.push(line(
             "Sensitivity",
             table.found(1),
-            "share of the first's later label that the second says, too",
+            "true positive rate of the second score against the first",
         ));
         lines.push(line(
             "Specificity",
             table.spared(1),
-            "share of the first's other label that the second keeps off",
+            "true negative rate of the second score against the first",
         ));
     }
     lines
@@ -334,7 +329,7 @@ fn list(pairs: &[Pair], (left, right): (&str, &str), place: &RequestContext) -> 
     let rows = pairs.iter().take(LISTED).map(row).collect();
     html! {
         details.numbers {
-            summary { "The newest " (pairs.len().min(LISTED)) " pairs" }
+            summary { "Newest " (pairs.len().min(LISTED)) " pairs" }
             (table::table(&Table { caption: "Pairs".to_owned(), columns, rows, select_for: None }))
         }
     }

@@ -1,4 +1,4 @@
-//! Scores: every name with what it says, who says so, and how sure that is.
+//! Scores by name and source, with mean, confidence interval and distribution.
 
 use axum::Router;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use crate::score_summary;
 use crate::score_summary::{ScoreSummary, Together};
 use crate::web::Web;
 
-/// Scores that are read for the list, of all names together.
+/// Maximum number of scores read for the list.
 const READ: u64 = 40_000;
 
 pub(super) fn routes() -> Router<Web> {
@@ -27,14 +27,14 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let samples = samples(&web, &place).await?;
     let mut page = Page::new(Section::Scores, "Scores");
     page.summary = html! {
-        (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " name" } @else { " names" }
-        " given " (place.scope.span.within()) "."
+        (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " score type" } @else { " score types" }
+        " " (place.scope.span.within()) "."
     };
     page.body = if samples.is_empty() { nothing() } else { body(&samples, &place) };
     Ok(page.show(&place))
 }
 
-/// The newest scores of every name, the name with the most first.
+/// The newest scores of each name, most frequent name first.
 pub(super) async fn samples(web: &Web, place: &RequestContext) -> PageResult<Vec<Sample>> {
     let question = SampleQuery { scope: scope(place), name: None, at_most: READ };
     let mut samples = web.store.telemetry.score_samples(question).await?;
@@ -42,7 +42,7 @@ pub(super) async fn samples(web: &Web, place: &RequestContext) -> PageResult<Vec
     Ok(samples)
 }
 
-/// Which scores are looked at from a place.
+/// Score scope of the current page.
 pub(super) fn scope(place: &RequestContext) -> ScoreScope {
     ScoreScope {
         project: place.project_id(),
@@ -54,13 +54,13 @@ pub(super) fn scope(place: &RequestContext) -> ScoreScope {
 fn body(samples: &[Sample], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Name"),
-        Column::text("Decided by"),
-        Column::text("Form"),
+        Column::text("Source"),
+        Column::text("Type"),
         Column::number("Scores"),
-        Column::number("Says"),
-        Column::text("With 95 % confidence"),
-        Column::text("How they lie"),
-        Column::number("Last given"),
+        Column::number("Mean / top value"),
+        Column::text("95% CI"),
+        Column::text("Distribution"),
+        Column::number("Last score"),
     ];
     let parts = samples.iter().flat_map(|sample| {
         score_summary::parts(sample).into_iter().map(move |part| row(sample, &part, place))
@@ -71,8 +71,7 @@ fn body(samples: &[Sample], place: &RequestContext) -> Markup {
         (score_compare::form(samples, &score_compare::Chosen::default(), place))
         (table::table(&Table { caption: "Scores by name".to_owned(), columns, rows, select_for: None }))
         @if is_cut {
-            p.muted { "Where a name has more, its figures are made of its newest scores; "
-                "the column Scores says of how many." }
+            p.muted { "Statistics use the newest scores of each name; the column Scores shows how many." }
         }
     }
 }
@@ -101,16 +100,16 @@ fn row(sample: &Sample, part: &ScoreSummary, place: &RequestContext) -> Row {
     }
 }
 
-/// What scores say together, and how sure that is.
+/// Aggregate and confidence interval.
 fn says(part: &ScoreSummary) -> (Markup, String) {
     match &part.together {
         Together::Numbers(Some(mean), _) => {
             let (value, sure) = score_summary::mean(*mean);
-            (html! { (value) }, sure.unwrap_or_else(|| "one value only".to_owned()))
+            (html! { (value) }, sure.unwrap_or_else(|| "1 value".to_owned()))
         }
         Together::Truths(Some(share), _) => {
             let (value, sure) = score_summary::share(*share);
-            (html! { (value) " yes" }, sure.unwrap_or_default())
+            (html! { (value) " true" }, sure.unwrap_or_default())
         }
         Together::Labels(labels) => {
             let first = labels.first().map(|(label, count)| {
@@ -139,16 +138,16 @@ fn drawn(part: &ScoreSummary) -> Markup {
     bars::mini(&counts, score_summary::colour(part.source), &in_words(part))
 }
 
-/// What the drawing shows, for those who do not see it.
+/// Text alternative of the chart.
 fn in_words(part: &ScoreSummary) -> String {
     match &part.together {
         Together::Numbers(_, bins) => match (bins.first(), bins.last()) {
             (Some(first), Some(last)) => {
                 format!("from {} to {}", figure::number(first.lower), figure::number(last.upper))
             }
-            _ => "no numbers".to_owned(),
+            _ => "no values".to_owned(),
         },
-        Together::Truths(..) => "no and yes".to_owned(),
+        Together::Truths(..) => "false and true".to_owned(),
         Together::Labels(labels) => {
             let names: Vec<&str> =
                 labels.iter().take(12).map(|(label, _)| label.as_str()).collect();
@@ -160,8 +159,8 @@ fn in_words(part: &ScoreSummary) -> String {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "Anything can score: a test in code, a model that judges, a person who clicks a thumb." }
+        p { "Scores come from code, LLM judges, human labels and user feedback." }
         (copy::snippet("from langfuse import get_client\n\nget_client().create_score(name=\"helpful\", value=1, trace_id=\"…\", data_type=\"BOOLEAN\")"))
     };
-    empty::empty("No score was given in this time.", &how)
+    empty::empty("No scores in this time range", &how)
 }

@@ -77,7 +77,7 @@ pub(super) async fn blind(web: &Web, place: &RequestContext, id: &SessionId) -> 
     });
     Ok(html! {
         section.conversation aria-labelledby="conversation" {
-            h2 #conversation { "What happened" }
+            h2 #conversation { "Outline" }
             (stats(&session, &read))
             @for turn in turns { (turn.draw(place)) }
             (pager(&session, &read, place))
@@ -167,7 +167,7 @@ fn summary(session: &Session, read: &Read, place: &RequestContext) -> Markup {
         @if let Some(user) = user.filter(|user| !user.is_empty()) {
             " with " (sessions::user_link(Some(user), place))
         }
-        ", begun " (figure::when(session.created_at, place.now)) "."
+        ", started " (figure::when(session.created_at, place.now)) "."
     }
 }
 
@@ -204,22 +204,22 @@ fn stats(session: &Session, read: &Read) -> Markup {
     };
     let cost = match session.cost {
         Some(cost) => {
-            let known = format!("${} in known costs", cost.dollars());
+            let known = format!("${} of priced model calls", cost.dollars());
             Value::of(figure::money_in_part(cost, session.approximate_cost), known)
         }
-        None => Value::CannotTell("no price is known for its models".to_owned()),
+        None => Value::CannotTell("no price known for its models".to_owned()),
     };
     stat::row(&[
-        known("Turns", figure::grouped(session.traces), "traces with this session id"),
+        known("Turns", figure::grouped(session.traces), "traces in this session"),
         known(
             "Duration",
             figure::duration(end.since(session.created_at)),
-            "from the first start to the last end",
+            "first start to last end",
         ),
         known(
             "Tokens",
             figure::count_in_part(session.total_tokens, session.approximate_cost),
-            "all turns together",
+            "total of all turns",
         ),
         Stat {
             label: "Cost".to_owned(),
@@ -227,7 +227,7 @@ fn stats(session: &Session, read: &Read) -> Markup {
             change: figure::of_which(session.approximate_cost),
             ..Stat::default()
         },
-        known("Errors", figure::grouped(session.errors), "steps that failed"),
+        known("Errors", figure::grouped(session.errors), "observations with errors"),
     ])
 }
 
@@ -236,9 +236,9 @@ fn pager(session: &Session, read: &Read, place: &RequestContext) -> Markup {
     let next = read.first.saturating_add(read.turns.rows.len() as u64);
     html! {
         @if session.traces > TURNS || read.first > 1 {
-            nav.pager aria-label="Pages of this conversation" {
+            nav.pager aria-label="Conversation pages" {
                 @if place.params.get("cursor").is_some() {
-                    a.button href=(place.here().without("cursor").without("turn")) { "From the start" }
+                    a.button href=(place.here().without("cursor").without("turn")) { "First turns" }
                 }
                 @if let Some(cursor) = &read.turns.cursor {
                     a.button href=(place.here().with("cursor", cursor).with("turn", next.to_string()))

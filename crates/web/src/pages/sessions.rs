@@ -35,7 +35,7 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let ends = web.store.telemetry.session_ends(place.project_id(), ids).await?;
     let mut page = Page::new(Section::Sessions, "Sessions");
     page.summary = html! {
-        "Traces that belong together, begun " (place.scope.span.within()) ", newest first."
+        "Traces grouped by session, started " (place.scope.span.within()) ", newest first."
     };
     page.body = if sessions.rows.is_empty() && !is_further {
         nothing()
@@ -53,7 +53,7 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
 pub(super) fn list(rows: Vec<Row>) -> Markup {
     let columns = vec![
         Column::text("Session"),
-        Column::wide("Begins with"),
+        Column::wide("First message"),
         Column::text("User"),
         Column::number("Turns"),
         Column::number("Duration"),
@@ -108,10 +108,10 @@ pub(super) fn errors(errors: u64) -> Markup {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "Give traces a session id, and the conversation they make will be here." }
+        p { "Set a session ID on your traces to group them." }
         (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(session_id=\"chat-42\", user_id=\"ann\"):\n        ..."))
         p.muted { "OpenTelemetry spans with " code { "session.id" } " or "
             code { "gen_ai.conversation.id" } " do the same." }
     };
-    empty::empty("No session began in this time.", &how)
+    empty::empty("No sessions in this time range", &how)
 }

@@ -158,9 +158,9 @@ impl Done {
             Self::Saved => "Saved",
             Self::Added => "Added",
             Self::Removed => "Removed",
-            Self::Revoked => "Revoked: it opens nothing any more",
+            Self::Revoked => "Key revoked",
             Self::Deleted => "Deleted",
-            Self::Sent => "On its way: load the page again to see how it went",
+            Self::Sent => "Queued; reload the page to see the result",
         }
     }
 
@@ -221,7 +221,7 @@ fn question(place: &RequestContext, tab: Tab, ask: &Ask<'_>) -> Markup {
                 input type="hidden" name="sure" value="yes";
                 @for (name, value) in ask.fields { input type="hidden" name=(name) value=(value); }
                 button.button.danger type="submit" { (ask.verb) } " "
-                a.button href=(tab.link(place)) data-keep { "Keep" }
+                a.button href=(tab.link(place)) data-keep { "Cancel" }
             }
         }
     };

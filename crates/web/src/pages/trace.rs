@@ -1,24 +1,24 @@
-//! One trace: its tree, what was said, and the facts, side by side.
+//! Trace detail: tree, content and details side by side.
 
-/// What the page shows: the trace, its steps and their scores.
+/// The trace with its observations and scores.
 mod run;
-/// The tree and the strip of time.
+/// Observation tree and timeline strip.
 mod outline;
-/// What was said: conversation, raw, changes, graph.
+/// Content views: conversation, raw, changes, graph.
 mod content;
-/// What changed since the model was called before.
+/// Input diff against the previous model call.
 mod changes;
 /// Timing, tokens, cost, metadata, scores and comments.
 mod facts;
-/// Tokens and cost by kind.
+/// Tokens and cost by usage type.
 mod kinds;
-/// What people said about it.
+/// Comments.
 mod comments;
-/// How they say it: comments and judgements.
+/// Comment and annotation forms.
 pub(super) mod forms;
-/// Payloads and pictures, on demand.
+/// Payloads and media, loaded on demand.
 pub(super) mod payload;
-/// As much of a file as a player asks for.
+/// HTTP range requests for media.
 mod byte_range;
 
 use axum::Router;
@@ -59,9 +59,9 @@ pub(super) fn routes() -> Router<Web> {
         .route("/trace/{trace}", get(find))
 }
 
-/// The ids in the address of a trace.
+/// Path parameters of a trace.
 type TracePath = Path<(String, String)>;
-/// The ids in the address of a step.
+/// Path parameters of an observation.
 type StepPath = Path<(String, String, String)>;
 
 fn trace_id(text: &str) -> PageResult<TraceId> {
@@ -103,21 +103,21 @@ async fn show(
         @if let (Some(wanted), None) = (wanted, selected) {
             p.notice role="status" {
                 @if is_found {
-                    "The tree holds the first " (figure::grouped(run.tree.steps.len() as u64))
-                    " steps of this trace; " code { (wanted) } " comes after them."
+                    "Only the first " (figure::grouped(run.tree.steps.len() as u64))
+                    " observations are shown; " code { (wanted) } " is not among them."
                 } @else {
-                    "There is no step " code { (wanted) } " in this trace; here is the whole trace."
+                    "Observation " code { (wanted) } " not found in this trace."
                 }
             }
         }
         div.trace-page data-trace=(link(&place, &run.trace.id).path()) {
             (outline::strip(&place, &run, selected))
             div.panes {
-                section.pane.tree-pane aria-label="Steps" { (outline::tree(&place, &run, selected)) }
-                div.split data-split="tree" role="separator" aria-orientation="vertical" aria-label="Width of the tree" {}
+                section.pane.tree-pane aria-label="Observations" { (outline::tree(&place, &run, selected)) }
+                div.split data-split="tree" role="separator" aria-orientation="vertical" aria-label="Resize tree" {}
                 section.pane.content-pane #content aria-label="Content" tabindex="-1" { (content) }
-                div.split data-split="facts" role="separator" aria-orientation="vertical" aria-label="Width of the facts" {}
-                aside.pane.facts-pane #facts aria-label="Facts" { (facts::facts(&web, &place, &subject).await?) }
+                div.split data-split="facts" role="separator" aria-orientation="vertical" aria-label="Resize details" {}
+                aside.pane.facts-pane #facts aria-label="Details" { (facts::facts(&web, &place, &subject).await?) }
             }
         }
         @if let Some(words) = forms::done(&place) { (toast::toast(words)) }
@@ -128,15 +128,15 @@ async fn show(
 
 fn name(trace: &Trace) -> String {
     let name = trace.name.clone().filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| "Trace without a name".to_owned())
+    name.unwrap_or_else(|| "Unnamed trace".to_owned())
 }
 
-/// The way to a trace.
+/// Link to a trace.
 fn link(place: &RequestContext, trace: &TraceId) -> Link {
     place.to(&["traces", &trace.to_string()])
 }
 
-/// The trace in one line.
+/// One-line summary.
 fn summary(run: &TraceRun, place: &RequestContext) -> Markup {
     let sums = &run.trace.summary;
     let models = run.tree.steps.iter().filter(|step| step.model.is_some()).count() as u64;
@@ -145,7 +145,7 @@ fn summary(run: &TraceRun, place: &RequestContext) -> Markup {
     html! {
         (figure::when(run.trace.timestamp, place.now)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
-        (plural(sums.levels.total(), "step")) ", " (plural(models, "model call")) ", "
+        (plural(sums.levels.total(), "observation")) ", " (plural(models, "model call")) ", "
         @if is_at_least(&run.trace) { "at least " }
         (figure::tokens_in_part(sums.total_tokens, sums.approximate_cost)) " tokens, "
         @match sums.cost {
@@ -161,7 +161,7 @@ fn summary(run: &TraceRun, place: &RequestContext) -> Markup {
     }
 }
 
-/// Whether more may have been billed: a call of a chat was interrupted, or tried again.
+/// Whether the cost is a lower bound: a model call of a chat was interrupted or retried.
 fn is_at_least(trace: &Trace) -> bool {
     let metadata = trace.content.iter().flat_map(|content| &content.metadata);
     metadata.into_iter().any(|(key, value)| key == "at_least" && value.as_str() == "true")
@@ -172,7 +172,7 @@ fn plural(n: u64, word: &str) -> String {
     format!("{} {word}{ending}", figure::grouped(n))
 }
 
-/// More lines of a tree, for scripts and for those without.
+/// A range of tree lines, fetched by a script.
 async fn rows(
     State(web): State<Web>,
     place: RequestContext,
@@ -202,14 +202,14 @@ async fn step_content(
     fragment(&web, &place, &Subject::step(&web, &place, &trace_id(&trace)?, &step).await?).await
 }
 
-/// What a script puts into the two columns on the right.
+/// Content and details panes as a fragment.
 async fn fragment(web: &Web, place: &RequestContext, subject: &Subject) -> PageResult<Markup> {
     let content = content::content(web, place, subject, View::asked(place)).await?;
     let facts = facts::facts(web, place, subject).await?;
     Ok(html! { div data-part="content" { (content) } div data-part="facts" { (facts) } })
 }
 
-/// Older SDKs print addresses without a project: the trace says which.
+/// Redirect for trace URLs of older SDKs, which have no project.
 async fn find(
     State(web): State<Web>,
     visitor: Viewer,

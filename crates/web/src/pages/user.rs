@@ -50,10 +50,10 @@ async fn show(
     let mut page = Page::new(Section::Users, user.clone());
     page.crumbs = vec![("Users".to_owned(), place.to(&["users"]))];
     page.action = copy::id(&user);
-    page.summary = html! { "What this user's traces took " (place.scope.span.within()) "." };
+    page.summary = html! { "Usage " (place.scope.span.within()) "." };
     page.body = if days.is_empty() && traces.is_empty() {
-        let how = html! { p { "Choose a longer time above, or look at " a href=(place.to(&["users"])) { "all users" } "." } };
-        empty::empty("This user was not seen in this time.", &how)
+        let how = html! { p { "Choose a longer time range above, or see " a href=(place.to(&["users"])) { "all users" } "." } };
+        empty::empty("No traces of this user in this time range", &how)
     } else {
         let scores = scores(&web, &place, &traces).await?;
         let sessions = their_sessions(&web, &place, &traces).await?;
@@ -130,8 +130,8 @@ fn body(read: &Read, place: &RequestContext) -> Markup {
             (traces(&read.traces, place))
         }
         @if is_cut {
-            p.muted { "Scores and sessions are those of the newest " (LOOKED_AT) " traces; "
-                "the numbers above are of all." }
+            p.muted { "Scores and sessions cover the newest " (LOOKED_AT) " traces; "
+                "the totals above cover all." }
         }
     }
 }
@@ -145,7 +145,7 @@ fn stats(days: &[UserDay], place: &RequestContext) -> Markup {
         approximate_cost: sums.approximate_cost + day.sums.approximate_cost,
         last_at: day.sums.last_at,
     });
-    let provenance = "daily sums, in whole days (UTC)";
+    let provenance = "daily rollups (UTC)";
     let known = |label: &str, text: String| Stat {
         label: label.to_owned(),
         value: Value::of(text, provenance),
@@ -156,7 +156,7 @@ fn stats(days: &[UserDay], place: &RequestContext) -> Markup {
             figure::money_in_part(cost, sums.approximate_cost),
             format!("${}, {provenance}", cost.dollars()),
         ),
-        None => Value::CannotTell("no price is known for the models".to_owned()),
+        None => Value::CannotTell("no price known for the models".to_owned()),
     };
     html! {
         (stat::row(&[
@@ -219,7 +219,7 @@ fn scores_over_time(scores: &[Score]) -> Markup {
         });
     let series: Vec<Series> = series.collect();
     chart::over_time(&OverTime {
-        title: chart::named("Scores over time, means", &series),
+        title: chart::named("Mean scores over time", &series),
         note: format!("n = {} scores", figure::grouped(count)),
         steps: course.names(),
         series,

@@ -43,11 +43,11 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     } else {
         html! {
             (search(&containing, &place))
-            @if users.total == 0 { p { "Nobody of that name was seen in this time." } }
+            @if users.total == 0 { p { "No matching users in this time range" } }
             @else { (list(&users.rows, order, &place)) }
             @if users.total > ROWS {
-                p.muted { "Shown are the first " (ROWS) " of " (figure::grouped(users.total))
-                    ". Order them or look for a name to see others." }
+                p.muted { "Showing the first " (ROWS) " of " (figure::grouped(users.total))
+                    ". Sort or search to see others." }
             }
         }
     };
@@ -66,7 +66,7 @@ pub(super) fn scope(place: &RequestContext) -> UserScope {
 fn summary(users: &Users, place: &RequestContext) -> Markup {
     html! {
         (figure::grouped(users.total)) @if users.total == 1 { " user" } @else { " users" }
-        " " (place.scope.span.within()) ", in whole days (UTC)."
+        " " (place.scope.span.within()) ", daily data (UTC)."
     }
 }
 
@@ -77,7 +77,7 @@ fn search(containing: &str, place: &RequestContext) -> Markup {
             @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }
             label for="user-search" { "Name contains" }
             input #user-search type="search" name="q" value=(containing) maxlength="200";
-            button.button { "Find" }
+            button.button { "Search" }
         }
     }
 }
@@ -113,9 +113,9 @@ fn row(user: &ServedUser, place: &RequestContext) -> Row {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "Tell whom a trace serves, and they will be here with what it took." }
+        p { "Set a user ID on your traces to see usage by user." }
         (copy::snippet("from langfuse import get_client, propagate_attributes\n\nlangfuse = get_client()\nwith langfuse.start_as_current_observation(name=\"answer\"):\n    with propagate_attributes(user_id=\"ann\"):\n        ..."))
         p.muted { "OpenTelemetry spans with " code { "user.id" } " do the same." }
     };
-    empty::empty("Nobody was seen in this time.", &how)
+    empty::empty("No users in this time range", &how)
 }

@@ -70,7 +70,7 @@ async fn end_logins(State(web): State<Web>, visitor: Viewer, body: Bytes) -> Pag
             catalog.end_other_logins(user.id.clone(), login.id.clone()).await?;
         }
         Some(one) => catalog.end_login(user.id.clone(), one.to_owned()).await?,
-        None => return Err(PageError::Bad("login: which one to end".to_owned())),
+        None => return Err(PageError::Bad("login: required".to_owned())),
     }
     Ok(Redirect::to("/account"))
 }
@@ -78,7 +78,7 @@ async fn end_logins(State(web): State<Web>, visitor: Viewer, body: Bytes) -> Pag
 fn person(visitor: &Viewer) -> PageResult<&LoginUser> {
     match &visitor.who {
         Who::Person(signed_in) => Ok(signed_in),
-        Who::Anyone => Err(PageError::NotFound("nobody signs in here".to_owned())),
+        Who::Anyone => Err(PageError::NotFound("sign-in is disabled on this server".to_owned())),
     }
 }
 
@@ -97,16 +97,16 @@ async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageRes
                 value: "", autocomplete: "current-password" }))
             (field(&Field { label: "New password", name: "new", kind: "password",
                 value: "", autocomplete: "new-password" }))
-            button.button type="submit" { "Change the password" }
+            button.button type="submit" { "Change password" }
         }
-        p.muted { "Changing it signs you out everywhere else." }
-        h2 { "Where you are signed in" }
+        p.muted { "Changing the password signs you out on all other devices." }
+        h2 { "Active logins" }
         ul.logins { @for one in &logins { li { (row(visitor, one, login, now)) } } }
         @if logins.len() > 1 {
             form method="post" action="/account/logins" {
                 (visitor.form_token.field())
                 button.button type="submit" name="login" value="others" {
-                    "Sign out everywhere else"
+                    "Sign out all other devices"
                 }
             }
         }
@@ -114,21 +114,21 @@ async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageRes
             (visitor.form_token.field())
             button.button type="submit" { "Sign out" }
         }
-        p { a href="/" { "Back to the pages" } }
+        p { a href="/" { "Back" } }
     };
     let status = problem.map_or(StatusCode::OK, Problem::status);
-    Ok((status, frame::bare("Your account", &body)).into_response())
+    Ok((status, frame::bare("Account", &body)).into_response())
 }
 
 fn row(visitor: &Viewer, one: &Login, present: &Login, now: Timestamp) -> Markup {
     html! {
         p title=(one.client) { (browser(&one.client)) }
         p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) }
-        @if one.id == present.id { p { "this one" } }
+        @if one.id == present.id { p { "current" } }
         @else {
             form method="post" action="/account/logins" {
                 (visitor.form_token.field())
-                button.quiet type="submit" name="login" value=(one.id) { "Sign out there" }
+                button.quiet type="submit" name="login" value=(one.id) { "Sign out" }
             }
         }
     }
@@ -150,8 +150,8 @@ fn browser(client: &str) -> String {
     ]);
     let system = first(&[
         ("Android", "Android"),
-        ("iPhone", "an iPhone"),
-        ("iPad", "an iPad"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
         ("Windows", "Windows"),
         ("Mac OS X", "macOS"),
         ("Linux", "Linux"),
@@ -159,7 +159,7 @@ fn browser(client: &str) -> String {
     match (program, system) {
         (Some(program), Some(system)) => format!("{program} on {system}"),
         (Some(program), None) => program.to_owned(),
-        (None, _) if client.is_empty() => "an unnamed browser".to_owned(),
+        (None, _) if client.is_empty() => "Unknown browser".to_owned(),
         (None, _) => ratchet_core::record::limit::elide(client, 120).into_owned(),
     }
 }
@@ -175,6 +175,6 @@ mod tests {
         assert_eq!(browser(chrome), "Chrome on Linux");
         assert_eq!(browser(&format!("{chrome} Edg/148.0")), "Edge on Linux");
         assert_eq!(browser("my-script"), "my-script");
-        assert_eq!(browser(""), "an unnamed browser");
+        assert_eq!(browser(""), "Unknown browser");
     }
 }

@@ -15,7 +15,7 @@ use crate::request_context::Link;
 use crate::web::{Access, Web};
 
 /// What a password must be like.
-pub(super) const PASSWORD_RULE: &str = "A password has 8 to 256 characters.";
+pub(super) const PASSWORD_RULE: &str = "The password must have 8 to 256 characters.";
 
 /// Why someone did not get in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,18 +57,14 @@ impl Problem {
                 format!("Too many attempts. Try again in {}.", in_words(*wait))
             }
             Self::Choice(why) => why.clone(),
-            Self::Token => {
-                "This is not the set-up token that the server printed when it started.".to_owned()
-            }
-            Self::Journey => {
-                "This sign-in was not begun here, or is over already. Try again.".to_owned()
-            }
+            Self::Token => "Wrong set-up token. The server prints it at startup.".to_owned(),
+            Self::Journey => "This sign-in has expired. Try again.".to_owned(),
             Self::Declined => "The provider did not sign you in.".to_owned(),
             Self::Provider => {
-                "The provider could not be asked. The server's log says why.".to_owned()
+                "The identity provider is not reachable. See the server log.".to_owned()
             }
             Self::Unknown => {
-                "The provider knows you, but you have no account here. Ask an owner.".to_owned()
+                "You have no account on this server. Ask an owner to add you.".to_owned()
             }
         }
     }

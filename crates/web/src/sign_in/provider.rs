@@ -107,7 +107,7 @@ fn vouching(web: &Web) -> PageResult<&OidcLogin> {
     match &web.access {
         Access::People(SignIn { vouching: Some(vouching), .. }) => Ok(vouching.as_ref()),
         Access::People(_) | Access::Open(_) => {
-            Err(PageError::NotFound("no other server vouches for people here".to_owned()))
+            Err(PageError::NotFound("no identity provider is configured".to_owned()))
         }
     }
 }

@@ -77,7 +77,7 @@ fn is_token(web: &Web, given: &str) -> PageResult<bool> {
 
 fn owner(fields: &Params) -> Result<NewUser, String> {
     let email = Email::parse(fields.get("email").unwrap_or_default());
-    let email = email.ok_or("This is no email address.")?;
+    let email = email.ok_or("Not a valid email address.")?;
     let password = Secret::new(fields.get("password").unwrap_or_default());
     if !is_password(password.expose()) {
         return Err(PASSWORD_RULE.to_owned());
@@ -94,17 +94,17 @@ fn form(
     let text = |name| typed.get(name).unwrap_or_default();
     strangers_page(web, headers, "Set up this server", problem, |form_token| {
         html! {
-            p { "Nobody owns this server yet. Choose what you will sign in with; you can then do "
-                "everything and let others in." }
+            p { "Create the owner account. The owner has full access and can "
+                "add other users." }
             form.sign-in method="post" action="/set-up" {
                 (form_token.field())
-                (field(&Field { label: "Set-up token, printed by ratchet serve", name: "token",
+                (field(&Field { label: "Set-up token (printed by ratchet serve)", name: "token",
                     kind: "text", value: text("token"), autocomplete: "off" }))
-                (field(&Field { label: "Your email", name: "email", kind: "email",
+                (field(&Field { label: "Email", name: "email", kind: "email",
                     value: text("email"), autocomplete: "username" }))
-                (field(&Field { label: "A password, 8 characters or more", name: "password",
+                (field(&Field { label: "Password (8 characters or more)", name: "password",
                     kind: "password", value: "", autocomplete: "new-password" }))
-                button.button.primary type="submit" { "Become the owner" }
+                button.button.primary type="submit" { "Create owner account" }
             }
         }
     })

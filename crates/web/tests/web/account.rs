@@ -10,10 +10,10 @@ async fn a_new_password_ends_all_other_logins() {
     site.person("ada@example.com", Role::Viewer).await;
     let mut here = site.signed_in("ada@example.com").await;
     let mut there = site.signed_in("ada@example.com").await;
-    here.get("/account").await.check(200, "Sign out there");
+    here.get("/account").await.check(200, "Sign out");
     let change = [("current", PASSWORD), ("new", NEW)];
     here.post("/account/password", &change).await.leads_to("/account");
-    here.get("/account").await.check(200, "this one");
+    here.get("/account").await.check(200, "current");
     there.get("/account").await.leads_to("/sign-in?next=%2Faccount");
     assert_eq!(there.sign_in("ada@example.com", PASSWORD).await.status, 403);
     there.sign_in("ada@example.com", NEW).await.leads_to("/");
@@ -53,7 +53,7 @@ async fn logins_are_listed_and_ended_one_by_one() {
     there.get("/account").await.check(200, "");
     here.post("/account/logins", &[("login", &other)]).await.leads_to("/account");
     there.get("/account").await.leads_to("/sign-in?next=%2Faccount");
-    here.get("/account").await.check(200, "this one");
+    here.get("/account").await.check(200, "current");
     assert_eq!(here.post("/account/logins", &[]).await.status, 400);
 }
 

@@ -56,7 +56,8 @@ async fn every_sum_says_how_much_of_it_is_approximate() {
     ] {
         check(&site, page, &[cost, tokens, share]).await;
     }
-    let panels = [&format!("n = 2 steps, {share}"), "in part counted here", "in part approximate"];
+    let panels =
+        [&format!("n = 2 observations, {share}"), "partly estimated", "partly approximate"];
     check(&site, "/project/shop/dashboards?range=all", &panels).await;
     check(&site, "/project/shop?range=all", &[&format!("<small class=\"note\">{share}")]).await;
     check(&site, "/project/shop/users/ann", &[&format!("n = 1 traces, {share}")]).await;
@@ -75,7 +76,7 @@ async fn a_chart_of_costs_says_how_much_of_them_is_approximate() {
         check(&site, &chart(&format!("agg=sum&chart={asked}")), &[whole]).await;
     }
     check(&site, &chart("agg=sum&chart=number"), &[whole, ">≈$0.1512<"]).await;
-    check(&site, &chart("agg=p95&chart=number"), &["in part approximate"]).await;
+    check(&site, &chart("agg=p95&chart=number"), &["partly approximate"]).await;
     let narrowed = site.get(&chart("agg=sum&chart=number&q=tokens%3E%3D10000")).await.text;
     assert!(!narrowed.contains(whole), "{narrowed}");
 }

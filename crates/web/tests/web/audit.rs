@@ -63,7 +63,7 @@ async fn the_log_is_narrowed_and_goes_on() {
     assert_eq!(second.text.matches("<tr data-id").count(), 11, "and that the project was made");
     owner.get(&format!("{AUDIT}?cursor=%3Cscript%3E")).await.check(400, "malformed");
     let none = owner.get(&format!("{AUDIT}?what=queue")).await;
-    none.check(200, "Nothing was changed");
+    none.check(200, "No matching changes");
     let by_server = owner.get(&format!("{AUDIT}?who=server:&what=project")).await;
     assert_eq!(by_server.text.matches("<tr data-id").count(), 1);
 }

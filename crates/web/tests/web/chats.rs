@@ -307,12 +307,12 @@ async fn lookers_on_only_look_and_other_projects_see_nothing() {
     let elsewhere = chat.replace("/shop/", "/lab/");
     owner.get(&format!("{CHATS}?")).await.check(200, "");
     for what in ["", "/since", "/events", "/picture?seq=1&n=0"] {
-        owner.get(&format!("{elsewhere}{what}")).await.check(404, "no such chat");
+        owner.get(&format!("{elsewhere}{what}")).await.check(404, "chat not found");
     }
     for what in
         ["stop", "answers", "title", "mode", "fork", "rewind", "close", "thumbs", "messages"]
     {
-        owner.post(&format!("{elsewhere}/{what}"), &[]).await.check(404, "no such chat");
+        owner.post(&format!("{elsewhere}/{what}"), &[]).await.check(404, "chat not found");
     }
     owner.get("/project/lab/chats").await.check(200, "No chats yet");
 }

@@ -25,7 +25,7 @@ async fn filled() -> Site {
 async fn the_overview_has_every_measure_by_every_dimension() {
     let site = filled().await;
     let all = site.get(&format!("{PAGE}?range=all")).await;
-    for title in ["Steps", "Share that failed", "Known cost", "Tokens", "p50", "p95", "p99"] {
+    for title in ["Observations", "Error rate", "Cost (USD)", "Tokens", "p50", "p95", "p99"] {
         assert!(all.text.contains(title), "{title}");
     }
     for by in [
@@ -66,11 +66,14 @@ async fn the_time_before_is_drawn_and_told_in_words() {
         .with(span("c").of("t2").beginning(days(10)));
     site.record(told).await;
     let week = site.get(&format!("{PAGE}?range=7d")).await.text;
-    assert!(week.contains("+100 % on the last 7 days before"), "{week}");
+    assert!(week.contains("+100% vs. previous 7 days"), "{week}");
     assert!(week.contains("class=\"before\""), "{week}");
     let from_to = "from=2001-01-01T00:00&to=2001-01-02T00:00";
     let old = site.get(&format!("{PAGE}?{from_to}")).await.text;
-    assert!(old.contains("2001-01-01 to 2001-01-02") && old.contains("Nothing has been"), "{old}");
+    assert!(
+        old.contains("2001-01-01 to 2001-01-02") && old.contains("No traces in this time range"),
+        "{old}"
+    );
 }
 
 #[tokio::test]
@@ -83,7 +86,7 @@ async fn next_to_nothing_is_not_compared_with() {
     }
     site.record(told).await;
     let week = site.get(&format!("{PAGE}?range=7d")).await.text;
-    assert!(week.contains("50 steps") && !week.contains("times as much"), "{week}");
+    assert!(week.contains("50 observations") && !week.contains("×"), "{week}");
     assert!(!week.contains("class=\"before\""), "{week}");
 }
 
@@ -100,10 +103,10 @@ async fn one_agent_is_looked_at_alone_on_every_page() {
     let all = site.get(&format!("{PAGE}?range=all&by=agent")).await.text;
     assert!(all.contains("agent=desk\""), "a row leads to the agent alone: {all}");
     let one = site.get(&format!("{PAGE}?range=all&by=name&agent=desk")).await.text;
-    assert!(one.contains("2 steps") && !one.contains(">file<"), "{one}");
+    assert!(one.contains("2 observations") && !one.contains(">file<"), "{one}");
     assert!(one.contains("aria-label=\"Agent: desk\"") && one.contains(">all agents<"), "{one}");
     let home = site.get("/project/shop?range=all&agent=desk").await.text;
-    assert!(home.contains("Agents took 2 steps"), "{home}");
+    assert!(home.contains("2 observations"), "{home}");
     assert!(home.contains("/project/shop/traces?agent=desk"), "{home}");
 }
 
@@ -117,7 +120,7 @@ async fn with_chart(fields: &[(&str, &str)]) -> (Site, Browser, String) {
     site.data.telemetry().record(told.build()).await.unwrap();
     site.person("m@shop.example", Role::Member).await;
     let mut browser = site.signed_in("m@shop.example").await;
-    browser.get(&format!("{PAGE}/all")).await.check(200, "No dashboards of your own yet");
+    browser.get(&format!("{PAGE}/all")).await.check(200, "No custom dashboards yet");
     let made = browser.post(PAGE, &[("name", "<b>Support</b>"), ("description", "")]).await;
     assert_eq!(made.status, 303, "{}", made.text);
     let page = made.header("location").split('?').next().unwrap_or_default().to_owned();
@@ -141,7 +144,7 @@ async fn a_chart_is_made_by_form_and_drawn_from_the_metrics() {
     let all = format!("{page}?range=all");
     let shown = browser.get(&all).await;
     shown.check(200, "Cost &lt;i&gt;by&lt;/i&gt; model").check(200, ">gpt<").check(200, "$0.5000");
-    shown.check(200, "sum of cost by model").check(200, "n = 2");
+    shown.check(200, "total cost by model").check(200, "n = 2");
     for chart in
         ["line", "area", "bars", "lying", "standing", "shares", "number", "histogram", "table"]
     {
@@ -149,13 +152,13 @@ async fn a_chart_is_made_by_form_and_drawn_from_the_metrics() {
             format!("{page}/widgets?range=all&measure=latency&agg=p95&by=name&chart={chart}");
         let drawn = browser.get(&preview).await;
         drawn.check(200, "class=\"chart");
-        assert!(!drawn.text.contains("Nothing to draw"), "{chart}: {}", drawn.text);
+        assert!(!drawn.text.contains("No data in this time range"), "{chart}: {}", drawn.text);
     }
     let narrowed = format!("{page}/widgets?range=all&q=level:error&by=name&chart=lying");
     let narrowed = browser.get(&narrowed).await;
     narrowed.check(200, ">plan<").check(200, "n = 1");
     let nonsense = browser.get(&format!("{page}/widgets?q=nonsense:1")).await;
-    nonsense.check(200, "make no sense yet").check(200, "nonsense");
+    nonsense.check(200, "filter is not valid yet").check(200, "nonsense");
     let text = [("name", "x"), ("q", "\"free text\"")];
     browser.post(&format!("{page}/widgets"), &text).await.check(400, "free text");
     browser.post(&format!("{page}/widgets"), &[("name", "")]).await.check(400, "name: must have");
@@ -183,7 +186,7 @@ async fn tiles_are_moved_resized_copied_and_taken_off() {
     assert_eq!(browser.post(&first, &[("do", "clone")]).await.status, 303);
     browser.get(&edit).await.check(200, "model (copy)");
     assert_eq!(browser.post(&first, &[("do", "off")]).await.status, 303);
-    browser.get(&edit).await.check(200, "Place a chart that there is");
+    browser.get(&edit).await.check(200, "Add an existing chart");
     browser.post(&first, &[("do", "wider")]).await.check(404, "placement");
     assert_eq!(browser.post(&page, &[("do", "remove")]).await.status, 303);
     assert_eq!(browser.get(&page).await.status, 404);
@@ -199,14 +202,14 @@ async fn a_chart_is_changed_and_a_dashboard_narrowed() {
     let change = [("name", "Steps"), ("measure", "count"), ("by", "name"), ("chart", "table")];
     assert_eq!(browser.post(&widget, &change).await.status, 303);
     let all = format!("{page}?range=all");
-    browser.get(&all).await.check(200, "steps by name").check(200, ">plan<");
+    browser.get(&all).await.check(200, "observations by name").check(200, ">plan<");
     let narrow = [("do", "change"), ("name", "Support"), ("q", "level:error")];
     assert_eq!(browser.post(&page, &narrow).await.status, 303);
     let narrowed = browser.get(&all).await;
     narrowed.check(200, "level:ERROR").check(200, ">plan<");
     assert!(!narrowed.text.contains(">say<"), "what did not fail is left out");
     let bad = [("do", "change"), ("name", "Support"), ("q", "\"text\"")];
-    browser.post(&page, &bad).await.check(400, "narrowed by");
+    browser.post(&page, &bad).await.check(400, "charts do not support the filter");
     assert_eq!(browser.post(&widget, &[("do", "delete")]).await.status, 303);
     browser.get(&all).await.check(200, "No charts yet");
 }
@@ -218,7 +221,7 @@ async fn viewers_look_and_change_nothing() {
     let mut viewer = site.signed_in("v@shop.example").await;
     let seen = viewer.get(&format!("{page}?edit=1&range=all")).await;
     seen.check(200, ">gpt<");
-    assert!(!seen.text.contains("take off") && !seen.text.contains("Add a chart"));
+    assert!(!seen.text.contains("value=\"off\"") && !seen.text.contains("Add chart"));
     viewer.get(&format!("{page}/widgets")).await.check(403, "viewer");
     viewer.post(PAGE, &[("name", "x")]).await.check(403, "viewer");
     viewer.post(&page, &[("do", "remove")]).await.check(403, "viewer");

@@ -62,7 +62,7 @@ async fn a_dataset_is_made_by_a_form() {
     assert_eq!(page, "/project/shop/datasets/refunds%2Fhard?done=made");
     check(&site.get(page).await, 200, "No items yet");
     let again = site.post(DATASETS, DATASETS, "name=refunds%2Fhard").await;
-    check(&again, 400, "name: there is a dataset of this name already");
+    check(&again, 400, "name: a dataset with this name already exists");
     check(&site.post(DATASETS, DATASETS, "name=").await, 400, "name: must not be empty");
 }
 
@@ -81,7 +81,7 @@ async fn a_table_is_looked_at_and_taken_over() {
     check(&page, 200, "<option value=\"expected_output\" selected>");
     assert!(items(&site, DatasetStatus::Active).await.is_empty(), "nothing is written yet");
     let other = site.get(&format!("{waiting}?c0=ignore&c1=input&c2=input&c3=ignore")).await;
-    check(&other, 200, "As items");
+    check(&other, 200, "Preview as items");
     let done = site.post(&waiting, &waiting, "c0=id&c1=input&c2=expected_output&c3=metadata").await;
     assert_eq!(done.header("location"), "/project/shop/datasets/cases?done=uploaded&count=2");
     let kept = items(&site, DatasetStatus::Active).await;
@@ -102,7 +102,7 @@ async fn lines_that_do_not_fit_are_told_and_nothing_is_written() {
     let sent = site.upload(UPLOAD, ("cases.jsonl", lines)).await;
     let waiting = sent.header("location").to_owned();
     let refused = site.post(&waiting, &waiting, "c0=input").await;
-    check(&refused, 400, "Nothing was written.");
+    check(&refused, 400, "Nothing was imported.");
     check(&refused, 400, "Line 3: ");
     check(&refused, 400, "Line 4: ");
     assert!(!refused.text.contains("Line 1: "), "{}", refused.text);
@@ -118,7 +118,7 @@ async fn files_that_are_none_are_refused_aloud() {
     check(&site.upload(UPLOAD, ("a.csv", "")).await, 400, "must name the columns");
     let large = format!("input\n{}\n", "x".repeat(10_100_000));
     check(&site.upload(UPLOAD, ("a.csv", &large)).await, 400, "larger than 10 MB");
-    check(&site.post(UPLOAD, UPLOAD, "file=x").await, 400, "carries no file");
+    check(&site.post(UPLOAD, UPLOAD, "file=x").await, 400, "contains no file");
     assert_eq!(site.get(&format!("{UPLOAD}/nothing")).await.status, 404);
 }
 
@@ -129,7 +129,7 @@ async fn a_file_without_a_token_before_it_is_sent_away() {
                 input\n1\n\r\n--x--\r\n";
     for form in [file.to_owned(), file.replace("file\"; filename=\"a.csv", "form_token")] {
         let sent = site.browser().send("POST", UPLOAD, &[PARTS], form).await;
-        check(&sent, 403, "not one that we gave you");
+        check(&sent, 403, "form token is missing or expired");
     }
 }
 
@@ -137,19 +137,19 @@ async fn a_file_without_a_token_before_it_is_sent_away() {
 async fn an_item_is_added_changed_archived_and_brought_back() {
     let site = shop(None).await;
     let add = format!("{CASES}/add");
-    check(&site.post(&add, &add, "input=").await, 400, "input: say what goes in");
+    check(&site.post(&add, &add, "input=").await, 400, "input: required");
     let added =
         site.post(&add, &add, "input=Where%3F&expected_output=%7B%22a%22%3A1%7D&id=one").await;
     assert_eq!(added.header("location"), "/project/shop/datasets/cases/items/one?done=added");
-    check(&site.post(&add, &add, "input=x&id=one").await, 400, "id: there is an item with it");
+    check(&site.post(&add, &add, "input=x&id=one").await, 400, "id: an item with this ID");
     let item = format!("{CASES}/items/one");
     let fields = "action=change&input=Where+now%3F&expected_output=&metadata=";
     assert_eq!(site.post(&item, &item, fields).await.status, 303);
     let page = site.get(&item).await;
-    check(&page, 200, "Changed since the version before");
+    check(&page, 200, "Changes since the previous version");
     check(&page, 200, "<ins>");
     // Nobody signs in here, so nobody in particular wrote it.
-    check(&page, 200, "<bdi>someone at this machine</bdi>, <time");
+    check(&page, 200, "<bdi>Local user</bdi>, <time");
     let kept = items(&site, DatasetStatus::Active).await;
     assert_eq!((text(&kept[0].input), text(&kept[0].expected_output)), ("\"Where now?\"", "null"));
     assert_eq!(site.post(&item, &item, "action=archive").await.status, 303);
@@ -178,12 +178,16 @@ async fn a_dataset_and_its_items_are_seen_as_they_were() {
     assert!(now.text.contains("new words") && !now.text.contains("old words"), "{}", now.text);
     let then = format!("{CASES}?as_of={START}").replace('+', "%2B");
     check(&site.get(&then).await, 200, "old words");
-    check(&site.get(&then).await, 200, "This is how the dataset was then");
+    check(&site.get(&then).await, 200, "You are viewing an old version");
     let item = site.get(&format!("{CASES}/items/one?version={START}").replace('+', "%2B")).await;
-    check(&item, 200, "An old version, written");
-    assert!(!item.text.contains("Change it"), "what was cannot be changed");
+    check(&item, 200, "Old version, saved");
+    assert!(!item.text.contains("Edit item"), "what was cannot be changed");
     check(&site.get(&format!("{CASES}?as_of=yesterday")).await, 400, "as_of: ");
-    check(&site.get(&format!("{CASES}?as_of=1970-01-01T00:00:00Z")).await, 200, "Nothing here");
+    check(
+        &site.get(&format!("{CASES}?as_of=1970-01-01T00:00:00Z")).await,
+        200,
+        "No archived items",
+    );
 }
 
 #[tokio::test]

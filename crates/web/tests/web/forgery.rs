@@ -37,7 +37,10 @@ async fn check_all_refused(site: &Site, browser: &mut Browser) {
             for body in ["", "form_token=", "form_token=guess"] {
                 let answer = browser.send(method, &route, &kind, body.to_owned()).await;
                 assert_eq!(answer.status, 403, "{method} {route} {body}");
-                assert!(answer.text.contains("not one that we gave you"), "{method} {route}");
+                assert!(
+                    answer.text.contains("form token is missing or expired"),
+                    "{method} {route}"
+                );
             }
             let json = [("content-type", "application/json")];
             let answer = browser.send(method, &route, &json, "{}".to_owned()).await;
@@ -80,7 +83,7 @@ async fn no_other_site_changes_anything_even_with_the_token() {
         let mut forged = browser.clone();
         forged.get("/account").await;
         forged.headers.push((header.0.to_owned(), header.1.to_owned()));
-        forged.post("/sign-out", &[]).await.check(403, "another site sent this");
+        forged.post("/sign-out", &[]).await.check(403, "cross-site request rejected");
         forged.headers.pop();
         forged.get("/account").await.check(200, "");
     }
@@ -108,13 +111,13 @@ async fn a_token_is_good_for_its_own_session_only() {
     for token in [&stranger.form_token, &other.form_token] {
         assert_ne!(*token, own);
         ada.form_token.clone_from(token);
-        ada.post("/sign-out", &[]).await.check(403, "not one that we gave you");
+        ada.post("/sign-out", &[]).await.check(403, "form token is missing or expired");
     }
     // A form for signing in belongs to the browser that got it.
     let mut elsewhere = site.browser();
     elsewhere.form_token.clone_from(&stranger.form_token);
     let fields = [("email", "ada@example.com"), ("password", PASSWORD)];
-    elsewhere.post("/sign-in", &fields).await.check(403, "not one that we gave you");
+    elsewhere.post("/sign-in", &fields).await.check(403, "form token is missing or expired");
     ada.form_token = own;
     ada.post("/sign-out", &[]).await.leads_to("/sign-in");
 }

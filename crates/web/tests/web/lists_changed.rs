@@ -174,7 +174,7 @@ async fn only_those_who_may_change_things_do() {
 async fn nonsense_changes_nothing() {
     let site = shop().await;
     let mut browser = member(&site).await;
-    browser.post(ACT, &[("action", "tag"), ("tag", "x")]).await.check(400, "no row was chosen");
+    browser.post(ACT, &[("action", "tag"), ("tag", "x")]).await.check(400, "no rows selected");
     browser.post(ACT, &[("action", "paint"), ("id", "one")]).await.check(400, "paint");
     browser.post(ACT, &[("action", "delete"), ("id", "a\rb")]).await.check(400, "carriage return");
     let steps = [("action", "tag"), ("tag", ""), ("id", "g")];

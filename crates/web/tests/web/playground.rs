@@ -76,11 +76,11 @@ async fn a_connection_is_tested_with_one_click() {
     let test = |id: &str| format!("{CONNECTIONS}/{id}/test");
     model.script([says("<i>ready</i>"), Reply::failing(Failure::Status(401))]);
     let told = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
-    told.check(200, "answers").check(200, "&lt;i&gt;ready").check(200, "12 in, 5 out");
+    told.check(200, "connected").check(200, "&lt;i&gt;ready").check(200, "12 in, 5 out");
     // 12 and 5 of a million, at 3 and 15 dollars.
     told.check(200, "title=\"$0.000111\"");
     let told = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
-    told.check(200, "does not answer").check(200, "check the key and what it may do");
+    told.check(200, "connection failed").check(200, "check the key and what it may do");
     assert!(!told.text.contains(SECRET), "{}", told.text);
     member.post(&test(&azure), &[("model", "x")]).await.check(200, "azure cannot be asked");
     let told = member.post(&test(&nowhere), &[("model", "x")]).await;
@@ -101,7 +101,7 @@ async fn a_viewer_asks_no_model() {
     viewer.post(&format!("{PAGE}/item"), &item).await.check(403, "viewer");
     viewer.post(&format!("{PAGE}/version"), &[("name", "n")]).await.check(403, "viewer");
     viewer.form_token = "forged".to_owned();
-    viewer.post(PAGE, &[("text", "Hi")]).await.check(403, "not one that we gave you");
+    viewer.post(PAGE, &[("text", "Hi")]).await.check(403, "form token is missing or expired");
     assert!(model.requests().is_empty(), "nobody was asked");
 }
 
@@ -138,7 +138,7 @@ async fn a_prompt_is_tried_side_by_side() {
     let (_site, mut member, model, [open, other]) = desk().await;
     let page = member.get(&format!("{PAGE}?prompt=triage&version=1")).await;
     page.check(200, "Sort: {{message}}").check(200, "name=\"var.message\"");
-    page.check(200, "began as <bdi>triage</bdi> v1");
+    page.check(200, "based on <bdi>triage</bdi> v1");
     model.script([
         Reply { on: "Where is it?".to_owned(), ..says("<script>alert(1)</script>") },
         Reply::failing(Failure::Status(401)),
@@ -185,7 +185,7 @@ async fn what_cannot_be_run_says_why_and_asks_nobody() {
     ];
     for ((field, value), why) in [
         (("text", "Hi {{who}}"), "fill in who below"),
-        (("text", " "), "say what to ask"),
+        (("text", " "), "enter a prompt"),
         (("connection0", "none"), "choose at least one connection"),
         (("model0", ""), "choose at least one connection"),
         (("temperature", "hot"), "a number from 0 to 2"),
@@ -243,8 +243,8 @@ async fn what_was_tried_is_kept_as_an_item_or_as_a_version() {
 async fn before_there_is_a_connection_the_page_says_what_to_do() {
     let site = Site::new().await;
     let mut member = someone(&site, Role::Member).await;
-    member.get(PAGE).await.check(200, "No model can be reached yet");
-    member.get(&format!("{PAGE}?prompt=none")).await.check(404, "no such version");
+    member.get(PAGE).await.check(200, "No LLM connections yet");
+    member.get(&format!("{PAGE}?prompt=none")).await.check(404, "prompt version not found");
 }
 
 #[tokio::test]
@@ -263,7 +263,7 @@ async fn connections_that_lead_inside_are_refused_and_say_what_to_set() {
     owner.get(CONNECTIONS).await;
     for id in kept {
         let told = owner.post(&format!("{CONNECTIONS}/{id}/test"), &[("model", "m")]).await;
-        told.check(200, "does not answer").check(200, "an address of this machine");
+        told.check(200, "connection failed").check(200, "an address of this machine");
         told.check(200, "outbound.allow = &quot;");
     }
     let fields = [

@@ -65,7 +65,7 @@ async fn someone_with_the_same_address_is_recognised_from_then_on() {
     again.get("/account").await.check(200, "ada@example.com");
     // Whoever is removed is not let in through this door either.
     site.data.catalog().delete_user(ada.id, site.now()).await.unwrap();
-    sign_in(&mut site.browser()).await.check(403, "no account here");
+    sign_in(&mut site.browser()).await.check(403, "no account on this server");
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn whoever_was_removed_does_not_come_back_as_a_newcomer() {
     let users = site.data.catalog().users().await.unwrap();
     let ada = users.into_iter().find(|user| user.email == "ada@example.com").unwrap();
     site.data.catalog().delete_user(ada.id, site.now()).await.unwrap();
-    sign_in(&mut site.browser()).await.check(403, "no account here");
+    sign_in(&mut site.browser()).await.check(403, "no account on this server");
     // An owner who makes them anew means it.
     site.person("ada@example.com", Role::Member).await;
     sign_in(&mut site.browser()).await.leads_to("/account");
@@ -112,7 +112,7 @@ async fn what_other_sites_make_a_browser_ask_for_is_no_attempt_of_its_person() {
     sign_in(&mut browser).await.leads_to("/account");
     for _ in 0..30 {
         let callback = "/sign-in/provider/callback?code=x&state=y";
-        browser.get(callback).await.check(403, "not begun here");
+        browser.get(callback).await.check(403, "sign-in has expired");
     }
     browser.get("/account").await.check(200, "ada@example.com");
     sign_in(&mut site.browser()).await.leads_to("/account");
@@ -154,24 +154,24 @@ async fn a_sign_in_belongs_to_one_browser_and_one_time() {
     let mut browser = site.browser();
     let back = travel(&mut browser, "/account").await;
     // Someone else is handed the link.
-    site.browser().get(&back).await.check(403, "not begun here");
+    site.browser().get(&back).await.check(403, "sign-in has expired");
     // Someone else has begun a sign-in of their own.
     let mut other = site.browser();
     travel(&mut other, "/account").await;
-    other.get(&back).await.check(403, "not begun here");
+    other.get(&back).await.check(403, "sign-in has expired");
     let before = browser.clone();
     browser.get(&back).await.leads_to("/account");
     assert!(!browser.jar.contains_key("ratchet-departure"));
-    before.clone().get(&back).await.check(403, "not begun here");
+    before.clone().get(&back).await.check(403, "sign-in has expired");
     // Without the state, or with another.
     let mut third = site.browser();
     let back = travel(&mut third, "/account").await;
     let (code, _) = back.split_once("&state=").unwrap();
-    third.clone().get(code).await.check(403, "not begun here");
-    third.clone().get(&format!("{code}&state=guess")).await.check(403, "not begun here");
+    third.clone().get(code).await.check(403, "sign-in has expired");
+    third.clone().get(&format!("{code}&state=guess")).await.check(403, "sign-in has expired");
     // Too late.
     site.advance(Duration::from_secs(600));
-    third.get(&back).await.check(403, "not begun here");
+    third.get(&back).await.check(403, "sign-in has expired");
 }
 
 #[tokio::test]
@@ -187,10 +187,7 @@ async fn what_a_provider_refuses_is_told() {
     let mut again = site.browser();
     let back = travel(&mut again, "/account").await;
     let (_, state) = back.split_once("&state=").unwrap();
-    again
-        .get(&format!("{callback}?code=guess&state={state}"))
-        .await
-        .check(502, "could not be asked");
+    again.get(&format!("{callback}?code=guess&state={state}")).await.check(502, "is not reachable");
 }
 
 #[tokio::test]
@@ -220,5 +217,5 @@ async fn a_provider_that_is_down_leaves_passwords_to_sign_in_with() {
     let site = Site::with(Access::People(sign_in)).await;
     site.person("ada@example.com", Role::Member).await;
     let answer = site.browser().get("/sign-in/provider").await;
-    answer.check(502, "could not be asked").check(502, "Password");
+    answer.check(502, "is not reachable").check(502, "Password");
 }

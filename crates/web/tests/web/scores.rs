@@ -34,13 +34,14 @@ async fn every_name_says_what_it_says_and_how_sure_it_is() {
     let shown = site.get("/project/shop/scores").await;
     assert_eq!(shown.status, 200, "{}", shown.text);
     // The mean of 0 to 0.9 with Student's interval, and nine of ten with Wilson's.
-    for part in ["3 names", "0.45", "± 0.217", "90 %", "60 to 98 %", "source=EVAL", "badge human"]
+    for part in
+        ["3 score types", "0.45", "± 0.217", "90%", "60 to 98%", "source=EVAL", "badge human"]
     {
         assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
     assert!(!shown.text.contains("<i>lost") && shown.text.contains("class=\"mini"));
     let none = site.get("/project/shop/scores?env=nowhere").await;
-    assert!(none.text.contains("No score was given in this time"));
+    assert!(none.text.contains("No scores in this time range"));
 }
 
 #[tokio::test]
@@ -48,16 +49,16 @@ async fn one_name_shows_how_its_values_lie_and_the_newest() {
     let site = site().await;
     let shown = site.get("/project/shop/scores/quality").await;
     assert_eq!(shown.status, 200, "{}", shown.text);
-    for part in ["20 scores", "How they lie", "Over time, mean", "Everyone", "/traces/t9"] {
+    for part in ["20 scores", "Distribution", "Over time, mean", "All sources", "/traces/t9"] {
         assert!(shown.text.contains(part), "{part} in {}", shown.text);
     }
     let model = site.get("/project/shop/scores/quality?source=EVAL").await.text;
-    assert_eq!(model.matches("<bdi>How they lie").count(), 1);
+    assert_eq!(model.matches("<bdi>Distribution").count(), 1);
     let labels = site.get("/project/shop/scores/outcome").await.text;
     assert!(labels.contains("&lt;i&gt;lost") && !labels.contains("<i>lost"));
     assert!(labels.contains("why &lt;b&gt;not"), "{labels}");
     let nothing = site.get("/project/shop/scores/none").await;
-    assert!(nothing.text.contains("No score of this name"));
+    assert!(nothing.text.contains("No scores with this name"));
     assert_eq!(site.get("/project/shop/scores/quality?cursor=x").await.status, 400);
 }
 
@@ -86,10 +87,7 @@ async fn numbers_are_compared_as_points_and_labels_as_a_table() {
         assert!(points.contains(part), "{part} in {points}");
     }
     let table = site.get("/project/shop/scores/compare?a=ok&b=outcome").await.text;
-    assert!(
-        table.contains("class=\"matrix\"") && table.contains("Both say the same in"),
-        "{table}"
-    );
+    assert!(table.contains("class=\"matrix\"") && table.contains("Exact agreement"), "{table}");
     assert!(table.contains("&lt;i&gt;lost") && !table.contains("<i>lost"));
     assert!(table.contains("AC1") && table.contains("Cohen's kappa"), "{table}");
     let none = site.get("/project/shop/scores/compare?a=ok&b=nothing").await.text;

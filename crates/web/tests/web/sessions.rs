@@ -69,7 +69,7 @@ async fn sessions_are_listed_with_what_they_took() {
     assert!(!shown.text.contains("<script>alert") && !shown.text.contains("<svg onload"));
     let none = site.get("/project/shop/sessions?env=nowhere").await;
     assert!(
-        none.text.contains("No session began in this time") && none.text.contains("session_id")
+        none.text.contains("No sessions in this time range") && none.text.contains("session_id")
     );
 }
 
@@ -84,7 +84,7 @@ async fn a_conversation_is_read_from_top_to_bottom() {
     assert!(at("id=\"turn-1\"") < at("id=\"turn-2\"") && at("id=\"turn-2\"") < at("id=\"turn-3\""));
     assert!(shown.text.contains("2 earlier messages"), "what was said before is left out");
     assert!(shown.text.contains("called by <bdi>concierge"), "the agent inside was called");
-    assert!(shown.text.contains("Agents at work") && shown.text.contains("Cost by turn"));
+    assert!(shown.text.contains("Agent timeline") && shown.text.contains("Cost by turn"));
     assert!(shown.text.contains("helpful") && shown.text.contains("solved"));
     assert!(shown.text.contains("turn called failed"), "the error is marked: {}", shown.text);
     let policy = shown.header("content-security-policy");

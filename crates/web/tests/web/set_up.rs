@@ -34,10 +34,10 @@ async fn it_takes_the_token_and_works_once() {
     browser.get("/set-up").await.check(200, "Set-up token");
     for token in ["", "guess", "printed "] {
         let answer = browser.post("/set-up", &fields(token, "eve@example.com", PASSWORD)).await;
-        answer.check(403, "not the set-up token");
+        answer.check(403, "Wrong set-up token");
     }
     let answer = browser.post("/set-up", &fields("printed", "me", PASSWORD)).await;
-    answer.check(422, "no email address");
+    answer.check(422, "Not a valid email address");
     let answer = browser.post("/set-up", &fields("printed", "me@example.com", "short")).await;
     answer.check(422, "8 to 256 characters");
     assert!(!answer.text.contains("short"), "passwords are not shown again");
@@ -60,7 +60,7 @@ async fn without_a_printed_token_nobody_can() {
     let mut browser = site.browser();
     browser.get("/set-up").await;
     let answer = browser.post("/set-up", &fields("", "eve@example.com", PASSWORD)).await;
-    answer.check(403, "not the set-up token");
+    answer.check(403, "Wrong set-up token");
 }
 
 #[tokio::test]

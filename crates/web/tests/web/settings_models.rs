@@ -19,13 +19,13 @@ async fn someone(site: &Site, role: Role) -> Browser {
 async fn a_member_prices_a_model_in_tiers() {
     let site = Site::new().await;
     let mut member = someone(&site, Role::Member).await;
-    member.get(MODELS).await.check(200, "Define a model");
+    member.get(MODELS).await.check(200, "Add model");
     let base = [("modelName", "mine"), ("matchPattern", "^mine$"), ("unit", "TOKENS")];
     let with = |more: &[(&'static str, &'static str)]| [&base[..], more].concat();
     for (more, why) in [
         (&[("pricingTiers", "")][..], "at least one price"),
-        (&[("pricingTiers", "input much")], "is not a kind and a price"),
-        (&[("pricingTiers", "input 3"), ("startDate", "soon")], "a day such as"),
+        (&[("pricingTiers", "input much")], "is not a usage type and a price"),
+        (&[("pricingTiers", "input 3"), ("startDate", "soon")], "a date such as"),
         (
             &[("pricingTiers", "input 3"), ("tier0-name", "long"), ("tier0-prices", "input 6")],
             "at least one condition",
@@ -70,16 +70,16 @@ async fn a_member_prices_a_model_in_tiers() {
 async fn a_connection_keeps_its_secret_to_itself() {
     let site = Site::new().await;
     let mut owner = someone(&site, Role::Owner).await;
-    owner.get(CONNECTIONS).await.check(200, "No provider of models");
+    owner.get(CONNECTIONS).await.check(200, "No LLM connections yet");
     let base = [("provider", "claude"), ("adapter", "anthropic"), ("withDefaultModels", "yes")];
     let with = |more: &[(&'static str, &'static str)]| [&base[..], more].concat();
     let secret = "sk-ant-very-secret-1234";
     owner.post(CONNECTIONS, &with(&[])).await.check(422, "must have 1 to 20000 characters");
     for (more, why) in [
         (("baseURL", "ftp://x"), "must be an http or https URL"),
-        (("config", "{"), "this is no JSON"),
+        (("config", "{"), "not valid JSON"),
         (("config", "{\"region\": \"x\"}"), "Bedrock needs"),
-        (("extraHeaders", "no colon"), "a name, a colon and a value"),
+        (("extraHeaders", "no colon"), "each line must be “name: value”"),
     ] {
         let refused = owner.post(CONNECTIONS, &with(&[("secretKey", secret), more])).await;
         refused.check(422, why);
@@ -118,7 +118,7 @@ async fn a_connection_keeps_its_secret_to_itself() {
     let mut viewer = someone(&site, Role::Viewer).await;
     let seen = viewer.get(CONNECTIONS).await;
     seen.check(200, "claude");
-    assert!(!seen.text.contains("Add a connection"), "viewers only look");
+    assert!(!seen.text.contains("Add connection"), "viewers only look");
     assert_eq!(viewer.get(&one).await.status, 403);
     owner.get(CONNECTIONS).await;
     owner

@@ -41,15 +41,15 @@ async fn a_prompt_shows_what_is_live_and_what_changed() {
     browser.get("/project/shop/prompts").await.check(200, "support/greeting");
     browser.get(PROMPT).await.check(200, "Be &lt;b&gt;brief");
     let newest = browser.get(&format!("{PROMPT}?version=2")).await;
-    newest.check(200, "Changed since version 1").check(200, "<ins>");
+    newest.check(200, "Changes since version 1").check(200, "<ins>");
     assert!(!newest.text.contains("<b>kind"), "a prompt is text, never markup");
-    assert!(!newest.text.contains("Make it production"), "a viewer changes nothing");
+    assert!(!newest.text.contains("Set as production"), "a viewer changes nothing");
 }
 
 #[tokio::test]
 async fn one_click_makes_a_version_live_and_one_brings_the_old_one_back() {
     let (_site, mut browser) = two_versions(Role::Member).await;
-    browser.get(&format!("{PROMPT}?version=2")).await.check(200, "Make it production");
+    browser.get(&format!("{PROMPT}?version=2")).await.check(200, "Set as production");
     for version in ["2", "1"] {
         let fields = [("version", version), ("label", "production")];
         let answer = browser.post(&format!("{PROMPT}/label"), &fields).await;
@@ -69,14 +69,14 @@ async fn old_versions_of_a_prompt_with_many_can_be_seen_and_made_live() {
     site.person("p@shop.example", Role::Member).await;
     let mut browser = site.signed_in("p@shop.example").await;
     browser.get(PROMPT).await.check(200, "the very first");
-    browser.get(&format!("{PROMPT}?version=2")).await.check(200, "Changed since version 1");
-    browser.get(&format!("{PROMPT}?version=104")).await.check(404, "no such version");
+    browser.get(&format!("{PROMPT}?version=2")).await.check(200, "Changes since version 1");
+    browser.get(&format!("{PROMPT}?version=104")).await.check(404, "prompt version not found");
 }
 
 #[tokio::test]
 async fn a_prompt_says_who_changed_what() {
     let (_site, mut browser) = two_versions(Role::Member).await;
-    browser.get(PROMPT).await.check(200, "Who changed what").check(200, "made <bdi>v1 production");
+    browser.get(PROMPT).await.check(200, "Change history").check(200, "created <bdi>v1 production");
     let fields = [("version", "2"), ("label", "production")];
     browser.post(&format!("{PROMPT}/label"), &fields).await;
     let page = browser.get(PROMPT).await;
@@ -130,7 +130,7 @@ async fn datasets_and_queues_are_listed_with_what_they_hold() {
     let queue = catalog.create_queue(id("shop"), queue, Timestamp::default()).await.unwrap();
     browser.get("/project/shop/queues").await.check(200, "0 waiting for review");
     let page = format!("/project/shop/queues/{}", queue.id);
-    browser.get(&page).await.check(200, "Nothing is in this queue");
+    browser.get(&page).await.check(200, "No items with this status");
     site.record(batch(&project("shop")).with(trace("t").named("<b>checkout</b>"))).await;
     let item =
         NewQueueItem { kind: ItemKind::Trace, object: "t".to_owned(), status: ItemStatus::Pending };

@@ -265,7 +265,7 @@ async fn without_sign_in_everyone_at_this_machine_is_the_owner() {
     browser.headers[0].1 = HOST.into();
     browser.get(PAGE).await.check(403, "only at localhost");
     browser.headers[0].1 = "localhost:3000".into();
-    browser.get(PAGE).await.check(200, "this machine");
+    browser.get(PAGE).await.check(200, "Local user");
     browser.get("/project/lab").await.check(200, "");
     browser.get("/sign-in?next=/project/lab").await.leads_to("/project/lab");
     browser.get("/set-up").await.leads_to("/sign-in");

@@ -49,7 +49,7 @@ async fn slow_forms(browser: &Browser, path: &'static str, length: &'static str)
             let body = unending(&format!("form_token={}&a=", browser.form_token));
             let headers = [FORM, ("content-length", length)];
             let answer = browser.send("POST", path, &headers, body).await;
-            answer.check(503, "too many forms are under way");
+            answer.check(503, "too many forms are being submitted");
         });
     }
     for _ in EACH..SLOW {

@@ -76,7 +76,7 @@ async fn tokens_and_cost_of_the_whole_trace_are_told_by_kind() {
         for part in ["<bdi>input</bdi>", ">25<", "<bdi>output</bdi>", ">62<", ">87<", ">$0.5<"] {
             assert!(table.contains(part), "{part} in {table}");
         }
-        assert!(rest.contains("1 step has no known price"), "{rest}");
+        assert!(rest.contains("1 observation without a known price"), "{rest}");
     }
 }
 
@@ -112,11 +112,7 @@ async fn a_step_comes_alone_for_scripts() {
     let raw = site.get("/project/shop/traces/t/observations/g/content?view=raw").await;
     assert!(raw.text.contains("Metadata") && !raw.text.contains("<em>"), "{}", raw.text);
     let graph = site.get("/project/shop/traces/t/content?view=graph").await;
-    assert!(
-        graph.text.contains("Who called whom") && graph.text.contains("once"),
-        "{}",
-        graph.text
-    );
+    assert!(graph.text.contains("Call graph") && graph.text.contains("1 call"), "{}", graph.text);
 }
 
 #[tokio::test]
@@ -145,7 +141,7 @@ async fn what_is_not_there_is_not_there() {
         assert_eq!(site.get(missing).await.status, 404, "{missing}");
     }
     let page = site.get("/project/shop/traces/t?observation=none").await;
-    assert!(page.status == 200 && page.text.contains("There is no step"), "{}", page.text);
+    assert!(page.status == 200 && page.text.contains("not found in this trace"), "{}", page.text);
 }
 
 #[tokio::test]
@@ -244,7 +240,7 @@ async fn people_comment_and_judge_where_they_look() {
     let sent = "observation=g&config=c&value=0.25";
     assert_eq!(site.post(page, "/project/shop/traces/t/scores", sent).await.status, 303);
     let shown = site.get(back).await.text;
-    for words in ["Too &lt;b&gt;slow", "tone", "0.25", "Comment kept"] {
+    for words in ["Too &lt;b&gt;slow", "tone", "0.25", "Comment added"] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
 }
@@ -278,11 +274,11 @@ async fn a_step_beyond_the_tree_has_its_permalink() {
     let rows = site.get("/project/shop/traces/long/rows?from=1&to=3").await;
     assert!(rows.text.contains("s1") && !rows.text.contains("s5"), "{}", rows.text);
     let page = site.get("/project/shop/traces/long?observation=s24999").await;
-    assert!(page.text.contains("25,000 steps"), "all of them are counted");
-    assert!(page.text.contains("The tree holds the first 20,000 steps"));
-    assert!(page.text.contains("s24999") && !page.text.contains("There is no step"));
+    assert!(page.text.contains("25,000 observations"), "all of them are counted");
+    assert!(page.text.contains("Only the first 20,000 observations"));
+    assert!(page.text.contains("s24999") && !page.text.contains("not found in this trace"));
     let page = site.get("/project/shop/traces/long?observation=s25000").await;
-    assert!(page.text.contains("There is no step"));
+    assert!(page.text.contains("not found in this trace"));
     let late = span("late").of("long").named("came late").lasting(0, 1);
     site.record(batch(&project("shop")).with(late)).await;
     let rows = site.get("/project/shop/traces/long/rows?from=1&to=3").await;

@@ -97,22 +97,22 @@ async fn label_drawn(
 #[tokio::test]
 async fn a_sample_is_drawn_labelled_blind_and_only_then_compared() {
     let site = site().await;
-    check(&site.get(LABELS).await, 200, "Draw this week");
+    check(&site.get(LABELS).await, 200, "Create this week");
     let drawn = site.post(LABELS, "/project/shop/labels/draw", "").await;
     assert_eq!(drawn.status, 303, "{}", drawn.text);
     let list = site.get(LABELS).await;
-    check(&list, 200, "10 of 10 wait for you");
+    check(&list, 200, "10 of 10 sessions waiting");
     let next = list.text.split("data-next").next().unwrap().rsplit("href=\"").next().unwrap();
     let next = next.split('"').next().unwrap().to_owned();
     let blind = site.get(&next).await;
-    check(&blind, 200, "What happened");
-    for secret in ["unseen<", "unseen&lt;", "badge score", "You and the judge"] {
+    check(&blind, 200, "Outline");
+    for secret in ["unseen<", "unseen&lt;", "badge score", "You vs. judge"] {
         assert!(!blind.text.contains(secret), "{secret} is told: {}", blind.text);
     }
     let none = site.post(&next, &next, "why=nothing").await;
-    check(&none, 400, "mark one dimension at least");
+    check(&none, 400, "label at least one dimension");
     let wrong = site.post(&next, &next, "tool_mastery.exact=7").await;
-    check(&wrong, 400, "tool_mastery is a number from 0 to 1");
+    check(&wrong, 400, "tool_mastery must be a number from 0 to 1");
     let kept = site
         .post(
             &next,
@@ -122,21 +122,21 @@ async fn a_sample_is_drawn_labelled_blind_and_only_then_compared() {
         .await;
     assert_eq!(kept.status, 303, "{}", kept.text);
     let revealed = site.get(&next).await;
-    check(&revealed, 200, "You and the judge");
+    check(&revealed, 200, "You vs. judge");
     check(&revealed, 200, "&lt;b&gt;unseen");
     check(&revealed, 200, "0.62");
     assert!(!revealed.text.contains("<i>well"));
-    check(&site.get(LABELS).await, 200, "9 of 10 wait for you");
+    check(&site.get(LABELS).await, 200, "9 of 10 sessions waiting");
     check(&site.get("/project/shop/datasets/ground-truth").await, 200, "label-");
     // What was drawn stays drawn.
     site.post(LABELS, "/project/shop/labels/draw", "").await;
-    check(&site.get(LABELS).await, 200, "9 of 10 wait for you");
+    check(&site.get(LABELS).await, 200, "9 of 10 sessions waiting");
 }
 
 #[tokio::test]
 async fn calibration_shows_every_number_with_its_interval_on_the_first_scores() {
     let site = site().await;
-    check(&site.get(CALIBRATION).await, 200, "Nobody has marked");
+    check(&site.get(CALIBRATION).await, 200, "No labels to compare yet");
     label(&site, |n| (f64::from(n) / 11.0, if n < 6 { "partial" } else { "complete" })).await;
     let page = site.get(&format!("{CALIBRATION}?dimension=tool_mastery")).await;
     check(&page, 200, "Pearson");
@@ -148,7 +148,7 @@ async fn calibration_shows_every_number_with_its_interval_on_the_first_scores() 
     let grades = site.get(&format!("{CALIBRATION}?dimension=task_completion")).await;
     check(&grades, 200, "Cohen's kappa");
     check(&grades, 200, "class=\"matrix\"");
-    check(&grades, 200, "Cannot tell: there is nothing to compare");
+    check(&grades, 200, "Not available: no data to compare");
     assert_eq!(site.get(&format!("{CALIBRATION}?rubric=none")).await.status, 404);
     let odd = format!("{CALIBRATION}?threshold=NaN&dimension=%3Cb%3E");
     check(&site.get(&odd).await, 200, "Calibration");
@@ -158,7 +158,7 @@ async fn calibration_shows_every_number_with_its_interval_on_the_first_scores() 
 async fn drawn_sessions_are_weighted_and_success_reads_the_labels() {
     let site = site().await;
     let success = "/project/shop/reports/success";
-    check(&site.get(success).await, 200, "people have labelled no session");
+    check(&site.get(success).await, 200, "no labelled sessions");
     let draw = |n: i32| LabelOrigin {
         week: "2026-11-08".to_owned(),
         seed: "seed".to_owned(),
@@ -170,10 +170,10 @@ async fn drawn_sessions_are_weighted_and_success_reads_the_labels() {
     let marks = |n: i32| (f64::from(n * 7 % 12) / 11.0, "partial");
     label_drawn(&site, marks, |n| Some(draw(n))).await;
     let page = site.get(CALIBRATION).await;
-    check(&page, 200, "What the sample says of all sessions");
-    check(&page, 200, "12 labelled sessions were drawn by rule and stand for 100.");
+    check(&page, 200, "Estimate for all sessions");
+    check(&page, 200, "12 labelled sessions from the weekly sample represent 100 sessions.");
     check(&page, 200, ", weighted).");
-    check(&page, 200, "Within the threshold");
+    check(&page, 200, "Within threshold");
     check(&site.get(success).await, 200, "n = 12)");
 }
 
@@ -182,7 +182,7 @@ async fn rubrics_of_the_project_are_known_to_the_pages() {
     let site = site().await;
     check(&site.get(LABELS).await, 200, "labels?rubric=kindness");
     let page = site.get(&format!("{CALIBRATION}?rubric=kindness")).await;
-    check(&page, 200, "By the rubric <bdi><b>kindness</b></bdi>");
+    check(&page, 200, "Rubric <bdi><b>kindness</b></bdi>");
     check(&page, 200, "labels?rubric=kindness");
     let one = "/project/shop/labels/session/s1?rubric=kindness";
     let form = site.get(one).await;
@@ -190,9 +190,9 @@ async fn rubrics_of_the_project_are_known_to_the_pages() {
     assert!(!form.text.contains("tool_mastery"), "only what the rubric asks: {}", form.text);
     let kept = site.post(one, one, "task_completion=complete").await;
     assert_eq!(kept.status, 303, "{}", kept.text);
-    check(&site.get(one).await, 200, "You and the judge");
+    check(&site.get(one).await, 200, "You vs. judge");
     let usual = site.get("/project/shop/labels/session/s1").await;
-    assert!(!usual.text.contains("You and the judge"), "another rubric is another label");
+    assert!(!usual.text.contains("You vs. judge"), "another rubric is another label");
 }
 
 #[tokio::test]
@@ -220,8 +220,8 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
     }
     for page in ["/project/shop", CALIBRATION] {
         let page = site.get(page).await;
-        check(&page, 200, "&lt;b&gt;judge has become stricter on overall_quality");
-        check(&page, 200, "since the week of 2020-01-05: -0.40");
+        check(&page, 200, "&lt;b&gt;judge scores overall_quality");
+        check(&page, 200, "lower since the week of 2020-01-05: -0.40");
     }
 }
 
@@ -230,7 +230,7 @@ async fn disagreements_stand_side_by_side() {
     let site = site().await;
     label(&site, |n| (1.0 - f64::from(n) / 11.0, "failed")).await;
     let page = site.get(&format!("{CALIBRATION}?dimension=tool_mastery")).await;
-    check(&page, 200, "Where they disagree most");
+    check(&page, 200, "Largest disagreements");
     check(&page, 200, "beyond");
     check(&page, 200, "tests were &lt;i&gt;deleted");
     check(&page, 200, "&lt;b&gt;unseen");
@@ -243,7 +243,7 @@ async fn who_may_only_look_labels_nothing() {
     site.person("viewer@example.com", Role::Viewer).await;
     let mut browser = site.browser();
     browser.sign_in("viewer@example.com", PASSWORD).await;
-    check(&browser.get(LABELS).await, 200, "Sessions to label will appear here");
+    check(&browser.get(LABELS).await, 200, "No sessions to label yet");
     let refused = browser.post("/project/shop/labels/session/s1", &[("tool_mastery", "1")]).await;
     assert_eq!(refused.status, 403, "{}", refused.text);
     let refused = browser.post("/project/shop/labels/draw", &[]).await;

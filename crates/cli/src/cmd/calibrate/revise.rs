@@ -31,9 +31,9 @@ pub(super) struct Applied {
 pub(super) fn check(args: &CalibrateArgs) -> anyhow::Result<()> {
     if args.change.apply {
         let can_ask = args.change.yes || io::stdin().is_terminal();
-        ensure!(can_ask, "nobody can be asked here; say --apply --yes");
+        ensure!(can_ask, "cannot ask for confirmation without a terminal; use --apply --yes");
         let data = Config::load(&args.place.config, Vec::new())?.data;
-        ensure!(data.is_dir(), "say with --data where the rubric's next version is to be kept");
+        ensure!(data.is_dir(), "use --data to set where the rubric's next version is stored");
     }
     Ok(())
 }
@@ -46,12 +46,15 @@ pub(super) async fn apply(
     found: &Found,
     asked: &Request,
 ) -> anyhow::Result<Option<Applied>> {
-    let tried = found.trial.as_ref().context("drafts are tried before they are applied")?;
+    let tried = found.trial.as_ref().context("test the drafts before applying them")?;
     let judge = &tried.judge;
-    ensure!(tried.of > 0, "{judge} had judged none of the labelled sessions first; name who had");
+    ensure!(
+        tried.of > 0,
+        "{judge} scored none of the labelled sessions first; use --judge to name the one that did"
+    );
     ensure!(
         tried.outcome == RunOutcome::Done && tried.judged > 0,
-        "the drafts were tried on {} of {} sessions only; try them on all before they are applied",
+        "the drafts were tested on only {} of {} sessions; test them on all before applying",
         tried.judged,
         tried.of
     );
@@ -62,7 +65,7 @@ pub(super) async fn apply(
     if !args.change.yes {
         eprint!("{}", super::text::of(found));
         let question = format!(
-            "Write version {} to {} and score {} sessions again? [y/N] ",
+            "Write version {} to {} and rescore {} sessions? [y/N] ",
             revised.version,
             file.display(),
             affected.len()
@@ -72,7 +75,7 @@ pub(super) async fn apply(
         }
     }
     private_files::create_dir_all(&folder)
-        .with_context(|| format!("cannot make {}", folder.display()))?;
+        .with_context(|| format!("cannot create {}", folder.display()))?;
     let whole = file.with_extension("toml.new");
     std::fs::write(&whole, revised.to_toml())
         .and_then(|()| std::fs::rename(&whole, &file))

@@ -19,13 +19,13 @@ pub(super) fn of(found: &Found) -> String {
     let calibration = &found.calibration;
     let mut text = head(found);
     if calibration.sessions == 0 {
-        text += "Nobody has marked what the judge has marked; `ratchet label` asks for this week's sample.\n";
+        text += "No labels to compare yet; run `ratchet label` to label this week's sample.\n";
         return text;
     }
     for one in std::iter::once(&calibration.overall).chain(&calibration.dimensions) {
         text += &agreement(one, calibration.threshold);
     }
-    text += "\nWhere they disagree most:\n";
+    text += "\nLargest disagreements:\n";
     for one in calibration.apart.iter().filter(|one| one.distance > 0.0).take(APART) {
         text += &apart(one, found);
     }
@@ -33,14 +33,14 @@ pub(super) fn of(found: &Found) -> String {
     text += &drift(found);
     if let Some(applied) = &found.applied {
         text += &format!(
-            "\nVersion {} stands in {}; {} of {} sessions are scored again. Agreement stays that of the first scores.\n",
+            "\nVersion {} written to {}; {} of {} sessions rescored. Agreement still uses the first scores.\n",
             applied.version,
             applied.file.display(),
             applied.rescored,
             applied.affected
         );
         if applied.rescored < applied.affected {
-            text += "`ratchet score --rescore` does the others.\n";
+            text += "Run `ratchet score --rescore` for the others.\n";
         }
     }
     text
@@ -54,18 +54,18 @@ fn head(found: &Found) -> String {
         .map(|((judge, version), count)| format!("{judge} with version {version} ({count})"))
         .collect();
     let standing = match calibration.target {
-        Standing::Met => "is met",
-        Standing::NotMet => "is not met",
-        Standing::CannotTell => "cannot yet be said to be met or not",
+        Standing::Met => "met",
+        Standing::NotMet => "not met",
+        Standing::CannotTell => "not enough data",
     };
     let weighted = if calibration.is_weighted() { ", weighted" } else { "" };
     let mut text = format!(
-        "{}: {} sessions labelled by {}; judged first by {}\n\
-         Correlation of overall quality: {}{weighted}; the target of {TARGET} {standing}\n",
+        "{}: {} sessions labelled by {}; first scored by {}\n\
+         Judge–human correlation (overall quality): {}{weighted}; target {TARGET}: {standing}\n",
         rubric.name,
         held.labelled(),
-        or_nobody(&held.people().join(", ")),
-        or_nobody(&judges.join(", ")),
+        or_none(&held.people().join(", ")),
+        or_none(&judges.join(", ")),
         told(calibration.correlation()),
     );
     text += &calibration.weighted.as_ref().map(weighed).unwrap_or_default();
@@ -75,8 +75,7 @@ fn head(found: &Found) -> String {
 /// What the sessions that were drawn say of all.
 fn weighed(weighted: &WeightedAgreement) -> String {
     let mut text = format!(
-        "\noverall_quality, weighted: {} sessions drawn by rule stand for {}, each by how likely it \
-         was to be drawn\n",
+        "\noverall_quality, weighted: {} sampled sessions represent {}, weighted by sampling probability\n",
         weighted.sessions, weighted.stands_for
     );
     for (name, statistic) in [
@@ -96,8 +95,8 @@ fn line(name: &str, statistic: Statistic) -> String {
     format!("  {name:<20} {}\n", told(statistic))
 }
 
-fn or_nobody(names: &str) -> &str {
-    if names.is_empty() { "nobody" } else { names }
+fn or_none(names: &str) -> &str {
+    if names.is_empty() { "none" } else { names }
 }
 
 /// A statistic in words: `0.91 (0.79 to 0.96, n = 20)`.
@@ -108,12 +107,9 @@ fn told(statistic: Statistic) -> String {
                 "{:.2} ({:.2} to {:.2}, n = {})",
                 estimate.value, interval.lower, interval.upper, estimate.n
             ),
-            None => format!(
-                "{:.2} (too few or too alike for an interval, n = {})",
-                estimate.value, estimate.n
-            ),
+            None => format!("{:.2} (no interval, n = {})", estimate.value, estimate.n),
         },
-        Err(why) => format!("cannot tell: {why}"),
+        Err(why) => format!("not available: {why}"),
     }
 }
 
@@ -121,7 +117,7 @@ fn agreement(one: &Agreement, threshold: f64) -> String {
     let standing = match one.standing {
         Standing::Met => format!("within {threshold:.2}"),
         Standing::NotMet => format!("beyond {threshold:.2}"),
-        Standing::CannotTell => format!("cannot tell whether within {threshold:.2}"),
+        Standing::CannotTell => format!("not enough data (threshold {threshold:.2})"),
     };
     let mut rows = vec![
         ("Pearson", one.pearson),
@@ -135,19 +131,19 @@ fn agreement(one: &Agreement, threshold: f64) -> String {
     ];
     if let Some(grades) = &one.grades {
         rows.extend([
-            ("same grade", grades.agreement),
+            ("exact agreement", grades.agreement),
             ("kappa", grades.kappa),
             ("weighted kappa", grades.weighted_kappa),
             ("AC1", grades.ac1),
         ]);
     }
-    rows.push(("people's alpha", one.people));
+    rows.push(("human alpha", one.people));
     let mut text = format!("\n{}: {standing}\n", one.dimension);
     for (name, statistic) in rows {
         text += &line(name, statistic);
     }
     if let Some(grades) = &one.grades {
-        text += "  people down, judge across:\n";
+        text += "  rows: human, columns: judge\n";
         for (label, counts) in grades.labels.iter().zip(grades.confusion.rows()) {
             let counts: Vec<String> = counts.iter().map(|count| format!("{count:>4}")).collect();
             text += &format!("    {label:<16}{}\n", counts.join(""));
@@ -166,11 +162,11 @@ fn apart(apart: &DisagreedSession, found: &Found) -> String {
     };
     let far = apart.marks.iter().filter(|(_, pair)| (pair.judge - pair.human).abs() > 0.0);
     let rows: Vec<_> = far.take(3).map(row).collect();
-    let mut text = format!("  {}: {:.2} apart on average\n", apart.session, apart.distance);
-    text += &table(["    DIMENSION", "JUDGE", "PEOPLE"], &rows);
+    let mut text = format!("  {}: mean difference {:.2}\n", apart.session, apart.distance);
+    text += &table(["    DIMENSION", "JUDGE", "HUMAN"], &rows);
     if let Some(why) = found.held.why(&apart.session) {
         let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
-        text += &format!("    people say: {}\n", why.chars().take(300).collect::<String>());
+        text += &format!("    reviewer: {}\n", why.chars().take(300).collect::<String>());
     }
     text
 }
@@ -178,14 +174,14 @@ fn apart(apart: &DisagreedSession, found: &Found) -> String {
 fn drafts(found: &Found) -> String {
     let mut text = String::new();
     for draft in &found.drafts {
-        text += &format!("\nA draft of what the judge should be told about {}:\n", draft.dimension);
+        text += &format!("\nDraft criterion for {}:\n", draft.dimension);
         for line in draft.after.lines() {
             text += &format!("  {line}\n");
         }
     }
     text += &found.trial.as_ref().map(|trial| tried(trial, found)).unwrap_or_default();
     if !found.drafts.is_empty() && found.applied.is_none() {
-        text += "Nothing is changed yet: --apply makes it the rubric's next version.\n";
+        text += "Nothing is changed yet; --apply saves it as the rubric's next version.\n";
     }
     text
 }
@@ -196,23 +192,21 @@ fn tried(trial: &DraftTrial, found: &Found) -> String {
     if *of == 0 {
         let others: Vec<String> = found.held.judges().into_keys().map(|(judge, _)| judge).collect();
         return format!(
-            "\nThe drafts were not tried: {judge} had judged none of the labelled sessions first, but {}; \
-             --revise --judge JUDGE has the same judge try them.\n",
-            or_nobody(&others.join(", "))
+            "\nThe drafts were not tested: {judge} scored none of the labelled sessions first, but {}; use --revise --judge JUDGE to test them with the same judge.\n",
+            or_none(&others.join(", "))
         );
     }
-    let mut text = format!(
-        "\n{judge} with the drafts, on {judged} of {of} labelled sessions it had judged first"
-    );
+    let mut text =
+        format!("\n{judge} with the drafts, on {judged} of {of} labelled sessions it scored first");
     if trial.cost > Money::ZERO {
         text += &format!(", for ${:.4}", trial.cost.dollars());
     }
-    text += "; how far apart from people:\n";
+    text += "; mean absolute error vs. human:\n";
     let row = |shift: &Shift| {
         let nearer = match shift.nearer {
             Standing::Met => "nearer",
-            Standing::NotMet => "not nearer",
-            Standing::CannotTell => "cannot tell",
+            Standing::NotMet => "not better",
+            Standing::CannotTell => "not enough data",
         };
         [
             format!("  {}", shift.dimension),
@@ -232,11 +226,10 @@ fn tried(trial: &DraftTrial, found: &Found) -> String {
 fn unfinished(outcome: RunOutcome, failed: &[(SessionId, String)]) -> String {
     let mut text = String::new();
     for (session, why) in failed {
-        text += &format!("  {session} could not be judged: {why}\n");
+        text += &format!("  {session} could not be scored: {why}\n");
     }
     if outcome != RunOutcome::Done {
-        text +=
-            "It was stopped before its end; the same command goes on, and pays nothing twice.\n";
+        text += "Stopped early; run the same command to continue without paying twice.\n";
     }
     text
 }
@@ -244,13 +237,13 @@ fn unfinished(outcome: RunOutcome, failed: &[(SessionId, String)]) -> String {
 fn drift(found: &Found) -> String {
     let mut text = String::new();
     if let Some(sat) = &found.sat {
-        text += &format!("\nThe panel was judged: {} sessions now.\n", sat.sessions.len());
+        text += &format!("\nPanel scored: {} sessions.\n", sat.sessions.len());
         text += &unfinished(sat.outcome, &sat.failed);
     }
     for panel in &found.drift {
         let alerts = panel.alerts();
         if alerts.is_empty() {
-            let known = if panel.first == panel.newest { "seen once" } else { "steady" };
+            let known = if panel.first == panel.newest { "first run" } else { "steady" };
             let (who, first) = (&panel.who, &panel.first);
             text +=
                 &format!("\nPanel of {} with {}: {known} since {first}\n", who.judge, who.rubric);

@@ -74,7 +74,7 @@ pub(super) fn statistic(statistic: Statistic) -> Value {
             "value": value,
             "interval": null,
             "n": n,
-            "reason": "too few or too alike to tell an interval",
+            "reason": "no interval: too few or too similar values",
         }),
         Err(why) => json!({ "value": null, "undefined": why.as_str(), "reason": why.to_string() }),
     }

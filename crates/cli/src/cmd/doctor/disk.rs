@@ -26,7 +26,7 @@ pub(super) fn checks(config: &Config, now: Timestamp) -> Vec<Check> {
     let data = config.data.as_path();
     if !is_data_folder(data) {
         let detail = format!(
-            "{} is not a data folder; `ratchet serve --data {}` makes it one",
+            "{} is not a data folder; `ratchet serve --data {}` creates one",
             data.display(),
             data.display()
         );
@@ -42,7 +42,7 @@ fn access(data: &Path) -> Check {
         rustix::fs::access(path.as_path(), Access::READ_OK | Access::WRITE_OK).is_err()
     });
     match refused {
-        None => Check::new("permissions", State::Ok, "can be read and written"),
+        None => Check::new("permissions", State::Ok, "readable and writable"),
         Some(path) => Check::new(
             "permissions",
             State::Bad,
@@ -54,7 +54,7 @@ fn access(data: &Path) -> Check {
 fn space(config: &Config) -> Check {
     let data = config.data.as_path();
     let Some(space) = config.store.reserve.look(data) else {
-        return Check::new("disk space", State::Warn, "the disk does not say how much is free");
+        return Check::new("disk space", State::Warn, "free space is unknown");
     };
     let used = ["telemetry.db", "telemetry.db-wal", "catalog.db"]
         .map(|name| std::fs::metadata(data.join(name)).map_or(0, |file| file.len()));
@@ -67,21 +67,20 @@ pub(super) fn judge_space(space: DiskSpace, used: u64) -> Check {
     let detail = format!("{} free, {} used", bytes_text(free), bytes_text(used));
     if space.is_low() {
         let detail = format!(
-            "{detail}; recording has stopped, for {} are kept free (disk.reserve): delete traces, \
-             set a retention, run `ratchet compact`, or make the disk larger",
+            "{detail}; ingestion has stopped, {} are reserved (disk.reserve): delete traces, set a retention, run `ratchet compact`, or enlarge the disk",
             bytes_text(reserve)
         );
         return Check::new("disk space", State::Bad, detail);
     }
     if free < LITTLE_SPACE.saturating_add(reserve) {
         let detail = format!(
-            "{detail}; recording stops at {} (disk.reserve): make room or set a retention soon",
+            "{detail}; ingestion stops at {} (disk.reserve): free disk space or set a retention soon",
             bytes_text(reserve)
         );
         return Check::new("disk space", State::Warn, detail);
     }
     if free < used {
-        let detail = format!("{detail}; too little to back up on this disk");
+        let detail = format!("{detail}; not enough for a backup on this disk");
         return Check::new("disk space", State::Warn, detail);
     }
     Check::new("disk space", State::Ok, detail)
@@ -90,14 +89,14 @@ pub(super) fn judge_space(space: DiskSpace, used: u64) -> Check {
 fn secret_key(data: &Path) -> Check {
     let path = data.join(SECRET_FILE);
     let Ok(file) = std::fs::metadata(&path) else {
-        return Check::new(SECRET_FILE, State::Ok, "not there; nothing needs it yet");
+        return Check::new(SECRET_FILE, State::Ok, "not created yet");
     };
     let others = file.permissions().mode() & 0o077;
     if others != 0 {
-        let detail = format!("others can read it; run `chmod 600 {}`", path.display());
+        let detail = format!("readable by others; run `chmod 600 {}`", path.display());
         return Check::new(SECRET_FILE, State::Bad, detail);
     }
-    Check::new(SECRET_FILE, State::Ok, "only its owner can read it")
+    Check::new(SECRET_FILE, State::Ok, "readable by its owner only")
 }
 
 /// A file written in the future means that the clock was set back since.
@@ -115,7 +114,9 @@ fn judge_clock(now: Timestamp, written: Option<Timestamp>) -> Check {
         Some(written) if written.since(now) > CLOCK_TOLERANCE_NANOS => Check::new(
             "clock",
             State::Warn,
-            format!("it is {now}, but the data was last written at {written}; set the clock"),
+            format!(
+                "the clock shows {now}, but the data was last written at {written}; correct the clock"
+            ),
         ),
         _ => Check::new("clock", State::Ok, now.to_string()),
     }

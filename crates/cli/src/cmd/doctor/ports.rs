@@ -47,9 +47,12 @@ pub(super) async fn checks(addresses: Addresses) -> Vec<Check> {
 fn judge(flag: &str, address: SocketAddr, tenant: &io::Result<Tenant>, if_taken: State) -> Check {
     match tenant {
         Ok(Tenant::Nobody) => Check::new(flag, State::Ok, format!("{address} is free")),
-        Ok(Tenant::Ratchet) => Check::new(flag, State::Ok, format!("ratchet serves {address}")),
+        Ok(Tenant::Ratchet) => {
+            Check::new(flag, State::Ok, format!("a ratchet server is listening on {address}"))
+        }
         Ok(Tenant::Other) => {
-            let detail = format!("another program is at {address}; stop it or change {flag}");
+            let detail =
+                format!("{address} is in use by another program; stop it or change {flag}");
             Check::new(flag, if_taken, detail)
         }
         Err(error) => Check::new(flag, State::Bad, format!("cannot listen on {address}: {error}")),

@@ -28,7 +28,7 @@ fn judge(status: &StatusView, our_version: &str, now: Timestamp) -> Vec<Check> {
     let paused = status.retention_paused.as_ref();
     let paused = paused.map(|why| Check::new("retention", State::Warn, why));
     let mut checks = vec![
-        Check::new("server", State::Ok, "answers, and the key is an owner's"),
+        Check::new("server", State::Ok, "reachable, with an owner's key"),
         judge_version(version, our_version),
         judge_clock(&status.now, now),
         Check::new("queue", State::Ok, work),
@@ -42,7 +42,7 @@ fn judge_version(theirs: &str, ours: &str) -> Check {
     if theirs == ours {
         return Check::new("version", State::Ok, theirs);
     }
-    let detail = format!("the server is ratchet {theirs}, this is {ours}; use the same");
+    let detail = format!("the server runs ratchet {theirs}, this is {ours}; use the same version");
     Check::new("version", State::Warn, detail)
 }
 
@@ -53,7 +53,7 @@ fn judge_clock(theirs: &str, ours: Timestamp) -> Check {
         return Check::new("clock", State::Ok, theirs);
     }
     let detail =
-        format!("the server says it is {theirs}, this machine says {ours}; set the clocks");
+        format!("the server clock shows {theirs}, the local clock {ours}; correct the clocks");
     Check::new("clock", State::Warn, detail)
 }
 

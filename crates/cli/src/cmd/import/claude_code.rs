@@ -25,13 +25,13 @@ const POLL: Duration = Duration::from_millis(400);
 /// `ratchet import claude-code`
 #[derive(Args, Debug)]
 pub(super) struct ClaudeCodeArgs {
-    /// Transcripts, or folders of them [default: projects in `CLAUDE_CONFIG_DIR` or ~/.claude]
+    /// Transcript files or folders [default: projects in `CLAUDE_CONFIG_DIR` or ~/.claude]
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Stay and record what is written from now on, until stopped
+    /// Keep running and import new lines as they are written
     #[arg(long)]
     follow: bool,
-    /// Record the session that a hook of Claude Code is told of on stdin
+    /// Read Claude Code hook input from stdin and import that session
     #[arg(long, conflicts_with_all = ["paths", "follow"])]
     hook: bool,
     #[command(flatten)]
@@ -62,7 +62,8 @@ fn projects() -> anyhow::Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let config = set("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let home = || set("HOME").map(|home| Path::new(&home).join(".claude"));
-    let config = config.or_else(home).context("there is no HOME; name the transcripts")?;
+    let config =
+        config.or_else(home).context("HOME is not set; pass the transcripts as arguments")?;
     Ok(config.join("projects"))
 }
 

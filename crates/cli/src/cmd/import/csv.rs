@@ -18,20 +18,20 @@ use crate::exit::Outcome;
 /// The longest row that is taken: a longer one would not fit into a request either.
 const MAX_RECORD_BYTES: usize = 20_000_000;
 /// What is wrong with a longer one.
-const TOO_LONG: &str = "the row that begins here has more than 20 MB; a quote may be left open. \
-                        What follows is not read";
+const TOO_LONG: &str =
+    "the row starting here is larger than 20 MB; a quote may not be closed. The rest is skipped";
 
 /// `ratchet import csv`
 #[derive(Args, Debug)]
 pub(super) struct CsvArgs {
-    /// A table whose first line names its columns; - reads standard input
+    /// CSV file with a header line; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Which field a column fills, such as question=input or stars=scores.stars; a column that is
-    /// not mapped fills the field of its own name
+    /// Map a column to a field, such as question=input or stars=scores.stars [default: the field of
+    /// the same name]
     #[arg(long = "map", value_name = "COLUMN=FIELD")]
     maps: Vec<String>,
-    /// What parts the cells
+    /// Column delimiter
     #[arg(long, value_name = "CHAR", default_value_t = ',')]
     delimiter: char,
     #[command(flatten)]
@@ -61,7 +61,7 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let names = reader.headers().with_context(|| format!("cannot read the columns of {file}"))?;
     let first = |name: &str| name.trim_start_matches('\u{feff}').trim().to_owned();
     let names: Vec<String> = names.iter().map(first).collect();
-    ensure!(!names.is_empty(), "{file} has no line that names its columns");
+    ensure!(!names.is_empty(), "{file} has no header line");
     let columns = Columns::new(&names, &args.maps)?;
     let mut intake = Intake::new(into, Clock::System.now());
     let mut record = StringRecord::new();

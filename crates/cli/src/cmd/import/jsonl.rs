@@ -16,7 +16,7 @@ const MAX_LINE_BYTES: u64 = 100_000_000;
 /// `ratchet import jsonl`
 #[derive(Args, Debug)]
 pub(super) struct JsonlArgs {
-    /// Files with one JSON object a line; - reads standard input
+    /// Files with one JSON object per line; - reads standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

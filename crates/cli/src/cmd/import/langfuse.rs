@@ -22,27 +22,27 @@ use crate::exit::Outcome;
 /// `ratchet import langfuse`
 #[derive(Args, Debug)]
 pub(super) struct LangfuseArgs {
-    /// The address of the server to copy from
+    /// URL of the Langfuse server
     url: String,
-    /// Public half of a key for the project to copy
+    /// Public key of the project to import
     #[arg(long, value_name = "KEY", env = "LANGFUSE_PUBLIC_KEY", hide_env_values = true)]
     langfuse_public_key: String,
-    /// Secret half of that key; better in the environment, where other users cannot see it
+    /// Secret key; prefer the environment variable, which other users cannot see
     #[arg(long, value_name = "KEY", env = "LANGFUSE_SECRET_KEY", hide_env_values = true,
           value_parser = hidden)]
     langfuse_secret_key: Secret,
-    /// Leave out what was recorded before this time, such as 2026-01-31T12:00:00Z
-    /// [default: everything; later, what is new]
+    /// Import only traces recorded since this time, such as 2026-01-31T12:00:00Z
+    /// [default: everything; on later runs, new data]
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Copy everything again, not only what is new since the last copy
+    /// Import everything again, not only new data
     #[arg(long, conflicts_with = "since")]
     from_start: bool,
-    /// Read and count, and record nothing
+    /// Read and count without importing
     #[arg(long)]
     dry_run: bool,
-    /// Where to keep how far the copy came [default: a file in the data folder or, with
-    /// --server, in this folder]
+    /// Checkpoint file [default: in the data folder or, with --server, in the current
+    /// folder]
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     #[command(flatten)]
@@ -85,7 +85,9 @@ async fn copy(
     let mut teller = Teller::new(keeps);
     let copied = copy::copy(&Route { from, into }, &mut checkpoint, &mut teller).await;
     copied.with_context(|| match keeps {
-        Some(file) => format!("stopped; the same command goes on (see {})", file.shown()),
+        Some(file) => {
+            format!("stopped; run the same command to continue (checkpoint: {})", file.shown())
+        }
         None => "stopped".to_owned(),
     })?;
     Ok(CopyReport::new(checkpoint, teller, args.dry_run))

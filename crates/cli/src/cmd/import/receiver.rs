@@ -29,7 +29,7 @@ pub(super) async fn with<T>(
 ) -> anyhow::Result<T> {
     match &into.target.server {
         Some(url) => {
-            ensure!(into.project.is_none(), "with --server the key says which project");
+            ensure!(into.project.is_none(), "with --server the key determines the project");
             let config = Config::load(&into.target.config, Vec::new())?;
             work(&client(url, &config.credentials)?).await
         }
@@ -88,7 +88,7 @@ async fn with_key<T>(
     }
     let note = Some(NOTE.to_owned());
     let request = KeyRequest { role: Some("member".to_owned()), permissions: None, note };
-    let made = target.create_key(&project, request).await.context("cannot make a key")?;
+    let made = target.create_key(&project, request).await.context("cannot create a key")?;
     let credentials = Credentials {
         public_key: Some(made.key.public_key),
         secret_key: Some(Secret::new(made.secret_key)),

@@ -31,7 +31,7 @@ pub(super) const STDIN: &str = "-";
 /// How rows are taken, and where they go.
 #[derive(Args, Debug)]
 pub(super) struct RowArgs {
-    /// Show what the first rows would record, and record nothing
+    /// Preview the first rows without importing
     #[arg(long)]
     pub(super) preview: bool,
     #[command(flatten)]
@@ -62,7 +62,7 @@ struct BadRow {
     reason: String,
 }
 
-/// What a row would record.
+/// What a row would import.
 #[derive(Debug, Serialize)]
 struct Preview {
     #[serde(flatten)]
@@ -206,10 +206,10 @@ impl RowReport {
                 text += &format!("  {body}\n");
             }
         }
-        let verb = if self.preview.is_empty() { "recorded" } else { "would record" };
+        let verb = if self.preview.is_empty() { "recorded" } else { "would import" };
         text += &format!(
             "{verb} {traces} traces, {observations} observations and {scores} scores of \
-             {rows} rows; {bad} bad rows left out\n"
+             {rows} rows; {bad} invalid rows skipped\n"
         );
         text
     }

@@ -28,7 +28,7 @@ impl<'a> Sink<'a> {
         let project = match target {
             Target::Folder(_) => Some(ProjectId::parse(&target.project(project).await?.id)?),
             Target::Server(_) => {
-                ensure!(project.is_none(), "with --server the key says which project");
+                ensure!(project.is_none(), "with --server the key determines the project");
                 None
             }
         };
@@ -79,7 +79,7 @@ impl<'a> Sink<'a> {
         let result: IngestionResult = server.post("/api/public/ingestion", &batch).await?;
         if let Some(refused) = result.errors.first() {
             let why = refused.error.as_deref().or(refused.message.as_deref());
-            bail!("the server refused a record: {}", why.unwrap_or("it does not say why"));
+            bail!("the server rejected a record: {}", why.unwrap_or("no reason given"));
         }
         Ok(())
     }

@@ -20,8 +20,8 @@ pub(super) enum Answer {
 }
 
 /// What can be typed, told once for each session.
-const HELP: &str = "Mark each dimension; Enter leaves one out, - is not observable, s skips the \
-                    session, q ends.\n";
+const HELP: &str =
+    "Score each dimension; Enter skips it, - means not observable, s skips the session, q quits.\n";
 
 /// Asks for each dimension and why. The end of what is typed ends it, and a session that is only
 /// half marked is not kept.
@@ -55,7 +55,7 @@ pub(super) fn ask(
         return Ok(Answer::Skip);
     }
     loop {
-        let Some(why) = question("why, in a sentence: ", typed, told)? else {
+        let Some(why) = question("comment: ", typed, told)? else {
             return Ok(Answer::End);
         };
         match within("why", &why, MAX_WHY) {
@@ -96,7 +96,7 @@ fn question(
 /// What the judge said, now that the person has spoken.
 pub(super) fn revealed(label: &Label, judged: Option<&JudgeScore>, rubric: &Rubric) -> String {
     let Some(judged) = judged else {
-        return "Kept. The judge has not scored this session yet.\n".to_owned();
+        return "Saved. The judge has not scored this session yet.\n".to_owned();
     };
     let marks = label.marks(rubric);
     let row = |dimension: &Dimension| {
@@ -112,7 +112,7 @@ pub(super) fn revealed(label: &Label, judged: Option<&JudgeScore>, rubric: &Rubr
         ]
     };
     let rows: Vec<_> = rubric.dimensions.iter().map(row).collect();
-    format!("Kept. The judge said:\n{}", table(["DIMENSION", "YOU", "JUDGE", "ITS REASON"], &rows))
+    format!("Saved. Judge scores:\n{}", table(["DIMENSION", "YOU", "JUDGE", "RATIONALE"], &rows))
 }
 
 #[cfg(test)]

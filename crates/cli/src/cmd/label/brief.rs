@@ -10,7 +10,7 @@ const WORDS: usize = 1_500;
 /// Tells what a session was about: the task, how much was done, and how it ended.
 pub(super) async fn of(source: &Source, session: &SessionId) -> anyhow::Result<String> {
     let evidence = evidence::evidence(source, session).await?;
-    anyhow::ensure!(!evidence.traces.is_empty(), "there is no session {session}");
+    anyhow::ensure!(!evidence.traces.is_empty(), "session {session} not found");
     let moves = session_timeline::of(&evidence);
     let words = |act: &TimelineAction| match act {
         TimelineAction::UserSays(text) | TimelineAction::AgentSays(text) => {
@@ -31,8 +31,8 @@ pub(super) async fn of(source: &Source, session: &SessionId) -> anyhow::Result<S
     let failed = calls.iter().filter(|call| call.failed).count();
     let asks = moves.iter().filter(|it| matches!(it.act, TimelineAction::UserSays(_))).count();
     Ok(format!(
-        "Task: {}\n\n{} traces, {asks} messages of the user, {} tool calls, {failed} failed\n\n\
-         It ended with: {}\n",
+        "Task: {}\n\n{} traces, {asks} user messages, {} tool calls, {failed} failed\n\n\
+         Final output: {}\n",
         said(asked),
         evidence.traces.len(),
         calls.len(),

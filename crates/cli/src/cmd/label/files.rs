@@ -27,7 +27,7 @@ const STREAM: &str = "-";
 
 #[derive(Args, Debug)]
 pub(super) struct ImportArgs {
-    /// The table; - reads standard input
+    /// CSV file; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub(super) struct ImportArgs {
 
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
-    /// The table; - writes to standard output
+    /// CSV file; - writes to standard output
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
         labels::keep(&place.sink, &args.at.dataset, &read, Clock::System.now()).await?;
         Ok(read.len())
     });
-    print(&format!("{} labels are kept in the dataset {}\n", count.await?, args.at.dataset))?;
+    print(&format!("{} labels saved in the dataset {}\n", count.await?, args.at.dataset))?;
     Ok(Outcome::Done)
 }
 
@@ -72,7 +72,7 @@ fn rows(file: &Path, rubric: &Rubric, unless: &LabelDefaults) -> anyhow::Result<
     };
     let mut text = Vec::new();
     reader.take(MOST_BYTES + 1).read_to_end(&mut text)?;
-    ensure!(text.len() as u64 <= MOST_BYTES, "{shown} has more than 20 MB");
+    ensure!(text.len() as u64 <= MOST_BYTES, "{shown} is larger than 20 MB");
     let table = LineNumberedReader::new(text.as_slice());
     let ends = table.ends();
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(table);
@@ -93,7 +93,7 @@ fn rows(file: &Path, rubric: &Rubric, unless: &LabelDefaults) -> anyhow::Result<
         let count = faults.len();
         faults.truncate(NAMED);
         bail!(
-            "{count} rows of {shown} are no labels, and none was kept\n  {}",
+            "{count} rows of {shown} are not valid labels; nothing was imported\n  {}",
             faults.join("\n  ")
         );
     }
@@ -113,6 +113,6 @@ pub(super) async fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
     }
     std::fs::write(&args.file, table)
         .with_context(|| format!("cannot write {}", args.file.display()))?;
-    print(&format!("{count} labels are written to {}\n", args.file.display()))?;
+    print(&format!("{count} labels exported to {}\n", args.file.display()))?;
     Ok(Outcome::Done)
 }

@@ -45,8 +45,8 @@ impl Desk {
 
     async fn session(&self, asked: &SessionAsked) -> anyhow::Result<Value> {
         let id = SessionId::parse(&asked.session_id)
-            .with_context(|| format!("{} is not the id of a session", asked.session_id))?;
-        let missing = || format!("there is no session {id}");
+            .with_context(|| format!("{} is not a valid session ID", asked.session_id))?;
+        let missing = || format!("session {id} not found");
         let session = self.source.session(&id).await?.with_context(missing)?;
         let of_session = TracesAsked { between: TimeWindow::default(), session: Some(id.clone()) };
         let mut found = Found::at_most(usize::MAX);
@@ -122,11 +122,11 @@ impl Desk {
             None => weeks.first(),
         };
         let week = wanted.with_context(|| match weeks.as_slice() {
-            [] => "there is no report yet; `ratchet week` writes one".to_owned(),
-            weeks => format!("there is no report of that week; there are: {}", weeks.join(", ")),
+            [] => "no report yet; `ratchet week` creates one".to_owned(),
+            weeks => format!("no report for that week; available: {}", weeks.join(", ")),
         })?;
         let document = self.document(week).await?;
-        let report = document.with_context(|| format!("the report of {week} has just gone"))?;
+        let report = document.with_context(|| format!("the report of {week} was deleted"))?;
         Ok(json!({"week": week, "report": report, "weeks": weeks}))
     }
 
@@ -139,7 +139,7 @@ impl Desk {
             }
             (None, Source::Remote(server)) => {
                 let weeks = server.report_weeks().await?;
-                weeks.context("only Ratchet servers keep reports, and this is another")
+                weeks.context("reports are available on Ratchet servers only")
             }
             (None, Source::Local(..)) => Ok(Vec::new()),
         }

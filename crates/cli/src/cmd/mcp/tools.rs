@@ -82,7 +82,7 @@ impl Question {
             "get_session" => Self::Session(arguments_of(arguments)?),
             "list_scores" => Self::Scores(arguments_of(arguments)?),
             "get_report" => Self::Report(arguments_of(arguments)?),
-            other => return Err(format!("there is no tool {other}")),
+            other => return Err(format!("unknown tool {other}")),
         };
         question.check()?;
         Ok(question)
@@ -118,38 +118,37 @@ fn arguments_of<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, String>
 
 /// Every tool that there is.
 pub(super) fn all() -> Vec<Tool> {
-    let days = json!({"type": "integer", "minimum": 1, "description": "how many days back [7]"});
+    let days = json!({"type": "integer", "minimum": 1, "description": "days to look back [7]"});
     let limit = json!({
         "type": "integer", "minimum": 1, "maximum": MAX_ROWS,
-        "description": "at most so many [50]",
+        "description": "maximum number of results [50]",
     });
     vec![
         tool(
             "list_sessions",
-            "Lists sessions of agents, the newest first: when, how many traces, errors, tokens, cost.",
+            "Lists sessions, newest first: time, number of traces, errors, tokens, cost.",
             json!({"days": days, "limit": limit}),
             &[],
         ),
         tool(
             "get_session",
             "Shows one session: its scores with their reasons, and its traces in order, numbered as \
-             scores cite them. With `trace`, one of them with all its steps.",
+             scores cite them. With `trace`, one trace with all its observations.",
             json!({
                 "session_id": {"type": "string"},
-                "trace": {"type": "integer", "minimum": 1, "description": "only this trace, with its steps"},
+                "trace": {"type": "integer", "minimum": 1, "description": "only this trace, with its observations"},
                 "from_trace": {"type": "integer", "minimum": 1, "description": "traces from this number on [1]"},
                 "limit": limit,
                 "max_bytes": {
                     "type": "integer", "minimum": 1, "maximum": MAX_TEXT_BYTES,
-                    "description": "cut inputs and outputs to so many bytes, in the middle [2000]",
+                    "description": "truncate inputs and outputs to this many bytes, in the middle [2000]",
                 },
             }),
             &["session_id"],
         ),
         tool(
             "list_scores",
-            "Lists scores, the newest first, with the reason and what gave them; of one session or \
-             of one name, such as overall_quality.",
+            "Lists scores, newest first, with rationale and source; filter by session or by name, such as overall_quality.",
             json!({
                 "session_id": {"type": "string"},
                 "name": {"type": "string"},

@@ -78,7 +78,7 @@ impl EstimateView {
             "{sessions} sessions in {chunks} chunks: about {input_tokens} tokens in ({with_cache} \
              at full price with a cache), {output_tokens} out\n\n{}\nnext: the same command with \
              --judge and without --estimate; --max-cost bounds it\n",
-            print::table(["JUDGE", "PRICE", "WITH CACHE", "AS BATCH"], &rows)
+            print::table(["JUDGE", "PRICE", "WITH CACHE", "BATCH"], &rows)
         )
     }
 }

@@ -24,13 +24,13 @@ const MAX_VERDICT_BYTES: u64 = 1_000_000;
 /// `ratchet score prompt`
 #[derive(Args, Debug)]
 pub(super) struct PromptArgs {
-    /// Which session
+    /// Session ID
     #[arg(value_name = "SESSION", value_parser = session_id)]
     session: SessionId,
-    /// Which chunk, from 1 [default: the next one without a verdict]
+    /// Chunk number, from 1 [default: the next one without a verdict]
     #[arg(long, value_name = "N")]
     chunk: Option<usize>,
-    /// Write it to this file, whose folder is made if it is not there [default: print it]
+    /// Output file; its folder is created if missing [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) struct PromptArgs {
 /// `ratchet score submit`
 #[derive(Args, Debug)]
 pub(super) struct SubmitArgs {
-    /// Where the verdict is [default: on standard input]
+    /// Verdict file [default: standard input]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -54,10 +54,10 @@ struct OutsideArgs {
     place: WorkplaceArgs,
     #[command(flatten)]
     rubric: RubricArgs,
-    /// What the scores will call the judge
+    /// Judge name for the scores
     #[arg(long, value_name = "NAME", default_value = "claude-code", value_parser = judge_name)]
     judge: String,
-    /// Judge again what is scored; the earlier scores are kept and marked
+    /// Rescore; earlier scores are kept and marked as superseded
     #[arg(long)]
     rescore: bool,
     #[command(flatten)]

@@ -15,20 +15,20 @@ use crate::data_target::DataTarget;
 /// Who judges, and what that may take.
 #[derive(Args, Debug)]
 pub(crate) struct JudgeArgs {
-    /// Who judges: `offline` (costs nothing, needs no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
+    /// Judge: `offline` (free, no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
     /// `openai:MODEL`, `claude[:MODEL]` or `connection:NAME[:MODEL]`
     #[arg(long, value_name = "JUDGE", default_value = "offline")]
     judge: String,
-    /// Sessions under way at once
+    /// Sessions scored concurrently
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = at_once)]
     pub(crate) concurrency: usize,
-    /// Begin no question that could make the run cost more dollars; the same command goes on
+    /// Budget in USD; run the same command again to continue
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<Money>,
-    /// Hand questions in together: half the price, answers within a day
+    /// Use the batch API: half the price, results within a day
     #[arg(long)]
     batch: bool,
-    /// Look for the answers of a batch every so many seconds
+    /// Poll batch results every N seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30, hide = true)]
     poll: u64,
 }
@@ -41,7 +41,7 @@ fn at_once(text: &str) -> Result<usize, String> {
 pub(crate) fn dollars(text: &str) -> Result<Money, String> {
     let dollars = text.parse().ok().filter(|dollars: &f64| *dollars >= 0.0);
     let money = dollars.and_then(Money::from_dollars);
-    money.ok_or_else(|| "an amount of dollars, such as 2.50".to_owned())
+    money.ok_or_else(|| "an amount in USD, such as 2.50".to_owned())
 }
 
 impl JudgeArgs {

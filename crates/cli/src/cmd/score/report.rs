@@ -265,7 +265,7 @@ fn summary(view: &ScoringView) -> String {
         text += &format!("; {calls} calls of {} for ${:.4}", view.judge, view.cost);
     }
     if repeated > 0 {
-        text += &format!(", {repeated} of them begun by a run that was lost");
+        text += &format!(", {repeated} of them started by an interrupted run");
     }
     text += "\n";
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
@@ -289,12 +289,14 @@ fn gist(reason: &str) -> &str {
 fn next_step(view: &ScoringView) -> &'static str {
     let is_stopped = view.outcome == RunOutcome::Stopped.as_str();
     if is_stopped {
-        return "next: the same command goes on where this one stopped\n";
+        return "next: run the same command to continue\n";
     }
     match (view.counts.scored, view.sessions.len()) {
-        (0, 0) => "next: `ratchet score session ID` scores any session, however short or recent\n",
-        (0, _) => "next: --rescore judges it again\n",
-        _ => "next: `ratchet score session ID` shows the reasons, `ratchet week` the whole week\n",
+        (0, 0) => "next: `ratchet score session ID` scores any session, of any length\n",
+        (0, _) => "next: --rescore scores it again\n",
+        _ => {
+            "next: `ratchet score session ID` shows the rationale, `ratchet week` the weekly report\n"
+        }
     }
 }
 

@@ -17,7 +17,7 @@ fn a_station_of_the_loop_leads_to_what_it_counts() {
 #[test]
 fn a_dashboard_shows_another_time_split_another_way() {
     with_both("/project/{project}/dashboards", |hand, page, _| {
-        hand.press(page, "summary[aria-label^=\"Split the figures:\"]");
+        hand.press(page, "summary[aria-label^=\"Group by:\"]");
         hand.press(page, ".menu[open] a[href*=\"by=model\"]");
         page.wait_until("location.search.includes('by=model')");
         hand.press(page, "summary[aria-label^=\"Time:\"]");

@@ -37,7 +37,7 @@ fn check(hand: Hand) {
 }
 
 fn to_account(hand: Hand, page: &Page) {
-    hand.press(page, "summary[aria-label^=\"You:\"]");
+    hand.press(page, "summary[aria-label^=\"Account:\"]");
     hand.press(page, ".menu[open] a[href=\"/account\"]");
     page.wait_for_path("/account");
 }

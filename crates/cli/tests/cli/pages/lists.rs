@@ -31,7 +31,7 @@ fn check_typed(list: &str, filter: &str) {
 #[track_caller]
 fn check_clicked(list: &str, facet: &str) {
     with(Hand::Mouse, &format!("/project/{{project}}/{list}"), |hand, page, _| {
-        hand.press(page, &format!("summary[aria-label=\"Filter by: {facet}\"]"));
+        hand.press(page, &format!("summary[aria-label=\"Filter: {facet}\"]"));
         hand.press(page, ".menu[open] a.facet");
         page.wait_for(".chip");
         hand.press(page, "thead th a");
@@ -214,7 +214,7 @@ fn a_live_list_holds_new_rows_until_asked() {
             let now = json!({ "id": format!("{name}-now"), "name": name });
             let events = [("trace-create", late), ("trace-create", now), ("trace-create", again)];
             demo.write(|writer| writer.record(&events));
-            says("1 new, 1 changed");
+            says("1 new, 1 updated");
             hand.press(page, ".waiting-rows");
             page.wait_for(&format!("tr.fresh[data-id=\"{name}-now\"]"));
             let rows = "[...document.querySelectorAll('tr[data-id]')].length";

@@ -57,9 +57,7 @@ fn a_draft_is_tried_by_the_model_that_judged_and_paid_for_once() {
     let tried = calibrated(with(data.path(), &model, &["calibrate", "--revise"]));
     let asked = model.requests();
     assert_eq!(asked.len(), STORIES.len(), "the labelled sessions, and no others");
-    assert!(
-        asked.iter().all(|body| body.to_string().contains("Where people have marked otherwise"))
-    );
+    assert!(asked.iter().all(|body| body.to_string().contains("Where human labels differ")));
     assert!(tried["tried"]["cost"].as_f64().unwrap() > 0.0, "{tried}");
     let shifts = tried["trial"].as_array().unwrap();
     let tools = shifts.iter().find(|shift| shift["dimension"] == "tool_mastery").unwrap();
@@ -81,7 +79,7 @@ fn another_judge_cannot_try_what_the_first_was_told() {
     let model = ScriptedModel::start().unwrap();
     let data = judged_alike(&model);
     let text = on(data.path(), &["calibrate"]).run().stdout;
-    assert!(text.contains("offline had judged none of the labelled sessions first"), "{text}");
+    assert!(text.contains("offline scored none of the labelled sessions first"), "{text}");
     assert!(text.contains("anthropic:claude-sonnet-5"), "{text}");
     let refused = on(data.path(), &["calibrate", "--apply", "--yes"]).run();
     assert_eq!(refused.code, Some(1), "{}", refused.stdout);

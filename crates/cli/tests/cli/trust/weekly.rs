@@ -17,14 +17,14 @@ fn the_week_sits_the_panel_and_tells_whoever_is_told_of_the_report() {
     let url = listener.url();
     let told = week(&["--slack", &url, "--webhook", &url]).env("RATCHET_WEBHOOK_SECRET", "shared");
     let text = run(told, 0);
-    assert!(text.contains("ALERT: offline has become stricter on overall_quality"), "{text}");
+    assert!(text.contains("ALERT: offline scores overall_quality"), "{text}");
     let heard = listener.heard();
     let [slack, signed] = heard.as_slice() else { panic!("two messages, not {heard:?}") };
-    assert!(slack.body.contains("The judge has drifted"), "{}", slack.body);
+    assert!(slack.body.contains("Judge drift"), "{}", slack.body);
     let signed: Value = serde_json::from_str(&signed.body).unwrap();
     assert_eq!(signed["report"]["drift"][0]["since"], "2026-01-04", "{signed}");
     let markdown = run(week(&["--format", "markdown"]), 0);
-    assert!(markdown.contains("> **Judge drift.** offline has become stricter"), "{markdown}");
+    assert!(markdown.contains("> **Judge drift.** offline scores overall_quality"), "{markdown}");
     let html = run(week(&["--format", "html"]), 0);
     assert!(html.contains("judge drift"), "{html}");
 }

@@ -50,7 +50,7 @@ fn a_trend_is_told_from_eight_weeks_on_and_not_before() {
         told["report"]["synthesis"]["overall"].clone()
     };
     let seven = overall(&weeks[6]);
-    assert_eq!(seven["trend"]["too_early"], "too early to tell: 7 weeks of 8", "{seven}");
+    assert_eq!(seven["trend"]["too_early"], "needs 8 weeks, 7 available", "{seven}");
     let change = &seven["change"]["by"];
     assert!((change["value"].as_f64().unwrap() - 0.05).abs() < 1e-9, "{seven}");
     assert!(change["interval"][0].as_f64().unwrap() > 0.0, "{seven}");

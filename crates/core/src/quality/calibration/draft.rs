@@ -12,7 +12,7 @@ const MAX_CRITERION_CHARS: usize = 6_000;
 /// The maximum length of a quoted reason.
 const MAX_REASON_CHARS: usize = 240;
 /// The heading of the part of a criterion that was learned from labels.
-const LEARNED: &str = "Where people have marked otherwise than the judge:";
+const LEARNED: &str = "Where human labels differ from the judge:";
 
 /// A disagreement on a session, with both rationales.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,9 +130,9 @@ fn bias_text(agreement: &Agreement) -> Option<String> {
     let interval = bias.interval?;
     let off = bias.value.abs();
     if interval.lower > 0.0 {
-        Some(format!("- Judges have been too kind, by {off:.2} of 1 on average: be stricter."))
+        Some(format!("- Judges have been too lenient, by {off:.2} on average: be stricter."))
     } else if interval.upper < 0.0 {
-        Some(format!("- Judges have been too strict, by {off:.2} of 1 on average: be kinder."))
+        Some(format!("- Judges have been too strict, by {off:.2} on average: be more lenient."))
     } else {
         None
     }

@@ -73,8 +73,8 @@ impl DriftAlert {
     pub fn words(&self) -> String {
         let Self { judge, rubric, dimension, since, .. } = self;
         format!(
-            "{judge} has become {} on {dimension} of {rubric} since the week of {since}: {} on the \
-             same sessions",
+            "{judge} scores {dimension} of {rubric} {} since the week of {since}: {} on the same \
+             sessions",
             self.way(),
             self.measured()
         )
@@ -82,7 +82,7 @@ impl DriftAlert {
 
     /// Returns the direction of the change.
     pub fn way(&self) -> &'static str {
-        if self.change > 0.0 { "kinder" } else { "stricter" }
+        if self.change > 0.0 { "higher" } else { "lower" }
     }
 
     /// Formats the change with interval and n.
@@ -238,8 +238,7 @@ mod tests {
         assert_eq!(alerts_now.len(), 1);
         assert_eq!(
             alerts_now[0].words(),
-            "offline has become kinder on overall_quality of session-quality since the week of \
-             2026-11-01: +0.20 (+0.20 to +0.20, n = 6) on the same sessions"
+            "offline scores overall_quality of session-quality higher since the week of 2026-11-01: +0.20 (+0.20 to +0.20, n = 6) on the same sessions"
         );
         assert_eq!(alerts(&all, "2026-11-09"..="2026-11-15"), alerts_now);
         assert_eq!(alerts(&all, "2026-11-02"..="2026-11-08"), [], "it was steady then");

@@ -189,7 +189,7 @@ fn a_draft_names_bias_and_reasons_and_does_not_grow() {
     let draft = criterion(dimension, &report.dimensions[0], std::slice::from_ref(&example));
     assert_eq!(
         draft.after,
-        "Look at it.\n\nWhere people have marked otherwise than the judge:\n\
+        "Look at it.\n\nWhere human labels differ from the judge:\n\
          - Judges have been too kind, by 0.05 of 1 on average: be stricter.\n\
          - Not 0.70 (\"All tests pass.\"), but 0.48 (\"The 'tests' were deleted first.\")."
     );

@@ -54,13 +54,16 @@ impl<'a> LabelColumns<'a> {
             |name: &String| FIXED.contains(&name.as_str()) || dimensions.contains(&name.as_str());
         if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
             let known = dimensions.join(", ");
-            return Err(format!("there is no dimension {unknown} in {}: {known}", rubric.name));
+            return Err(format!(
+                "unknown dimension {unknown} in {}; available: {known}",
+                rubric.name
+            ));
         }
         if !names.iter().any(|name| name == "session_id") {
-            return Err("a column session_id must name the session".to_owned());
+            return Err("the column session_id is missing".to_owned());
         }
         if !names.iter().any(|name| dimensions.contains(&name.as_str())) {
-            return Err(format!("no column is a dimension: {}", dimensions.join(", ")));
+            return Err(format!("no column matches a dimension: {}", dimensions.join(", ")));
         }
         Ok(Self { names: names.to_vec(), rubric })
     }
@@ -91,7 +94,7 @@ impl<'a> LabelColumns<'a> {
             }
         }
         if marks.is_empty() {
-            return Err(format!("the label of {session} has no mark"));
+            return Err(format!("the label of {session} has no score"));
         }
         let by = cell("labeled_by").unwrap_or(&unless.by).to_owned();
         let why = cell("why").map(str::to_owned);
@@ -108,5 +111,9 @@ impl<'a> LabelColumns<'a> {
 /// The text is too long.
 pub fn within(name: &str, text: &str, most: usize) -> Result<(), String> {
     let has = text.chars().count();
-    if has > most { Err(format!("{name} has {has} letters, {most} at most")) } else { Ok(()) }
+    if has > most {
+        Err(format!("{name} has {has} characters; the limit is {most}"))
+    } else {
+        Ok(())
+    }
 }

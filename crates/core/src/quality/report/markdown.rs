@@ -7,7 +7,7 @@ use crate::quality::synthesis::Outlier;
 
 pub(super) fn text(report: &WeekReport) -> String {
     let mut out = format!(
-        "# Week {} to {}\n\n{} Rubric {}, weeks in {}.\n",
+        "# Week {} to {}\n\n{} Rubric {}, time zone {}.\n",
         report.week,
         report.last_day,
         report.headline(),
@@ -18,19 +18,21 @@ pub(super) fn text(report: &WeekReport) -> String {
         out.push_str(&format!("\n> **Judge drift.** {}.\n", escaped(&alert.words())));
     }
     if report.synthesis.sessions == 0 {
-        out.push_str("\nScore sessions with `ratchet score`, then ask again.\n");
+        out.push_str("\nScore sessions with `ratchet score`, then run this command again.\n");
         return out;
     }
     out.push_str(&table(report));
-    out.push_str(&outliers("Stand out for the better", &report.synthesis.excellent));
-    out.push_str(&outliers("Stand out for the worse", &report.synthesis.poor));
+    out.push_str(&outliers("High outliers", &report.synthesis.excellent));
+    out.push_str(&outliers("Low outliers", &report.synthesis.poor));
     out.push_str(&issues(report));
     if !report.suggestions.is_empty() {
         out.push_str("\n## Suggestions\n");
         out.extend(advice_words(report).map(|words| format!("\n{}\n", escaped(&words))));
         out.extend(report.suggestions.iter().map(suggestion));
     }
-    out.push_str("\n## Does it pay\n\n| what | is | target | |\n|---|---|---|---|\n");
+    out.push_str(
+        "\n## Success metrics\n\n| metric | current | target | status |\n|---|---|---|---|\n",
+    );
     out.extend(report.success.iter().map(|metric| {
         format!(
             "| {} | {} | {} | {} |\n",
@@ -44,7 +46,7 @@ pub(super) fn text(report: &WeekReport) -> String {
 }
 
 fn table(report: &WeekReport) -> String {
-    let head = "\n| dimension | n | mean | 95 % | stdev | min | max | change | trend |\n\
+    let head = "\n| dimension | n | mean | 95% CI | std dev | min | max | change | trend |\n\
                 |---|--:|--:|---|--:|--:|--:|---|---|\n";
     let rows = standings(report).map(|standing| {
         let name = escaped(&standing.name);

@@ -20,13 +20,13 @@ pub(super) fn text(report: &WeekReport) -> String {
     );
     out.extend(report.drift.iter().map(|alert| format!("ALERT: {}.\n", alert.words())));
     if report.synthesis.sessions == 0 {
-        out.push_str("Score sessions with `ratchet score`, then ask again.\n");
+        out.push_str("Score sessions with `ratchet score`, then run this command again.\n");
         return out;
     }
     out.push('\n');
     out.push_str(&table(report));
-    out.push_str(&outliers("Stand out for the better", &report.synthesis.excellent));
-    out.push_str(&outliers("Stand out for the worse", &report.synthesis.poor));
+    out.push_str(&outliers("High outliers", &report.synthesis.excellent));
+    out.push_str(&outliers("Low outliers", &report.synthesis.poor));
     out.push_str(&issues(report));
     out.push_str(&suggestions(report));
     out.push_str(&success(report));
@@ -36,7 +36,7 @@ pub(super) fn text(report: &WeekReport) -> String {
 fn table(report: &WeekReport) -> String {
     let mut out = format!(
         "{:<22} {:>4} {:>5}  {:<13} {:>5} {:>5} {:>5}\n",
-        "", "n", "mean", "95 %", "stdev", "min", "max"
+        "", "n", "mean", "95% CI", "stdev", "min", "max"
     );
     for standing in standings(report) {
         let Some(marks) = standing.marks else {
@@ -116,7 +116,7 @@ fn success(report: &WeekReport) -> String {
             met_word(metric)
         )
     });
-    std::iter::once("\nDoes it pay\n".to_owned()).chain(lines).collect()
+    std::iter::once("\nSuccess metrics\n".to_owned()).chain(lines).collect()
 }
 
 /// Removes line breaks and terminal control characters.

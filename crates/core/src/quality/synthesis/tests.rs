@@ -31,8 +31,8 @@ fn the_first_week_can_tell_no_change_and_no_trend() {
     let found = synthesize(&["tool_mastery"], &[vec![plain("a", 0.4), plain("b", 0.6)]]);
     let overall = found.overall;
     assert_eq!((overall.n, overall.mean()), (2, Some(0.5)));
-    assert_eq!(overall.change, Change::Unknown("no session the week before".to_owned()));
-    assert_eq!(overall.trend, Trend::TooEarly("too early to tell: 1 week of 8".to_owned()));
+    assert_eq!(overall.change, Change::Unknown("no sessions in the previous week".to_owned()));
+    assert_eq!(overall.trend, Trend::TooEarly("needs 8 weeks, 1 available".to_owned()));
     assert_eq!(found.dimensions.len(), 1);
 }
 

@@ -249,7 +249,7 @@ mod tests {
             "Nothing spoke for or against it in 4 tool calls",
             "The user said thanks twice",
             "It never failed",
-            "It took more than 20 % of its peers",
+            "It took more than 20% of its peers",
         ] {
             assert!(!is_named(other), "{other}");
         }

@@ -8,8 +8,8 @@ use super::datasets::{dataset, item};
 use super::isolation::{OTHER, with_another_project};
 use super::media::{announce, hello, id, stored};
 use super::{event, read, record};
-use crate::harness::{Reply, TestServer};
 use crate::chats::Stage;
+use crate::harness::{Reply, TestServer};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

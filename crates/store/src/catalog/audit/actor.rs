@@ -54,8 +54,8 @@ impl Actor {
         match self {
             Self::Person { email, .. } => email,
             Self::Key { public_key, .. } => public_key,
-            Self::Anyone => "someone at this machine",
-            Self::CommandLine => "the command line",
+            Self::Anyone => "Local user",
+            Self::CommandLine => "command line",
             Self::Server => "Ratchet",
         }
     }

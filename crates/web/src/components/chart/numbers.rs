@@ -10,13 +10,13 @@ pub(super) fn table(chart: &OverTime) -> Markup {
     };
     html! {
         details.numbers {
-            summary { "As a table" }
-            div.table-wrap tabindex="0" role="region" aria-label={ (chart.title) ", numbers" } {
+            summary { "Show as table" }
+            div.table-wrap tabindex="0" role="region" aria-label={ (chart.title) ", values" } {
                 table {
                     thead { tr {
-                        th scope="col" { "When" }
+                        th scope="col" { "Time" }
                         @for series in &chart.series { th.num scope="col" { (series.name) } }
-                        @if compares { th.num scope="col" { "Before" } }
+                        @if compares { th.num scope="col" { "Previous" } }
                     } }
                     tbody {
                         @for (index, step) in chart.steps.iter().enumerate() {

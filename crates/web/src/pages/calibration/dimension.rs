@@ -24,7 +24,7 @@ pub(super) fn draw(one: &Agreement) -> Markup {
 
 fn against(one: &Agreement, rated: &[RatingPair]) -> Markup {
     let points: Vec<(f64, f64)> = rated.iter().map(|pair| (pair.human, pair.judge)).collect();
-    let title = format!("{}: the judge against people", one.dimension);
+    let title = format!("{}: judge vs. human", one.dimension);
     scatter::scatter(&Scatter {
         title: &title,
         x: "people",
@@ -49,8 +49,8 @@ fn differences(one: &Agreement, rated: &[RatingPair]) -> Markup {
             name: format!("limit {}", agreement::two(limit.value)),
         }));
     }
-    let title = format!("{}: judge minus people, by their mean", one.dimension);
-    let (x, y) = ("mean of both", "judge minus people");
+    let title = format!("{}: judge minus human, by their mean", one.dimension);
+    let (x, y) = ("mean of both", "judge minus human");
     scatter::scatter(&Scatter { title: &title, x, y, points: &points, levels: &levels })
 }
 
@@ -62,7 +62,7 @@ fn confusion(grades: &Grades) -> Markup {
             pairs.extend((0..*count).map(|_| (label(row), label(column))));
         }
     }
-    let title = "How often the judge gave which grade where people gave which";
+    let title = "Confusion matrix of judge and human grades";
     matrix::ordered(
         &Matrix { title, rows: "people", columns: "judge", pairs: &pairs },
         &grades.labels,
@@ -72,35 +72,39 @@ fn confusion(grades: &Grades) -> Markup {
 fn lines(one: &Agreement) -> Vec<Line<'static>> {
     let line = |name, statistic, says| Line { name, says, statistic };
     let mut lines = vec![
-        line("Pearson", one.pearson, "how closely both follow one line; 1 is exactly"),
-        line("Spearman", one.spearman, "how closely both put sessions into the same order"),
-        line("Mean absolute error", one.error, "how far apart they are on average"),
-        line("Bias", one.bias, "how much more than people the judge gives"),
-        line("Lower limit", one.limits.map(|(lower, _)| lower), "95 of 100 differences lie above"),
-        line("Upper limit", one.limits.map(|(_, upper)| upper), "95 of 100 differences lie below"),
+        line("Pearson", one.pearson, "linear correlation; 1 is perfect"),
+        line("Spearman", one.spearman, "rank correlation; 1 is perfect"),
+        line("Mean absolute error", one.error, "average absolute difference"),
+        line("Bias", one.bias, "judge minus human, on average"),
+        line("Lower limit", one.limits.map(|(lower, _)| lower), "95% limit of agreement, lower"),
+        line("Upper limit", one.limits.map(|(_, upper)| upper), "95% limit of agreement, upper"),
         line(
             "Sensitivity",
             one.sensitivity,
-            "share of the problems people see that the judge finds",
+            "share of problems seen by humans that the judge flags",
         ),
-        line(
-            "Specificity",
-            one.specificity,
-            "share of the good sessions that the judge finds good",
-        ),
+        line("Specificity", one.specificity, "share of good sessions the judge passes"),
     ];
     if let Some(grades) = &one.grades {
         lines.extend([
-            line("Same grade", grades.agreement, "how often both give the same"),
+            line("Exact agreement", grades.agreement, "share of identical grades"),
             line(
                 "Cohen's kappa",
                 grades.kappa,
-                "the same beyond chance; low where one grade is rare",
+                "agreement beyond chance; low where one grade is rare",
             ),
-            line("Weighted kappa", grades.weighted_kappa, "near misses count for something"),
-            line("Gwet's AC1", grades.ac1, "the same beyond chance, also where one grade is rare"),
+            line(
+                "Weighted kappa",
+                grades.weighted_kappa,
+                "agreement beyond chance with partial credit for near misses",
+            ),
+            line(
+                "Gwet's AC1",
+                grades.ac1,
+                "agreement beyond chance; robust where one grade is rare",
+            ),
         ]);
     }
-    lines.push(line("Krippendorff's alpha", one.people, "how far people agree among themselves"));
+    lines.push(line("Krippendorff's alpha", one.people, "agreement among reviewers"));
     lines
 }

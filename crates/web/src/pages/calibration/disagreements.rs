@@ -25,8 +25,8 @@ pub(super) fn draw(
         calibration.apart.iter().filter(|apart| apart.distance > 0.0).take(SHOWN).collect();
     html! {
         section aria-labelledby="apart" {
-            h2 #apart { "Where they disagree most" }
-            @if far.is_empty() { p.muted { "Nowhere: every mark is the same." } }
+            h2 #apart { "Largest disagreements" }
+            @if far.is_empty() { p.muted { "None: all scores are the same." } }
             ol.apart { @for apart in far { li { (session(apart, held, rubric, place)) } } }
         }
     }
@@ -45,15 +45,15 @@ fn session(
         article {
             header {
                 h3 { a href=(place.to(&["sessions", &id])) { "Session " bdi { code { (elide(&id, 60)) } } } }
-                span.muted { (two(apart.distance)) " apart on average" }
+                span.muted { (two(apart.distance)) " mean difference" }
             }
-            div.table-wrap tabindex="0" role="region" aria-label={ "Marks of session " (id) } {
+            div.table-wrap tabindex="0" role="region" aria-label={ "Scores of session " (id) } {
                 table {
                     thead { tr {
                         th scope="col" { "Dimension" }
                         th scope="col" { (badge::decided(Decider::Model, "judge")) }
-                        th scope="col" { (badge::decided(Decider::Human, "people")) }
-                        th scope="col" { "The judge's reason" }
+                        th scope="col" { (badge::decided(Decider::Human, "human")) }
+                        th scope="col" { "Judge's rationale" }
                     } }
                     tbody {
                         @for (name, pair) in shown.take(DIMENSIONS) {
@@ -70,7 +70,7 @@ fn session(
                 }
             }
             @if let Some(why) = held.why(&apart.session) {
-                p { span.muted { "People say: " } bdi { (elide(&why, REASON)) } }
+                p { span.muted { "Reviewer comment: " } bdi { (elide(&why, REASON)) } }
             }
         }
     }

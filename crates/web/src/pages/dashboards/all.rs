@@ -32,7 +32,7 @@ pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageR
     let mut page = Page::new(Section::Dashboards, "Your dashboards");
     page.crumbs = vec![("Dashboards".to_owned(), Section::Dashboards.link(&place))];
     page.summary = html! {
-        @match total { 0 => "None yet.", 1 => "One.", total => { (figure::grouped(total)) "." } }
+        @match total { 0 => "No dashboards yet.", 1 => "1 dashboard.", total => { (figure::grouped(total)) "." } }
     };
     page.action = tabs(&place, false);
     page.body = html! {
@@ -49,20 +49,20 @@ pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageR
 fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p {
-            "A dashboard is a page of charts that you choose: any measure, split by anything, "
-            "under any condition. Give it a name and add the first chart."
+            "A dashboard is a page of charts: any measure, grouped by any dimension, "
+            "with any filter. Give it a name and add the first chart."
         }
         @if !place.visitor.can_change() {
-            p.muted { "It takes the role member or owner to make one." }
+            p.muted { "You need the role member or owner to create one." }
         }
-        p.muted { "Or make one through the API:" }
+        p.muted { "Or create one with the API:" }
         (copy::snippet(
             "curl -u \"$LANGFUSE_PUBLIC_KEY:$LANGFUSE_SECRET_KEY\" \\\n  \
              -H 'content-type: application/json' -d '{\"name\":\"Support\"}' \\\n  \
              \"$LANGFUSE_BASE_URL/api/public/unstable/dashboards\""
         ))
     };
-    empty::empty("No dashboards of your own yet.", &how)
+    empty::empty("No custom dashboards yet.", &how)
 }
 
 fn list(place: &RequestContext, dashboards: &[DashboardView]) -> Markup {
@@ -79,9 +79,9 @@ fn list(place: &RequestContext, dashboards: &[DashboardView]) -> Markup {
     };
     let columns = vec![
         Column::text("Dashboard"),
-        Column::wide("What it is for"),
+        Column::wide("Description"),
         Column::number("Charts"),
-        Column::text("Changed"),
+        Column::text("Updated"),
     ];
     let (caption, rows) = ("Dashboards".to_owned(), dashboards.iter().map(row).collect());
     table::table(&Table { caption, columns, rows, select_for: None })
@@ -94,10 +94,10 @@ fn new_form(place: &RequestContext) -> Markup {
             (place.visitor.form_token.field())
             label { "Name" input type="text" name="name" required maxlength=(MAX_NAME); }
             label {
-                "What it is for"
+                "Description"
                 input type="text" name="description" maxlength="5000" placeholder="optional";
             }
-            button.button.primary type="submit" { "Make it" }
+            button.button.primary type="submit" { "Create" }
         }
     }
 }

@@ -41,12 +41,12 @@ impl Done {
 
     const fn words(self) -> &'static str {
         match self {
-            Self::Created => "Dashboard made",
-            Self::Cloned => "Copied",
+            Self::Created => "Dashboard created",
+            Self::Cloned => "Duplicated",
             Self::Changed => "Saved",
-            Self::Removed => "Dashboard removed",
-            Self::Placed => "Chart placed",
-            Self::TakenOff => "Chart taken off; it can be placed again",
+            Self::Removed => "Dashboard deleted",
+            Self::Placed => "Chart added",
+            Self::TakenOff => "Chart removed from this dashboard",
             Self::Deleted => "Chart deleted",
         }
     }

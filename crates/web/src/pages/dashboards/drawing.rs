@@ -48,12 +48,12 @@ fn is_nothing(figure: &Figure) -> bool {
 
 fn nothing(chart: &WidgetView, answer: &Answer) -> Markup {
     let how = html! {
-        p.muted { "Nothing in this time has what the chart asks for: " (reading::about(chart)) "." }
+        p.muted { "No data in this time range for: " (reading::about(chart)) "." }
     };
     html! {
         figure.chart {
             (chart::caption(&chart.name, &answer.note))
-            (empty::empty("Nothing to draw.", &how))
+            (empty::empty("No data", &how))
         }
     }
 }
@@ -117,7 +117,7 @@ fn over_time(chart: &WidgetView, answer: &Answer, (form, tall): (Form, Tall)) ->
     let stacks = reading::adds_up(column) || series.len() == 1;
     let form = if stacks { form } else { Form::Lines };
     let more = if count > SHOWN && !reading::adds_up(column) {
-        format!(", the {SHOWN} greatest of {count}")
+        format!(", top {SHOWN} of {count}")
     } else {
         String::new()
     };
@@ -202,8 +202,8 @@ fn number(chart: &WidgetView, answer: &Answer) -> Markup {
                 @match value(at) {
                     Some((text, exact)) => { p.stat-value title=(exact) { (text) } },
                     None => {
-                        p.stat-value.unknown { "Cannot tell yet" }
-                        p.muted { "Nothing in this time has it." }
+                        p.stat-value.unknown { "Not enough data" }
+                        p.muted { "No data in this time range." }
                     },
                 }
             }

@@ -18,10 +18,10 @@ use crate::request_context::Params;
 
 /// What a chart can count.
 const VIEWS: [(WidgetData, &str); 4] = [
-    (WidgetData::Observations, "steps"),
-    (WidgetData::ScoresNumeric, "scores that are numbers"),
-    (WidgetData::ScoresBoolean, "scores that are yes or no"),
-    (WidgetData::ScoresCategorical, "scores that are labels"),
+    (WidgetData::Observations, "observations"),
+    (WidgetData::ScoresNumeric, "numeric scores"),
+    (WidgetData::ScoresBoolean, "boolean scores"),
+    (WidgetData::ScoresCategorical, "categorical scores"),
 ];
 
 /// The ways to draw, and their words in the address.
@@ -198,7 +198,7 @@ impl Draft {
         let is_split = !matches!(self.chart, ChartType::Number | ChartType::Histogram);
         html! {
             label { "Name" input type="text" name="name" maxlength=(MAX_NAME) value=(self.name) placeholder="Cost by model"; }
-            label { "Count"
+            label { "Data"
                 select name="view" {
                     @for (view, label) in VIEWS {
                         option value=(view_word(view)) selected[view == self.view] { (label) }
@@ -214,7 +214,7 @@ impl Draft {
                     }
                 }
             }
-            label { "Figure"
+            label { "Aggregation"
                 select name="agg" {
                     @for agg in aggregations(&self.measure) {
                         option value=(agg.word()) selected[*agg == self.agg] {
@@ -223,7 +223,7 @@ impl Draft {
                     }
                 }
             }
-            label { "Drawn as"
+            label { "Chart type"
                 select name="chart" {
                     @for (word, chart) in CHARTS {
                         option value=(word) selected[chart == self.chart] { (reading::chart(chart)) }
@@ -231,28 +231,28 @@ impl Draft {
                 }
             }
             @if is_split {
-                (self.split("by", "Split by", 0, &names))
+                (self.split("by", "Group by", 0, &names))
                 @if !self.by[0].is_empty() || !self.by[1].is_empty() {
-                    (self.split("then", "And by", 1, &names))
+                    (self.split("then", "Then by", 1, &names))
                 }
             }
             @if self.chart == ChartType::Histogram {
-                label { "Bars" input type="number" name="bins" min="1" max="100" value=[self.bins] placeholder="10"; }
+                label { "Bins" input type="number" name="bins" min="1" max="100" value=[self.bins] placeholder="10"; }
             } @else if is_split && !is_over_time(self.chart) {
-                label { "At most" input type="number" name="rows" min="1" max="1000" value=[self.rows] placeholder="as fits"; }
+                label { "Limit" input type="number" name="rows" min="1" max="1000" value=[self.rows] placeholder="auto"; }
             }
-            label.wide { "Only"
+            label.wide { "Filter"
                 input type="text" name="q" value=(self.q) placeholder="model:gpt* level:error -env:test"
                     spellcheck="false" autocomplete="off";
             }
             @if !self.others.is_empty() {
                 input type="hidden" name="others" value=(serde_json::to_string(&self.others).unwrap_or_default());
                 p.muted.wide {
-                    "And, as the API was told: "
+                    "Filters set with the API: "
                     @for other in &self.others { code { (in_words(other)) } " " }
                 }
             }
-            label.wide { "What it is for" input type="text" name="description" maxlength="5000" value=(self.description) placeholder="optional"; }
+            label.wide { "Description" input type="text" name="description" maxlength="5000" value=(self.description) placeholder="optional"; }
         }
     }
 
@@ -260,7 +260,7 @@ impl Draft {
         html! {
             label { (label)
                 select name=(name) {
-                    option value="" selected[self.by[at].is_empty()] { "nothing" }
+                    option value="" selected[self.by[at].is_empty()] { "None" }
                     @for dimension in &names.dimensions {
                         option value=(dimension) selected[*dimension == self.by[at]] {
                             (reading::dimension(dimension))

@@ -27,17 +27,25 @@ pub(super) fn table(place: &RequestContext, shown: &Shown) -> Markup {
         }
     };
     let count = shown.now.keys.len();
-    let columns = ["Steps", "Failed", "Known cost", "Tokens", "p50", "p95", "p99"];
+    let columns = [
+        "Observations",
+        "Error rate",
+        "Cost",
+        "Tokens",
+        "p50 latency",
+        "p95 latency",
+        "p99 latency",
+    ];
     let columns = columns.into_iter().map(Column::number);
     let columns = std::iter::once(Column::wide(shown.split.noun())).chain(columns).collect();
     let rows = shown.now.keys.iter().take(ROWS).map(row).collect();
-    let caption = format!("Figures {}", shown.split.label);
+    let caption = shown.split.title();
     html! {
         section.by-key {
             h2 { (caption) }
             (table::table(&Table { caption: caption.clone(), columns, rows, select_for: None }))
             @if count > ROWS {
-                p.muted { "The busiest " (ROWS) " of " (figure::grouped(count as u64)) "." }
+                p.muted { "Top " (ROWS) " of " (figure::grouped(count as u64)) "." }
             }
         }
     }

@@ -31,10 +31,10 @@ const STARTS: [(&str, &[(&str, &str)]); 3] = [
         &[("measure", "totalCost"), ("agg", "sum"), ("by", "providedModelName"), ("chart", "bars")],
     ),
     (
-        "Slowest steps",
+        "Slowest observations",
         &[("measure", "latency"), ("agg", "p95"), ("by", "name"), ("chart", "lying")],
     ),
-    ("Steps that failed", &[("q", "level:error"), ("by", "name"), ("chart", "bars")]),
+    ("Errors", &[("q", "level:error"), ("by", "name"), ("chart", "bars")]),
 ];
 
 /// A dashboard and all charts of the project that may stand on it.
@@ -87,7 +87,7 @@ fn conditions(dashboard: &DashboardView) -> Markup {
     let (filter, others) = Filter::of_kept(&dashboard.filters, Counted::Observations);
     html! {
         @if !dashboard.filters.is_empty() {
-            " · only " code { (filter) @for other in &others { " " (in_words(other)) } }
+            " · filter: " code { (filter) @for other in &others { " " (in_words(other)) } }
         }
     }
 }
@@ -102,7 +102,7 @@ fn actions(place: &RequestContext, dashboard: &DashboardView, edits: bool) -> Ma
                 a.button href=(here.with("edit", "1")) { "Edit" }
             }
             a.button.primary href=(place.to(&["dashboards", &dashboard.id, "widgets"])) {
-                "Add a chart"
+                "Add chart"
             }
         }
     }
@@ -111,8 +111,8 @@ fn actions(place: &RequestContext, dashboard: &DashboardView, edits: bool) -> Ma
 fn nothing(place: &RequestContext, dashboard: &DashboardView) -> Markup {
     let how = html! {
         p {
-            "Charts stand here side by side. Start with a question you ask every week, such as "
-            "“what does each model cost?” or “how slow are the slowest steps?”."
+            "Add charts side by side. Start with a question you ask every week, such as "
+            "“what does each model cost?” or “which observations are slowest?”."
         }
         @if place.visitor.can_change() {
             @let new = place.to(&["dashboards", &dashboard.id, "widgets"]);
@@ -149,7 +149,7 @@ async fn tiles(
             }
         }
         @if left_out > 0 {
-            p.muted { (left_out) " more charts are not drawn: a page shows " (DRAWN) "." }
+            p.muted { (left_out) " more charts are not shown (limit " (DRAWN) " per page)." }
         }
     })
 }
@@ -166,13 +166,13 @@ async fn chart(
             return Ok(html! {
                 figure.chart {
                     figcaption { bdi { (preset_id) } }
-                    p.muted { "A chart that comes with another server. The overview has its figures." }
+                    p.muted { "Built-in chart of another server. See Overview for the same numbers." }
                 }
             });
         }
     };
     let Some(widget) = found.widgets.iter().find(|widget| widget.id == *widget_id) else {
-        return Ok(html! { figure.chart { p.muted { "This chart cannot be read." } } });
+        return Ok(html! { figure.chart { p.muted { "This chart could not be loaded." } } });
     };
     tile::draw(web, place, widget, &found.dashboard.filters, tall(tile)).await
 }
@@ -207,9 +207,9 @@ fn handles(place: &RequestContext, dashboard: &DashboardView, tile: &Placement) 
             }
             @if let Placement::Widget { widget_id, .. } = tile {
                 a.quiet href=(place.to(&["dashboards", &dashboard.id, "widgets", widget_id])) { "edit" }
-                button.quiet type="submit" name="do" value="clone" { "copy" }
+                button.quiet type="submit" name="do" value="clone" { "duplicate" }
             }
-            button.quiet.bad type="submit" name="do" value="off" { "take off" }
+            button.quiet.bad type="submit" name="do" value="off" { "remove" }
         }
     }
 }
@@ -224,7 +224,7 @@ fn edit(place: &RequestContext, found: &Found) -> Markup {
         section.edit-dashboard {
             @if !found.widgets.is_empty() {
                 form method="post" action=(to(&["dashboards", &dashboard.id, "tiles"])) {
-                    h2 { "Place a chart that there is" }
+                    h2 { "Add an existing chart" }
                     (place.visitor.form_token.field())
                     label { "Chart"
                         select name="widget" {
@@ -235,29 +235,29 @@ fn edit(place: &RequestContext, found: &Found) -> Markup {
                             }
                         }
                     }
-                    button.button type="submit" { "Place it" }
+                    button.button type="submit" { "Add" }
                 }
             }
             form method="post" action=(action) {
-                h2 { "This dashboard" }
+                h2 { "Dashboard settings" }
                 (place.visitor.form_token.field())
                 label { "Name" input type="text" name="name" required maxlength=(MAX_NAME) value=(dashboard.name); }
-                label { "What it is for" input type="text" name="description" maxlength="5000" value=(dashboard.description); }
-                label { "Only, for all of its charts"
+                label { "Description" input type="text" name="description" maxlength="5000" value=(dashboard.description); }
+                label { "Filter for all charts"
                     input type="text" name="q" value=(filter) placeholder="env:production -user:test*";
                 }
                 div.row {
                     button.button.primary type="submit" name="do" value="change" { "Save" }
-                    button.button type="submit" name="do" value="clone" { "Copy it" }
+                    button.button type="submit" name="do" value="clone" { "Duplicate" }
                 }
             }
             details {
-                summary.bad { "Remove this dashboard" }
+                summary.bad { "Delete dashboard" }
                 form method="post" action=(action) {
                     (place.visitor.form_token.field())
                     p { "Its " (figure::grouped(dashboard.definition.widgets.len() as u64))
-                        " charts stay and can be placed on others." }
-                    button.button.danger type="submit" name="do" value="remove" { "Remove it" }
+                        " charts are not deleted and can be added to other dashboards." }
+                    button.button.danger type="submit" name="do" value="remove" { "Delete" }
                 }
             }
         }

@@ -27,8 +27,8 @@ pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageR
     let shown = gather(&web, &place).await?;
     let mut page = Page::new(Section::Dashboards, "Dashboards");
     page.summary = html! {
-        (figure::count(natural(whole.count))) " steps " (place.scope.span.within()) ", "
-        (shown.split.label) "."
+        (figure::count(natural(whole.count))) " observations " (place.scope.span.within())
+        @if shown.split.by.is_some() { ", " (shown.split.label) } "."
     };
     page.action = tabs(&place, true);
     page.body = if whole.count == 0 { nothing(&place) } else { body(&place, &shown, &whole) };
@@ -61,16 +61,16 @@ async fn gather(web: &Web, place: &RequestContext) -> PageResult<Shown> {
 fn nothing(place: &RequestContext) -> Markup {
     let how = html! {
         p {
-            "Cost, tokens, latency, failures and volume appear here, by any dimension, as soon as "
-            "something is recorded in this time."
+            "Cost, tokens, latency, errors and volume appear here, by any dimension, as soon as "
+            "traces are recorded in this time range."
         }
         p {
-            a.button href=(place.here().with("range", "all")) { "Look at all time" }
+            a.button href=(place.here().with("range", "all")) { "Show all time" }
             " "
-            a.button href=(place.to(&[])) { "How to connect an SDK" }
+            a.button href=(place.to(&[])) { "Connect an SDK" }
         }
     };
-    empty::empty("Nothing has been recorded in this time.", &how)
+    empty::empty("No traces in this time range", &how)
 }
 
 fn body(place: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
@@ -89,14 +89,14 @@ fn partly(place: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
         @if let Reach::Since(since) = shown.reach {
             p.partly role="note" {
                 @match &place.scope.agent {
-                    Some(agent) => { "Of " bdi { (agent) } ", only steps" },
+                    Some(agent) => { "Agent " bdi { (agent) } ": only observations" },
                     None => {
-                        "Read from the newest " (figure::grouped(natural(shown.now.whole().count)))
-                        " of " (figure::grouped(natural(whole.count))) " steps,"
+                        "Based on the newest " (figure::grouped(natural(shown.now.whole().count)))
+                        " of " (figure::grouped(natural(whole.count))) " observations,"
                     },
                 }
-                " since " (figure::when(since, place.now)) ": hourly sums do not keep this apart. "
-                a href=(place.here().with("all", "1")) { "Read all of them" }
+                " since " (figure::when(since, place.now)) " (hourly rollups do not have this dimension). "
+                a href=(place.here().with("all", "1")) { "Query all observations" }
                 ", which may take a minute."
             }
         }
@@ -113,11 +113,11 @@ fn known_cost(now: &Sums, stat: Stat, provenance: &str) -> Stat {
 
 fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
     let n = figure::grouped(natural(now.count));
-    let provenance = format!("n = {n} steps");
+    let provenance = format!("n = {n} observations");
     let one = |label: &str, text: Option<String>, of: fn(&Sums) -> Option<f64>| Stat {
         label: label.to_owned(),
         value: text.map_or_else(
-            || Value::CannotTell("no step has ended".to_owned()),
+            || Value::CannotTell("no completed observations".to_owned()),
             |text| Value::of(text, &provenance),
         ),
         change: before.map(|before| changed(of(now), of(before), time)),
@@ -126,27 +126,35 @@ fn figures(now: &Sums, before: Option<&Sums>, time: &str) -> Vec<Stat> {
     let latency = |percent: u8| now.latency.percentile(percent).map(figure::duration);
     let tokens = figure::count_in_part(natural(now.total_tokens), now.approximate_cost);
     vec![
-        one("Steps", Some(figure::count(natural(now.count))), |sums| Some(float(sums.count))),
+        one("Observations", Some(figure::count(natural(now.count))), |sums| {
+            Some(float(sums.count))
+        }),
         one(
-            "Failed",
+            "Error rate",
             Some(figure::percent(float(now.errors) / float(now.count).max(1.0))),
             |sums| Some(float(sums.errors) / float(sums.count).max(1.0)),
         ),
-        known_cost(now, one("Known cost", None, |sums| Some(sums.cost.dollars())), &provenance),
+        known_cost(now, one("Cost", None, |sums| Some(sums.cost.dollars())), &provenance),
         one("Tokens", Some(tokens), |sums| Some(float(sums.total_tokens))),
-        one("Latency, p50", latency(50), |sums| sums.latency.percentile(50).map(float)),
-        one("Latency, p95", latency(95), |sums| sums.latency.percentile(95).map(float)),
-        one("Latency, p99", latency(99), |sums| sums.latency.percentile(99).map(float)),
+        one("p50 latency", latency(50), |sums| sums.latency.percentile(50).map(float)),
+        one("p95 latency", latency(95), |sums| sums.latency.percentile(95).map(float)),
+        one("p99 latency", latency(99), |sums| sums.latency.percentile(99).map(float)),
     ]
+}
+
+/// The comparison period: `previous 7 days` for `last 7 days`.
+fn previous(time: &str) -> String {
+    time.strip_prefix("last ")
+        .map_or_else(|| "previous period".to_owned(), |length| format!("previous {length}"))
 }
 
 /// How a figure changed, in words.
 fn changed(now: Option<f64>, before: Option<f64>, time: &str) -> String {
     match (now, before) {
         (Some(now), Some(before)) if before > 0.0 => {
-            format!("{} on the {time} before", figure::growth(now / before))
+            format!("{} vs. {}", figure::growth(now / before), previous(time))
         }
-        (Some(0.0), Some(_)) => "none before either".to_owned(),
-        _ => format!("none in the {time} before"),
+        (Some(0.0), Some(_)) => "unchanged".to_owned(),
+        _ => format!("no data in the {}", previous(time)),
     }
 }

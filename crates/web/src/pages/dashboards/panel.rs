@@ -38,12 +38,12 @@ impl Panel {
 
     fn title(self) -> String {
         match self {
-            Self::Volume => "Steps".to_owned(),
-            Self::Errors => "Share that failed".to_owned(),
-            Self::Cost => "Known cost, in dollars".to_owned(),
+            Self::Volume => "Observations".to_owned(),
+            Self::Errors => "Error rate".to_owned(),
+            Self::Cost => "Cost (USD)".to_owned(),
             Self::Tokens => "Tokens".to_owned(),
-            Self::Latency(percent) => format!("Latency, p{percent}"),
-            Self::StepCost => "Mean cost of a step with a known one".to_owned(),
+            Self::Latency(percent) => format!("p{percent} latency"),
+            Self::StepCost => "Avg cost per priced observation".to_owned(),
         }
     }
 
@@ -82,7 +82,7 @@ impl Panel {
     fn exact(self) -> fn(f64) -> String {
         match self {
             Self::Volume | Self::Tokens => figure::digits,
-            Self::Errors => |share| format!("{} %", figure::digits(share * 100.0)),
+            Self::Errors => |share| format!("{}%", figure::digits(share * 100.0)),
             Self::Cost | Self::StepCost => figure::exact_dollars,
             Self::Latency(_) => |nanos| format!("{} ms", figure::digits(nanos / 1e6)),
         }
@@ -108,9 +108,9 @@ impl Panel {
         chart::over_time(&OverTime {
             title: self.title(),
             note: format!(
-                "n = {count} steps{}{}",
+                "n = {count} observations{}{}",
                 self.approximate_part(whole.approximate_cost),
-                if before.is_some() { ", dashed: the time before" } else { "" }
+                if before.is_some() { ", dashed: previous period" } else { "" }
             ),
             steps: shown.now.course.names(),
             series,
@@ -128,8 +128,8 @@ impl Panel {
         match self {
             Self::Cost => figure::and_of_which(approximate),
             _ if is_exact => String::new(),
-            Self::Tokens => ", in part counted here".to_owned(),
-            Self::StepCost => ", in part approximate".to_owned(),
+            Self::Tokens => ", partly estimated".to_owned(),
+            Self::StepCost => ", partly approximate".to_owned(),
             Self::Volume | Self::Errors | Self::Latency(_) => String::new(),
         }
     }

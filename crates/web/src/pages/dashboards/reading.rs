@@ -44,7 +44,7 @@ pub(super) fn approximate_part(chart: &WidgetView, approximate: Money) -> String
     if is_exact || chart.metrics.iter().any(is_sum) {
         return figure::and_of_which(approximate);
     }
-    ", in part approximate".to_owned()
+    ", partly approximate".to_owned()
 }
 
 /// How a figure reads, with its unit.
@@ -75,12 +75,12 @@ pub(super) fn exact(column: &FigureColumn) -> fn(f64) -> String {
 /// What a measure is called.
 pub(super) fn measure(name: &str, of: WidgetData) -> String {
     let known = match (name, of) {
-        ("count", WidgetData::Observations) => "steps",
+        ("count", WidgetData::Observations) => "observations",
         ("count", _) => "scores",
         ("value", _) => "score",
         ("latency", _) => "latency",
-        ("streamingLatency", _) => "time of streaming",
-        ("timeToFirstToken", _) => "time to the first token",
+        ("streamingLatency", _) => "streaming time",
+        ("timeToFirstToken", _) => "time to first token",
         ("inputTokens", _) => "input tokens",
         ("outputTokens", _) => "output tokens",
         ("totalTokens", _) => "tokens",
@@ -100,29 +100,30 @@ pub(super) fn measure(name: &str, of: WidgetData) -> String {
 pub(super) const fn aggregation(word: AggregationWord) -> &'static str {
     match word {
         AggregationWord::Sum => "sum",
-        AggregationWord::Avg => "mean",
+        AggregationWord::Avg => "avg",
         AggregationWord::Count => "count",
-        AggregationWord::Max => "greatest",
-        AggregationWord::Min => "least",
+        AggregationWord::Max => "max",
+        AggregationWord::Min => "min",
         AggregationWord::P50 => "p50",
         AggregationWord::P75 => "p75",
         AggregationWord::P90 => "p90",
         AggregationWord::P95 => "p95",
         AggregationWord::P99 => "p99",
         AggregationWord::Histogram => "histogram",
-        AggregationWord::Uniq => "different",
+        AggregationWord::Uniq => "distinct",
     }
 }
 
-/// A figure of a chart in words: `p95 of latency`, `steps`.
+/// A figure of a chart in words: `p95 latency`, `observations`.
 pub(super) fn metric(metric: &WidgetMetric, of: WidgetData) -> String {
     let name = measure(&metric.measure, of);
     match metric.agg.0 {
         AggregationWord::Count if metric.measure == "count" => name,
-        AggregationWord::Sum => format!("sum of {name}"),
-        AggregationWord::Avg => format!("mean of {name}"),
-        AggregationWord::Count => format!("how many have {name}"),
-        other => format!("{} of {name}", aggregation(other)),
+        AggregationWord::Sum => format!("total {name}"),
+        AggregationWord::Avg => format!("avg {name}"),
+        AggregationWord::Count => format!("count of {name}"),
+        AggregationWord::Histogram => format!("{name} distribution"),
+        other => format!("{} {name}", aggregation(other)),
     }
 }
 
@@ -135,19 +136,19 @@ pub(super) fn dimension(name: &str) -> String {
         "traceId" => "trace",
         "observationId" => "observation",
         "parentObservationId" => "parent",
-        "traceName" => "name of the trace",
-        "observationName" => "name of the observation",
+        "traceName" => "trace name",
+        "observationName" => "observation name",
         "promptName" | "observationPromptName" => "prompt",
-        "promptVersion" | "observationPromptVersion" => "version of the prompt",
-        "isRootObservation" => "first step or not",
+        "promptVersion" | "observationPromptVersion" => "prompt version",
+        "isRootObservation" => "root observation",
         "startTimeMonth" | "timestampMonth" => "month",
         "timestampDay" => "day",
-        "traceRelease" => "release of the trace",
-        "traceVersion" => "version of the trace",
-        "dataType" => "type of score",
+        "traceRelease" => "trace release",
+        "traceVersion" => "trace version",
+        "dataType" => "score type",
         "configId" => "score config",
-        "stringValue" => "label",
-        "booleanValue" => "yes or no",
+        "stringValue" => "categorical value",
+        "booleanValue" => "boolean value",
         other => other,
     };
     known.to_owned()
@@ -163,22 +164,22 @@ pub(super) fn key(word: Option<&str>) -> String {
 /// What a way to draw is called.
 pub(super) const fn chart(chart: ChartType) -> &'static str {
     match chart {
-        ChartType::LineTimeSeries => "lines over time",
-        ChartType::AreaTimeSeries => "areas over time",
-        ChartType::BarTimeSeries => "bars over time",
-        ChartType::HorizontalBar => "lying bars",
-        ChartType::VerticalBar => "standing bars",
-        ChartType::Pie => "shares",
-        ChartType::Number => "one number",
-        ChartType::Histogram => "histogram",
-        ChartType::PivotTable => "table",
+        ChartType::LineTimeSeries => "Line over time",
+        ChartType::AreaTimeSeries => "Area over time",
+        ChartType::BarTimeSeries => "Bar over time",
+        ChartType::HorizontalBar => "Horizontal bar",
+        ChartType::VerticalBar => "Vertical bar",
+        ChartType::Pie => "Pie",
+        ChartType::Number => "Number",
+        ChartType::Histogram => "Histogram",
+        ChartType::PivotTable => "Pivot table",
     }
 }
 
-/// What a chart shows, in words: `p95 of latency by model`.
+/// What a chart shows, in words: `p95 latency by model`.
 pub(super) fn about(widget: &WidgetView) -> String {
     if let (ChartType::Histogram, Some(one)) = (widget.chart_type, widget.metrics.first()) {
-        return format!("how {} lies", measure(&one.measure, widget.view));
+        return format!("{} distribution", measure(&one.measure, widget.view));
     }
     let metrics: Vec<String> = widget.metrics.iter().map(|one| metric(one, widget.view)).collect();
     let by: Vec<String> = widget.dimensions.iter().map(|one| dimension(&one.field)).collect();

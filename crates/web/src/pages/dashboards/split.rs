@@ -20,13 +20,13 @@ const fn by(word: &'static str, label: &'static str, by: Dimension) -> Split {
 
 /// Everything there is to split by, what is asked most first.
 const SPLITS: [Split; 14] = [
-    Split { word: "none", label: "all together", by: None },
+    Split { word: "none", label: "No grouping", by: None },
     by("model", "by model", Dimension::Model),
     by("name", "by name", Dimension::Name),
     by("type", "by type", Dimension::Kind),
     by("env", "by environment", Dimension::Environment),
     by("agent", "by agent", Dimension::Agent),
-    by("trace-name", "by name of the trace", Dimension::TraceName),
+    by("trace-name", "by trace name", Dimension::TraceName),
     by("user", "by user", Dimension::User),
     by("session", "by session", Dimension::Session),
     by("tag", "by tags", Dimension::Tags),
@@ -48,7 +48,12 @@ impl Split {
     }
 
     pub(super) fn noun(self) -> &'static str {
-        self.label.trim_start_matches("by ")
+        if self.by.is_none() { "Group" } else { self.label.trim_start_matches("by ") }
+    }
+
+    /// The heading of the table: `Totals by model`.
+    pub(super) fn title(self) -> String {
+        if self.by.is_none() { "Totals".to_owned() } else { format!("Totals {}", self.label) }
     }
 
     /// The choice, without a script.
@@ -60,7 +65,7 @@ impl Split {
                   aria-current=[(split == self).then_some("true")] { (split.label) }
             }
         };
-        html! { div.choice { (menu("Split the figures", self.label, &choices)) } }
+        html! { div.choice { (menu("Group by", self.label, &choices)) } }
     }
 
     /// Where the steps of a key are listed, if the filter can name them.

@@ -145,10 +145,10 @@ fn note(
 ) -> String {
     match (source, since) {
         (AggregateSource::Rollup, _) if shape.has_percentiles() => {
-            format!("hourly sums, within {}", figure::percent(PERCENTILE_ERROR))
+            format!("hourly rollups, ±{}", figure::percent(PERCENTILE_ERROR))
         }
-        (AggregateSource::Rollup, _) => "hourly sums".to_owned(),
-        (AggregateSource::Scan, None) => "every record".to_owned(),
+        (AggregateSource::Rollup, _) => "hourly rollups".to_owned(),
+        (AggregateSource::Scan, None) => "all records".to_owned(),
         (AggregateSource::Scan, Some(since)) => {
             format!("only records since {}", figure::short_moment(since, now))
         }
@@ -161,11 +161,11 @@ fn refused(chart: &WidgetView, why: &Nothing) -> Markup {
             figcaption { bdi { (chart.name) } }
             @match why {
                 Nothing::Wrong(issues) => {
-                    p.lead { "This chart asks for something that is not there." }
+                    p.lead { "This chart's query is not valid." }
                     ul { @for issue in issues { li { (issue) } } }
                 },
                 Nothing::TooMuch(why) => {
-                    p.lead { "This chart would read too much." }
+                    p.lead { "This query would read too many records." }
                     p.muted { (why) }
                 },
             }

@@ -60,7 +60,7 @@ pub(super) async fn edit(
 }
 
 async fn show(web: &Web, place: &RequestContext, desk: Desk) -> PageResult<Markup> {
-    let title = if desk.kept.is_some() { "Change a chart" } else { "A new chart" };
+    let title = if desk.kept.is_some() { "Edit chart" } else { "New chart" };
     let mut page = Page::new(Section::Dashboards, title);
     let dashboard = &desk.dashboard;
     page.crumbs = vec![
@@ -68,7 +68,7 @@ async fn show(web: &Web, place: &RequestContext, desk: Desk) -> PageResult<Marku
         (dashboard.name.clone(), place.to(&["dashboards", &dashboard.id])),
     ];
     page.summary = html! {
-        "What you see below is what it will show, " (place.scope.span.within()) "."
+        "Live preview, " (place.scope.span.within()) "."
     };
     page.body = html! {
         div.make-chart {
@@ -101,7 +101,7 @@ async fn preview(web: &Web, place: &RequestContext, desk: &Desk) -> PageResult<M
     match drawn(desk, place) {
         Ok(widget) => tile::draw(web, place, &widget, &desk.dashboard.filters, Tall::High).await,
         Err(why) => Ok(html! {
-            figure.chart { p.lead { "The conditions make no sense yet." } p { (why) } }
+            figure.chart { p.lead { "The filter is not valid yet." } p { (why) } }
         }),
     }
 }
@@ -116,7 +116,7 @@ fn fields(place: &RequestContext, desk: &Desk) -> Markup {
             }
             (desk.draft.fields())
             @if let Some((_, shown_on)) = desk.kept.as_ref().filter(|(_, shown_on)| *shown_on > 1) {
-                p.muted.wide { "It stands on " (shown_on) " dashboards and changes on all of them." }
+                p.muted.wide { "Used on " (shown_on) " dashboards; changes apply to all of them." }
             }
             div.row.wide {
                 button.button type="submit" data-show { "Preview" }
@@ -134,12 +134,12 @@ fn delete(place: &RequestContext, desk: &Desk) -> Markup {
     let to = ["dashboards", &desk.dashboard.id, "widgets", &widget.id];
     html! {
         details.remove {
-            summary.bad { "Delete this chart" }
+            summary.bad { "Delete chart" }
             form method="post" action=(Link::to_project(&place.project.id, &to).in_scope(&place.scope)) {
                 (place.visitor.form_token.field())
                 input type="hidden" name="do" value="delete";
-                p { "It goes from this dashboard, and for good if it stands on no other." }
-                button.button.danger type="submit" { "Delete it" }
+                p { "The chart is removed from this dashboard, and deleted if no other dashboard uses it." }
+                button.button.danger type="submit" { "Delete" }
             }
         }
     }

@@ -121,7 +121,7 @@ pub(super) async fn show(
     pairs.sort_by_key(|pair| (pair.flip(&lines), pair.item.clone()));
     let mut page = one::begin(&dataset, &place);
     page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name, "runs"])));
-    page.title = "Two runs compared".to_owned();
+    page.title = "Compare runs".to_owned();
     page.summary = summary(&pairs, &lines);
     page.body = html! {
         (statistics(&pairs))
@@ -134,11 +134,11 @@ fn summary(pairs: &[Pair], lines: &Lines) -> Markup {
     let count = |flip: Flip| pairs.iter().filter(|pair| pair.flip(lines) == flip).count() as u64;
     html! {
         (figure::grouped(pairs.len() as u64)) " items: "
-        (figure::grouped(count(Flip::Broke))) " broke, "
-        (figure::grouped(count(Flip::Mended))) " were mended"
-        @if pairs.len() as u64 >= ITEMS { ", of the first " (ITEMS) }
+        (figure::grouped(count(Flip::Broke))) " regressed, "
+        (figure::grouped(count(Flip::Mended))) " fixed"
+        @if pairs.len() as u64 >= ITEMS { " (first " (ITEMS) " items)" }
         "."
-        @if !lines.0.is_empty() { " Good is from " (lines.words()) " on." }
+        @if !lines.0.is_empty() { " Pass threshold: " (lines.words()) "." }
     }
 }
 
@@ -233,24 +233,24 @@ fn draw(pair: &Pair, flip: Flip, place: &RequestContext) -> Markup {
         }),
     };
     let [before, after] = outputs;
-    let sides = [("Before", &pair.before, before), ("After", &pair.after, after)];
+    let sides = [("Baseline", &pair.before, before), ("Candidate", &pair.after, after)];
     html! {
         section.pair {
             div.pair-head {
                 h2 {
                     code { bdi { (pair.item) } } " "
                     @match flip {
-                        Flip::Broke => { span.badge.bad { "broke" } },
-                        Flip::Mended => { span.badge.good { "mended" } },
+                        Flip::Broke => { span.badge.bad { "Regressed" } },
+                        Flip::Mended => { span.badge.good { "Fixed" } },
                         Flip::Stayed => {},
                     }
                 }
                 @match both {
                     Some((before, after)) => {
                         (moved(&before.scores, &after.scores))
-                        @if before.output == after.output { p.muted { "The same output." } }
+                        @if before.output == after.output { p.muted { "Same output." } }
                     },
-                    None => { p.muted { "Only in one of the runs." } },
+                    None => { p.muted { "Only in one run." } },
                 }
             }
             @for (name, made, output) in sides {
@@ -260,7 +260,7 @@ fn draw(pair: &Pair, flip: Flip, place: &RequestContext) -> Markup {
                             " " a href=(place.to(&["traces", &made.trace.to_string()])) { "trace " span.sr { (name) } }
                         }
                     }
-                    @match output { Some(output) => { (output) }, None => { p.muted { "not tried" } } }
+                    @match output { Some(output) => { (output) }, None => { p.muted { "not run" } } }
                 }
             }
         }
@@ -287,14 +287,14 @@ fn statistics(pairs: &[Pair]) -> Markup {
     let moved = differences(pairs);
     html! {
         @if moved.is_empty() {
-            p.muted { "No score was given to both runs of an item: nothing tells which is better." }
+            p.muted { "No common scores: the runs cannot be compared." }
         } @else {
             div.whiskers {
                 @for (name, values) in moved.iter().take(WHISKERS) {
                     @if let Ok(difference) = interval::mean(values) { (whisker::whisker(&elide(name, 60), &difference)) }
                 }
             }
-            @if moved.len() > WHISKERS { p.muted { "Drawn are the first " (WHISKERS) " scores." } }
+            @if moved.len() > WHISKERS { p.muted { "Only the first " (WHISKERS) " scores are shown." } }
         }
     }
 }

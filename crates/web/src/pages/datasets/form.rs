@@ -35,11 +35,11 @@ pub(super) fn select(name: &str, chosen: Target) -> Markup {
 
 const fn title(target: Target) -> &'static str {
     match target {
-        Target::Id => "Item id",
+        Target::Id => "Item ID",
         Target::Input => "Input",
         Target::ExpectedOutput => "Expected output",
         Target::Metadata => "Metadata",
-        Target::Ignore => "Leave out",
+        Target::Ignore => "Ignore",
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn sides([input, expected, metadata]: [&Option<Json>; 3]) -> Markup {
                 dd {
                     @match part {
                         Some(part) => { (json::json(&ratchet_core::record::limit::elide(part.as_str(), DRAWN))) },
-                        None => { span.muted { "none" } },
+                        None => { span.muted { "None" } },
                     }
                 }
             }
@@ -89,16 +89,16 @@ pub(super) fn to_type(part: Option<&Json>) -> String {
 /// What the form that led here has done.
 pub(super) fn told(place: &RequestContext) -> Markup {
     let words = match place.params.get("done") {
-        Some("made") => "The dataset is made".to_owned(),
-        Some("added") => "The item is added".to_owned(),
-        Some("changed") => "The item is changed; what it was stays among its versions".to_owned(),
-        Some("archived") => "The item is archived: new runs do not have it".to_owned(),
-        Some("restored") => "The item is back: new runs have it".to_owned(),
+        Some("made") => "Dataset created".to_owned(),
+        Some("added") => "Item added".to_owned(),
+        Some("changed") => "Item saved as a new version".to_owned(),
+        Some("archived") => "Item archived; new runs skip it".to_owned(),
+        Some("restored") => "Item restored".to_owned(),
         Some("uploaded") => {
             let count = place.params.get("count").and_then(|count| count.parse().ok());
             match count.unwrap_or(0_u64) {
-                1 => "1 item was added".to_owned(),
-                count => format!("{} items were added", figure::grouped(count)),
+                1 => "1 item added".to_owned(),
+                count => format!("{} items added", figure::grouped(count)),
             }
         }
         _ => return Markup::default(),

@@ -47,7 +47,7 @@ pub(super) async fn show(
     };
     let chosen = chosen.and_then(|chosen| Some((versions.get(chosen)?, versions.get(chosen + 1))));
     let found = chosen.filter(|(version, _)| version.item.dataset == dataset.id);
-    let (version, before) = found.ok_or_else(|| PageError::not_there("item in this dataset"))?;
+    let (version, before) = found.ok_or_else(|| PageError::not_there("dataset item"))?;
     let changed = match before {
         Some(before) => changed(&before.item, &version.item).await,
         None => Markup::default(),
@@ -89,7 +89,7 @@ fn is_current(version: &ItemVersion, versions: &[ItemVersion]) -> bool {
 
 fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &RequestContext) -> Markup {
     html! {
-        @if is_current(version, versions) { "The current version, written " } @else { "An old version, written " }
+        @if is_current(version, versions) { "Current version, saved " } @else { "Old version, saved " }
         (figure::ago(version.item.valid_from, place.now))
         @match (version.valid_to, version.item.status) {
             (Some(until), _) => { ", until " (figure::ago(until, place.now)) },
@@ -127,9 +127,9 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &RequestContex
 
 /// A version in a few words: what it has that the one before had not.
 fn what_changed(before: Option<&ItemVersion>, version: &ItemVersion) -> String {
-    let Some(before) = before else { return "made".to_owned() };
+    let Some(before) = before else { return "created".to_owned() };
     if before.valid_to.is_some_and(|until| until < version.item.valid_from) {
-        return "made again".to_owned();
+        return "created again".to_owned();
     }
     let (old, new) = (&before.item, &version.item);
     let status = match (old.status, new.status) {
@@ -140,7 +140,7 @@ fn what_changed(before: Option<&ItemVersion>, version: &ItemVersion) -> String {
     let parts = PARTS.iter().zip(sides(old).into_iter().zip(sides(new)));
     let parts = parts.filter(|(_, (old, new))| old != new).map(|((_, title, _), _)| *title);
     let words: Vec<&str> = status.into_iter().chain(parts).collect();
-    if words.is_empty() { "nothing else".to_owned() } else { words.join(", ").to_lowercase() }
+    if words.is_empty() { "no changes".to_owned() } else { words.join(", ").to_lowercase() }
 }
 
 fn facts(item: &DatasetItem, place: &RequestContext) -> Markup {
@@ -153,10 +153,10 @@ fn facts(item: &DatasetItem, place: &RequestContext) -> Markup {
     });
     html! {
         dl.facts {
-            dt { "Id" } dd { (crate::components::copy::id(&item.id)) }
-            dt { "Made" } dd { (figure::when(item.created_at, place.now)) }
+            dt { "ID" } dd { (crate::components::copy::id(&item.id)) }
+            dt { "Created" } dd { (figure::when(item.created_at, place.now)) }
             @if let Some(source) = source {
-                dt { "From" } dd { a href=(source) { "the trace it was made of" } }
+                dt { "Source" } dd { a href=(source) { "source trace" } }
             }
         }
     }
@@ -171,7 +171,7 @@ async fn changed(old: &DatasetItem, new: &DatasetItem) -> Markup {
     }
     html! {
         @if !drawn.is_empty() {
-            h2 { "Changed since the version before" }
+            h2 { "Changes since the previous version" }
             @for part in drawn { (part) }
         }
     }
@@ -186,17 +186,17 @@ fn edit(dataset: &Dataset, item: &DatasetItem, place: &RequestContext) -> Markup
     let action = place.to(&["datasets", &dataset.name, "items", &item.id]);
     let (word, button) = match item.status {
         DatasetStatus::Active => ("archive", "Archive"),
-        DatasetStatus::Archived => ("restore", "Bring it back"),
+        DatasetStatus::Archived => ("restore", "Restore"),
     };
     let parts = sides(item);
     html! {
         details.edit {
-            summary { "Change it" }
+            summary { "Edit item" }
             form.maker method="post" action=(action) {
                 (place.visitor.form_token.field())
                 input type="hidden" name="action" value="change";
                 (fields(parts.map(|part| form::to_type(part.as_ref()))))
-                button.button.primary type="submit" { "Keep as a new version" }
+                button.button.primary type="submit" { "Save as new version" }
             }
         }
         form method="post" action=(action) {
@@ -215,7 +215,7 @@ fn fields(values: [String; 3]) -> Markup {
                 textarea id=(name) name=(name) rows="6" required[needed] spellcheck="false" { (value) }
             }
         }
-        p.muted { "JSON stays JSON, everything else is a text." }
+        p.muted { "Valid JSON is stored as JSON, everything else as text." }
     }
 }
 
@@ -228,14 +228,14 @@ pub(super) async fn adding(
     place.visitor.may_change()?;
     let dataset = one::find(&web, &place, name).await?;
     let mut page = begin(&dataset, &place);
-    page.title = "Add an item".to_owned();
-    page.summary = html! { "One more case of " bdi { (dataset.name) } "." };
+    page.title = "Add item".to_owned();
+    page.summary = html! { "New item in " bdi { (dataset.name) } "." };
     page.body = html! {
         form.maker method="post" action=(place.to(&["datasets", &dataset.name, "add"])) {
             (place.visitor.form_token.field())
             (fields(Default::default()))
             div.form-row {
-                label for="id" { "Id, if it has one" }
+                label for="id" { "ID (optional)" }
                 input #id type="text" name="id" maxlength="255" autocomplete="off";
             }
             button.button.primary type="submit" { "Add" }
@@ -257,13 +257,13 @@ pub(super) async fn add(
         check_item_id(id).map_err(|why| PageError::Bad(format!("id: {why}")))?;
         let known = web.store.catalog.dataset_item(place.project_id(), id.clone(), None).await?;
         if known.is_some() {
-            return Err(PageError::Bad("id: there is an item with it already".to_owned()));
+            return Err(PageError::Bad("id: an item with this ID already exists".to_owned()));
         }
     }
     let new = NewDatasetItem {
         dataset_name: dataset.name.clone(),
         id,
-        input: Some(input.ok_or_else(|| PageError::Bad("input: say what goes in".to_owned()))?),
+        input: Some(input.ok_or_else(|| PageError::Bad("input: required".to_owned()))?),
         expected_output: form::typed(&said, "expected_output"),
         metadata: form::typed(&said, "metadata"),
         ..NewDatasetItem::default()
@@ -283,7 +283,7 @@ pub(super) async fn change(
     let dataset = one::find(&web, &place, name).await?;
     let known = web.store.catalog.dataset_item(place.project_id(), id, None).await?;
     let known = known.filter(|known| known.dataset == dataset.id);
-    let known = known.ok_or_else(|| PageError::not_there("item in this dataset"))?;
+    let known = known.ok_or_else(|| PageError::not_there("dataset item"))?;
     let same = NewDatasetItem {
         dataset_name: dataset.name.clone(),
         id: Some(known.id.clone()),

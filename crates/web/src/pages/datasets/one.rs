@@ -43,7 +43,7 @@ pub(super) fn tabs(dataset: &Dataset, place: &RequestContext, chosen: &str) -> M
         tab("Runs", place.to(&["datasets", &dataset.name, "runs"])),
     ];
     html! {
-        nav.tabs aria-label="Parts of the dataset" {
+        nav.tabs aria-label="Dataset sections" {
             @for (name, link) in tabs {
                 a href=(link) aria-current=[(name == chosen).then_some("page")] { (name) }
             }
@@ -108,7 +108,7 @@ pub(super) async fn items(
 
 fn actions(dataset: &Dataset, place: &RequestContext) -> Markup {
     html! {
-        a.button href=(place.to(&["datasets", &dataset.name, "add"])) { "Add an item" }
+        a.button href=(place.to(&["datasets", &dataset.name, "add"])) { "Add item" }
         a.button.primary href=(place.to(&["datasets", &dataset.name, "upload"])) { "Upload" }
     }
 }
@@ -118,17 +118,17 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestCo
     let here = || place.here().without("done").without("count").without("page");
     let moment = |moment: &DatasetMoment| {
         let words = match (moment.written, moment.ended) {
-            (written, 0) => format!("{} written", figure::grouped(written)),
+            (written, 0) => format!("{} saved", figure::grouped(written)),
             (0, ended) => format!("{} deleted", figure::grouped(ended)),
             (written, ended) => {
-                format!("{} written, {} deleted", figure::grouped(written), figure::grouped(ended))
+                format!("{} saved, {} deleted", figure::grouped(written), figure::grouped(ended))
             }
         };
         (here().with("as_of", moment.at.to_string()), moment.at, words)
     };
     let chosen = match asked.as_of {
         Some(at) => format!("As of {}", figure::short_moment(at, place.now)),
-        None => "As it is now".to_owned(),
+        None => "Current version".to_owned(),
     };
     html! {
         div.list-tools {
@@ -146,9 +146,9 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestCo
                         a.quiet href=(here().without("archived")) { "Show active" }
                     },
                 }
-                (menu("Versions of the dataset", &chosen, &html! {
+                (menu("Dataset versions", &chosen, &html! {
                     a href=(here().without("as_of")) aria-current=[asked.as_of.is_none().then_some("true")] {
-                        "As it is now"
+                        "Current version"
                     }
                     @for (link, at, words) in moments.iter().map(moment) {
                         a.facet href=(link) aria-current=[(asked.as_of == Some(at)).then_some("true")] {
@@ -160,8 +160,8 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestCo
         }
         @if asked.as_of.is_some() {
             p.notice role="status" {
-                "This is how the dataset was then. "
-                a href=(here().without("as_of")) { "Show it as it is now" }
+                "You are viewing an old version. "
+                a href=(here().without("as_of")) { "Show current version" }
             }
         }
     }
@@ -172,8 +172,8 @@ fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, place: &Reques
         Column::text("Item"),
         Column::wide("Input"),
         Column::wide("Expected output"),
-        Column::text("From"),
-        Column::text("Since"),
+        Column::text("Source"),
+        Column::text("Added"),
     ];
     let rows = items.iter().map(|item| row(item, dataset, asked, place)).collect();
     Table { caption: format!("Items of {}", dataset.name), columns, rows, select_for: None }
@@ -203,12 +203,11 @@ fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &RequestCont
 fn no_items(asked: &Asked, dataset: &Dataset, place: &RequestContext) -> Markup {
     if asked.as_of.is_some() || asked.status == DatasetStatus::Archived {
         let now = place.here().without("as_of").without("archived").without("page");
-        let how = html! { p { a.button href=(now) { "Show the items there are" } } };
-        return empty::empty("Nothing here.", &how);
+        let how = html! { p { a.button href=(now) { "Show active items" } } };
+        return empty::empty("No archived items", &how);
     }
     let how = html! {
-        p { "A CSV or JSON Lines file becomes items in two steps: look at its first rows and say what each "
-            "column is. Traces of a list can be selected and added too." }
+        p { "Upload a CSV or JSON Lines file and map its columns, or select traces in a list and add them." }
         @if place.visitor.can_change() { p { (actions(dataset, place)) } }
         (copy::snippet("question,expected_output,tenant\nWhere is my parcel?,It arrives on Monday.,acme"))
     };
@@ -254,15 +253,15 @@ fn chooser(runs: &[Experiment], dataset: &Dataset, place: &RequestContext) -> Ma
             div.table-wrap tabindex="0" role="region" aria-label="Runs" {
                 table data-rows {
                     thead { tr {
-                        th scope="col" { "Before" } th scope="col" { "After" }
-                        th scope="col" { "Run" } th.wide scope="col" { "What for" }
-                        th scope="col" { "When" }
+                        th scope="col" { "Baseline" } th scope="col" { "Candidate" }
+                        th scope="col" { "Run" } th.wide scope="col" { "Description" }
+                        th scope="col" { "Created" }
                     } }
                     tbody {
                         @for (index, run) in runs.iter().enumerate() {
                             tr {
-                                td data-label="Before" { (choice("before", run, index == 1)) }
-                                td data-label="After" { (choice("after", run, index == 0)) }
+                                td data-label="Baseline" { (choice("before", run, index == 1)) }
+                                td data-label="Candidate" { (choice("after", run, index == 0)) }
                                 td { a.row-link href=(place.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
                                 td.wide { (run.description.as_deref().unwrap_or_default()) }
                                 td { (figure::ago(run.created_at, place.now)) }
@@ -278,7 +277,7 @@ fn chooser(runs: &[Experiment], dataset: &Dataset, place: &RequestContext) -> Ma
 
 fn no_runs() -> Markup {
     let how = html! {
-        p { "A run tries an agent on every item." }
+        p { "A run executes an agent on every item." }
         (copy::snippet("dataset = langfuse.get_dataset(\"refunds\")\ndataset.run_experiment(name=\"baseline\", task=lambda item, **_: agent(item.input))"))
     };
     empty::empty("No runs yet.", &how)

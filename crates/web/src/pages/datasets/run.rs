@@ -30,7 +30,7 @@ pub(super) async fn show(
     page.title.clone_from(&run.name);
     page.summary = html! {
         (figure::grouped(tries.len() as u64)) @if tries.len() == 1 { " item" } @else { " items" }
-        @if tries.len() as u64 >= ITEMS { ", the newest" }
+        @if tries.len() as u64 >= ITEMS { ", newest first" }
         ", " (figure::ago(run.created_at, place.now))
         @if let Some(text) = &run.description { ". " bdi { (elide(text, PREVIEW)) } }
     };
@@ -39,13 +39,13 @@ pub(super) async fn show(
         Column::text("Item"),
         Column::wide("Output"),
         Column::text("Scores"),
-        Column::text("Case"),
+        Column::text("Dataset item"),
     ];
     let table =
         Table { caption: format!("Items of {}", run.name), columns, rows, select_for: None };
     page.body = html! {
         @if tries.is_empty() {
-            (empty::empty("This run has tried nothing.", &html! { p { "Its items appear as they are tried." } }))
+            (empty::empty("No items in this run yet", &html! { p { "Items appear as they are executed." } }))
         } @else { (table::table(&table)) }
     };
     Ok(page.show(&place))
@@ -68,7 +68,7 @@ async fn find(
         paging: Paging::After { cursor: None, limit: 1 },
     };
     let found = web.store.telemetry.runs(query).await?.rows.into_iter().next();
-    found.ok_or_else(|| PageError::not_there("run over this dataset"))
+    found.ok_or_else(|| PageError::not_there("dataset run"))
 }
 
 async fn by_id(web: &Web, place: &RequestContext, id: String) -> PageResult<Option<Experiment>> {

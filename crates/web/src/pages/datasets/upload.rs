@@ -44,7 +44,7 @@ pub(super) async fn choose(
 fn choosing(dataset: &Dataset, place: &RequestContext, bad: Option<&BadTable>) -> Page {
     let action = place.to(&["datasets", &dataset.name, "upload"]);
     let mut page = begin(dataset, place);
-    page.summary = html! { "A table becomes items of " bdi { (dataset.name) } "." };
+    page.summary = html! { "Import items into " bdi { (dataset.name) } "." };
     page.body = html! {
         @if let Some(bad) = bad { (problems(bad)) }
         form.maker method="post" action=(action) enctype="multipart/form-data" {
@@ -55,12 +55,12 @@ fn choosing(dataset: &Dataset, place: &RequestContext, bad: Option<&BadTable>) -
                 input #file type="file" name="file" required
                       accept=".csv,.jsonl,.ndjson,text/csv,application/x-ndjson";
                 p.muted {
-                    "A CSV names its columns in its first line; of JSON Lines, each line is one object. "
+                    "CSV: the first line has the column names. JSON Lines: one object per line. "
                     "At most " (figure::bytes(MAX_BYTES)) " and " (figure::grouped(MAX_ROWS as u64)) " rows. "
-                    "Nothing is written before you have seen it."
+                    "You can preview the import before it is saved."
                 }
             }
-            button.button.primary type="submit" { "Look at it" }
+            button.button.primary type="submit" { "Preview" }
         }
     };
     page
@@ -76,7 +76,7 @@ fn begin(dataset: &Dataset, place: &RequestContext) -> Page {
 fn problems(bad: &BadTable) -> Markup {
     html! {
         section.problem role="alert" {
-            p { strong { "Nothing was written." } " What is wrong with the file:" }
+            p { strong { "Nothing was imported." } " Problems in the file:" }
             ul {
                 @for line in &bad.lines {
                     li {
@@ -108,7 +108,7 @@ pub(super) async fn receive(
     let dataset = one::find(&web, &place, name).await?;
     let (form, boundary) = multipart::read(&headers, body, MAX_BYTES + AROUND).await?;
     let fields = multipart::fields(&form, &boundary);
-    let fields = fields.ok_or_else(|| PageError::Bad("the form was cut off".to_owned()))?;
+    let fields = fields.ok_or_else(|| PageError::Bad("the upload is incomplete".to_owned()))?;
     let field = fields.iter().find(|field| field.name == "file" && field.file.is_some());
     let field = field.ok_or_else(|| PageError::Bad("file: choose a file".to_owned()))?;
     let file = elide(field.file.unwrap_or_default(), 200).into_owned();
@@ -149,14 +149,14 @@ async fn waiting(
             && upload.dataset == dataset.id
     });
     let upload = upload.ok_or_else(|| {
-        let why = "the file has waited too long or gone with a restart; choose it again";
+        let why = "the uploaded file has expired; upload it again";
         PageError::NotFound(why.to_owned())
     })?;
     let preview = read(&upload).await?.map_err(|_| PageError::not_there("table"))?;
     Ok((dataset, upload, preview))
 }
 
-/// What each column becomes: as it was chosen, otherwise as its name says.
+/// Column mapping: as it was chosen, otherwise as its name says.
 fn chosen(preview: &Preview, said: &Params) -> Vec<(String, Target)> {
     let guessed = preview.columns.iter().cloned().zip(guess(&preview.columns));
     let column = |(place, (name, guessed)): (usize, (String, Target))| {
@@ -191,20 +191,20 @@ fn previewed(
     page.summary = html! {
         bdi { (upload.file) } ", " (upload.format.title()) ": " (figure::grouped(rows))
         @if rows == 1 { " row, " } @else { " rows, " }
-        (preview.columns.len()) " columns. Nothing is written yet."
+        (preview.columns.len()) " columns. Nothing is imported yet."
     };
     page.body = html! {
         form method="post" action=(action) {
             (place.visitor.form_token.field())
-            h2 { "What each column becomes" }
+            h2 { "Column mapping" }
             (table(preview, columns))
-            p.muted { "One column becomes the part itself; several become an object with their names. "
-                "Cells that are JSON stay JSON. Rows with the id of an item change it." }
+            p.muted { "Several columns mapped to one field become an object with their names. "
+                "Valid JSON is stored as JSON. Rows with an existing item ID update that item." }
             div.form-end {
                 button.button.primary type="submit" {
                     "Add " (figure::grouped(rows)) @if rows == 1 { " item" } @else { " items" }
                 }
-                button.button type="submit" formmethod="get" { "Try it on the first rows" }
+                button.button type="submit" formmethod="get" { "Preview first rows" }
                 a.quiet href=(place.to(&["datasets", &dataset.name, "upload"])) { "Choose another file" }
             }
         }
@@ -257,13 +257,13 @@ fn tried(mapping: &Result<Mapping, MappingError>, preview: &Preview) -> Markup {
         Err(why) => return html! { p.problem role="alert" { (why) "." } },
     };
     html! {
-        h2 { "As items" }
+        h2 { "Preview as items" }
         @for (line, cells) in preview.first.iter().take(TRIED) {
             section.case {
                 h3 { "Line " (line) }
                 @match mapping.case(cells) {
                     Ok(case) => {
-                        @if let Some(id) = &case.id { p { "Id " code { bdi { (id) } } } }
+                        @if let Some(id) = &case.id { p { "ID " code { bdi { (id) } } } }
                         (form::sides([&case.input, &case.expected_output, &case.metadata]))
                     },
                     Err(why) => { p.problem { (why) } },

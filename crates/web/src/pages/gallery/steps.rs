@@ -50,9 +50,9 @@ pub(super) fn parts() -> [(&'static str, Markup); 6] {
         ),
         ("Call graph", calls()),
         (
-            "Parts of a whole",
+            "Stacked bar",
             stack(
-                "Tokens by kind",
+                "Tokens by type",
                 &[share("input", 812, 0), share("input cached", 4_096, 1), share("output", 311, 2)],
             ),
         ),
@@ -82,7 +82,7 @@ fn outline() -> Markup {
             is_selected: number == 1,
         })
         .collect();
-    html! { div.tree role="tree" aria-label="Sample steps" { (tree::lines(&lines)) } }
+    html! { div.tree role="tree" aria-label="Sample observations" { (tree::lines(&lines)) } }
 }
 
 fn colour(kind: ObservationKind, failure: Failure) -> &'static str {

@@ -4,15 +4,15 @@ use ratchet_store::aggregate::Sums;
 use crate::components::figure;
 use crate::sums::{is_comparable, natural};
 
-/// One thing that changed, in words.
+/// One line of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     what: String,
-    /// The numbers it was read from.
+    /// Supporting numbers.
     evidence: String,
 }
 
-/// Compares a time with the one before it. Without a time before, it says how things are.
+/// Compares a period with the previous one, or shows totals where there is none.
 fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
     let before = before.filter(|before| is_comparable(now, before));
     vec![volume(now, before), errors(now, before), spending(now, before), slowness(now, before)]
@@ -21,15 +21,15 @@ fn changes(now: &Sums, before: Option<&Sums>) -> Vec<Change> {
 fn volume(now: &Sums, before: Option<&Sums>) -> Change {
     let steps = figure::grouped(natural(now.count));
     let what = match before {
-        None => format!("Agents took {steps} steps."),
+        None => format!("{steps} observations"),
         Some(before) => {
             let growth = figure::growth(share(now.count, before.count));
-            format!("Agents took {steps} steps: {growth}.")
+            format!("{steps} observations ({growth})")
         }
     };
     let evidence = match before {
         None => String::new(),
-        Some(before) => format!("before: {}", figure::grouped(natural(before.count))),
+        Some(before) => format!("previously {}", figure::grouped(natural(before.count))),
     };
     Change { what, evidence }
 }
@@ -37,16 +37,16 @@ fn volume(now: &Sums, before: Option<&Sums>) -> Change {
 fn errors(now: &Sums, before: Option<&Sums>) -> Change {
     let rate = |sums: &Sums| figure::percent(share(sums.errors, sums.count));
     let what = match before {
-        None => format!("{} of the steps failed.", rate(now)),
+        None => format!("Error rate {}", rate(now)),
         Some(before) if rate(before) == rate(now) => {
-            format!("{} of the steps failed, as before.", rate(now))
+            format!("Error rate {} (unchanged)", rate(now))
         }
         Some(before) => {
-            format!("{} of the steps failed; it was {} before.", rate(now), rate(before))
+            format!("Error rate {} (was {})", rate(now), rate(before))
         }
     };
     let failed = figure::grouped(natural(now.errors));
-    let evidence = format!("{failed} of {}", figure::grouped(natural(now.count)));
+    let evidence = format!("{failed} of {} observations", figure::grouped(natural(now.count)));
     Change { what, evidence }
 }
 
@@ -55,19 +55,19 @@ fn spending(now: &Sums, before: Option<&Sums>) -> Change {
     let what = match before {
         Some(before) if before.cost.pico() > 0 => {
             let ratio = now.cost.dollars() / before.cost.dollars();
-            format!("They cost {cost}: {}.", figure::growth(ratio))
+            format!("Cost {cost} ({})", figure::growth(ratio))
         }
-        Some(_) | None => format!("They cost {cost}."),
+        Some(_) | None => format!("Cost {cost}"),
     };
     let evidence = match now.cost_unknown {
-        0 => "every model call has a known price".to_owned(),
+        0 => "all model calls are priced".to_owned(),
         unknown => format!(
-            "{} model calls have no known price and are not in it",
+            "excludes {} model calls without a known price",
             figure::grouped(natural(unknown))
         ),
     };
     let evidence = match figure::of_which(now.approximate_cost) {
-        Some(share) => format!("{evidence}; {share}, because its tokens were counted here"),
+        Some(share) => format!("{evidence}; {share} (tokens estimated)"),
         None => evidence,
     };
     Change { what, evidence }
@@ -75,14 +75,14 @@ fn spending(now: &Sums, before: Option<&Sums>) -> Change {
 
 fn slowness(now: &Sums, before: Option<&Sums>) -> Change {
     let p95 = |sums: &Sums| sums.latency.percentile(95).map(figure::duration);
-    let now_is = p95(now).unwrap_or_else(|| "no time".to_owned());
+    let now_is = p95(now).unwrap_or_else(|| "unknown".to_owned());
     let what = match before.and_then(p95) {
         Some(was) if was != now_is => {
-            format!("19 of 20 steps took at most {now_is}; it was {was} before.")
+            format!("p95 observation latency {now_is} (was {was})")
         }
-        Some(_) | None => format!("19 of 20 steps took at most {now_is}."),
+        Some(_) | None => format!("p95 observation latency {now_is}"),
     };
-    Change { what, evidence: "from hourly sums, within 3.3 %".to_owned() }
+    Change { what, evidence: "from hourly rollups, ±3.3%".to_owned() }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share, shown with two digits")]
@@ -90,7 +90,7 @@ fn share(part: i64, whole: i64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Draws the sentences, each with the numbers it was read from.
+/// Renders the summary lines with their supporting numbers.
 pub(super) fn draw(now: &Sums, before: Option<&Sums>, time: &str) -> Markup {
     html! {
         ul.changes {
@@ -99,10 +99,10 @@ pub(super) fn draw(now: &Sums, before: Option<&Sums>, time: &str) -> Markup {
             }
         }
         p.muted {
-            "This is how it went " (time)
+            "Activity " (time)
             @if before.is_some_and(|before| is_comparable(now, before)) {
-                ", compared with as long a time just before."
-            } @else { "; too little is known of the time before to compare with it." }
+                ", compared with the previous period of the same length."
+            } @else { "; not enough data in the previous period to compare." }
         }
     }
 }
@@ -120,14 +120,13 @@ mod tests {
 
     #[test]
     fn what_changed_is_told_in_words() {
-        let expected =
-            ["Agents took 200 steps: +100 %.", "5.0 % of the steps failed; it was 1.0 % before."];
+        let expected = ["200 observations (+100%)", "Error rate 5.0% (was 1.0%)"];
         check((200, 10), Some((100, 1)), expected);
     }
 
     #[test]
     fn without_a_time_before_nothing_is_compared() {
-        let expected = ["Agents took 1,000 steps.", "0 % of the steps failed."];
+        let expected = ["1,000 observations", "Error rate 0%"];
         check((1_000, 0), None, expected);
         check((1_000, 0), Some((0, 0)), expected);
         check((1_000, 0), Some((49, 1)), expected);

@@ -20,23 +20,22 @@ export OTEL_EXPORTER_OTLP_HEADERS=\"Authorization=Basic%20$(printf 'pk-lf-…:sk
     )
 }
 
-/// How to connect an SDK. The page turns into the loop by itself when the first span arrives.
-/// `server` is where the browser found us.
+/// Setup instructions until the first span arrives. `server` is the URL the browser used.
 pub(super) fn connect(place: &RequestContext, server: &str) -> Markup {
     let how = html! {
-        h2 { "A Langfuse SDK, of any era" }
+        h2 { "Langfuse SDK (any version)" }
         (copy::snippet(&langfuse(server)))
-        h2 { "OpenTelemetry, in any language" }
+        h2 { "OpenTelemetry SDK (any language)" }
         (copy::snippet(&opentelemetry(server)))
-        h2 { "Claude Code, as it is" }
+        h2 { "Claude Code (no changes needed)" }
         (copy::snippet("ratchet import claude-code --follow"))
         p.muted {
             "The keys were printed when the server first started; "
-            code { "ratchet keys create" } " makes new ones. This page turns live by itself when "
+            code { "ratchet keys create" } " creates new ones. This page updates automatically when "
             "the first span arrives."
         }
         p role="status" data-waiting=(place.to(&["recorded"])) { "Waiting for the first span…" }
         script type="module" src=(assets::address("home.js")) {}
     };
-    empty::empty("Nothing has been recorded in this time.", &how)
+    empty::empty("No traces in this time range", &how)
 }

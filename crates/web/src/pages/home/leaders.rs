@@ -1,4 +1,4 @@
-//! What failed most and what cost most, each a few lines that lead further.
+//! Top errors and cost by model, with links to the lists.
 
 use maud::{Markup, html};
 use ratchet_store::aggregate::{Dimension, Group, Step};
@@ -14,15 +14,15 @@ use crate::web::Web;
 
 const LINES: usize = 5;
 
-/// The steps that failed most often. Nothing where nothing failed.
+/// Observations with the most errors; empty without errors.
 pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Name]).await?;
     let failed = greatest(groups, |group| float(group.sums.errors));
     let columns = vec![
-        Column::text("Step"),
-        Column::number("Failed"),
-        Column::number("Of"),
-        Column::number("Share"),
+        Column::text("Observation"),
+        Column::number("Errors"),
+        Column::number("Total"),
+        Column::number("Error rate"),
     ];
     let row = |(name, group): &(String, Group)| {
         let filter = Filter {
@@ -41,10 +41,10 @@ pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Ma
             failed: false,
         }
     };
-    Ok(section("Where it failed", columns, failed.iter().map(row).collect()))
+    Ok(section("Top errors", columns, failed.iter().map(row).collect()))
 }
 
-/// The models that cost most. Nothing where no cost is known.
+/// Models with the highest cost; empty without known costs.
 pub(super) async fn spending(web: &Web, place: &RequestContext) -> PageResult<Markup> {
     let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Model]).await?;
     let dear = greatest(groups, |group| group.sums.cost.dollars());
@@ -71,7 +71,7 @@ pub(super) async fn spending(web: &Web, place: &RequestContext) -> PageResult<Ma
             failed: false,
         }
     };
-    Ok(section("What it cost", columns, dear.iter().map(row).collect()))
+    Ok(section("Cost by model", columns, dear.iter().map(row).collect()))
 }
 
 fn section(title: &str, columns: Vec<Column>, rows: Vec<Row>) -> Markup {
@@ -89,7 +89,7 @@ fn exactly(field: WordField, word: &str) -> Term {
     Term { negated: false, what: What::Word(field, Pattern::Exactly(vec![word.to_owned()])) }
 }
 
-/// The named groups with most of something, the most first.
+/// Named groups in descending order of a value.
 fn greatest(groups: Vec<Group>, of: impl Fn(&Group) -> f64) -> Vec<(String, Group)> {
     let mut named: Vec<(String, Group)> = groups
         .into_iter()

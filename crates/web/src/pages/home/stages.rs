@@ -11,22 +11,22 @@ use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
-/// One stage of the loop: its number, and the one thing to do next.
+/// One stage of the loop: its number and its next action.
 pub(super) struct Station {
     stage: &'static str,
     number: String,
     unit: &'static str,
     next: String,
-    /// None while there is no such page.
+    /// `None` while the page does not exist.
     link: Option<Link>,
 }
 
-/// More experiments than this are only called "many".
+/// Above this number, experiments are shown as "many".
 const MANY: u64 = 100;
-/// Records that are counted one by one; beyond, it is only said that there are more.
+/// Maximum number of records counted; above, a lower bound is shown.
 const COUNTED: u64 = 10_000;
 
-/// Asks for the numbers of every stage.
+/// Queries the numbers of all stages.
 pub(super) async fn gather(web: &Web, place: &RequestContext) -> PageResult<[Station; 6]> {
     Ok([
         recorded(web, place).await?,
@@ -59,7 +59,7 @@ async fn recorded(web: &Web, place: &RequestContext) -> PageResult<Station> {
         stage: "Record",
         number: at_least(traces),
         unit: "traces",
-        next: "Look at them".to_owned(),
+        next: "View traces".to_owned(),
         link: Some(Section::Traces.link(place)),
     })
 }
@@ -72,7 +72,7 @@ async fn scored(web: &Web, place: &RequestContext) -> PageResult<Station> {
         at_most: COUNTED,
     };
     let scores = web.store.telemetry.matching_scores(query).await?;
-    let next = if scores.matching == 0 { "Send the first score" } else { "See how they spread" };
+    let next = if scores.matching == 0 { "Send the first score" } else { "View distributions" };
     Ok(Station {
         stage: "Score",
         number: at_least(scores),
@@ -88,7 +88,7 @@ fn in_environment<C>(place: &RequestContext, column: C) -> Vec<Condition<C>> {
     chosen.map(|environment| Condition::equals(column, environment)).into_iter().collect()
 }
 
-/// How many match, or that they are more than were counted.
+/// The count, or a lower bound.
 fn at_least(found: Matching) -> String {
     let more = if found.looked_at < COUNTED { "" } else { "+" };
     format!("{}{more}", figure::count(found.matching))
@@ -98,7 +98,7 @@ async fn waiting(web: &Web, place: &RequestContext) -> PageResult<Station> {
     let queues = web.store.catalog.queue_progress(place.project_id()).await?;
     let waiting: u64 = queues.values().map(|progress| progress.waiting).sum();
     let next = match waiting {
-        0 => "Nothing waits".to_owned(),
+        0 => "Nothing to review".to_owned(),
         some => format!("{} waiting for review", figure::count(some)),
     };
     Ok(Station {
@@ -110,13 +110,13 @@ async fn waiting(web: &Web, place: &RequestContext) -> PageResult<Station> {
     })
 }
 
-/// Nothing proposes yet, and the station says so rather than show a zero that looks measured.
+/// Not implemented yet; shown as text, because a zero would look measured.
 fn improve() -> Station {
     Station {
         stage: "Improve",
         number: "–".to_owned(),
         unit: "proposals",
-        next: "Fixes drafted from what fails, to accept or refuse. Still being built.".to_owned(),
+        next: "Proposed changes, drafted from failures. Coming soon.".to_owned(),
         link: None,
     }
 }
@@ -131,7 +131,7 @@ async fn gated(web: &Web, place: &RequestContext) -> PageResult<Station> {
         paging: Paging::After { cursor: None, limit: MANY },
     };
     let runs = web.store.telemetry.experiments(query).await?.rows.len() as u64;
-    let next = if runs == 0 { "Try an agent on a dataset" } else { "Compare the runs" };
+    let next = if runs == 0 { "Run an agent on a dataset" } else { "Compare runs" };
     Ok(Station {
         stage: "Gate",
         number: if runs == MANY { "many".to_owned() } else { figure::count(runs) },
@@ -155,7 +155,7 @@ async fn promoted(web: &Web, place: &RequestContext) -> PageResult<Station> {
         stage: "Promote",
         number: figure::count(promoted),
         unit: "prompts changed in production",
-        next: "See what is live".to_owned(),
+        next: "View prompts".to_owned(),
         link: Some(Section::Prompts.link(place)),
     })
 }

@@ -35,8 +35,8 @@ pub(super) async fn show(
     let me = by(&place.visitor);
     let mine = desk.labels.iter().find(|label| label.session == id && label.by == me);
     let conversation = session::blind(&web, &place, &id).await?;
-    let mut page = Page::new(Section::Labels, "Label a session");
-    page.crumbs = vec![("Label sessions".to_owned(), by_rubric(&place, &["labels"]))];
+    let mut page = Page::new(Section::Labels, "Label session");
+    page.crumbs = vec![("Ground truth".to_owned(), by_rubric(&place, &["labels"]))];
     page.summary = html! { "Session " bdi { code { (elide(&id.to_string(), 60)) } } };
     let side = match mine {
         Some(label) if place.params.get("again").is_none() => {
@@ -48,7 +48,7 @@ pub(super) async fn show(
         mine => form(&id, mine, rubric, &place),
     };
     page.body = html! {
-        @if place.params.get("done").is_some() { (toast::toast("Your label is kept")) }
+        @if place.params.get("done").is_some() { (toast::toast("Saved")) }
         div.labelling {
             aside.label-side { (side) }
             (conversation)
@@ -58,7 +58,7 @@ pub(super) async fn show(
     Ok(page.show(&place))
 }
 
-/// What is asked: each dimension, and why.
+/// Form with all dimensions and a comment.
 fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &RequestContext) -> Markup {
     let given = |name: &str| before.and_then(|label| label.marks.get(name));
     let why = before.and_then(|label| label.why.as_deref()).unwrap_or_default();
@@ -67,15 +67,15 @@ fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &Request
              action=(by_rubric(place, &["labels", "session", &id.to_string()])) {
             (place.visitor.form_token.field())
             @for dimension in &rubric.dimensions { (asked(dimension, given(&dimension.name))) }
-            label for="why" { "Why, in a sentence" }
+            label for="why" { "Comment" }
             textarea #why name="why" rows="3" maxlength=(MAX_WHY) { (why) }
             p.actions {
-                button.button.primary { "Keep and compare" } " "
+                button.button.primary { "Save & reveal judge" } " "
                 a.button href=(place.to(&["labels"])) { "Back" }
             }
             p.muted.keys-hint {
-                "Keys: a number marks the framed dimension, " kbd { "-" } " is not observable, "
-                kbd { "j" } " " kbd { "k" } " move, " kbd { "w" } " why, " kbd { "Ctrl Enter" } " keeps."
+                "Keys: a number sets the focused dimension, " kbd { "-" } " not observable, "
+                kbd { "j" } " " kbd { "k" } " next / previous, " kbd { "w" } " comment, " kbd { "Ctrl Enter" } " save."
             }
         }
     }
@@ -87,7 +87,7 @@ fn asked(dimension: &Dimension, given: Option<&Mark>) -> Markup {
     html! {
         fieldset data-dimension {
             legend { (name) }
-            details.criteria { summary { "What to look for" } p { (elide(&dimension.criteria, 2_000)) } }
+            details.criteria { summary { "Criteria" } p { (elide(&dimension.criteria, 2_000)) } }
             div.marks {
                 @match &dimension.scale {
                     Scale::Numeric => {
@@ -101,7 +101,7 @@ fn asked(dimension: &Dimension, given: Option<&Mark>) -> Markup {
             }
             @if dimension.scale == Scale::Numeric {
                 @let exact = typed.as_deref().filter(|text| !["0", "0.25", "0.5", "0.75", "1", "-"].contains(text));
-                label.exact { "or exactly "
+                label.exact { "or exact value "
                     input type="number" name={ (name) ".exact" } min="0" max="1" step="0.01" value=[exact]
                           aria-label={ (name) ", from 0 to 1" };
                 }
@@ -119,7 +119,7 @@ fn choice(name: &str, value: &str, shown: &str, typed: Option<&str>) -> Markup {
     }
 }
 
-/// What the judge said, now that the visitor has spoken.
+/// Comparison with the judge's scores, after the label is saved.
 fn revealed(
     label: &Label,
     judged: Option<&JudgeScore>,
@@ -130,7 +130,7 @@ fn revealed(
     let marks = label.marks(rubric);
     let judge = |name: &str| judged.and_then(|judged| judged.marks.get(name)).copied();
     html! {
-        h2 { "You and the judge" }
+        h2 { "You vs. judge" }
         @if judged.is_none() {
             p.muted { "The judge has not scored this session yet." }
         }
@@ -138,7 +138,7 @@ fn revealed(
             @for dimension in &rubric.dimensions {
                 @let (yours, theirs) = (marks.get(&dimension.name).copied(), judge(&dimension.name));
                 @let differs = matches!((yours, theirs), (Some(yours), Some(theirs)) if (yours - theirs).abs() > 0.2);
-                dt { (dimension.name) @if differs { " " span.badge.warn { "apart" } } }
+                dt { (dimension.name) @if differs { " " span.badge.warn { "Disagrees" } } }
                 dd {
                     (badge::decided(Decider::Human, &shown(dimension, yours))) " "
                     @if judged.is_some() { (badge::decided(Decider::Model, &shown(dimension, theirs))) }
@@ -148,14 +148,14 @@ fn revealed(
                 }
             }
         }
-        @if let Some(why) = &label.why { p { "You said: " bdi { (elide(why, 1_000)) } } }
+        @if let Some(why) = &label.why { p { "Your comment: " bdi { (elide(why, 1_000)) } } }
         p.actions {
             @if let Some(next) = desk.next() {
                 a.button.primary href=(by_rubric(place, &["labels", "session", &next.to_string()])) data-next { "Next session" } " "
             } @else {
-                a.button.primary href=(by_rubric(place, &["calibration"])) { "See how far the judge agrees" } " "
+                a.button.primary href=(by_rubric(place, &["calibration"])) { "View calibration" } " "
             }
-            a.button href=(place.here().without("done").with("again", "1")) { "Change your label" }
+            a.button href=(place.here().without("done").with("again", "1")) { "Edit label" }
         }
     }
 }
@@ -202,5 +202,5 @@ fn marks(form: &Params, rubric: &Rubric) -> Result<BTreeMap<String, Mark>, Strin
         let Some(text) = exact.or_else(|| form.get(&dimension.name)) else { continue };
         marks.insert(dimension.name.clone(), Mark::parse(dimension, text)?);
     }
-    if marks.is_empty() { Err("mark one dimension at least".to_owned()) } else { Ok(marks) }
+    if marks.is_empty() { Err("label at least one dimension".to_owned()) } else { Ok(marks) }
 }

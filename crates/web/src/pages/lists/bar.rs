@@ -69,7 +69,7 @@ fn problems(state: &ListState) -> Markup {
     html! {
         @if asks_to_leave_out_only(&state.parsed.filter) {
             p.problems role="alert" {
-                "A text can be left out only where another is searched for."
+                "Excluding a text needs another text to search for."
             }
         }
     }
@@ -127,7 +127,7 @@ fn offered(place: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
         )
     });
     menu(
-        "Filter by",
+        "Filter",
         facet.title,
         &html! {
             @for (word, count, is_chosen, link) in entries {
@@ -148,7 +148,7 @@ fn live(place: &RequestContext, state: &ListState) -> Markup {
     html! {
         @if is_possible {
             button.quiet.live type="button" data-live=(served(place, state.on, "newer"))
-                   aria-pressed="false" hidden title="Ask for new rows every two seconds" { "Live" }
+                   aria-pressed="false" hidden title="Refresh every 2 s" { "Live" }
         }
     }
 }
@@ -202,8 +202,8 @@ fn columns(place: &RequestContext, state: &ListState, scores: &[String]) -> Mark
                     }
                 }
                 div.choose-end {
-                    button.button.primary type="submit" { "Show" }
-                    a.quiet href=(here(place, state.on).without("col")) { "Usual columns" }
+                    button.button.primary type="submit" { "Apply" }
+                    a.quiet href=(here(place, state.on).without("col")) { "Reset columns" }
                 }
             }
         },

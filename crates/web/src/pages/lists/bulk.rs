@@ -60,7 +60,7 @@ pub(super) fn bar(place: &RequestContext, on: On, targets: &Targets) -> Markup {
         form.chosen #(FORM) method="post" action=(action(place, on, "do")) data-selection hidden {
             (place.visitor.form_token.field())
             (back(place, on))
-            p { strong data-selected { "0" } " chosen" }
+            p { strong data-selected { "0" } " selected" }
             span.chosen-group {
                 label.sr for="chosen-tag" { "Tag" }
                 input #chosen-tag type="text" name="tag" maxlength=(MAX_TAG) placeholder="tag";
@@ -88,7 +88,7 @@ pub(super) fn bar(place: &RequestContext, on: On, targets: &Targets) -> Markup {
                 (of_traces(on, "Delete")) "…"
             }
             @if on == On::Observations {
-                p.muted { "Tags and deleting are for whole traces: those that the chosen observations belong to." }
+                p.muted { "Tagging and deleting apply to the whole traces of the selected observations." }
             }
         }
     }
@@ -110,10 +110,10 @@ pub(super) async fn act<R: ListedRow>(
     let ids: BTreeSet<&str> = form.all("id").filter(|id| !id.is_empty()).collect();
     let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
     if ids.is_empty() {
-        return Err(PageError::Bad("no row was chosen".to_owned()));
+        return Err(PageError::Bad("no rows selected".to_owned()));
     }
     if ids.len() > MOST_ROWS {
-        return Err(PageError::Bad(format!("at most {MOST_ROWS} rows are taken at a time")));
+        return Err(PageError::Bad(format!("select at most {MOST_ROWS} rows at a time")));
     }
     let done = match (form.get("action").unwrap_or_default(), R::ON) {
         ("tag", on) => {
@@ -136,7 +136,7 @@ pub(super) async fn act<R: ListedRow>(
         }
         (other, _) => {
             let other = ratchet_core::record::limit::elide(other, 40);
-            return Err(PageError::Bad(format!("rows cannot be {other}")));
+            return Err(PageError::Bad(format!("unknown action {other}")));
         }
     };
     Ok(done.back(&place, R::ON, &form).into_response())
@@ -237,7 +237,7 @@ async fn collect(
         Collected::Kept(_) => Ok(Done::Collected(count)),
         Collected::Unfit(unfit) => {
             let first = unfit.into_iter().next().map(|(_, problem)| problem).unwrap_or_default();
-            Err(PageError::Bad(format!("nothing was added, since a row does not fit: {first}")))
+            Err(PageError::Bad(format!("nothing was added because a row is not valid: {first}")))
         }
     }
 }
@@ -286,9 +286,7 @@ async fn confirm(
     page.body = html! {
         section data-question=(title) {
             p {
-                "With " (if traces.len() == 1 { "it" } else { "them" }) " go "
-                (figure::grouped(attached.observations))
-                " observations with all they carry, and " (figure::grouped(attached.scores))
+                "This also deletes " (figure::grouped(attached.observations)) " observations and " (figure::grouped(attached.scores))
                 " scores. This cannot be undone."
             }
             ul {
@@ -305,7 +303,7 @@ async fn confirm(
                 input type="hidden" name="sure" value="yes";
                 @for id in &chosen { input type="hidden" name="id" value=(id); }
                 button.button.danger type="submit" { "Delete" } " "
-                a.button href=(came_from(place, on, form)) data-keep { "Keep" }
+                a.button href=(came_from(place, on, form)) data-keep { "Cancel" }
             }
         }
     };

@@ -62,7 +62,7 @@ impl Done {
         match self {
             Self::Tagged(count) => format!("{} tagged", counted(count)),
             Self::Collected(count) => format!("{} added to the dataset", counted(count)),
-            Self::Queued(count) => format!("{} put into the queue", counted(count)),
+            Self::Queued(count) => format!("{} added to the queue", counted(count)),
             Self::Deleted(count) => format!("{} deleted", counted(count)),
             Self::SavedView => "View saved".to_owned(),
             Self::DeletedView => "View deleted".to_owned(),

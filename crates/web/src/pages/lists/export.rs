@@ -79,7 +79,7 @@ pub(super) async fn export<R: ListedRow>(
     // Any other order than that of time would look at all rows again for each slice.
     let state = ListState::read(R::ON, &place.params).newest_first();
     if bar::asks_to_leave_out_only(&state.parsed.filter) {
-        let why = "a text can be left out only where another is searched for";
+        let why = "excluding a text needs another text to search for";
         return Err(PageError::Bad(why.to_owned()));
     }
     let ask = Ask { limit: SLICE, detail: Detail::Content, ..state.ask(&place) };

@@ -23,7 +23,7 @@ pub(super) async fn newer<R: ListedRow>(
     place: RequestContext,
 ) -> PageResult<Markup> {
     let after = place.params.get("after").and_then(|moment| moment.parse().ok());
-    let after = after.ok_or_else(|| PageError::Bad("after must be a moment".to_owned()))?;
+    let after = after.ok_or_else(|| PageError::Bad("after must be a timestamp".to_owned()))?;
     let telemetry = &web.store.telemetry;
     let came = telemetry.arrivals((&place.project_id(), R::WATCHED), after, AT_ONCE);
     let state = ListState::read(R::ON, &place.params).newest_first();

@@ -169,7 +169,7 @@ fn head(place: &RequestContext, state: &ListState, column: ListColumn) -> Column
 
 fn pager<R>(place: &RequestContext, state: &ListState, found: &Found<R>) -> Markup {
     let is_searched = state.parsed.filter.texts().next().is_some() || found.reached.is_some();
-    let goes_on = if is_searched { "Search further".to_owned() } else { format!("Next {ROWS}") };
+    let goes_on = if is_searched { "Search older".to_owned() } else { format!("Next {ROWS}") };
     let mut list = here(place, state.on);
     if found.is_unsorted {
         list = list.without("sort");
@@ -182,8 +182,8 @@ fn pager<R>(place: &RequestContext, state: &ListState, found: &Found<R>) -> Mark
 fn unsorted(place: &RequestContext) -> Markup {
     html! {
         p.notice role="status" {
-            "There are too many rows to sort all of them within " (place.patience.as_secs())
-            " s: these are the newest. Choose a shorter time or a narrower filter."
+            "Too many rows to sort within " (place.patience.as_secs())
+            " s; sorted only the newest. Choose a shorter time range or a narrower filter."
         }
     }
 }
@@ -191,10 +191,10 @@ fn unsorted(place: &RequestContext) -> Markup {
 /// Said when nothing was found so far.
 fn not_yet(reached: Timestamp, place: &RequestContext) -> Markup {
     empty::empty(
-        "Nothing found yet.",
+        "No matches yet",
         &html! {
-            p { "Searched back to " (figure::when(reached, place.now)) "; there is more to look at. "
-                "Search further below, or choose a shorter time." }
+            p { "Searched back to " (figure::when(reached, place.now)) "; older data is not searched yet. "
+                "Search older below, or choose a shorter time." }
         },
     )
 }
@@ -205,23 +205,23 @@ fn nothing(place: &RequestContext, state: &ListState) -> Markup {
     if is_narrowed {
         let all = here(place, state.on).without("q").without("env").without("agent");
         return empty::empty(
-            "Nothing here matches.",
+            "No matches",
             &html! {
-                p { "Take a filter away, or look at a longer time." }
+                p { "Remove a filter or choose a longer time range." }
                 p {
                     a.button href=(all) { "Clear filters" } " "
-                    a.button href=(here(place, state.on).with("range", "all")) { "Look at all time" }
+                    a.button href=(here(place, state.on).with("range", "all")) { "Show all time" }
                 }
             },
         );
     }
     empty::empty(
-        "Nothing was recorded in this time.",
+        "No data in this time range",
         &html! {
             p { "Point an SDK at this server with a key from " code { "ratchet keys create" }
-                ", or fill the project with made-up traffic:" }
+                ", or load sample data:" }
             (copy::snippet("ratchet demo"))
-            p { a href=(here(place, state.on).with("range", "all")) { "Look at all time" } }
+            p { a href=(here(place, state.on).with("range", "all")) { "Show all time" } }
         },
     )
 }

@@ -39,7 +39,7 @@ pub(super) async fn panel<R: ListedRow>(web: &Web, place: &RequestContext) -> Pa
     let Some(wanted) = place.params.get("peek") else { return Ok(Markup::default()) };
     let peeked = find(web, place, wanted, R::ON).await?;
     Ok(html! {
-        aside.peek-panel #peek tabindex="-1" aria-label="A look at one row" data-peeked=(wanted) {
+        aside.peek-panel #peek tabindex="-1" aria-label="Row preview" data-peeked=(wanted) {
             (draw(&peeked, place, R::ON))
         }
     })
@@ -88,7 +88,7 @@ fn draw(peeked: &Peeked, place: &RequestContext, on: On) -> Markup {
         Peeked::Nothing(wanted) => html! {
             (close_link(&close))
             p.notice role="status" {
-                "Nothing here has the id " code { bdi { (wanted) } } ". It may have been deleted, or come yet."
+                "No record with the ID " code { bdi { (wanted) } } ". It may have been deleted or not arrived yet."
             }
         },
     }
@@ -117,10 +117,10 @@ fn facts_of_trace(trace: &Trace, place: &RequestContext) -> Markup {
             dt { "Trace" } dd { (copy::id(&trace.id.to_string())) }
             dt { "Time" } dd { (figure::when(trace.timestamp, place.now)) }
             @if let Some(latency) = sums.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
-            dt { "Steps" }
+            dt { "Observations" }
             dd {
                 (figure::count(sums.levels.total()))
-                @if sums.levels.error > 0 { ", " span.bad { (figure::count(sums.levels.error)) " failed" } }
+                @if sums.levels.error > 0 { ", " span.bad { (figure::count(sums.levels.error)) " errors" } }
             }
             @if sums.total_tokens > 0 {
                 dt { "Tokens" } dd { (figure::tokens_in_part(sums.total_tokens, sums.approximate_cost)) }
@@ -137,7 +137,7 @@ fn facts_of_trace(trace: &Trace, place: &RequestContext) -> Markup {
 fn facts_of_step(step: &Observation, place: &RequestContext) -> Markup {
     html! {
         dl.facts {
-            dt { "Step" } dd { (copy::id(&step.id.to_string())) }
+            dt { "Observation" } dd { (copy::id(&step.id.to_string())) }
             dt { "Type" } dd { (badge::glyph(step.kind)) " " (badge::kind_name(step.kind)) (badge::level(step.level)) }
             dt { "Time" } dd { (figure::when(step.start, place.now)) }
             @if let Some(latency) = step.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }

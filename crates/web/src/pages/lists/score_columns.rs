@@ -130,9 +130,9 @@ impl Scored {
         };
         let count = verdicts.count();
         let told = match (count, verdicts.word()) {
-            (1, _) => "the only score".to_owned(),
-            (_, Some(_)) => format!("said most often of {count}"),
-            (_, None) => format!("the mean of {count}"),
+            (1, _) => "one score".to_owned(),
+            (_, Some(_)) => format!("most frequent of {count}"),
+            (_, None) => format!("mean of {count}"),
         };
         html! {
             span title=(told) {

@@ -88,7 +88,7 @@ struct Goes {
 
 impl Goes {
     fn parse(text: &str) -> StoreResult<Self> {
-        let not_ours = || StoreError::BadQuery("the cursor is not one this page gave".to_owned());
+        let not_ours = || StoreError::BadQuery("the cursor is not valid for this page".to_owned());
         let (nanos, cursor) = text.split_once('~').ok_or_else(not_ours)?;
         let nanos = nanos.parse().map_err(|_| not_ours())?;
         Ok(Self { back_to: Timestamp::from_nanos(nanos), cursor: cursor.to_owned() })

@@ -52,7 +52,7 @@ pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, place: &RequestContex
     html! {
         (counted(R::ON, rows)) " found in " (counted(On::Observations, found.steps))
         @if let Some(back_to) = found.back_to { ", back to " (figure::when(back_to, place.now)) }
-        @if found.cursor.is_none() { ": all there is" }
+        @if found.cursor.is_none() { " (complete)" }
     }
 }
 
@@ -84,7 +84,7 @@ fn counted(on: On, count: u64) -> String {
 
 fn errors(count: u64) -> String {
     match count {
-        0 => "none with errors".to_owned(),
+        0 => "no errors".to_owned(),
         count => format!("{} with errors", figure::grouped(count)),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn views_menu(place: &RequestContext, on: On, saved: &[SavedView]) ->
         "Views",
         "Views",
         &html! {
-            a href=(list_link(place, on).in_scope(&place.scope)) { "Everything" }
+            a href=(list_link(place, on).in_scope(&place.scope)) { "All" }
             @for (name, link) in shipped { a href=(link) { (name) } }
             @for view in saved {
                 div.saved-view {
@@ -69,7 +69,7 @@ fn save_form(place: &RequestContext, on: On) -> Markup {
         form.save-view method="post" action=(action(place, on, "save-view")) {
             (place.visitor.form_token.field())
             (back(place, on))
-            label for="view-name" { "Save what is shown as" }
+            label for="view-name" { "Save current view as" }
             input #view-name type="text" name="name" required maxlength=(MAX_NAME);
             button.button type="submit" { "Save view" }
         }

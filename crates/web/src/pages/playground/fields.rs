@@ -112,7 +112,7 @@ impl TryOut {
     /// Whether it can be run; what keeps it from that is noted.
     pub(super) fn check(&mut self, connections: &[LlmConnection]) -> bool {
         if self.text.trim().is_empty() {
-            self.wrong.push(("text", "say what to ask".to_owned()));
+            self.wrong.push(("text", "enter a prompt".to_owned()));
         }
         let new: Vec<String> = self.unfilled().into_iter().collect();
         if !new.is_empty() {
@@ -124,16 +124,16 @@ impl TryOut {
         if chosen == 0 {
             self.wrong.push(("slots", "choose at least one connection and its model".to_owned()));
         } else if named.count() != chosen {
-            self.wrong.push(("slots", "every connection that is chosen needs a model".to_owned()));
+            self.wrong.push(("slots", "every selected connection needs a model".to_owned()));
         }
         if self.temperature().is_err() {
-            self.wrong.push(("temperature", "a number from 0 to 2, or nothing".to_owned()));
+            self.wrong.push(("temperature", "a number from 0 to 2, or empty".to_owned()));
         }
         if self.max_tokens().is_none() {
             self.wrong.push(("max_tokens", format!("a whole number from 1 to {MOST_TOKENS}")));
         }
         if self.money().is_none() {
-            self.wrong.push(("dollars", format!("an amount up to {MOST_DOLLARS} dollars")));
+            self.wrong.push(("dollars", format!("an amount up to {MOST_DOLLARS} USD")));
         }
         self.wrong.is_empty()
     }

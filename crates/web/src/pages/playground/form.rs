@@ -23,7 +23,7 @@ pub(super) fn form(place: &RequestContext, desk: &Desk) -> Markup {
             }
             div.playground-models {
                 fieldset {
-                    legend { "Asked side by side" }
+                    legend { "Models" }
                     (problem(asked, "slots"))
                     @for slot in 0..SLOTS { (self::slot(desk, slot)) }
                 }
@@ -55,15 +55,15 @@ fn prompt(asked: &TryOut) -> Markup {
     html! {
         div.form-row {
             label for="text" {
-                @if is_chat { "Messages, as JSON" } @else { "Prompt" }
+                @if is_chat { "Messages (JSON)" } @else { "Prompt" }
                 @if let (Some(name), Some(version)) = (&asked.name, asked.version) {
-                    " " span.muted { "began as " bdi { (name) } " v" (version) }
+                    " " span.muted { "based on " bdi { (name) } " v" (version) }
                 }
             }
             textarea #text name="text" rows=(rows) required spellcheck="false"
                 aria-invalid=[asked.problem("text").map(|_| "true")] { "\n" (asked.text) }
             (problem(asked, "text"))
-            p.hint { "Names in double braces, as in " code { "{{message}}" } ", are filled in below." }
+            p.hint { "Variables in double braces, such as " code { "{{message}}" } ", are filled in below." }
         }
     }
 }
@@ -96,7 +96,7 @@ fn slot(desk: &Desk, nth: usize) -> Markup {
     html! {
         div.slot {
             select name={ "connection" (nth) } aria-label={ "Connection " (number) } {
-                option value="" { "nobody" }
+                option value="" { "None" }
                 @for connection in &desk.connections {
                     option value=(connection.id) selected[chosen == Some(connection)] { (connection.provider) }
                 }
@@ -120,9 +120,9 @@ fn known_models(connection: &LlmConnection) -> Vec<String> {
 
 fn bounds(asked: &TryOut) -> Markup {
     let fields = [
-        ("temperature", "Temperature", &asked.temperature, "as the provider has it"),
-        ("max_tokens", "Tokens of an answer, at most", &asked.max_tokens, ""),
-        ("dollars", "All together may cost, in dollars", &asked.dollars, ""),
+        ("temperature", "Temperature", &asked.temperature, "provider default"),
+        ("max_tokens", "Max output tokens", &asked.max_tokens, ""),
+        ("dollars", "Max total cost (USD)", &asked.dollars, ""),
     ];
     html! {
         @for (name, label, value, empty) in fields {

@@ -47,7 +47,7 @@ fn one(place: &RequestContext, desk: &Desk, tried: &Tried) -> Markup {
 fn cut_off(answer: &LlmResponse) -> Markup {
     html! {
         @if answer.stop == StopReason::MaxTokens {
-            p.notice { "It was cut off at the most tokens that it may have." }
+            p.notice { "Truncated: max output tokens reached." }
         }
     }
 }
@@ -57,12 +57,12 @@ pub(crate) fn facts(tried: &Tried, answer: &LlmResponse) -> Markup {
     html! {
         dl.facts {
             dt { "Time" } dd { (figure::duration(tried.took))
-                @if answer.attempts > 1 { ", asked " (answer.attempts) " times" } }
+                @if answer.attempts > 1 { ", " (answer.attempts) " attempts" } }
             dt { "Model" } dd { code { bdi { (elide(&answer.model, 200)) } } }
             dt { "Tokens" }
             dd {
                 (figure::grouped(usage.input())) " in, " (figure::grouped(usage.output())) " out"
-                @if answer.provenance == Provenance::Approximate { " (counted by us)" }
+                @if answer.provenance == Provenance::Approximate { " (estimated)" }
             }
             dt { "Cost" } dd { (figure::cost(answer.cost)) }
         }
@@ -81,7 +81,7 @@ fn keep(place: &RequestContext, desk: &Desk, answer: &LlmResponse) -> Markup {
                 select name="dataset" aria-label="Dataset" {
                     @for dataset in &desk.datasets { option value=(dataset) { (elide(dataset, 60)) } }
                 }
-                button.button type="submit" { "Keep as an item" }
+                button.button type="submit" { "Save as dataset item" }
             }
         }
     }
@@ -94,19 +94,19 @@ fn new_version(place: &RequestContext, desk: &Desk) -> Markup {
     html! {
         form.maker.keep-version method="post" action=(place.to(&["playground", "version"])) {
             (place.visitor.form_token.field())
-            h3 { "Keep the prompt" }
+            h3 { "Save prompt" }
             input type="hidden" name="kind" value=[kind];
             input type="hidden" name="text" value=(asked.text);
             div.form-row {
-                label for="keep-name" { "As a new version of" }
+                label for="keep-name" { "Prompt name" }
                 input #keep-name type="text" name="name" required maxlength="255"
-                    value=[asked.name.as_deref()] placeholder="name of the prompt" autocomplete="off";
+                    value=[asked.name.as_deref()] placeholder="prompt name" autocomplete="off";
             }
             div.form-row {
-                label for="keep-why" { "What changed" }
+                label for="keep-why" { "Commit message" }
                 input #keep-why type="text" name="message" maxlength="500" placeholder="optional" autocomplete="off";
             }
-            button.button type="submit" { "Keep as a new version" }
+            button.button type="submit" { "Save as new version" }
         }
     }
 }

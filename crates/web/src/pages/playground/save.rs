@@ -14,7 +14,7 @@ use crate::web::Web;
 /// What was kept just now, in words.
 pub(super) fn told(place: &RequestContext) -> Option<&'static str> {
     match place.params.get("done")? {
-        "kept" => Some("Kept as an item of the dataset"),
+        "kept" => Some("Saved as dataset item"),
         _ => None,
     }
 }

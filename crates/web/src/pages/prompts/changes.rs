@@ -1,4 +1,4 @@
-//! Who changed what of a prompt, and when.
+//! Change history of a prompt, and when.
 
 use maud::{Markup, html};
 use ratchet_core::record::limit::elide;
@@ -19,9 +19,9 @@ pub(super) async fn changes(web: &Web, place: &RequestContext, name: &str) -> Pa
     let query = AuditQuery::about(place.project_id(), Noun::Prompt, name.to_owned(), CHANGES);
     let found = web.store.catalog.audit(query).await?;
     Ok(html! {
-        h2 { "Who changed what" }
+        h2 { "Change history" }
         @if found.rows.is_empty() {
-            p.muted { "No change was noted: this prompt is older than the audit log." }
+            p.muted { "No changes recorded: this prompt is older than the audit log." }
         } @else {
             ol.deeds {
                 @for entry in &found.rows {
@@ -32,7 +32,7 @@ pub(super) async fn changes(web: &Web, place: &RequestContext, name: &str) -> Pa
                 }
             }
             @if found.cursor.is_some() {
-                p.muted { "The newest " (CHANGES) "; the audit log in the settings has all." }
+                p.muted { "Newest " (CHANGES) " changes; see Settings → Audit log for all." }
             }
         }
     })
@@ -59,12 +59,12 @@ fn deed(entry: &AuditEntry) -> Markup {
                 "moved " (badge::tag(label)) " from " strong { (from) } " to " strong { (to) }
             },
             (Verb::Labelled, Some((label, to)), Some(_)) => {
-                "put " (badge::tag(label)) " at " strong { (to) } " again"
+                "set " (badge::tag(label)) " to " strong { (to) } " again"
             },
             (Verb::Labelled, Some((label, to)), None) => {
-                "put " (badge::tag(label)) " at " strong { (to) }
+                "set " (badge::tag(label)) " to " strong { (to) }
             },
-            (Verb::Made, _, _) => { "made " bdi { (shown(entry.became.as_deref())) } },
+            (Verb::Made, _, _) => { "created " bdi { (shown(entry.became.as_deref())) } },
             (Verb::Deleted, _, _) => { "deleted " bdi { (shown(entry.was.as_deref())) } },
             (verb, _, _) => {
                 (verb.as_str()) " it"

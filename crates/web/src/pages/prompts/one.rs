@@ -45,7 +45,7 @@ pub(super) async fn show(
             None => versions.first().cloned(),
         },
     };
-    let chosen = &chosen.ok_or_else(|| PageError::not_there("version of this prompt"))?;
+    let chosen = &chosen.ok_or_else(|| PageError::not_there("prompt version"))?;
     let against = match number("against").or(chosen.version.checked_sub(1)) {
         Some(number) => find(Pick::Version(number)).await?,
         None => None,
@@ -65,8 +65,8 @@ pub(super) async fn show(
     };
     page.body = html! {
         @match place.params.get("done") {
-            Some("label") => { (toast::toast("The label stands here now")) },
-            Some("made") => { (toast::toast("Kept as a new version; it has no label yet")) },
+            Some("label") => { (toast::toast(&labelled(chosen.version, &place))) },
+            Some("made") => { (toast::toast("Saved as a new version without labels")) },
             _ => {},
         }
         div.prompt {
@@ -84,6 +84,12 @@ pub(super) async fn show(
         }
     };
     Ok(page.show(&place))
+}
+
+/// The confirmation after a label was set: `v2 is now production`.
+fn labelled(version: u32, place: &RequestContext) -> String {
+    let label = place.params.get("label").unwrap_or("labelled");
+    format!("v{version} is now {}", ratchet_core::record::limit::elide(label, 60))
 }
 
 fn history(versions: &[Prompt], chosen: &Prompt, place: &RequestContext) -> Markup {
@@ -115,7 +121,7 @@ fn head(chosen: &Prompt, place: &RequestContext) -> Markup {
             h2 { "Version " (chosen.version) }
             (labels(&chosen.labels))
             @if place.visitor.can_change() {
-                a.button href=(place.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Try it" }
+                a.button href=(place.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Open in playground" }
                 @if !is_live { (label_form(chosen, place, Some(PRODUCTION))) }
                 (label_form(chosen, place, None))
             }
@@ -133,12 +139,12 @@ fn label_form(chosen: &Prompt, place: &RequestContext, label: Option<&str>) -> M
             @match label {
                 Some(label) => {
                     input type="hidden" name="label" value=(label);
-                    button.button.primary type="submit" { "Make it production" }
+                    button.button.primary type="submit" { "Set as production" }
                 },
                 None => {
-                    input type="text" name="label" required placeholder="another label"
+                    input type="text" name="label" required placeholder="label"
                           aria-label="Label" size="12";
-                    button.button type="submit" { "Label" }
+                    button.button type="submit" { "Set label" }
                 },
             }
         }
@@ -157,7 +163,7 @@ fn body(body: &PromptBody) -> Markup {
 async fn changed(old: &Prompt, new: &Prompt) -> Markup {
     let changes = diff::beside(written(&old.body), written(&new.body)).await;
     html! {
-        h2 { "Changed since version " (old.version) }
+        h2 { "Changes since version " (old.version) }
         (changes)
     }
 }
@@ -201,8 +207,8 @@ fn calls(uses: &DeadlinePage<Observation>, place: &RequestContext) -> Markup {
     let time = place.scope.span.label();
     html! {
         @match reached {
-            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, place.now)) ", not the whole " (time) "." },
-            None if page.rows.is_empty() => p.muted { "No model call of the " (time) " says that it used this version." },
+            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, place.now)) "; older calls of the " (time) " are not shown." },
+            None if page.rows.is_empty() => p.muted { "No model calls used this version in the " (time) "." },
             None => {},
         }
         @if !page.rows.is_empty() { (called(&page.rows, place)) }
@@ -246,7 +252,7 @@ pub(super) async fn label(
     let label = form.get("label").unwrap_or_default().trim().to_owned();
     check_label(&label).map_err(|why| PageError::Bad(format!("label: {why}")))?;
     if label == LATEST {
-        return Err(PageError::Bad("label: latest always stands at the newest version".to_owned()));
+        return Err(PageError::Bad("label: latest always points to the newest version".to_owned()));
     }
     let version = form.get("version").and_then(|version| version.parse().ok());
     let version = version.ok_or_else(|| PageError::Bad("version: must be a number".to_owned()))?;
@@ -254,8 +260,8 @@ pub(super) async fn label(
     place
         .visitor
         .catalog(&web)
-        .label_prompt(place.project_id(), which, vec![label], place.now)
+        .label_prompt(place.project_id(), which, vec![label.clone()], place.now)
         .await?;
     let back = place.to(&["prompts", &name]).with("version", version.to_string());
-    Ok(Redirect::to(&back.with("done", "label").to_string()))
+    Ok(Redirect::to(&back.with("done", "label").with("label", label).to_string()))
 }

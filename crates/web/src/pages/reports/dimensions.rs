@@ -20,23 +20,23 @@ pub(super) fn table(report: &WeekReport) -> Markup {
         Column::text("Dimension"),
         Column::number("Sessions"),
         Column::number("Mean"),
-        Column::text("95 % confidence"),
-        Column::number("Stdev"),
-        Column::number("Least"),
-        Column::number("Greatest"),
+        Column::text("95% CI"),
+        Column::number("Std dev"),
+        Column::number("Min"),
+        Column::number("Max"),
     ];
     if has_change {
-        columns.push(Column::text("Against the week before"));
+        columns.push(Column::text("vs. previous week"));
     }
     if has_trend {
-        columns.push(Column::text("Over the weeks"));
+        columns.push(Column::text("Trend"));
     }
     let rows = all.iter().map(|standing| row(standing, has_change, has_trend)).collect();
-    let caption = "How the week's sessions stand, dimension by dimension".to_owned();
+    let caption = "Scores by dimension".to_owned();
     html! {
         div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) }
-        @if !has_change { p.muted { "Against the week before: " (change_words(&overall.change)) "." } }
-        @if !has_trend { p.muted { "Over the weeks: " (trend_words(&overall.trend)) "." } }
+        @if !has_change { p.muted { "Change vs. previous week: " (change_words(&overall.change)) "." } }
+        @if !has_trend { p.muted { "Trend: " (trend_words(&overall.trend)) "." } }
     }
 }
 
@@ -96,7 +96,7 @@ fn is_drawn(standing: &Standing) -> bool {
 /// How something stands, as a figure.
 pub(super) fn stat(standing: &Standing, label: &str, provenance: &str) -> Stat {
     let value = match standing.marks {
-        None => Value::CannotTell("no session was scored".to_owned()),
+        None => Value::CannotTell("no sessions scored".to_owned()),
         Some(marks) => Value::Known {
             text: format!("{:.2}", marks.mean),
             interval: Some(interval_words(marks.interval)),
@@ -106,7 +106,7 @@ pub(super) fn stat(standing: &Standing, label: &str, provenance: &str) -> Stat {
     let course = standing.history.iter().filter_map(|mean| *mean).collect();
     let change = change_words(&standing.change);
     let change = Some(match standing.change {
-        Change::By { .. } => format!("{change} against the week before"),
+        Change::By { .. } => format!("{change} vs. previous week"),
         Change::Unknown(_) => change,
     });
     Stat { label: label.to_owned(), value, change, course, link: None }

@@ -36,19 +36,18 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let on = schedules.iter().filter(|schedule| schedule.is_on).count();
     let mut page = Page::new(Section::Quality, "Schedules");
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
-    page.summary =
-        html! { (on) " of " (schedules.len()) " run by themselves while a server is up." };
+    page.summary = html! { (on) " of " (schedules.len()) " schedules enabled. They run while a server is up." };
     page.action = tabs(&place, Tab::Schedules);
     page.body = html! {
         @match place.params.get("done") {
-            Some("on") => { (toast::toast("The schedule is on.")) },
-            Some("off") => { (toast::toast("The schedule is paused.")) },
-            Some("run") => { (toast::toast("It begins within half a minute.")) },
+            Some("on") => { (toast::toast("Schedule enabled")) },
+            Some("off") => { (toast::toast("Schedule paused")) },
+            Some("run") => { (toast::toast("Queued, starts within 30 s")) },
             _ => {},
         }
         @for part in parts { (part) }
         section.report-part {
-            h2 { "Another schedule" }
+            h2 { "Add a schedule" }
             p { "With an owner's key in " code { "RATCHET_PUBLIC_KEY" } " and "
                 code { "RATCHET_SECRET_KEY" } ", and this server's address:" }
             (copy::snippet("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin \\\n  --judge anthropic --max-cost 5 --server http://127.0.0.1:3000"))
@@ -66,14 +65,14 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Ma
             h2 { bdi { (schedule.name) } " "
                 @if schedule.is_on { span.badge.good { "on" } } @else { span.badge.warn { "paused" } } }
             p {
-                "Scores and reports the week before, at " code { (schedule.cron.to_string()) }
-                " by the clocks of " (schedule.zone.name()) ", judge " (badge::tag(&schedule.what.judge))
+                "Scores and reports the previous week. " (times(&schedule.cron.to_string(), schedule.zone.name()))
+                ", judge " (badge::tag(&schedule.what.judge))
                 ", rubric " (badge::tag(&schedule.what.rubric))
-                @if let Some(most) = schedule.what.max_cost { ", for " (figure::money(most)) " at most" }
+                @if let Some(most) = schedule.what.max_cost { ", max " (figure::money(most)) }
                 ". "
-                @if let Some(next) = next { "Next: " (figure::when(next, place.now)) "." }
-                @if schedule.what.notifies_slack { " Tells Slack." }
-                @if schedule.what.notifies_webhook { " Tells a webhook." }
+                @if let Some(next) = next { "Next run: " (figure::when(next, place.now)) "." }
+                @if schedule.what.notifies_slack { " Notifies Slack." }
+                @if schedule.what.notifies_webhook { " Notifies a webhook." }
             }
             @if place.visitor.can_own() {
                 form.inline method="post" action=(action) {
@@ -86,18 +85,46 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Ma
                     }
                 }
             }
-            @if runs.is_empty() { p.muted { "It has not run yet." } } @else { (history(runs, place)) }
+            @if runs.is_empty() { p.muted { "No runs yet." } } @else { (history(runs, place)) }
         }
     }
+}
+
+/// The times of a schedule in words, where its cron expression is a simple one: `Sundays 02:00 UTC`.
+fn times(cron: &str, zone: &str) -> Markup {
+    let zone = if zone == "Etc/UTC" { "UTC" } else { zone };
+    match readable(cron) {
+        Some(words) => html! { span title=(cron) { (words) " " (zone) } },
+        None => html! { code { (cron) } " " (zone) },
+    }
+}
+
+fn readable(cron: &str) -> Option<String> {
+    let fields: Vec<&str> = cron.split_whitespace().collect();
+    let [minute, hour, "*", "*", day] = fields[..] else { return None };
+    let (minute, hour): (u8, u8) = (minute.parse().ok()?, hour.parse().ok()?);
+    let days = match day.to_ascii_uppercase().as_str() {
+        "*" => "Daily",
+        "MON-FRI" | "1-5" => "Weekdays",
+        "MON" | "1" => "Mondays",
+        "TUE" | "2" => "Tuesdays",
+        "WED" | "3" => "Wednesdays",
+        "THU" | "4" => "Thursdays",
+        "FRI" | "5" => "Fridays",
+        "SAT" | "6" => "Saturdays",
+        "SUN" | "0" | "7" => "Sundays",
+        _ => return None,
+    };
+    Some(format!("{days} {hour:02}:{minute:02}"))
 }
 
 fn history(runs: &[ScheduleRun], place: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Due"),
         Column::text("Outcome"),
-        Column::number("Took"),
-        Column::wide("What it did"),
-        Column::text("Ended"),
+        Column::number("Duration"),
+        Column::wide("Result"),
+        Column::text("End"),
     ];
     let row = |run: &ScheduleRun| Row {
         id: run.due_at.to_string(),
@@ -142,8 +169,23 @@ async fn switch(
             catalog.request_run(project, name, now).await?;
             "run"
         }
-        _ => return Err(PageError::Bad("say whether it is to be on, off or run".to_owned())),
+        _ => return Err(PageError::Bad("to: must be on, off or run".to_owned())),
     };
     let back = Tab::Schedules.link(&place).with("done", done);
     Ok(Redirect::to(&back.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_simple_cron_expression_reads_as_words() {
+        let shown = |cron, zone| times(cron, zone).into_string();
+        assert!(shown("0 2 * * SUN", "Etc/UTC").contains(">Sundays 02:00 UTC<"));
+        assert!(
+            shown("30 1 * * MON-FRI", "Europe/Berlin").contains(">Weekdays 01:30 Europe/Berlin<")
+        );
+        assert_eq!(shown("*/5 * * * *", "Etc/UTC"), "<code>*/5 * * * *</code> UTC");
+    }
 }

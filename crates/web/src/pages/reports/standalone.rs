@@ -25,7 +25,7 @@ pub fn report_document(report: &WeekReport) -> String {
                     (alarm::drift(&report.drift))
                     (dimensions::table(report))
                     (week::course(report))
-                    h2 { "In words" }
+                    h2 { "As text" }
                     pre.in-words { (report.to_markdown()) }
                 }
             }

@@ -30,9 +30,9 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let correlation = review::correlation(&source, &sink, rubric).await.map_err(refused)?;
     let metrics = success_now(last.as_ref(), &tracked, correlation, place.now);
     let met = metrics.iter().filter(|metric| metric.is_met() == Some(true)).count();
-    let mut page = Page::new(Section::Quality, "Does it pay");
+    let mut page = Page::new(Section::Quality, "Success metrics");
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
-    page.summary = html! { (met) " of " (metrics.len()) " targets are met." };
+    page.summary = html! { (met) " of " (metrics.len()) " targets met." };
     page.action = tabs(&place, Tab::Success);
     page.body = html! {
         (table(&metrics))
@@ -58,28 +58,26 @@ fn judged_by(web: &Web, last: Option<&WeekReport>) -> PageResult<Rubric> {
 const fn meaning(measure: Measure) -> &'static str {
     match measure {
         Measure::SessionsScored => {
-            "Fewer than twenty sessions a week say little: intervals stay wide, and one odd session \
-             moves the mean."
+            "With fewer than 20 sessions a week, intervals are wide and one outlier moves the mean."
         }
         Measure::HumanCorrelation => {
-            "How closely the overall marks of people and of the judge go together, on the sessions that \
-             people labelled, each by how many it was drawn for. It is met with its whole interval."
+            "Correlation of overall scores by humans and the judge on labelled sessions, weighted by sampling probability. Met when the whole interval is above the target."
         }
-        Measure::SuggestionsDone => {
-            "Suggestions that someone marked as done in the last four weeks. Advice that nobody \
-             follows improves nothing."
-        }
+        Measure::SuggestionsDone => "Suggestions marked as done in the last four weeks.",
         Measure::QualityTrend => {
-            "The slope of the weekly means by Theil and Sen, for a month. It takes eight weeks to \
-             tell a trend from chance."
+            "Theil–Sen slope of the weekly means, per month. Needs eight weeks of data."
         }
     }
 }
 
 /// The four numbers with their targets.
 pub(super) fn table(metrics: &[SuccessMetric]) -> Markup {
-    let columns =
-        vec![Column::wide("What"), Column::text("Is"), Column::text("Target"), Column::text("Met")];
+    let columns = vec![
+        Column::wide("Metric"),
+        Column::text("Current"),
+        Column::text("Target"),
+        Column::text("Status"),
+    ];
     let row = |metric: &SuccessMetric| Row {
         id: metric.measure.as_str().to_owned(),
         link: None,
@@ -96,6 +94,6 @@ pub(super) fn table(metrics: &[SuccessMetric]) -> Markup {
         failed: false,
     };
     let rows = metrics.iter().map(row).collect();
-    let caption = "Whether watching quality pays".to_owned();
+    let caption = "Success metrics".to_owned();
     table::table(&Table { caption, columns, rows, select_for: None })
 }

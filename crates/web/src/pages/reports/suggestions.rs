@@ -63,10 +63,10 @@ const fn title(progress: Progress) -> &'static str {
 /// What the page that led here has done.
 pub(super) fn done_words(word: &str) -> Option<&'static str> {
     match Progress::parse(word)? {
-        Progress::Open => Some("The suggestion is open again."),
-        Progress::Accepted => Some("The suggestion is accepted."),
-        Progress::Done => Some("The suggestion is done."),
-        Progress::Dismissed => Some("The suggestion is dismissed."),
+        Progress::Open => Some("Suggestion reopened"),
+        Progress::Accepted => Some("Suggestion accepted"),
+        Progress::Done => Some("Suggestion marked as done"),
+        Progress::Dismissed => Some("Suggestion dismissed"),
     }
 }
 
@@ -95,7 +95,7 @@ pub(super) fn card(
             (copy::snippet(&suggestion.text))
             @if !suggestion.sessions.is_empty() {
                 details {
-                    summary { (counted(suggestion.sessions.len(), "session")) " that show it" }
+                    summary { (counted(suggestion.sessions.len(), "session")) " as evidence" }
                     (week::sessions(&suggestion.sessions, place))
                 }
             }
@@ -144,7 +144,7 @@ fn progress(kept: &KeptSuggestion, place: &RequestContext) -> Markup {
 
 const fn verb(progress: Progress) -> &'static str {
     match progress {
-        Progress::Open => "Open again",
+        Progress::Open => "Reopen",
         Progress::Accepted => "Accept",
         Progress::Done => "Mark as done",
         Progress::Dismissed => "Dismiss",
@@ -157,7 +157,7 @@ async fn decide(
     PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let to = form.get("to").and_then(Progress::parse);
-    let to = to.ok_or_else(|| PageError::Bad("say what is decided".to_owned()))?;
+    let to = to.ok_or_else(|| PageError::Bad("to: must be a suggestion status".to_owned()))?;
     let catalog = place.visitor.catalog(&web);
     catalog.decide_suggestion(place.project_id(), id, to, place.now).await?;
     let reports = Link::to_project(&place.project.id, &["reports"]);
@@ -172,10 +172,10 @@ async fn decide(
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "Where a dimension stands under 0.7, or sessions under 0.7 share an issue, the report of "
-            "the week suggests lines for CLAUDE.md, a skill or a prompt. Accept what you want to try, "
-            "and mark it as done once it is in place: the weeks after show whether it helped." }
+        p { "When the mean of a dimension is below 0.7, or sessions below 0.7 share an issue, the weekly "
+            "report suggests changes to CLAUDE.md, a skill or a prompt. Accept what you want to try, "
+            "and mark it as done once it is in place; the following weeks show whether it helped." }
         (copy::snippet("ratchet week"))
     };
-    empty::empty("Nothing has been suggested yet.", &how)
+    empty::empty("No suggestions yet", &how)
 }

@@ -45,8 +45,8 @@ async fn show(
             (toast::toast(done))
         }
         (body(&report, &tracked, &place))
-        p.muted { "Rubric " (report.rubric) ", weeks by the clocks of " (report.zone)
-            ". Made " (figure::when(kept.created_at, place.now)) ", last changed "
+        p.muted { "Rubric " (report.rubric) ", time zone " (report.zone)
+            ". Created " (figure::when(kept.created_at, place.now)) ", updated "
             (figure::when(kept.updated_at, place.now)) "." }
     };
     Ok(page.show(&place))
@@ -61,8 +61,8 @@ fn neighbours(report: &WeekReport, weeks: &[String], place: &RequestContext) -> 
     html! {
         @if before.is_some() || after.is_some() {
             nav.segments aria-label="Weeks" {
-                @if let Some(week) = before { a href=(link(week)) { "Week before" } }
-                @if let Some(week) = after { a href=(link(week)) { "Week after" } }
+                @if let Some(week) = before { a href=(link(week)) { "Previous week" } }
+                @if let Some(week) = after { a href=(link(week)) { "Next week" } }
             }
         }
     }
@@ -74,14 +74,14 @@ fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &RequestContext)
         (stat::row(&figures(report)))
         section.report-part { h2 { "Dimensions" } (dimensions::table(report)) (course(report)) }
         section.report-part {
-            h2 { "Sessions that stand out" }
-            (outliers("Better than 0.85", &report.synthesis.excellent, place))
-            (outliers("Worse than 0.5", &report.synthesis.poor, place))
+            h2 { "Outliers" }
+            (outliers("High outliers (above 0.85)", &report.synthesis.excellent, place))
+            (outliers("Low outliers (below 0.5)", &report.synthesis.poor, place))
         }
         section.report-part {
             h2 { "Common issues" }
             @if report.synthesis.issues.is_empty() {
-                p.muted { "No two sessions under 0.7 share an issue." }
+                p.muted { "No issues shared by sessions below 0.7." }
             } @else {
                 ol.issues { @for issue in &report.synthesis.issues { (shared(issue, place)) } }
             }
@@ -90,13 +90,13 @@ fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &RequestContext)
             h2 { "Suggestions" }
             @if let Some(words) = advice_words(report) { p.muted { bdi { (short(&words)) } } }
             @if report.suggestions.is_empty() {
-                p.muted { "Every dimension stands at 0.7 or above, and nothing goes wrong twice." }
+                p.muted { "None: every dimension is at 0.7 or above, and there are no common issues." }
             }
             @for suggestion in &report.suggestions {
                 (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), place))
             }
         }
-        section.report-part { h2 { "Does it pay" } (success::table(&report.success)) }
+        section.report-part { h2 { "Success metrics" } (success::table(&report.success)) }
     }
 }
 
@@ -105,14 +105,14 @@ fn figures(report: &WeekReport) -> Vec<Stat> {
     let provenance = format!("mean of {}", counted(synthesis.sessions, "session"));
     let counts = [
         ("Sessions scored", synthesis.sessions),
-        ("Stand out for the better", synthesis.excellent.len()),
-        ("Stand out for the worse", synthesis.poor.len()),
+        ("High outliers", synthesis.excellent.len()),
+        ("Low outliers", synthesis.poor.len()),
         ("Suggestions", report.suggestions.len()),
     ];
     let overall = dimensions::stat(&synthesis.overall, "Overall quality", &provenance);
     let counts = counts.map(|(label, count)| Stat {
         label: label.to_owned(),
-        value: Value::of(figure::grouped(count as u64), "counted in the week's scores"),
+        value: Value::of(figure::grouped(count as u64), "this week"),
         ..Stat::default()
     });
     std::iter::once(overall).chain(counts).collect()
@@ -123,7 +123,7 @@ pub(super) fn course(report: &WeekReport) -> Markup {
     let weeks = report.synthesis.overall.history.len();
     let seen = report.synthesis.overall.history.iter().flatten().count();
     if seen < 2 {
-        return html! { p.muted { "From the second week on, a drawing shows the weeks." } };
+        return html! { p.muted { "Trend appears after two weeks." } };
     }
     let zone = Zone::parse(&report.zone).unwrap_or_else(|_| Zone::utc());
     let Ok(last) = Week::parse(&report.week, &zone) else { return html! {} };
@@ -169,10 +169,10 @@ fn shared(issue: &CommonIssue, place: &RequestContext) -> Markup {
             p { bdi { (short(&issue.title)) } }
             p.muted {
                 (badge::tag(&issue.dimension)) " in " (counted(issue.sessions.len(), "session"))
-                ", said " (counted(issue.count, "time")) ". "
+                ", " (counted(issue.count, "occurrence")) ". "
             }
             details {
-                summary { "An example, and where else" }
+                summary { "Example and affected sessions" }
                 blockquote { bdi { (ratchet_core::record::limit::elide(&issue.example.rationale, 1_000)) } }
                 (sessions(&issue.sessions, place))
             }

@@ -30,7 +30,7 @@ impl Outline<'_> {
             runs.iter().map(|run| run.agent.as_str()).collect();
         let scores = self.score_series();
         html! {
-            @if agents.len() > 1 { (lanes::lanes("Agents at work", &runs)) }
+            @if agents.len() > 1 { (lanes::lanes("Agent timeline", &runs)) }
             @if self.turns.len() > 1 {
                 div.charts.small {
                     (chart::over_time(&self.costs()))
@@ -38,7 +38,7 @@ impl Outline<'_> {
                 }
             }
             @if self.session.traces > self.turns.len() as u64 {
-                p.muted { "Drawn are the first " (self.turns.len()) " turns of "
+                p.muted { "Only the first " (self.turns.len()) " turns are shown of "
                     (figure::grouped(self.session.traces)) "." }
             }
         }

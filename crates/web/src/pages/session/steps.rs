@@ -46,8 +46,8 @@ async fn show(
                 (line(&steps.rows[row.step], row.depth.min(MAX_DEPTH), &trace, &place))
             }
         }
-        p { a href=(whole) { "Open the trace" }
-            @if steps.cursor.is_some() { span.muted { " for the steps after the first " (MAX_STEPS) "." } } }
+        p { a href=(whole) { "Open trace" }
+            @if steps.cursor.is_some() { span.muted { " to see more than " (MAX_STEPS) " observations." } } }
     })
 }
 

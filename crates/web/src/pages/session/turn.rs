@@ -88,11 +88,11 @@ impl Turn<'_> {
             div.words {
                 @match input {
                     Some(input) => { (message_preview::show(input, Side::Input, &self.trace.id, place)) },
-                    None => { p.muted { "Nothing was recorded of what went in." } },
+                    None => { p.muted { "No input recorded." } },
                 }
                 @match output {
                     Some(output) => { (message_preview::show(output, Side::Output, &self.trace.id, place)) },
-                    None => { p.muted { "Nothing was recorded of what came out." } },
+                    None => { p.muted { "No output recorded." } },
                 }
             }
         }
@@ -105,9 +105,9 @@ impl Turn<'_> {
         let source = place.to(&["sessions", &session, "steps", id]);
         html! {
             details.steps data-steps=(source) {
-                summary { (figure::grouped(total)) @if total == 1 { " step" } @else { " steps" } }
+                summary { (figure::grouped(total)) @if total == 1 { " observation" } @else { " observations" } }
                 div.steps-body aria-live="polite" {
-                    p { a href=(place.to(&["traces", id])) { "Open the trace" } " to see them." }
+                    p { a href=(place.to(&["traces", id])) { "Open trace" } " to see all observations." }
                 }
             }
         }

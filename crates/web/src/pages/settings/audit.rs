@@ -61,9 +61,9 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let actors = web.store.catalog.audit_actors(query.project.clone()).await?;
     let found = web.store.catalog.audit(query).await?;
     let columns = vec![
-        Column::text("When"),
-        Column::text("Who"),
-        Column::text("What"),
+        Column::text("Time"),
+        Column::text("Actor"),
+        Column::text("Action"),
         Column::text("Before"),
         Column::text("After"),
     ];
@@ -72,11 +72,10 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let body = html! {
         (filters(&place, &actors))
         @if found.rows.is_empty() {
-            (empty::empty("Nothing was changed in this time, or nothing that fits.", &html! {
-                p { "Every change of settings, keys, members, prompts, datasets, queues and dashboards is noted here: \
-                     by whom, when, and what it was before." }
+            (empty::empty("No matching changes in this time range", &html! {
+                p { "All changes to settings, keys, members, prompts, datasets, queues and dashboards, with actor, time and previous value." }
                 p { a href=(place.here().with("range", "all").without("cursor").without("who").without("what")) {
-                    "Look at all time" } }
+                    "Show all time" } }
             }))
         } @else {
             div.audit {
@@ -86,7 +85,7 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
         }
     };
     let summary = html! {
-        "Who changed what "
+        "Changes "
         @if is_whole_server(&place) { "on the whole server" } @else { "in " bdi { (place.project.name) } }
         ", " (place.scope.span.label()) "."
     };
@@ -103,31 +102,31 @@ fn filters(place: &RequestContext, actors: &[Actor]) -> Markup {
                 input type="hidden" name=(name) value=(value);
             }
             @if place.visitor.owns_server() {
-                label { "Where "
+                label { "Scope "
                     select name="of" {
                         option value="" { "This project" }
-                        option value="server" selected[is_whole_server(place)] { "The whole server" }
+                        option value="server" selected[is_whole_server(place)] { "Whole server" }
                     }
                 }
             }
-            label { "Who "
+            label { "Actor "
                 select name="who" {
-                    option value="" { "Everyone" }
+                    option value="" { "All actors" }
                     @for actor in actors {
                         @let value = format!("{}:{}", actor.kind(), actor.id());
                         option value=(value) selected[value == who] { (actor.name()) }
                     }
                 }
             }
-            label { "What "
+            label { "Object "
                 select name="what" {
-                    option value="" { "Everything" }
+                    option value="" { "All objects" }
                     @for noun in Noun::ALL {
                         option value=(noun.as_str()) selected[noun.as_str() == what] { (noun.as_str()) }
                     }
                 }
             }
-            button.button type="submit" { "Show" }
+            button.button type="submit" { "Apply" }
             a.button href=(file) download { "Export CSV" }
         }
     }
@@ -140,7 +139,7 @@ fn row(entry: &AuditEntry, place: &RequestContext) -> Row {
         cells: vec![
             figure::ago(entry.at, place.now),
             who(&entry.actor),
-            html! { (entry.verb.as_str()) " " (thing(entry)) },
+            html! { (verb(entry.verb)) " " (thing(entry)) },
             side(entry.was.as_deref()),
             side(entry.became.as_deref()),
         ],
@@ -155,6 +154,14 @@ pub(in crate::pages) fn who(actor: &Actor) -> Markup {
         Actor::Key { .. } | Actor::CommandLine | Actor::Server => Decider::Code,
     };
     html! { span title=(actor.name()) { (badge::decided(decider, actor.name())) } }
+}
+
+/// The displayed name of a verb; the stored one is `made` since the first release.
+pub(in crate::pages) const fn verb(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Made => "created",
+        _ => verb.as_str(),
+    }
 }
 
 /// What it was done to.

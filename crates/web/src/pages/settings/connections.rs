@@ -30,40 +30,39 @@ const SHOWN: PageNumber = PageNumber { page: 1, limit: 200 };
 const PROVIDER: FormField<'_> = FormField {
     name: "provider",
     label: "Name",
-    hint: "What evaluators call it. One of the same name is replaced.",
+    hint: "Used by evaluators. A connection with the same name is replaced.",
 };
 const ADAPTER: FormField<'_> = FormField { name: "adapter", label: "API", hint: "" };
 const SECRET: FormField<'_> = FormField {
     name: "secretKey",
     label: "Secret key",
-    hint: "It is sealed before it is stored, and not shown again.",
+    hint: "Encrypted at rest and never shown again.",
 };
 const KEPT_SECRET: FormField<'_> = FormField {
-    hint: "Leave it empty to keep the one there is. With another API or address it must be given \
-           again, or it could be sent somewhere else.",
+    hint: "Leave empty to keep the current key. Required again when the API or base URL changes.",
     ..SECRET
 };
 const URL: FormField<'_> = FormField {
     name: "baseURL",
-    label: "Address",
-    hint: "Only if it is not the provider's usual one.",
+    label: "Base URL",
+    hint: "Only if it differs from the provider's default.",
 };
 const MODELS: FormField<'_> =
-    FormField { name: "customModels", label: "Models of its own", hint: "One on each line." };
+    FormField { name: "customModels", label: "Custom models", hint: "One per line." };
 const USUAL: FormField<'_> = FormField {
     name: "withDefaultModels",
-    label: "It has the provider's usual models, too",
+    label: "Include the provider's default models",
     hint: "",
 };
 const HEADERS: FormField<'_> = FormField {
     name: "extraHeaders",
-    label: "Headers with every call",
-    hint: "One on each line, as in “x-team: support”. Their values are kept like the secret.",
+    label: "Extra headers",
+    hint: "One per line, such as “x-team: support”. Values are encrypted at rest.",
 };
 const CONFIG: FormField<'_> = FormField {
     name: "config",
     label: "Configuration",
-    hint: "JSON. Bedrock needs {\"region\": \"eu-central-1\"}; most others need nothing.",
+    hint: "JSON. Bedrock needs {\"region\": \"eu-central-1\"}; leave empty for most providers.",
 };
 
 pub(super) fn routes() -> Router<Web> {
@@ -103,13 +102,13 @@ async fn test(
     let entered = entered(&form);
     let model =
         entered.filled("model").map(str::to_owned).or_else(|| llm_connections::usual_model(&one));
-    let model = model.ok_or_else(|| PageError::Bad("model: say which one to ask".to_owned()))?;
+    let model = model.ok_or_else(|| PageError::Bad("model: required".to_owned()))?;
     let tried = playground::greet(&web, &place, (&one, &model)).await?;
     let told = html! {
         section.settings.tried.failed[tried.outcome.is_err()] role="status" {
             h2 {
                 bdi { (tried.connection) }
-                @if tried.outcome.is_ok() { " answers" } @else { " does not answer" }
+                @if tried.outcome.is_ok() { ": connected" } @else { ": connection failed" }
             }
             @match &tried.outcome {
                 Ok(answer) => {
@@ -118,7 +117,7 @@ async fn test(
                 },
                 Err(why) => {
                     p { (why) }
-                    p.muted { "Asked for " code { bdi { (tried.model) } } ", after " (figure::duration(tried.took)) "." }
+                    p.muted { "Model " code { bdi { (tried.model) } } ", after " (figure::duration(tried.took)) "." }
                 },
             }
         }
@@ -140,21 +139,20 @@ async fn drawn(
         section.settings {
             h2 { "Connections" }
             @if known.is_empty() {
-                (empty::empty("No provider of models can be reached yet.", &html! {
-                    p { "Evaluators that ask a model to judge need a connection. An owner adds it, and \
-                         nobody sees its secret again." }
+                (empty::empty("No LLM connections yet", &html! {
+                    p { "LLM judges and the playground need a connection. Owners can add one." }
                 }))
             } @else { (list(&known, place)) }
         }
         @if place.visitor.can_own() {
             section.settings {
-                h2 { "Add a connection" }
+                h2 { "Add connection" }
                 (form(place, entered, SECRET))
             }
         }
     };
     let count = known.len();
-    let summary = html! { (count) " " (if count == 1 { "connection" } else { "connections" }) " to providers of models." };
+    let summary = html! { (count) " " (if count == 1 { "connection" } else { "connections" }) "." };
     Ok(page(place, Tab::Connections, summary, &body))
 }
 
@@ -162,16 +160,16 @@ fn list(known: &[LlmConnection], place: &RequestContext) -> Markup {
     let mut columns = vec![
         Column::text("Name"),
         Column::text("API"),
-        Column::text("Address"),
+        Column::text("Base URL"),
         Column::text("Models"),
         Column::text("Secret"),
-        Column::text("Changed"),
+        Column::text("Updated"),
     ];
     if place.visitor.can_change() {
         columns.push(Column::text("Test"));
     }
     if place.visitor.can_own() {
-        columns.push(Column::text("End"));
+        columns.push(Column::text("Actions"));
     }
     let rows = known.iter().map(|one| row(one, place)).collect();
     table::table(&Table { caption: "LLM connections".to_owned(), columns, rows, select_for: None })
@@ -183,8 +181,8 @@ fn row(one: &LlmConnection, place: &RequestContext) -> Row {
     let mut cells = vec![
         html! { bdi { (one.provider) } },
         html! { (one.adapter.as_str()) },
-        html! { (one.base_url.as_deref().unwrap_or("the usual one")) },
-        html! { @if one.has_default_models { "the usual" @if !models.is_empty() { ", " } } (models.join(", ")) },
+        html! { (one.base_url.as_deref().unwrap_or("default")) },
+        html! { @if one.has_default_models { "default" @if !models.is_empty() { ", " } } (models.join(", ")) },
         html! { code { (one.secret_hint) } },
         figure::ago(one.updated_at, place.now),
     ];
@@ -228,7 +226,7 @@ fn form(place: &RequestContext, entered: &Entered, secret: FormField<'_>) -> Mar
             (field::tick(USUAL, entered))
             (field::area(HEADERS, 2, entered))
             (field::area(CONFIG, 2, entered))
-            button.button.primary type="submit" { "Save the connection" }
+            button.button.primary type="submit" { "Save connection" }
         }
     }
 }
@@ -257,12 +255,12 @@ fn edited(place: &RequestContext, one: &LlmConnection, entered: &Entered) -> Mar
         section.settings {
             h2 { bdi { (one.provider) } }
             @if !one.header_names.is_empty() {
-                p.hint { "It sends the headers " (one.header_names.join(", ")) "; leave them empty to keep them." }
+                p.hint { "Current extra headers: " (one.header_names.join(", ")) "; leave empty to keep them." }
             }
             (form(place, entered, KEPT_SECRET))
         }
     };
-    page(place, Tab::Connections, html! { "A connection to a provider of models." }, &body)
+    page(place, Tab::Connections, html! { "LLM connection" }, &body)
 }
 
 async fn keep(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
@@ -311,7 +309,7 @@ fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmCon
             Some((name, value)) => {
                 headers.insert(name.trim().to_owned(), value.trim().to_owned());
             }
-            None => entered.wrong("extraHeaders", "each line is a name, a colon and a value"),
+            None => entered.wrong("extraHeaders", "each line must be “name: value”"),
         }
     }
     if entered.filled("extraHeaders").is_none() {
@@ -320,11 +318,11 @@ fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmCon
     }
     let config = entered.filled("config").map(Json::parse);
     if config == Some(None) {
-        entered.wrong("config", "this is no JSON");
+        entered.wrong("config", "not valid JSON");
     }
     let config = config.flatten();
     let Some(adapter) = LlmAdapter::parse(entered.raw("adapter")) else {
-        entered.wrong("adapter", "choose one of these");
+        entered.wrong("adapter", "select one of the options");
         return None;
     };
     let (models, url) =
@@ -364,7 +362,7 @@ async fn remove(
     if !entered(&form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", one.provider),
-            lost: html! { "Its secret goes with it. Evaluators that call its models cannot any more." },
+            lost: html! { "Its secret is deleted. Evaluators that use this connection will fail." },
             action: Tab::Connections.action(&place, &[&id, "remove"]),
             verb: "Remove",
             fields: &[],

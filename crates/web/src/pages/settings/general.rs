@@ -27,15 +27,15 @@ const DAY: i64 = 24 * 3_600 * 1_000_000_000;
 const NAME: FormField<'_> = FormField {
     name: "name",
     label: "Name",
-    hint: "What people see in the menu. Keys and links go by the id, which stays.",
+    hint: "Shown in menus. Keys and links use the ID, which does not change.",
 };
 const DAYS: FormField<'_> = FormField {
     name: "days",
-    label: "Days to keep telemetry",
-    hint: "Empty keeps it forever. Traces that are older go with all they hold, every hour.",
+    label: "Retention (days)",
+    hint: "Leave empty to keep telemetry forever. Older traces are deleted every hour, with scores and media.",
 };
 const TYPED: FormField<'_> =
-    FormField { name: "typed", label: "Type the name of the project to delete it", hint: "" };
+    FormField { name: "typed", label: "Type the project name to confirm", hint: "" };
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -63,7 +63,7 @@ fn drawn(web: &Web, place: &RequestContext, entered: &Entered, hold: Option<Cloc
         @if place.visitor.can_own() { (name_form(place, entered)) (retention_form(place, entered)) }
         @if may_be_deleted(web, place) { (delete_form(place, entered)) }
     };
-    let summary = html! { "What " bdi { (place.project.name) } " has settled." };
+    let summary = html! { "Settings of " bdi { (place.project.name) } "." };
     page(place, Tab::General, summary, &body)
 }
 
@@ -73,15 +73,15 @@ fn facts(place: &RequestContext) -> Markup {
         section.settings {
             h2 { "Project" }
             dl.facts {
-                dt { "Id" } dd { (copy::id(project.id.as_str())) }
-                dt { "Made" } dd { (figure::when(project.created_at, place.now)) }
-                dt { "Telemetry is kept" }
+                dt { "ID" } dd { (copy::id(project.id.as_str())) }
+                dt { "Created" } dd { (figure::when(project.created_at, place.now)) }
+                dt { "Retention" }
                 dd { @match project.retention_days {
                     Some(1) => { "1 day" },
                     Some(days) => { (days) " days" },
                     None => { "forever" },
                 } }
-                dt { "You are" } dd { (place.visitor.role.as_str()) }
+                dt { "Your role" } dd { (place.visitor.role.as_str()) }
             }
         }
     }
@@ -116,13 +116,12 @@ fn retention_form(place: &RequestContext, entered: &Entered) -> Markup {
 fn delete_form(place: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings.grave {
-            h2 { "Delete the project" }
-            p { "Everything in it goes: traces, scores, prompts, datasets, queues, dashboards, keys \
-                 and members. Agents that still use its keys are refused. This cannot be undone." }
+            h2 { "Delete project" }
+            p { "Deletes all traces, scores, prompts, datasets, queues, dashboards, keys and members. Agents that still use its keys are rejected. This cannot be undone." }
             form method="post" action=(Tab::General.action(place, &["delete"])) {
                 (place.visitor.form_token.field())
                 (field::line(TYPED, entered))
-                button.button.danger type="submit" { "Delete the project" }
+                button.button.danger type="submit" { "Delete project" }
             }
         }
     }
@@ -150,7 +149,7 @@ async fn rename(
     match catalog.change_project(place.project_id(), change, place.now).await {
         Ok(_) => Ok(Done::Saved.back(&place, Tab::General)),
         Err(StoreError::Exists(_)) => {
-            let why = "another project of this server has this name".to_owned();
+            let why = "another project on this server has this name".to_owned();
             Ok(again(&web, &place, &entered, "name", why))
         }
         Err(error) => Err(error.into()),
@@ -181,7 +180,7 @@ async fn retain(
     let entered = entered(&form);
     let days = match entered.filled("days").map(str::parse::<u32>).transpose() {
         Ok(days) => validation::retention(days).map_err(|why| why.problem),
-        Err(_) => Err("a whole number of days, or nothing to keep telemetry forever".to_owned()),
+        Err(_) => Err("a whole number of days, or empty to keep telemetry forever".to_owned()),
     };
     let days = match days {
         Ok(days) => days,
@@ -215,14 +214,13 @@ async fn recorded_before(web: &Web, place: &RequestContext, oldest: Timestamp) -
 fn ask_first(place: &RequestContext, days: u32, oldest: Timestamp, going: u64) -> Markup {
     let days = days.to_string();
     let ask = Ask {
-        title: format!("Keep telemetry for {days} days only?"),
+        title: format!("Set retention to {days} days?"),
         lost: html! {
-            "At the next sweep, within the hour, what began before " (figure::when(oldest, place.now))
-            " is deleted: about " strong { (figure::grouped(going)) } " observations with their \
-            traces, scores and files. This cannot be undone."
+            "Within the hour, all traces started before " (figure::when(oldest, place.now))
+            " are deleted: about " strong { (figure::grouped(going)) } " observations with their traces, scores and media. This cannot be undone."
         },
         action: Tab::General.action(place, &["retention"]),
-        verb: "Delete what is older",
+        verb: "Set retention",
         fields: &[("days", &days)],
     };
     question(place, Tab::General, &ask)
@@ -235,12 +233,12 @@ async fn delete(
 ) -> PageResult<Response> {
     place.visitor.may_own_server()?;
     if !may_be_deleted(&web, &place) {
-        let why = "this is the project that the server begins with, or its only one";
+        let why = "the server's initial project and its only project cannot be deleted";
         return Err(PageError::Bad(why.to_owned()));
     }
     let entered = entered(&form);
     if entered.text("typed") != place.project.name {
-        let why = format!("this is not the name, which is {}", place.project.name);
+        let why = format!("does not match the project name {}", place.project.name);
         return Ok(again(&web, &place, &entered, "typed", why));
     }
     let catalog = place.visitor.catalog(&web);

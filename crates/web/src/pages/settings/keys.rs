@@ -25,11 +25,8 @@ const ROLE: FormField<'_> = FormField {
     hint: "What it may do in this project. Use the least privilege: an agent that only records \
            needs ingest-only.",
 };
-const NOTE: FormField<'_> = FormField {
-    name: "note",
-    label: "What for",
-    hint: "So that you know later which one to revoke.",
-};
+const NOTE: FormField<'_> =
+    FormField { name: "note", label: "Description", hint: "Helps you identify the key later." };
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
@@ -59,10 +56,10 @@ fn grantable(
     };
     Permission::ALL.into_iter().filter(may).map(|permission| {
         let (label, hint) = match permission {
-            Permission::Chat => ("Chat", "Run agents on the server's machine. Not for SDKs."),
-            Permission::Backup => ("Backup", "Download all data, of every project."),
+            Permission::Chat => ("Chat", "Run agents on the server. Not for SDKs."),
+            Permission::Backup => ("Backup", "Download all data of all projects."),
             Permission::Administration => {
-                ("Administration", "Manage every project, its keys, and the people who sign in.")
+                ("Administration", "Manage all projects, keys and users.")
             }
         };
         (permission, FormField { name: permission.as_str(), label, hint })
@@ -90,10 +87,10 @@ fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)
 /// owners may make one.
 fn roles(place: &RequestContext) -> Vec<(&'static str, &'static str)> {
     let all = [
-        (Role::IngestOnly, "ingest-only: record, and nothing else"),
-        (Role::Viewer, "viewer: look at everything"),
-        (Role::Member, "member: look, record and change, as SDKs expect"),
-        (Role::Owner, "owner: all of that, and the project's settings"),
+        (Role::IngestOnly, "ingest-only: write telemetry only"),
+        (Role::Viewer, "viewer: read only"),
+        (Role::Member, "member: read and write, for SDKs"),
+        (Role::Owner, "owner: read, write and project settings"),
     ];
     let may = |role: Role| role != Role::Owner || place.visitor.owns_server();
     all.into_iter()
@@ -114,26 +111,25 @@ async fn drawn(
         section.settings {
             h2 { "Keys" }
             @if keys.is_empty() {
-                p.muted { "No program can reach this project yet. Make a key below." }
+                p.muted { "No API keys yet. Create one below." }
             } @else { (list(&keys, place)) }
         }
         section.settings {
-            h2 { "Make a key" }
+            h2 { "Create key" }
             form method="post" action=(Tab::Keys.action(place, &[])) {
                 (place.visitor.form_token.field())
                 (field::choice(ROLE, &roles(place), entered))
                 fieldset {
-                    legend { "Permissions beyond this project" }
+                    legend { "Server-wide permissions" }
                     @for (_, named) in grantable(place) { (field::tick(named, entered)) }
                 }
                 (field::line(NOTE, entered))
-                button.button.primary type="submit" { "Make a key" }
+                button.button.primary type="submit" { "Create key" }
             }
         }
     };
     let count = keys.len();
-    let summary =
-        html! { (count) " " (if count == 1 { "key opens" } else { "keys open" }) " this project." };
+    let summary = html! { (count) " active " (if count == 1 { "key" } else { "keys" }) "." };
     Ok(page(place, Tab::Keys, summary, &body))
 }
 
@@ -143,9 +139,9 @@ fn list(keys: &[ApiKey], place: &RequestContext) -> Markup {
         Column::text("Secret"),
         Column::text("Role"),
         Column::text("Permissions"),
-        Column::wide("What for"),
-        Column::text("Made"),
-        Column::text("End"),
+        Column::wide("Description"),
+        Column::text("Created"),
+        Column::text("Actions"),
     ];
     let rows = keys.iter().map(|key| row(key, place)).collect();
     table::table(&Table { caption: "API keys".to_owned(), columns, rows, select_for: None })
@@ -156,7 +152,7 @@ fn row(key: &ApiKey, place: &RequestContext) -> Row {
         id: key.id.clone(),
         link: None,
         cells: vec![
-            html! { button.id type="button" data-copy=(key.public_key) title="Copy" {
+            html! { button.id type="button" data-copy=(key.public_key) title={ "Copy " (key.public_key) } {
             code { (key.public_key) } } },
             html! { code { "…" (key.secret_hint) } },
             html! { (key.role.as_str()) },
@@ -179,7 +175,7 @@ fn permissions(key: &ApiKey, place: &RequestContext) -> Markup {
     html! {
         details {
             summary {
-                @if key.permissions == Permissions::NONE { "none" } @else { (key.permissions) }
+                @if key.permissions == Permissions::NONE { "None" } @else { (key.permissions) }
                 span.sr { " of " (key.public_key) }
             }
             form method="post" action=(Tab::Keys.action(place, &[&key.id, "permissions"])) {
@@ -232,7 +228,7 @@ async fn make(
     let role = Role::parse(entered.raw("role"));
     let role = role.filter(|role| *role != Role::Owner || place.visitor.owns_server());
     if role.is_none() {
-        entered.wrong("role", "choose one of these");
+        entered.wrong("role", "select one of the options");
     }
     let note = validation::key_note(entered.filled("note").map(str::to_owned));
     if let Err(why) = &note {
@@ -266,8 +262,8 @@ fn told(pair: &KeyPair, headers: &HeaderMap) -> Markup {
     );
     html! {
         section.settings.shown-once role="status" {
-            h2 { "A new key: copy its secret now" }
-            p { "It is not kept, only a hash of it, and cannot be shown again." }
+            h2 { "New key created: copy the secret now" }
+            p { "Only a hash is stored; the secret cannot be shown again." }
             (copy::snippet(&snippet))
         }
     }
@@ -285,9 +281,9 @@ async fn revoke(
         let ask = Ask {
             title: format!("Revoke {}?", found.public_key),
             lost: html! {
-                "Whatever uses it is refused from now on"
+                "Requests with this key will be rejected"
                 @if let Some(note) = &found.note { ": " bdi { (note) } }
-                ". A revoked key does not come back."
+                ". This cannot be undone."
             },
             action: Tab::Keys.action(&place, &[&key, "revoke"]),
             verb: "Revoke",

@@ -24,10 +24,10 @@ const EMAIL: FormField<'_> = FormField { name: "email", label: "Email address", 
 const ROLE: FormField<'_> = FormField {
     name: "role",
     label: "Role in this project",
-    hint: "Viewers look, members also change and judge, owners do everything.",
+    hint: "Viewers read, members also edit and score, owners manage the project.",
 };
 const PERSON: FormField<'_> =
-    FormField { name: "name", label: "Name", hint: "Only for someone who has no account yet." };
+    FormField { name: "name", label: "Name", hint: "Only for new users." };
 
 const ROLES: [Role; 3] = [Role::Viewer, Role::Member, Role::Owner];
 
@@ -65,13 +65,13 @@ async fn drawn(
     let body = html! {
         @if let Some(newcomer) = newcomer { (welcome(newcomer)) }
         section.settings {
-            h2 { "Members of this project" }
+            h2 { "Project members" }
             @if members.is_empty() {
-                p.muted { "Nobody yet but the owners of the server, who see every project." }
+                p.muted { "No members yet. Server owners can access every project." }
             } @else { (list(&members, place)) }
             @if !owners.is_empty() {
                 p.muted {
-                    "Owners of the server may do everything in every project: "
+                    "Server owners have full access to every project: "
                     @for (index, owner) in owners.iter().enumerate() {
                         @if index > 0 { ", " } bdi { (owner.email) }
                     }
@@ -83,7 +83,7 @@ async fn drawn(
     };
     let count = members.len();
     let summary = html! {
-        (count) " " (if count == 1 { "member" } else { "members" }) " beside the owners of the server."
+        (count) " " (if count == 1 { "member" } else { "members" }) ", not counting server owners."
     };
     Ok(page(place, Tab::Members, summary, &body))
 }
@@ -91,8 +91,8 @@ async fn drawn(
 fn welcome(newcomer: &Newcomer) -> Markup {
     html! {
         section.settings.shown-once role="status" {
-            h2 { "Hand this to " bdi { (newcomer.email) } }
-            p { "They sign in with it and choose another one. It is not shown again." }
+            h2 { "Temporary password for " bdi { (newcomer.email) } }
+            p { "Share it with the user, who can change it after signing in. It is not shown again." }
             (copy::snippet(newcomer.password.expose()))
         }
     }
@@ -100,10 +100,10 @@ fn welcome(newcomer: &Newcomer) -> Markup {
 
 fn list(members: &[Membership], place: &RequestContext) -> Markup {
     let columns = vec![
-        Column::text("Person"),
+        Column::text("User"),
         Column::text("Role"),
-        Column::text("On the server since"),
-        Column::text("End"),
+        Column::text("User since"),
+        Column::text("Actions"),
     ];
     let rows = members.iter().map(|member| row(member, place)).collect();
     table::table(&Table { caption: "Members".to_owned(), columns, rows, select_for: None })
@@ -128,7 +128,7 @@ fn row(member: &Membership, place: &RequestContext) -> Row {
                             option selected[choice == *role] { (choice.as_str()) }
                         }
                     }
-                    button.button type="submit" { "Set" }
+                    button.button type="submit" { "Update" }
                 }
             },
             figure::ago(user.created_at, place.now),
@@ -147,7 +147,7 @@ fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
     let roles = ROLES.map(|role| (role.as_str(), role.as_str()));
     html! {
         section.settings {
-            h2 { "Add someone" }
+            h2 { "Add member" }
             form method="post" action=(Tab::Members.action(place, &[])) {
                 (place.visitor.form_token.field())
                 (field::line(EMAIL, entered))
@@ -157,9 +157,9 @@ fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
             }
             p.hint {
                 @if place.visitor.owns_server() {
-                    "Whoever has no account yet gets one, with a password that you hand to them."
+                    "New users get an account with a temporary password."
                 } @else {
-                    "They must have an account; an owner of the server makes those."
+                    "The user must already have an account; server owners can create accounts."
                 }
             }
         }
@@ -176,7 +176,7 @@ async fn add(State(web): State<Web>, place: RequestContext, form: String) -> Pag
     let mut entered = entered(&form);
     let email = Email::parse(entered.text("email"));
     if email.is_none() {
-        entered.wrong("email", "this is no email address");
+        entered.wrong("email", "not a valid email address");
     }
     let role = role(entered.raw("role"));
     if role.is_none() {
@@ -201,7 +201,7 @@ async fn add(State(web): State<Web>, place: RequestContext, form: String) -> Pag
             Ok(once(shown))
         }
         Err(StoreError::NotFound(_)) => {
-            let why = "nobody with this address has an account; an owner of the server makes those";
+            let why = "no account with this address; server owners can create accounts";
             let entered = entered.and_wrong("email", why);
             Ok(wrong(drawn(&web, &place, &entered, None).await?))
         }
@@ -260,8 +260,7 @@ async fn remove(
         let ask = Ask {
             title: format!("Remove {}?", member.user.email),
             lost: html! {
-                "They no longer see this project. What they said and judged stays, and so does their \
-                 account."
+                "They lose access to this project. Their account, comments and scores are not deleted."
             },
             action: Tab::Members.action(&place, &[&person, "remove"]),
             verb: "Remove",

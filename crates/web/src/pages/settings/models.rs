@@ -27,18 +27,18 @@ const NAME: FormField<'_> = FormField { name: "modelName", label: "Name", hint: 
 const PATTERN: FormField<'_> = FormField {
     name: "matchPattern",
     label: "Pattern",
-    hint: "A regular expression over the name that a call states, such as (?i)^my-model(-v\\d+)?$.",
+    hint: "A regular expression matched against the model name of a call, such as (?i)^my-model(-v\\d+)?$.",
 };
 const START: FormField<'_> = FormField {
     name: "startDate",
-    label: "From this day on",
-    hint: "Calls before it are priced by another definition. Empty: always.",
+    label: "Valid from",
+    hint: "Earlier calls use another definition. Leave empty for no start date.",
 };
-const UNIT: FormField<'_> = FormField { name: "unit", label: "A unit is", hint: "" };
+const UNIT: FormField<'_> = FormField { name: "unit", label: "Unit", hint: "" };
 const PRICES: FormField<'_> = FormField {
     name: "pricingTiers",
-    label: "Prices for a million units, in dollars",
-    hint: "A kind and a price on each line: input 3.00, output 15.00, input_cached_tokens 0.30.",
+    label: "Prices per million units (USD)",
+    hint: "One usage type and price per line: input 3.00, output 15.00, input_cached_tokens 0.30.",
 };
 
 pub(super) fn routes() -> Router<Web> {
@@ -67,27 +67,26 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
     let built_in = web.store.catalog.built_in_models();
     let body = html! {
         section.settings {
-            h2 { "Prices of this project" }
+            h2 { "Custom prices" }
             @if own.is_empty() {
-                (empty::empty("This project has no prices of its own.", &html! {
-                    p { "Define a model that the program does not know, or one for which you pay another \
-                         price. What is recorded from then on is priced by it; what was recorded keeps its cost." }
+                (empty::empty("No custom prices yet", &html! {
+                    p { "Add a model that Ratchet does not know, or override a price. Applies to new traces; existing costs do not change." }
                 }))
             } @else { (own_table(&own, place)) }
         }
         @if place.visitor.can_change() {
             section.settings #define {
-                h2 { "Define a model" }
+                h2 { "Add model" }
                 (form(place, entered, &Tab::Models.action(place, &[])))
             }
         }
         section.settings {
-            h2 { "Prices that come with Ratchet" }
+            h2 { "Built-in prices" }
             (built_in_table(&built_in, place))
         }
     };
     let summary = html! {
-        (own.len()) " of this project's own, which win, and " (built_in.len()) " that come with Ratchet. Dollars for a million units."
+        (own.len()) " custom, " (built_in.len()) " built-in. Custom prices take precedence. USD per million units."
     };
     Ok(page(place, Tab::Models, summary, &body))
 }
@@ -97,12 +96,12 @@ fn own_table(own: &[StoredModel], place: &RequestContext) -> Markup {
     let mut columns = vec![
         Column::text("Model"),
         Column::text("Pattern"),
-        Column::text("From"),
+        Column::text("Valid from"),
         Column::text("Prices"),
-        Column::text("Made"),
+        Column::text("Created"),
     ];
     if can_change {
-        columns.push(Column::text("End"));
+        columns.push(Column::text("Actions"));
     }
     let row = |kept: &StoredModel| {
         let mut cells = vec![
@@ -126,7 +125,7 @@ fn own_table(own: &[StoredModel], place: &RequestContext) -> Markup {
         let link = can_change.then(|| place.to(&["settings", "models", &kept.id]));
         Row { id: kept.id.clone(), link, cells, failed: false }
     };
-    let (caption, rows) = ("Models of this project".to_owned(), own.iter().map(row).collect());
+    let (caption, rows) = ("Custom models".to_owned(), own.iter().map(row).collect());
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
@@ -134,14 +133,14 @@ fn built_in_table(built_in: &[ModelDefinition], place: &RequestContext) -> Marku
     let can_change = place.visitor.can_change();
     let mut columns = vec![Column::text("Model"), Column::text("Prices")];
     if can_change {
-        columns.push(Column::text("Own"));
+        columns.push(Column::text("Actions"));
     }
     let row = |model: &ModelDefinition| {
         let mut cells = vec![html! { (model.name) }, prices(model)];
         if can_change {
             let like = Tab::Models.link(place).with("like", &model.name);
             cells.push(html! {
-                a.quiet href={ (like) "#define" } { "Price it yourself" span.sr { ": " (model.name) } }
+                a.quiet href={ (like) "#define" } { "Override price" span.sr { ": " (model.name) } }
             });
         }
         Row { id: model.name.clone(), link: None, cells, failed: false }
@@ -210,11 +209,11 @@ fn form(
             (field::choice(UNIT, &units, entered))
             (field::day(START, entered))
             details open[room > 1] {
-                summary { "Other prices under conditions" }
-                p.hint { "The first tier whose conditions are all met holds; the prices above hold otherwise." }
+                summary { "Pricing tiers" }
+                p.hint { "The first tier whose conditions all match applies; otherwise the prices above." }
                 @for index in 0..room { (tier_fields(index, entered)) }
             }
-            button.button.primary type="submit" { "Save the model" }
+            button.button.primary type="submit" { "Save model" }
         }
     }
 }
@@ -226,13 +225,13 @@ fn tier_fields(index: usize, entered: &Entered) -> Markup {
     html! {
         fieldset {
             legend { "Tier " (number) }
-            (field::line(FormField { name: &name, label: "Name of the tier", hint: "Empty: no such tier." }, entered))
+            (field::line(FormField { name: &name, label: "Tier name", hint: "Leave empty to skip this tier." }, entered))
             (field::area(FormField {
                 name: &when,
                 label: "Conditions",
-                hint: "One on each line: input > 200000, parameter.speed = fast, metadata.tier = batch.",
+                hint: "One per line: input > 200000, parameter.speed = fast, metadata.tier = batch.",
             }, 2, entered))
-            (field::area(FormField { name: &prices, label: "Prices for a million units", hint: "" }, 3, entered))
+            (field::area(FormField { name: &prices, label: "Prices per million units", hint: "" }, 3, entered))
         }
     }
 }
@@ -254,7 +253,7 @@ fn read(
     let start =
         entered.filled("startDate").map(|day| Timestamp::parse(&format!("{day}T00:00:00Z")));
     if matches!(start, Some(Err(_))) {
-        entered.wrong("startDate", "a day such as 2026-11-15");
+        entered.wrong("startDate", "a date such as 2026-11-15");
     }
     // The form knows days only: a moment within the same day stays.
     let known = before.and_then(|before| before.start);
@@ -262,7 +261,7 @@ fn read(
     let start = if is_same { known } else { start.and_then(Result::ok) };
     let unit = ModelUnit::parse(entered.raw("unit"));
     if unit.is_none() {
-        entered.wrong("unit", "choose one of these");
+        entered.wrong("unit", "select one of the options");
     }
     let definition = ModelDefinition {
         name: entered.text("modelName").to_owned(),
@@ -289,7 +288,7 @@ fn read_tier(entered: &mut Entered, index: usize) -> Option<PricingTier> {
     if let Err(why) = &conditions {
         entered.wrong(&when, why.clone());
     } else if conditions.as_ref().is_ok_and(Vec::is_empty) {
-        entered.wrong(&when, "a tier holds under at least one condition");
+        entered.wrong(&when, "a tier needs at least one condition");
     }
     let prices = read_prices(&entered.lines(&at));
     if let Err(why) = &prices {
@@ -341,8 +340,7 @@ fn edited(place: &RequestContext, kept: &StoredModel, entered: &Entered) -> Mark
             (form(place, entered, &Tab::Models.action(place, &[&kept.id])))
         }
     };
-    let summary =
-        html! { "What is recorded from now on is priced by it; what was recorded keeps its cost." };
+    let summary = html! { "Applies to new traces; existing costs do not change." };
     page(place, Tab::Models, summary, &body)
 }
 
@@ -373,8 +371,7 @@ async fn delete(
         let ask = Ask {
             title: format!("Delete {}?", kept.definition.name),
             lost: html! {
-                "Calls of it are priced by another definition from now on, or by none. What was \
-                 recorded keeps its cost."
+                "New calls use another matching definition, if any. Existing costs do not change."
             },
             action: Tab::Models.action(&place, &[&id, "delete"]),
             verb: "Delete",

@@ -1,4 +1,4 @@
-//! Who is told when a turn ends or a person is needed: programs by webhook, people in their
+//! Who is told when Turn finished or Input needed: programs by webhook, people in their
 //! browsers.
 
 /// One who is told: how that went, and what may be changed.
@@ -27,8 +27,8 @@ use crate::web::Web;
 const NAME: FormField<'_> = FormField { name: "name", label: "Name", hint: "" };
 const URL: FormField<'_> = FormField {
     name: "url",
-    label: "Address",
-    hint: "http or https. It is sealed before it is stored, and not shown again.",
+    label: "URL",
+    hint: "http or https. Encrypted at rest and never shown again.",
 };
 
 pub(super) fn routes() -> Router<Web> {
@@ -41,10 +41,10 @@ pub(super) fn routes() -> Router<Web> {
 /// What kinds of news there are, with the words for them.
 const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
     match kind {
-        NotificationKind::TurnEnded => ("turn-ended", "a turn ends"),
-        NotificationKind::PersonNeeded => ("person-needed", "a person is needed"),
-        NotificationKind::ChatFailed => ("session-failed", "a chat fails"),
-        NotificationKind::Test => ("test", "test"),
+        NotificationKind::TurnEnded => ("turn-ended", "Turn finished"),
+        NotificationKind::PersonNeeded => ("person-needed", "Input needed"),
+        NotificationKind::ChatFailed => ("session-failed", "Chat failed"),
+        NotificationKind::Test => ("test", "Test"),
     }
 }
 
@@ -63,7 +63,7 @@ fn preset() -> Entered {
 fn ticks(entered: &Entered) -> Markup {
     html! {
         fieldset.events {
-            legend { "Notify when" }
+            legend { "Events" }
             @for kind in NotificationKind::NEWS {
                 (field::tick(FormField { name: news(kind).0, label: news(kind).1, hint: "" }, entered))
             }
@@ -110,27 +110,25 @@ async fn drawn(
         section.settings {
             h2 { "Browsers" }
             @if browsers.is_empty() {
-                (empty::empty("No browsers", &html! {
-                    p { "A browser that is told shows a notice when an agent is done or waits for an \
-                         answer, even while no page of Ratchet is open." }
+                (empty::empty("No browser notifications", &html! {
+                    p { "Get a notification when an agent finishes or needs input, even when no Ratchet page is open." }
                 }))
-            } @else { (list("Browsers", "Whose", browsers)) }
+            } @else { (list("Browsers", "User", browsers)) }
         }
         section.settings {
             h2 { "Webhooks" }
             @if webhooks.is_empty() {
                 (empty::empty("No webhooks", &html! {
-                    p { "A webhook gets a signed POST, again and again for a day until it answers \
-                         with a status from 200 to 299." }
+                    p { "A webhook receives a signed POST, retried for up to a day until it returns 2xx." }
                 }))
-            } @else { (list("Webhooks", "Address", webhooks)) }
+            } @else { (list("Webhooks", "URL", webhooks)) }
         }
         @if place.visitor.can_own() { (add_form(place, entered)) }
         script type="module" src=(assets::address("push.js")) {}
     };
     let summary = html! {
-        (count) " " (if count == 1 { "receiver is" } else { "receivers are" })
-        " notified when a turn ends or a person is needed."
+        (count) " " (if count == 1 { "receiver" } else { "receivers" })
+        " for finished turns and requests for input."
     };
     Ok(page(place, Tab::Notifications, summary, &body))
 }
@@ -147,7 +145,7 @@ async fn this_browser(web: &Web, place: &RequestContext) -> PageResult<Markup> {
         section.settings data-push=(key) data-to=(Tab::Notifications.action(place, &["browsers"])) {
             h2 { "This browser" }
             p role="status" data-push-says {
-                "Notifications in this browser need JavaScript, which does not run here."
+                "Browser notifications need JavaScript."
             }
             p {
                 button.button.primary type="button" data-push-on hidden { "Enable notifications" } " "
@@ -161,9 +159,9 @@ fn list(caption: &str, second: &'static str, rows: Vec<Row>) -> Markup {
     let columns = vec![
         Column::text("Name"),
         Column::text(second),
-        Column::text("Notify when"),
-        Column::text("State"),
-        Column::text("Last notification"),
+        Column::text("Events"),
+        Column::text("Status"),
+        Column::text("Last delivery"),
     ];
     table::table(&Table { caption: caption.to_owned(), columns, rows, select_for: None })
 }
@@ -185,7 +183,7 @@ fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &RequestConte
             html! {
                 @match last {
                     Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, place.now)) },
-                    None => { span.muted { "none yet" } },
+                    None => { span.muted { "None yet" } },
                 }
             },
         ],
@@ -250,8 +248,7 @@ fn shown_once(title: &str, secret: &Secret) -> Markup {
     html! {
         section.settings.shown-once role="status" {
             h2 { (title) }
-            p { "Messages to it are signed with this secret, as Standard Webhooks has it. It is not \
-                 shown again." }
+            p { "Signing secret (Standard Webhooks). It is not shown again." }
             (copy::snippet(secret.expose()))
         }
     }

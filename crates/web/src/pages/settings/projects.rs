@@ -19,14 +19,17 @@ use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 const NAME: FormField<'_> =
-    FormField { name: "name", label: "Name", hint: "Such as the agent it is for." };
+    FormField { name: "name", label: "Name", hint: "For example the agent it is for." };
 const ID: FormField<'_> = FormField {
     name: "id",
-    label: "Id",
-    hint: "For links and keys: a-z A-Z 0-9 - _. A random one when empty; it cannot be changed.",
+    label: "ID",
+    hint: "Used in links and keys: a-z A-Z 0-9 - _. Random when empty; cannot be changed later.",
 };
-const DAYS: FormField<'_> =
-    FormField { name: "days", label: "Days to keep telemetry", hint: "Empty keeps it forever." };
+const DAYS: FormField<'_> = FormField {
+    name: "days",
+    label: "Retention (days)",
+    hint: "Leave empty to keep telemetry forever.",
+};
 
 pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/settings/projects", get(show).post(make))
@@ -56,9 +59,9 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
     };
     let columns = vec![
         Column::text("Project"),
-        Column::text("Id"),
-        Column::text("Telemetry is kept"),
-        Column::text("Made"),
+        Column::text("ID"),
+        Column::text("Retention"),
+        Column::text("Created"),
     ];
     let (caption, rows) = ("Projects".to_owned(), projects.iter().map(row).collect());
     let body = html! {
@@ -67,15 +70,14 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
             (table::table(&Table { caption, columns, rows, select_for: None }))
         }
         section.settings {
-            h2 { "Make a project" }
-            p { "Nothing crosses the border between projects: each has its own keys, members, traces \
-                 and prompts." }
+            h2 { "Create project" }
+            p { "Projects are isolated: each has its own keys, members, traces and prompts." }
             form method="post" action=(Tab::Projects.action(place, &[])) {
                 (place.visitor.form_token.field())
                 (field::line(NAME, entered))
                 (field::line(ID, entered))
                 (field::number(DAYS, entered))
-                button.button.primary type="submit" { "Make a project" }
+                button.button.primary type="submit" { "Create project" }
             }
         }
     };
@@ -98,7 +100,7 @@ async fn make(State(web): State<Web>, place: RequestContext, form: String) -> Pa
         }
         Err(StoreError::Exists(_)) => {
             let entered =
-                entered.and_wrong("name", "a project with this name or id is there already");
+                entered.and_wrong("name", "a project with this name or ID already exists");
             Ok(wrong(drawn(&web, &place, &entered).await?))
         }
         Err(error) => Err(error.into()),
@@ -116,7 +118,7 @@ fn read(entered: &mut Entered) -> Option<NewProject> {
         entered.wrong("id", why.to_string());
     }
     let days = entered.filled("days").map(str::parse::<u32>).transpose();
-    let days = days.map_err(|_| "a whole number of days, or nothing".to_owned());
+    let days = days.map_err(|_| "a whole number of days, or empty".to_owned());
     let days = days.and_then(|days| validation::retention(days).map_err(|why| why.problem));
     if let Err(why) = &days {
         entered.wrong("days", why.clone());

@@ -22,27 +22,26 @@ use crate::web::Web;
 /// The most of a text that rules are tried on.
 const MAX_SAMPLE_BYTES: usize = 100_000;
 
-const KIND: FormField<'_> = FormField { name: "kind", label: "What to look for", hint: "" };
+const KIND: FormField<'_> = FormField { name: "kind", label: "Rule type", hint: "" };
 const WHAT: FormField<'_> = FormField {
     name: "what",
     label: "Pattern or path",
-    hint: "A regular expression, or a path such as input.user.email or metadata.*.token. Not needed \
-           for a ready-made one.",
+    hint: "A regular expression, or a path such as input.user.email or metadata.*.token. Not needed for presets.",
 };
 const REPLACEMENT: FormField<'_> = FormField {
     name: "replacement",
-    label: "What to put in its place",
-    hint: "“[redacted]”, or what the ready-made one says, when empty.",
+    label: "Replacement",
+    hint: "Default: “[redacted]”, or the preset's replacement.",
 };
 const SAMPLE: FormField<'_> = FormField {
     name: "sample",
-    label: "Try it on a text",
-    hint: "Nothing is saved by trying. All rules of the project are applied, and the one above.",
+    label: "Test text",
+    hint: "Tests all rules of the project plus the one above. Nothing is saved.",
 };
 const ORIGINS: FormField<'_> = FormField {
     name: "origins",
-    label: "Origins",
-    hint: "One on each line, such as https://app.example.com. None means any page.",
+    label: "Allowed origins",
+    hint: "One per line, such as https://app.example.com. Leave empty to allow any origin.",
 };
 
 pub(super) fn routes() -> Router<Web> {
@@ -75,9 +74,8 @@ async fn drawn(
         section.settings {
             h2 { "Rules" }
             @if rules.is_empty() {
-                (empty::empty("Everything is kept as it comes.", &html! {
-                    p { "A rule takes something out of every text before it is stored: addresses, card \
-                         numbers, keys, or whatever stands in a field. What is stored already stays." }
+                (empty::empty("No redaction rules", &html! {
+                    p { "A rule removes matches before text is stored: email addresses, card numbers, keys, or the value of a field. Stored data does not change." }
                 }))
             } @else { (list(&rules, place)) }
         }
@@ -86,11 +84,11 @@ async fn drawn(
     };
     let count = rules.len();
     let summary = html! {
-        (count) " " (if count == 1 { "rule" } else { "rules" }) " for what must not be kept; "
+        (count) " " (if count == 1 { "rule" } else { "rules" }) "; "
         @match origins.len() {
-            0 => { "any web page may call." },
-            1 => { "pages of 1 origin may call." },
-            many => { "pages of " (many) " origins may call." },
+            0 => { "any origin allowed." },
+            1 => { "1 origin allowed." },
+            many => { (many) " origins allowed." },
         }
     };
     Ok(page(place, Tab::Redaction, summary, &body))
@@ -98,11 +96,11 @@ async fn drawn(
 
 fn list(rules: &[StoredRule], place: &RequestContext) -> Markup {
     let columns = vec![
-        Column::text("Looks for"),
-        Column::text("Pattern, path or name"),
-        Column::text("Puts in its place"),
-        Column::text("Since"),
-        Column::text("End"),
+        Column::text("Type"),
+        Column::text("Pattern, path or preset"),
+        Column::text("Replacement"),
+        Column::text("Added"),
+        Column::text("Actions"),
     ];
     let row = |kept: &StoredRule| Row {
         id: kept.id.clone(),
@@ -128,20 +126,20 @@ fn list(rules: &[StoredRule], place: &RequestContext) -> Markup {
 
 const fn kind_words(what: &RedactionPattern) -> &'static str {
     match what {
-        RedactionPattern::Pattern(_) => "a pattern, in any text",
-        RedactionPattern::Field(_) => "whatever stands in a field",
-        RedactionPattern::Preset(_) => "a ready-made pattern",
+        RedactionPattern::Pattern(_) => "pattern in any text",
+        RedactionPattern::Field(_) => "field",
+        RedactionPattern::Preset(_) => "preset",
     }
 }
 
 fn add_form(place: &RequestContext, entered: &Entered, trial: Option<&Trial>) -> Markup {
     let named = |preset: &Preset| (format!("preset:{}", preset.name), preset.finds.clone());
     let presets: Vec<(String, String)> = preset::all().iter().map(named).collect();
-    let mut kinds = vec![("pattern", "a pattern of mine"), ("field", "a field")];
+    let mut kinds = vec![("pattern", "Custom pattern"), ("field", "Field")];
     kinds.extend(presets.iter().map(|(value, words)| (value.as_str(), words.as_str())));
     html! {
         section.settings #add {
-            h2 { "Add a rule" }
+            h2 { "Add rule" }
             form method="post" action=(Tab::Redaction.action(place, &[])) {
                 (place.visitor.form_token.field())
                 (field::problem(entered))
@@ -149,12 +147,12 @@ fn add_form(place: &RequestContext, entered: &Entered, trial: Option<&Trial>) ->
                 (field::line(WHAT, entered))
                 (field::line(REPLACEMENT, entered))
                 (field::area(SAMPLE, 4, entered))
-                button.button type="submit" name="do" value="try" { "Try" } " "
-                button.button.primary type="submit" name="do" value="add" { "Add the rule" }
+                button.button type="submit" name="do" value="try" { "Test" } " "
+                button.button.primary type="submit" name="do" value="add" { "Add rule" }
             }
             @if let Some(trial) = trial {
-                h3 { "What is left of the text" }
-                @if trial.before == trial.after { p.muted { "The rules find nothing in it." } }
+                h3 { "Redacted text" }
+                @if trial.before == trial.after { p.muted { "No matches." } }
                 (diff::diff(&trial.before, &trial.after))
             }
         }
@@ -169,13 +167,12 @@ fn origins_form(place: &RequestContext, entered: &Entered, origins: &[PageOrigin
     }
     html! {
         section.settings {
-            h2 { "Web pages that may call" }
-            p { "A page that sends feedback has the public key in it, and anyone can copy that. Name the \
-                 origins of your pages, and browsers on other pages are refused." }
+            h2 { "Allowed origins (CORS)" }
+            p { "Web pages that send feedback contain the public key. List your origins to reject requests from other pages." }
             form method="post" action=(Tab::General.action(place, &["origins"])) {
                 (place.visitor.form_token.field())
                 (field::area(ORIGINS, 3, &shown))
-                button.button.primary type="submit" { "Save the origins" }
+                button.button.primary type="submit" { "Save origins" }
             }
         }
     }
@@ -253,8 +250,8 @@ async fn remove(
         let ask = Ask {
             title: "Remove this rule?".to_owned(),
             lost: html! {
-                "From now on " code { (found.rule.what.text()) } " is kept as it comes. What was \
-                 redacted stays so."
+                "New values of " code { (found.rule.what.text()) } " are stored unredacted. "
+                "Redacted data does not change."
             },
             action: Tab::Redaction.action(&place, &[&id, "remove"]),
             verb: "Remove",

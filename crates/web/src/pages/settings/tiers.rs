@@ -26,7 +26,7 @@ pub(super) fn read_prices(lines: &[String]) -> Result<BTreeMap<String, f64>, Str
     let mut prices = BTreeMap::new();
     for line in lines {
         let parts = line.rsplit_once(|c: char| c.is_whitespace() || c == '=' || c == ':');
-        let wrong = || format!("“{line}” is not a kind and a price, such as “input 3.00”");
+        let wrong = || format!("“{line}” is not a usage type and a price, such as “input 3.00”");
         let (kind, price) = parts.ok_or_else(wrong)?;
         let kind = kind.trim_end_matches(|c: char| c.is_whitespace() || c == '=' || c == ':');
         let price: f64 = price.trim_start_matches('$').parse().map_err(|_| wrong())?;
@@ -61,7 +61,7 @@ pub(super) fn read_conditions(lines: &[String]) -> Result<Vec<TierCondition>, St
 fn read_condition(line: &str) -> Result<TierCondition, String> {
     let wrong = || {
         format!(
-            "“{line}” is no condition, such as “input > 200000” or “parameter.speed = fast, faster”"
+            "“{line}” is not a condition, such as “input > 200000” or “parameter.speed = fast, faster”"
         )
     };
     for (prefix, source) in SOURCES {

@@ -5,20 +5,19 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ratchet_core::record::media::{MediaDisplay, MediaType};
 
-/// As much of a file as was asked for: players of sound and films jump about in it.
+/// Requested byte range of a file; media players seek with range requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// All of it, which is so long.
+    /// The whole file, with its length.
     All(u64),
-    /// From one byte to another, both included, of so many.
+    /// First and last byte, and the length of the file.
     Some { from: u64, to: u64, of: u64 },
-    /// What lies behind the end of so many bytes.
+    /// Beyond the end of the file, with its length.
     Nothing(u64),
 }
 
 impl Part {
-    /// What a request asks for of a file that is so long. Several parts at once are not served:
-    /// whoever asks for them gets all, as everyone who asks for something unknown.
+    /// Parses the `Range` header. Multiple ranges and unknown units get the whole file.
     pub(super) fn asked(headers: &HeaderMap, length: u64) -> Self {
         let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
         let Some((from, to)) =
@@ -43,7 +42,7 @@ impl Part {
         Self::Some { from, to, of: length }
     }
 
-    /// Where it begins and how long it is.
+    /// Offset and length.
     pub(super) const fn span(self) -> (u64, u64) {
         match self {
             Self::All(length) => (0, length),
@@ -52,14 +51,14 @@ impl Part {
         }
     }
 
-    /// This part of the whole bytes.
+    /// Slices the bytes.
     pub(super) fn of(self, bytes: Vec<u8>) -> Vec<u8> {
         let (from, length) = self.span();
         let whole = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         bytes.into_iter().skip(whole(from)).take(whole(length)).collect()
     }
 
-    /// The answer with its bytes. Whatever a browser might run is a file to save, never a page.
+    /// Response with the bytes. Active content is sent as an attachment.
     pub(super) fn answer(self, kind: MediaType, bytes: Vec<u8>) -> Response {
         let disposition = match kind.shown() {
             MediaDisplay::Inline => "inline",

@@ -19,12 +19,12 @@ use ratchet_core::record::message_formats::{
     self, ChatMessage, Part, Reading, RecordedResult, Role,
 };
 
-/// Bytes of each side that are compared.
+/// Maximum bytes compared per side.
 const MAX_BYTES: usize = 60_000;
-/// Model calls before this one among which the last of the same parent is looked for.
+/// Number of earlier model calls searched for one with the same parent.
 const LOOK_BACK: u64 = 100;
 
-/// What this model call was told that the one before it was not.
+/// Input diff of a model call against the previous one.
 pub(super) async fn changes(
     web: &Web,
     place: &RequestContext,
@@ -32,9 +32,7 @@ pub(super) async fn changes(
 ) -> PageResult<Markup> {
     let About::Step(step) = &subject.about else { return Ok(Markup::default()) };
     let Some(before) = call_before(web, place, step).await? else {
-        return Ok(
-            html! { p.muted { "This is the first model call of the trace: all of it is new." } },
-        );
+        return Ok(html! { p.muted { "First model call of this trace; nothing to compare." } });
     };
     let before = run::step(web, place, &subject.trace, &before.id).await?;
     let old = before.content.as_ref().and_then(|content| content.input.as_ref());
@@ -48,14 +46,14 @@ pub(super) async fn changes(
     Ok(html! {
         p.muted {
             "Compared with " a href=(to_before.with("view", "changes")) { (outline::step_name(&before)) }
-            ", the model call before. " (plural(same as u64, "message")) " at the start "
-            @if same == 1 { "is" } @else { "are" } " the same."
+            ", the previous model call. " (plural(same as u64, "message")) " at the start "
+            @if same == 1 { "is" } @else { "are" } " unchanged."
         }
         (changes)
     })
 }
 
-/// The model call before a step: the last with the same parent, else the last of all.
+/// The previous model call: the last with the same parent, else the last of all.
 async fn call_before(
     web: &Web,
     place: &RequestContext,
@@ -80,7 +78,7 @@ async fn call_before(
     Ok((place < calls.len()).then(|| calls.swap_remove(place)))
 }
 
-/// A payload as texts, one for each message.
+/// Text of each message of a payload.
 fn transcript(payload: Option<&Payload>) -> Vec<String> {
     let Some(payload) = payload else { return Vec::new() };
     match message_formats::read(payload.to_json().as_str()) {

@@ -12,10 +12,10 @@ use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Comments that are shown, newest first.
+/// Maximum number of comments shown, newest first.
 const MAX_COMMENTS: u64 = 50;
 
-/// What people say about a trace or a step, newest first, with their names in place of their ids.
+/// Comments of a trace or observation, newest first, with author names.
 pub(super) async fn comments(
     web: &Web,
     place: &RequestContext,

@@ -14,7 +14,7 @@ use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 use ratchet_core::record::message_formats::{self, Reading};
 
-/// Bytes of a raw payload that are shown at once.
+/// Bytes of a raw payload shown before "Load all".
 const MAX_RAW: usize = 100_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,16 +22,16 @@ pub(super) enum View {
     #[default]
     Conversation,
     Raw,
-    /// What is new since the model was called before.
+    /// Diff against the previous model call.
     Changes,
-    /// Who called whom in the whole trace.
+    /// Call graph of the trace.
     Graph,
 }
 
 impl View {
     const ALL: [Self; 4] = [Self::Conversation, Self::Raw, Self::Changes, Self::Graph];
 
-    /// The word in the address.
+    /// URL parameter value.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Conversation => "conversation",
@@ -50,13 +50,13 @@ impl View {
         }
     }
 
-    /// What the address asks for.
+    /// View selected by the URL.
     pub(super) fn asked(place: &RequestContext) -> Self {
         let word = place.params.get("view").unwrap_or_default();
         Self::ALL.into_iter().find(|view| view.as_str() == word).unwrap_or_default()
     }
 
-    /// Whether it can be shown of something.
+    /// Whether the view is available for a subject.
     fn fits(self, subject: &Subject) -> bool {
         match (self, &subject.about) {
             (Self::Changes, About::Step(step)) => step.kind == ObservationKind::Generation,
@@ -90,7 +90,7 @@ pub(super) async fn content(
     Ok(html! { (head(place, subject, view)) div.content-body { (body) } })
 }
 
-/// The way to what is shown.
+/// Link to the current subject.
 pub(super) fn here(place: &RequestContext, subject: &Subject) -> Link {
     let to = link(place, &subject.trace);
     match subject.step_id() {
@@ -109,7 +109,7 @@ fn head(place: &RequestContext, subject: &Subject, view: View) -> Markup {
                     About::Step(step) => { (badge::glyph(step.kind)) " " bdi { (outline::step_name(step)) } " " (badge::level(step.level)) },
                 }
             }
-            button.quiet type="button" data-copy-link=(here) aria-keyshortcuts="c" title="Copy the address of this step (c)" {
+            button.quiet type="button" data-copy-link=(here) aria-keyshortcuts="c" title="Copy link to this observation (c)" {
                 (icon(Icon::Copy)) span { "Link" }
             }
         }
@@ -135,12 +135,12 @@ fn conversation(place: &RequestContext, subject: &Subject) -> Markup {
         @if let Some(input) = input { (read(place, subject, Side::Input, input)) }
         @if let Some(output) = output { (read(place, subject, Side::Output, output)) }
         @if input.is_none() && output.is_none() {
-            p.muted { "Nothing went in and nothing came out, as far as was recorded." }
+            p.muted { "No input or output recorded." }
         }
     }
 }
 
-/// One side as people read it.
+/// Input or output, rendered.
 fn read(place: &RequestContext, subject: &Subject, side: Side, payload: &Payload) -> Markup {
     let at = whereabouts(place, subject, side);
     let mut pen = MessageStyle::new(&at);
@@ -172,7 +172,7 @@ fn cut_json(text: &str, whole: &str) -> Markup {
     }
 }
 
-/// Both sides and the metadata as they came.
+/// Raw input, output and metadata.
 fn raw(place: &RequestContext, subject: &Subject) -> Markup {
     let sides = [(Side::Input, &subject.content.input), (Side::Output, &subject.content.output)];
     html! {

@@ -15,10 +15,10 @@ use crate::request_context::RequestContext;
 use crate::score_summary;
 use crate::web::Web;
 
-/// Bytes of a value of metadata that are shown.
+/// Maximum bytes shown of a metadata value.
 const MAX_VALUE: usize = 4_000;
 
-/// The column on the right.
+/// Details pane.
 pub(super) async fn facts(
     web: &Web,
     place: &RequestContext,
@@ -44,7 +44,7 @@ pub(super) async fn facts(
     })
 }
 
-/// One fact.
+/// One term and its value.
 fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
@@ -55,8 +55,8 @@ fn of_trace(place: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
     html! {
         h3 { "Trace" }
         dl.facts {
-            (fact("Began", &figure::when(trace.timestamp, place.now)))
-            @if let Some(nanos) = lasted { (fact("Lasted", &html! { (figure::duration(nanos)) })) }
+            (fact("Start", &figure::when(trace.timestamp, place.now)))
+            @if let Some(nanos) = lasted { (fact("Duration", &html! { (figure::duration(nanos)) })) }
             @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(user) = &trace.user {
                 (fact("User", &html! { a href=(place.to(&["users", user])) { bdi { (user) } } }))
@@ -68,10 +68,10 @@ fn of_trace(place: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
             (fact("Environment", &html! { (trace.environment.as_str()) }))
             @if let Some(release) = &trace.release { (fact("Release", &html! { (release) })) }
             @if let Some(version) = &trace.version { (fact("Version", &html! { (version) })) }
-            (fact("Id", &copy::id(&trace.id.to_string())))
+            (fact("ID", &copy::id(&trace.id.to_string())))
         }
         (kinds::bars(spent))
-        @if spent.is_cut { p.muted { "Of the first steps alone: the trace has more than a page reads." } }
+        @if spent.is_cut { p.muted { "Only the first observations are included." } }
     }
 }
 
@@ -79,23 +79,23 @@ fn of_step(place: &RequestContext, step: &Observation) -> Markup {
     html! {
         h3 { "Timing" }
         dl.facts {
-            (fact("Kind", &html! { (badge::kind_name(step.kind)) }))
-            (fact("Began", &figure::when(step.start, place.now)))
+            (fact("Type", &html! { (badge::kind_name(step.kind)) }))
+            (fact("Start", &figure::when(step.start, place.now)))
             @match step.latency() {
-                Some(nanos) => { (fact("Lasted", &html! { (figure::duration(nanos)) })) },
-                None => { (fact("Lasted", &html! { span.muted { "no end was recorded" } })) },
+                Some(nanos) => { (fact("Duration", &html! { (figure::duration(nanos)) })) },
+                None => { (fact("Duration", &html! { span.muted { "no end recorded" } })) },
             }
-            @if let Some(nanos) = step.time_to_first_token() { (fact("First token", &html! { (figure::duration(nanos)) })) }
+            @if let Some(nanos) = step.time_to_first_token() { (fact("Time to first token", &html! { (figure::duration(nanos)) })) }
             @if let Some(speed) = speed(step) { (fact("Speed", &html! { (speed) })) }
             @if let Some(agent) = &step.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(version) = &step.version { (fact("Version", &html! { (version) })) }
-            (fact("Id", &copy::id(&step.id.to_string())))
+            (fact("ID", &copy::id(&step.id.to_string())))
         }
         (model(place, step))
     }
 }
 
-/// Output tokens a second, from the first token on where that is known.
+/// Output tokens per second, from the first token where known.
 fn speed(step: &Observation) -> Option<String> {
     let began = step.completion_start.unwrap_or(step.start);
     let nanos = step.end?.since(began);
@@ -160,7 +160,7 @@ fn metadata(subject: &Subject) -> Markup {
     }
 }
 
-/// A value of metadata: a text as it is, anything else as JSON.
+/// Metadata value as text or JSON.
 fn shown(value: &str) -> Markup {
     match small_tree(value) {
         Ok(serde_json::Value::String(text)) => html! { bdi { (elide(&text, MAX_VALUE)) } },

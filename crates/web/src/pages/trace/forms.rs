@@ -20,26 +20,26 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Params, RequestContext};
 use crate::web::Web;
 
-/// Characters of a comment, as the API takes them.
+/// Maximum comment length, as in the API.
 const MAX_CHARS: usize = 5_000;
-/// Score configs that are offered.
+/// Maximum number of score configs shown.
 const MAX_CONFIGS: usize = 20;
 
-/// A form to say something about a trace or a step.
+/// Comment form of a trace or observation.
 pub(super) fn comment_form(place: &RequestContext, subject: &Subject) -> Markup {
     html! {
         @if place.visitor.can_change() {
             form method="post" action=(action(place, subject, "comments")) {
                 (hidden(place, subject))
                 label.sr for="comment" { "Comment" }
-                textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Say something about this" {}
+                textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Add a comment" {}
                 button.button { "Comment" }
             }
         }
     }
 }
 
-/// Forms to judge a trace or a step, one for each way of judging that the project knows.
+/// Annotation forms, one per score config.
 pub(super) async fn judge_forms(
     web: &Web,
     place: &RequestContext,
@@ -53,7 +53,7 @@ pub(super) async fn judge_forms(
     Ok(html! {
         @if place.visitor.can_change() && !offered.is_empty() {
             details.judge {
-                summary { "Judge it yourself" }
+                summary { "Annotate" }
                 @for config in offered {
                     form method="post" action=(action(place, subject, "scores")) {
                         (hidden(place, subject))
@@ -87,7 +87,7 @@ fn control(config: &ScoreConfig) -> Markup {
             },
             ConfigValues::Text => { input #(id) type="text" name="value" maxlength="500" required; },
             ConfigValues::Boolean => {
-                select #(id) name="value" { option value="1" { "yes" } option value="0" { "no" } }
+                select #(id) name="value" { option value="1" { "true" } option value="0" { "false" } }
             },
             ConfigValues::Categorical(categories) => {
                 select #(id) name="value" {
@@ -98,7 +98,7 @@ fn control(config: &ScoreConfig) -> Markup {
     }
 }
 
-/// What a form is about. Whoever asks about what is not there is told so.
+/// Target of a form; an error if it does not exist.
 async fn subject(
     web: &Web,
     place: &RequestContext,
@@ -112,7 +112,7 @@ async fn subject(
     }
 }
 
-/// `POST …/traces/{trace}/comments`: keeps a comment.
+/// `POST …/traces/{trace}/comments`: adds a comment.
 pub(super) async fn comment(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
@@ -133,7 +133,7 @@ pub(super) async fn comment(
     Ok(back(&place, &subject, "commented"))
 }
 
-/// `POST …/traces/{trace}/scores`: records a person's judgement.
+/// `POST …/traces/{trace}/scores`: adds a human score.
 pub(super) async fn score(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
@@ -193,16 +193,16 @@ fn annotation(
     })
 }
 
-/// What a form that led here has done, in words.
+/// Toast message after a form.
 pub(super) fn done(place: &RequestContext) -> Option<&'static str> {
     match place.params.get("done")? {
-        "commented" => Some("Comment kept"),
-        "judged" => Some("Judgement kept"),
+        "commented" => Some("Comment added"),
+        "judged" => Some("Saved"),
         _ => None,
     }
 }
 
-/// Back to what the form was about.
+/// Redirect to the target of the form.
 fn back(place: &RequestContext, subject: &Subject, done: &str) -> Redirect {
     Redirect::to(&content::here(place, subject).with("done", done).to_string())
 }

@@ -10,10 +10,10 @@ use crate::components::figure;
 use crate::components::stack::{Share, stack};
 use crate::frame::menu;
 
-/// Kinds that have a line of their own: clients name as many as they like.
+/// Maximum number of usage types listed; clients choose the names.
 const LISTED: usize = 20;
 
-/// Tokens and money by kind, of one step or of many.
+/// Tokens and cost by usage type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Spent {
     tokens: BTreeMap<String, u64>,
@@ -21,22 +21,22 @@ pub(super) struct Spent {
     money: BTreeMap<String, Money>,
     total_money: Money,
     approximate: Money,
-    /// Steps with a known cost, and steps that used tokens without one.
+    /// Observations with and without a known cost.
     priced: u64,
     unpriced: u64,
-    /// Whether there are more steps than were summed.
+    /// Whether not all observations are included.
     pub(super) is_cut: bool,
 }
 
 impl Spent {
-    /// What one step spent.
+    /// Usage of one observation.
     pub(super) fn by_step(step: &Observation) -> Self {
         let mut spent = Self::default();
         spent.add(step);
         spent
     }
 
-    /// What some steps spent together.
+    /// Total usage of several observations.
     pub(super) fn by_steps(steps: &[Observation], is_cut: bool) -> Self {
         let mut spent = Self { is_cut, ..Self::default() };
         steps.iter().for_each(|step| spent.add(step));
@@ -64,7 +64,7 @@ impl Spent {
         }
     }
 
-    /// Every kind, with the hue that its tokens and its cost share.
+    /// Usage types with their colors.
     fn kinds(&self) -> impl Iterator<Item = (usize, &String)> {
         let all: std::collections::BTreeSet<&String> =
             self.tokens.keys().chain(self.money.keys()).collect();
@@ -72,7 +72,7 @@ impl Spent {
     }
 }
 
-/// Draws what was spent by kind: tokens and money, each as one bar with its numbers.
+/// Stacked bars of tokens and cost by usage type.
 #[expect(clippy::cast_precision_loss, reason = "widths in a drawing")]
 pub(super) fn bars(spent: &Spent) -> Markup {
     let share = |hue: usize, kind: &String, amount: f64, text: String| Share {
@@ -98,14 +98,14 @@ pub(super) fn bars(spent: &Spent) -> Markup {
     html! {
         @if spent.total_tokens > 0 || !tokens.is_empty() {
             h3 { "Tokens " span.muted { (figure::mark(spent.approximate)) (figure::grouped(spent.total_tokens)) } }
-            @if !tokens.is_empty() { (stack("Tokens by kind", &tokens)) }
+            @if !tokens.is_empty() { (stack("Tokens by type", &tokens)) }
         }
         @if spent.priced > 0 {
             h3 { "Cost " span.muted title=(exactly(spent.total_money)) {
                 (figure::money_in_part(spent.total_money, spent.approximate))
             } }
             @if let Some(share) = figure::of_which(spent.approximate) { p.muted { (share) ": " (COUNTED_HERE) } }
-            @if !money.is_empty() { (stack("Cost by kind", &money)) }
+            @if !money.is_empty() { (stack("Cost by type", &money)) }
         } @else if spent.unpriced > 0 {
             h3 { "Cost " (figure::cost(None)) }
         }
@@ -113,13 +113,13 @@ pub(super) fn bars(spent: &Spent) -> Markup {
     }
 }
 
-/// What a whole trace spent by kind, one click away wherever one is in it.
+/// Menu with the usage of the whole trace.
 pub(super) fn menu_of(spent: &Spent) -> Markup {
     let mark = figure::mark(spent.approximate);
     let table = html! {
         table.by-kind {
-            caption { "Tokens and cost of the whole trace, by kind" }
-            thead { tr { th scope="col" { "Kind" } th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } } }
+            caption { "Tokens and cost of the whole trace, by type" }
+            thead { tr { th scope="col" { "Type" } th.number scope="col" { "Tokens" } th.number scope="col" { "Cost" } } }
             tbody {
                 @for (_, kind) in spent.kinds() {
                     tr {
@@ -129,7 +129,7 @@ pub(super) fn menu_of(spent: &Spent) -> Markup {
                     }
                 }
                 tr {
-                    th scope="row" { "all" }
+                    th scope="row" { "Total" }
                     td.number { (mark) (figure::grouped(spent.total_tokens)) }
                     td.number { @if spent.priced > 0 { (mark) (exactly(spent.total_money)) } @else { "unknown" } }
                 }
@@ -137,31 +137,34 @@ pub(super) fn menu_of(spent: &Spent) -> Markup {
         }
         @if spent.unpriced > 0 { p.muted { (unpriced(spent.unpriced)) } }
         @if let Some(share) = figure::of_which(spent.approximate) { p.muted { (share) ": " (COUNTED_HERE) } }
-        @if spent.is_cut { p.muted { "Of the first steps alone: there are more than a page reads." } }
+        @if spent.is_cut { p.muted { "Only the first observations are included." } }
     };
     html! {
-        @if spent.total_tokens > 0 || spent.priced > 0 { (menu("Spent", "Tokens and cost by kind", &table)) }
+        @if spent.total_tokens > 0 || spent.priced > 0 { (menu("Usage", "Tokens and cost by type", &table)) }
     }
 }
 
 /// Why a cost is approximate.
-const COUNTED_HERE: &str = "the client sent no usage, so the tokens were counted here.";
+const COUNTED_HERE: &str = "the client sent no usage, so tokens are estimated.";
 
 fn unpriced(steps: u64) -> String {
     match steps {
-        1 => "1 step has no known price and is not in the cost.".to_owned(),
+        1 => "1 observation without a known price is not included in the cost.".to_owned(),
         many => {
-            format!("{} steps have no known price and are not in the cost.", figure::grouped(many))
+            format!(
+                "{} observations without a known price are not included in the cost.",
+                figure::grouped(many)
+            )
         }
     }
 }
 
-/// An amount with all its digits.
+/// Amount with full precision.
 fn exactly(money: Money) -> String {
     figure::exact_dollars(money.dollars())
 }
 
-/// `input_cached_tokens` as people say it.
+/// Display name of a usage type such as `input_cached_tokens`.
 fn in_words(kind: &str) -> String {
     let plain = kind.strip_suffix("_tokens").unwrap_or(kind);
     elide(&plain.replace('_', " "), 60).into_owned()

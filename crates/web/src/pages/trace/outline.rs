@@ -16,15 +16,15 @@ use crate::score_summary;
 use crate::timeline::{TimeFrame, WHOLE, lanes};
 use crate::trace_tree::TreeRow;
 
-/// Lines that come at once: the page has those around the chosen step, scripts fetch the rest.
+/// Tree lines per chunk: the page has those around the selected observation, a script fetches the rest.
 const CHUNK: usize = 250;
-/// Failed steps that a script can jump to.
+/// Maximum number of errors to navigate.
 const MAX_ERRORS: usize = 2_000;
 const MAX_NAME: usize = 120;
-/// Scores that are shown on a line.
+/// Scores shown per line.
 const MAX_SCORES: usize = 2;
 
-/// The strip of time above everything.
+/// Timeline strip.
 pub(super) fn strip(place: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
     let frame = TimeFrame::of(&run.tree.steps);
     let to_trace = link(place, &run.trace.id);
@@ -48,7 +48,7 @@ pub(super) fn strip(place: &RequestContext, run: &TraceRun, selected: Option<usi
     html! { @if !bars.is_empty() { (strip::strip(&bars, frame.length)) } }
 }
 
-/// The tree: the lines around the chosen one, and the room for the others.
+/// Observation tree: the chunk of the selected line, and placeholders for the others.
 pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
     let total = run.tree.rows.len() + 1;
     let chosen = selected.and_then(|step| run.tree.rows.iter().position(|row| row.step == step));
@@ -64,15 +64,15 @@ pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usiz
     let lines = Lines::new(place, run, Some(chosen));
     html! {
         div.tree-tools {
-            span.muted { (plural(run.tree.steps.len() as u64, "step")) }
+            span.muted { (plural(run.tree.steps.len() as u64, "observation")) }
             @if !errors.is_empty() {
                 button.quiet type="button" data-next-error aria-keyshortcuts="e" {
                     (icon(Icon::Error)) (plural(errors.len() as u64, "error")) kbd { "e" }
                 }
             }
-            span.keys.muted { kbd { "j" } kbd { "k" } " step " kbd { "r" } " raw " kbd { "c" } " copy link" }
+            span.keys.muted { kbd { "j" } kbd { "k" } " navigate " kbd { "r" } " raw " kbd { "c" } " copy link" }
         }
-        div.tree #tree role="tree" aria-label="Steps" data-total=(total) data-chunk=(CHUNK)
+        div.tree #tree role="tree" aria-label="Observations" data-total=(total) data-chunk=(CHUNK)
             data-errors=(errors.join(",")) {
             @for chunk in 0..total.div_ceil(CHUNK) {
                 @let (from, to) = (chunk * CHUNK, total.min((chunk + 1) * CHUNK));
@@ -83,13 +83,13 @@ pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usiz
         }
         @if total > CHUNK { (pager(place, run, here)) }
         @if run.tree.is_cut {
-            p.muted { "The trace has more steps than are shown here. "
-                a href=(place.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "All of them as a list" } }
+            p.muted { "Not all observations are shown. "
+                a href=(place.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "Show all as list" } }
         }
     }
 }
 
-/// For those without a script: the lines before and after.
+/// Pager for browsers without JavaScript.
 fn pager(place: &RequestContext, run: &TraceRun, here: usize) -> Markup {
     let first_of = |chunk: usize| {
         let row = run.tree.rows.get((chunk * CHUNK).saturating_sub(1))?;
@@ -97,19 +97,19 @@ fn pager(place: &RequestContext, run: &TraceRun, here: usize) -> Markup {
         Some(link(place, &run.trace.id).with("observation", id))
     };
     html! {
-        nav.pager.no-script aria-label="More steps" {
-            @if let Some(link) = here.checked_sub(1).and_then(first_of) { a.button href=(link) { "Earlier steps" } }
-            @if let Some(link) = first_of(here + 1) { a.button href=(link) { "Later steps" } }
+        nav.pager.no-script aria-label="More observations" {
+            @if let Some(link) = here.checked_sub(1).and_then(first_of) { a.button href=(link) { "Earlier observations" } }
+            @if let Some(link) = first_of(here + 1) { a.button href=(link) { "Later observations" } }
         }
     }
 }
 
-/// Some lines alone: what a script adds.
+/// A range of lines as a fragment.
 pub(super) fn some_lines(place: &RequestContext, run: &TraceRun, from: usize, to: usize) -> Markup {
     tree::lines(&Lines::new(place, run, None).range(from, to))
 }
 
-/// Makes lines of a trace, by number. Number 0 is the trace itself.
+/// Tree lines by number; 0 is the trace itself.
 struct Lines<'a> {
     place: &'a RequestContext,
     run: &'a TraceRun,
@@ -198,7 +198,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What a step is called, in few characters.
+/// Short display name of an observation.
 pub(super) fn step_name(step: &Observation) -> String {
     let name = step.name.as_deref().filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| badge::kind_name(step.kind));

@@ -17,10 +17,10 @@ use crate::request_context::RequestContext;
 use crate::web::Web;
 use ratchet_core::record::message_formats::{self, Medium, Picture};
 
-/// Bytes of kept media that a page loads; larger ones are for the API.
+/// Maximum media size on pages; larger files need the API.
 const MAX_MEDIA: u64 = 50_000_000;
 
-/// The side that the address asks for.
+/// Input or output, by the URL.
 fn asked(place: &RequestContext, content: Option<Content>) -> PageResult<Payload> {
     let content = content.unwrap_or_default();
     let is_output = place.params.get("side") == Some(Side::Output.as_str());
@@ -28,7 +28,7 @@ fn asked(place: &RequestContext, content: Option<Content>) -> PageResult<Payload
     side.ok_or_else(|| PageError::not_there("payload"))
 }
 
-/// `GET …/traces/{trace}/payload`: all of a payload, as text.
+/// `GET …/traces/{trace}/payload`: the whole payload as text.
 pub(super) async fn of_trace(
     State(web): State<Web>,
     place: RequestContext,
@@ -38,7 +38,7 @@ pub(super) async fn of_trace(
     Ok(plain(&asked(&place, trace.content)?))
 }
 
-/// `GET …/observations/{observation}/payload`: all of a payload, as text.
+/// `GET …/observations/{observation}/payload`: the whole payload as text.
 pub(super) async fn of_step(
     State(web): State<Web>,
     place: RequestContext,
@@ -53,7 +53,7 @@ fn plain(payload: &Payload) -> Response {
     (kind, payload.as_str().to_owned()).into_response()
 }
 
-/// `GET …/traces/{trace}/picture`: one of the pictures in a payload.
+/// `GET …/traces/{trace}/picture`: an inline image of a payload.
 pub(super) async fn picture_of_trace(
     State(web): State<Web>,
     place: RequestContext,
@@ -64,7 +64,7 @@ pub(super) async fn picture_of_trace(
     picture(&place, &headers, &asked(&place, trace.content)?)
 }
 
-/// `GET …/observations/{observation}/picture`: one of the pictures in a payload.
+/// `GET …/observations/{observation}/picture`: an inline image of a payload.
 pub(super) async fn picture_of_step(
     State(web): State<Web>,
     place: RequestContext,
@@ -75,7 +75,7 @@ pub(super) async fn picture_of_step(
     picture(&place, &headers, &asked(&place, step.content)?)
 }
 
-/// The picture with the number that the address says.
+/// The inline image at the index in the URL.
 pub(in crate::pages) fn picture(
     place: &RequestContext,
     headers: &HeaderMap,
@@ -94,7 +94,7 @@ pub(in crate::pages) fn picture(
     Ok(part.answer(kind, bytes))
 }
 
-/// `GET /project/{project}/media/{media}`: media that were sent apart.
+/// `GET /project/{project}/media/{media}`: an uploaded media file.
 pub(super) async fn media(
     State(web): State<Web>,
     place: RequestContext,
@@ -105,7 +105,7 @@ pub(super) async fn media(
     let media = web.store.catalog.media(place.project_id(), id).await?.ok_or_else(missing)?;
     if media.content_length > MAX_MEDIA {
         return Err(PageError::Bad(
-            "the file is too large for a page; fetch it by the API".to_owned(),
+            "the file is too large to display; download it with the API".to_owned(),
         ));
     }
     let (files, hash) = (web.store.media.clone(), media.hash);

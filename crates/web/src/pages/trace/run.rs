@@ -14,12 +14,12 @@ use crate::trace_cache::TraceSteps;
 use crate::trace_tree::assemble;
 use crate::web::Web;
 
-/// Steps that are shown of one trace.
+/// Maximum number of observations shown.
 const MAX_STEPS: usize = 20_000;
-/// Scores that are shown of one trace.
+/// Maximum number of scores shown.
 const MAX_SCORES: u64 = 1_000;
 
-/// A trace, its steps in their tree, and their scores; none of the steps with payloads.
+/// A trace with its observation tree and scores, without observation payloads.
 #[derive(Debug)]
 pub(super) struct TraceRun {
     pub(super) trace: Trace,
@@ -28,13 +28,13 @@ pub(super) struct TraceRun {
 }
 
 impl TraceRun {
-    /// All of it, the trace with what it carries.
+    /// Reads the trace with its payload.
     pub(super) async fn load(web: &Web, place: &RequestContext, id: TraceId) -> PageResult<Self> {
         let trace = trace(web, place, id).await?;
         Self::of(web, place, trace).await
     }
 
-    /// All of it, the trace without what it carries: enough for lines of its tree.
+    /// Reads the trace without its payload, for tree lines.
     pub(super) async fn load_bare(
         web: &Web,
         place: &RequestContext,
@@ -61,12 +61,12 @@ impl TraceRun {
         Ok(Self { trace, tree, scores })
     }
 
-    /// Tokens and cost of all its steps, by kind.
+    /// Tokens and cost of all observations, by usage type.
     pub(super) fn spent(&self) -> Spent {
         Spent::by_steps(&self.tree.steps, self.tree.is_cut)
     }
 
-    /// The step with an id.
+    /// Index of an observation.
     pub(super) fn step_named(&self, id: Option<&str>) -> Option<usize> {
         let id = ObservationId::parse(id?).ok()?;
         self.tree.steps.iter().position(|step| step.id == id)
@@ -82,7 +82,7 @@ pub(super) async fn trace(web: &Web, place: &RequestContext, id: TraceId) -> Pag
     found.ok_or_else(|| PageError::not_there("trace"))
 }
 
-/// A step with its content, if it belongs to the trace.
+/// An observation of the trace with its content.
 pub(super) async fn step(
     web: &Web,
     place: &RequestContext,
@@ -121,7 +121,7 @@ async fn scores(web: &Web, place: &RequestContext, on: ScoresOn) -> PageResult<V
     Ok(web.store.telemetry.scores(question).await?.rows)
 }
 
-/// What the two columns on the right are about: the trace itself or one of its steps, with content.
+/// The selected trace or observation with its content.
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) trace: TraceId,
@@ -130,7 +130,7 @@ pub(super) struct Subject {
     pub(super) scores: Vec<Score>,
 }
 
-/// The trace itself or one of its steps.
+/// A trace or an observation.
 #[derive(Debug)]
 pub(super) enum About {
     Trace(Box<Trace>, Spent),
@@ -163,7 +163,7 @@ impl Subject {
         Ok(Self { trace: trace.clone(), about: About::Step(Box::new(step)), content, scores })
     }
 
-    /// The id of the step, if it is one.
+    /// Observation ID, if any.
     pub(super) fn step_id(&self) -> Option<String> {
         match &self.about {
             About::Trace(..) => None,

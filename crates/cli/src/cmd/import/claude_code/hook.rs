@@ -17,9 +17,10 @@ struct HookInput {
 pub(super) fn transcripts(input: impl Read) -> anyhow::Result<Vec<PathBuf>> {
     let mut text = String::new();
     let read = input.take(MAX_BYTES).read_to_string(&mut text);
-    read.context("cannot read what the hook is told on stdin")?;
-    let HookInput { transcript_path } = serde_json::from_str(&text)
-        .context("stdin is not what Claude Code tells a hook: an object with transcript_path")?;
+    read.context("cannot read the hook input on stdin")?;
+    let HookInput { transcript_path } = serde_json::from_str(&text).context(
+        "stdin is not Claude Code hook input: expected a JSON object with transcript_path",
+    )?;
     let beside = transcript_path.with_extension("");
     let has_more = beside.is_dir() && beside != transcript_path;
     Ok(std::iter::once(transcript_path).chain(has_more.then_some(beside)).collect())

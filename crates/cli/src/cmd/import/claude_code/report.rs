@@ -104,7 +104,10 @@ impl Report {
     /// Tells once that everything there is was read.
     pub(super) fn tell_waiting(&mut self) {
         if !std::mem::replace(&mut self.is_waiting, true) {
-            eprintln!("recorded {} lines of {} transcripts; waiting", self.lines, self.files);
+            eprintln!(
+                "imported {} lines of {} transcripts; waiting for more",
+                self.lines, self.files
+            );
         }
     }
 
@@ -132,7 +135,7 @@ pub(super) fn text(report: &ReportView) -> String {
     let unknown: u64 = report.unknown_lines.values().sum();
     if report.malformed_lines + unknown > 0 {
         text += &format!(
-            "{} lines are broken, {unknown} are of unknown types; the rest is recorded:\n",
+            "{} invalid lines, {unknown} lines of unknown types; the rest is imported:\n",
             report.malformed_lines
         );
     }

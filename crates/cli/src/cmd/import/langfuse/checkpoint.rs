@@ -64,7 +64,7 @@ impl CheckpointFile {
         let is_same = kept.from == base && kept.key == args.langfuse_public_key;
         ensure!(
             is_same,
-            "{} is about a copy from {} with the key {}; name another file with --checkpoint",
+            "{} belongs to an import from {} with the key {}; use another file with --checkpoint",
             self.shown(),
             kept.from,
             kept.key
@@ -89,7 +89,7 @@ impl CheckpointFile {
             }
         };
         let kept = serde_json::from_str(&text).with_context(|| {
-            format!("{} is no checkpoint of a copy; remove it to begin anew", self.shown())
+            format!("{} is not a valid checkpoint; delete it to start over", self.shown())
         })?;
         Ok(Some(kept))
     }

@@ -55,7 +55,7 @@ impl CopyProgress for Teller<'_> {
     fn refused(&mut self, part: Part, refused: &Refused) {
         if self.problems.len() < NAMED {
             let (record, reason) = (refused.what.clone(), refused.why.clone());
-            eprintln!("left out {record}: {reason}");
+            eprintln!("skipped {record}: {reason}");
             self.problems.push(Problem { part: part.as_str(), record, reason });
         }
     }
@@ -111,11 +111,9 @@ impl CopyReport {
             [part.as_str().to_owned(), read.to_string(), recorded.to_string(), left_out.to_string()]
         };
         let rows: Vec<_> = self.parts.iter().map(row).collect();
-        let mut text = table(["", "READ", "RECORDED", "LEFT OUT"], &rows);
+        let mut text = table(["", "READ", "IMPORTED", "SKIPPED"], &rows);
         if let Some(file) = &self.checkpoint {
-            text += &format!(
-                "\nThe same command brings the copy up to date; {file} says how far it came.\n"
-            );
+            text += &format!("\nRun the same command to update the import; checkpoint: {file}\n");
         }
         text
     }

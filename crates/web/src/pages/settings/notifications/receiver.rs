@@ -23,8 +23,8 @@ const SHOWN: u64 = 50;
 
 const PAUSED: FormField<'_> = FormField {
     name: "paused",
-    label: "Paused: send no notifications",
-    hint: "Events during the pause are not sent later.",
+    label: "Paused",
+    hint: "Events while paused are not delivered later.",
 };
 
 pub(super) fn routes() -> Router<Web> {
@@ -86,16 +86,16 @@ async fn drawn(
             h2 { bdi { (one.name) } }
             p { (kind_words(one.kind)) " at " code { (one.address) } }
             @if may {
-                (deed(place, one, "test", "Send a test"))
+                (deed(place, one, "test", "Send test"))
                 @if one.kind == ReceiverKind::Webhook { (deed(place, one, "secret", "Rotate secret")) }
                 (deed(place, one, "remove", "Remove"))
             }
         }
         section.settings {
-            h2 { "Last notifications" }
+            h2 { "Deliveries" }
             @if deliveries.is_empty() {
-                (empty::empty("No notifications yet", &html! {
-                    p { "Send a test, or wait until a turn ends or a person is needed." }
+                (empty::empty("No deliveries yet", &html! {
+                    p { "Send a test, or wait for the next event." }
                 }))
             } @else {
                 @if deliveries.first().is_some_and(|last| last.outcome == DeliveryOutcome::Refused) {
@@ -106,18 +106,18 @@ async fn drawn(
         }
         @if may { (change_form(place, one, entered)) }
     };
-    let summary = html! { "Receives a notification when a turn ends or a person is needed." };
+    let summary = html! { "Notification receiver" };
     Ok(page(place, Tab::Notifications, summary, &body))
 }
 
-/// Why it is not called, and who can change that. Where its name leads is not said: whoever looks
+/// Why it is blocked, and who can change that. Where its name leads is not said: whoever looks
 /// may not know this network.
 fn not_public(one: &NoticeReceiver) -> Markup {
     let host = host(&one.address);
     html! {
         p.problem role="alert" {
-            "This server does not call " code { (host) } ": its address is private, or this machine's own. "
-            "The operator of the server can allow it with "
+            "Delivery to " code { (host) } " is blocked: the address is private or local. "
+            "The server administrator can allow it with "
             code { "outbound.allow = \"" (host) "\"" } " in ratchet.toml."
         }
     }
@@ -135,8 +135,8 @@ fn host(address: &str) -> &str {
 
 const fn kind_words(kind: ReceiverKind) -> &'static str {
     match kind {
-        ReceiverKind::Webhook => "A webhook",
-        ReceiverKind::Browser => "A browser (Web Push)",
+        ReceiverKind::Webhook => "Webhook",
+        ReceiverKind::Browser => "Browser push",
     }
 }
 
@@ -152,7 +152,7 @@ fn deed(place: &RequestContext, one: &NoticeReceiver, what: &str, words: &str) -
 fn change_form(place: &RequestContext, one: &NoticeReceiver, entered: &Entered) -> Markup {
     html! {
         section.settings {
-            h2 { "Edit" }
+            h2 { "Edit receiver" }
             form method="post" action=(Tab::Notifications.action(place, &[&one.id])) {
                 (place.visitor.form_token.field())
                 (field::problem(entered))
@@ -167,26 +167,21 @@ fn change_form(place: &RequestContext, one: &NoticeReceiver, entered: &Entered) 
 
 fn list(deliveries: &[NoticeDelivery], place: &RequestContext) -> Markup {
     let columns = vec![
-        Column::text("What"),
-        Column::text("Happened"),
+        Column::text("Event"),
+        Column::text("Time"),
         Column::text("Outcome"),
-        Column::text("Answer"),
-        Column::text("Tries"),
+        Column::text("Response"),
+        Column::text("Attempts"),
         Column::text("Next attempt"),
         Column::text("Chat"),
     ];
     let rows = deliveries.iter().map(|one| row(one, place)).collect();
-    table::table(&Table {
-        caption: "Last notifications".to_owned(),
-        columns,
-        rows,
-        select_for: None,
-    })
+    table::table(&Table { caption: "Deliveries".to_owned(), columns, rows, select_for: None })
 }
 
 fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
     let words = match one.kind {
-        NotificationKind::Test => "a test",
+        NotificationKind::Test => "test",
         kind => news(kind).1,
     };
     Row {
@@ -199,20 +194,20 @@ fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
             html! {
                 @match one.status {
                     Some(status) => { code { (status) } },
-                    None if one.tries == 0 => { span.muted { "not sent yet" } },
-                    None if one.outcome == DeliveryOutcome::Refused => { "not called" },
+                    None if one.tries == 0 => { span.muted { "pending" } },
+                    None if one.outcome == DeliveryOutcome::Refused => { "blocked" },
                     None => { "no response" },
                 }
             },
             html! { (one.tries) },
             html! {
                 @if one.outcome == DeliveryOutcome::Waiting { (figure::when(one.due_at, place.now)) }
-                @else { span.muted { "none" } }
+                @else { span.muted { "None" } }
             },
             html! {
                 @match &one.session {
                     Some(session) => { a href=(place.to(&["chats", session])) { "Open" span.sr { " the chat" } } },
-                    None => { span.muted { "none" } },
+                    None => { span.muted { "None" } },
                 }
             },
         ],
@@ -270,16 +265,15 @@ async fn renew(
     let one = theirs(&web, &place, id).await?;
     if !entered(&form).is_ticked("sure") {
         let ask = Ask {
-            title: format!("Rotate the secret of {}?", one.name),
-            lost: html! { "Whoever checks signatures with the secret there is now refuses what comes \
-            next, until they have the new one." },
+            title: format!("Rotate the signing secret of {}?", one.name),
+            lost: html! { "Receivers that verify signatures reject messages until they use the new secret." },
             action: Tab::Notifications.action(&place, &[&one.id, "secret"]),
             verb: "Rotate secret",
             fields: &[],
         };
         return Ok(question(&place, Tab::Notifications, &ask).into_response());
     }
-    let none = || PageError::Bad("the system has no randomness to give".to_owned());
+    let none = || PageError::Bad("the system's random source is unavailable".to_owned());
     let secret = webhook::new_secret().ok_or_else(none)?;
     let change = ReceiverChange { secret: Some(secret.clone()), ..ReceiverChange::default() };
     let (catalog, with) = (place.visitor.catalog(&web), (change, web.store.secrets.clone()));
@@ -299,7 +293,7 @@ async fn remove(
     if !entered(&form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", one.name),
-            lost: html! { "Pending notifications and the delivery log are deleted as well." },
+            lost: html! { "Pending deliveries and the delivery history are deleted." },
             action: Tab::Notifications.action(&place, &[&one.id, "remove"]),
             verb: "Remove",
             fields: &[],
