@@ -276,69 +276,52 @@ impl Addresses {
 
 fn read_limits(of: &mut Lookup<'_>) -> anyhow::Result<Limits> {
     let usual = Limits::default();
-    let size = |bytes: usize| ByteSize(bytes);
     Ok(Limits {
-        body_bytes: of.value("limits.body", size(usual.body_bytes), "request body, compressed")?.0,
-        decompressed_bytes: of
-            .value(
-                "limits.decompressed",
-                size(usual.decompressed_bytes),
-                "request body, uncompressed",
-            )?
-            .0,
-        public_body_bytes: of
-            .value(
-                "limits.public_body",
-                size(usual.public_body_bytes),
-                "request body with a public key only",
-            )?
-            .0,
-        inflight_bytes: of
-            .value("limits.inflight", size(usual.inflight_bytes), "all request bodies in memory")?
-            .0,
-        batch_len: of.value("limits.batch", Count(usual.batch_len), "spans per request")?.0,
-        media_bytes: of.value("limits.media", size(usual.media_bytes), "media file")?.0,
-        text_bytes: of
-            .value(
-                "limits.text",
-                size(usual.text_bytes),
-                "attribute length; longer text is truncated",
-            )?
-            .0,
-        depth: of.value("limits.depth", Count(usual.depth), "nesting depth of lists and maps")?.0,
-        attributes: of
-            .value("limits.attributes", Count(usual.attributes), "attributes per span")?
-            .0,
-        values: of.value("limits.values", Count(usual.values), "JSON values per request")?.0,
+        body_bytes: of.size("limits.body", usual.body_bytes, "request body, compressed")?,
+        decompressed_bytes: of.size(
+            "limits.decompressed",
+            usual.decompressed_bytes,
+            "request body, uncompressed",
+        )?,
+        public_body_bytes: of.size(
+            "limits.public_body",
+            usual.public_body_bytes,
+            "request body with a public key only",
+        )?,
+        inflight_bytes: of.size(
+            "limits.inflight",
+            usual.inflight_bytes,
+            "all request bodies in memory",
+        )?,
+        batch_len: of.count("limits.batch", usual.batch_len, "spans per request")?,
+        media_bytes: of.size("limits.media", usual.media_bytes, "media file")?,
+        text_bytes: of.size(
+            "limits.text",
+            usual.text_bytes,
+            "attribute length; longer text is truncated",
+        )?,
+        depth: of.count("limits.depth", usual.depth, "nesting depth of lists and maps")?,
+        attributes: of.count("limits.attributes", usual.attributes, "attributes per span")?,
+        values: of.count("limits.values", usual.values, "JSON values per request")?,
         rate: of.optional("limits.rate", "requests per second and key")?.map(|Count(rate)| {
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
             Rate { per_second: rate, burst: rate }
         }),
         public_rate: of
-            .value(
-                "limits.public_rate",
-                Count(5),
-                "scores per second and address with a public key",
-            )
-            .map(|Count(rate)| public_rate(rate))?,
-        connections: of
-            .value("limits.connections", Count(usual.connections), "concurrent connections")?
-            .0,
-        connections_each: of
-            .value(
-                "limits.connections_each",
-                Count(usual.connections_each),
-                "connections per address",
-            )?
-            .0,
-        streams: of.value("limits.streams", Count(usual.streams), "clients streaming chats")?.0,
-        project_streams: of
-            .value(
-                "limits.streams_each",
-                Count(usual.project_streams),
-                "streaming clients per project",
-            )?
-            .0,
+            .count("limits.public_rate", 5, "scores per second and address with a public key")
+            .map(public_rate)?,
+        connections: of.count("limits.connections", usual.connections, "concurrent connections")?,
+        connections_each: of.count(
+            "limits.connections_each",
+            usual.connections_each,
+            "connections per address",
+        )?,
+        streams: of.count("limits.streams", usual.streams, "clients streaming chats")?,
+        project_streams: of.count(
+            "limits.streams_each",
+            usual.project_streams,
+            "streaming clients per project",
+        )?,
     })
 }
 

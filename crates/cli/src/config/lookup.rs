@@ -7,6 +7,7 @@ use anyhow::anyhow;
 use ratchet_core::secret::Secret;
 
 use super::layers::{Layers, Source};
+use super::value::{ByteSize, Count};
 
 /// What `config show` shows in place of a secret.
 const HIDDEN: &str = "***";
@@ -55,6 +56,26 @@ impl<'a> Lookup<'a> {
         };
         self.read.push(Effective { key, value: value.to_string(), source, about });
         Ok(value)
+    }
+
+    /// Reads a size in bytes.
+    pub(crate) fn size(
+        &mut self,
+        key: &'static str,
+        default: usize,
+        about: &'static str,
+    ) -> anyhow::Result<usize> {
+        self.value(key, ByteSize(default), about).map(|size| size.0)
+    }
+
+    /// Reads a number of things.
+    pub(crate) fn count(
+        &mut self,
+        key: &'static str,
+        default: usize,
+        about: &'static str,
+    ) -> anyhow::Result<usize> {
+        self.value(key, Count(default), about).map(|count| count.0)
     }
 
     /// Reads a setting that may be left out.
