@@ -30,25 +30,26 @@ fn filled(route: &str) -> String {
     route.split('/').map(part).collect::<Vec<_>>().join("/")
 }
 
+/// Every method is tried with a form, and the one of forms with every kind of body.
 async fn check_all_refused(site: &Site, browser: &mut Browser) {
+    let form = [("content-type", "application/x-www-form-urlencoded")];
     for route in routes(site) {
         for method in CHANGES {
-            let kind = [("content-type", "application/x-www-form-urlencoded")];
-            for body in ["", "form_token=", "form_token=guess"] {
-                let answer = browser.send(method, &route, &kind, body.to_owned()).await;
-                assert_eq!(answer.status, 403, "{method} {route} {body}");
-                assert!(
-                    answer.text.contains("form token is missing or expired"),
-                    "{method} {route}"
-                );
-            }
-            let json = [("content-type", "application/json")];
-            let answer = browser.send(method, &route, &json, "{}".to_owned()).await;
-            assert_eq!(answer.status, 403, "{method} {route} as JSON");
-            let parts = "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\nguess\r\n--x--\r\n";
-            let answer = browser.send(method, &route, &[PARTS], parts.to_owned()).await;
-            assert_eq!(answer.status, 403, "{method} {route} in parts");
+            let answer = browser.send(method, &route, &form, "form_token=guess".to_owned()).await;
+            assert_eq!(answer.status, 403, "{method} {route}");
+            assert!(answer.text.contains("form token is missing or expired"), "{method} {route}");
         }
+        for body in ["", "form_token="] {
+            let answer = browser.send("POST", &route, &form, body.to_owned()).await;
+            assert_eq!(answer.status, 403, "{route} {body}");
+        }
+        let json = [("content-type", "application/json")];
+        let answer = browser.send("POST", &route, &json, "{}".to_owned()).await;
+        assert_eq!(answer.status, 403, "{route} as JSON");
+        let parts =
+            "--x\r\nContent-Disposition: form-data; name=\"form_token\"\r\n\r\nguess\r\n--x--\r\n";
+        let answer = browser.send("POST", &route, &[PARTS], parts.to_owned()).await;
+        assert_eq!(answer.status, 403, "{route} in parts");
     }
 }
 
