@@ -34,8 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How many talk, and how many look on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Crowd {
-    /// Sessions that talk at once.
-    pub(crate) sessions: usize,
+    /// Chats that talk at once.
+    pub(crate) chats: usize,
     pub(crate) clients: usize,
     /// Lines that each agent says.
     pub(crate) lines: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Relaying {
     pub(crate) crowd: Crowd,
     /// Where the server's folder was.
     pub(crate) place: Place,
-    /// Events that were kept, all sessions together.
+    /// Events that were kept, all chats together.
     pub(crate) events: u64,
     pub(crate) relayed: u64,
     /// From the moment a line leaves the agent until a client has what it became.
@@ -60,7 +60,7 @@ pub(crate) struct Relaying {
     /// CPU microseconds of the clients, for comparison.
     pub(crate) client_us_per_relayed: f64,
     /// Memory of the server for each chat whose agent is up; the agent itself apart.
-    pub(crate) bytes_per_session: f64,
+    pub(crate) bytes_per_chat: f64,
     /// Memory of the server for each client that looks on.
     pub(crate) bytes_per_client: f64,
     /// Bytes on disk for each event.
@@ -94,8 +94,8 @@ pub(crate) async fn measure(
     let mut relayings = Vec::new();
     for crowd in crowds {
         for (place, folder) in &places {
-            let Crowd { sessions, clients, .. } = crowd;
-            eprintln!("  {sessions} sessions, {clients} clients each, {place:?}");
+            let Crowd { chats, clients, .. } = crowd;
+            eprintln!("  {chats} chats, {clients} clients each, {place:?}");
             std::fs::create_dir_all(folder)?;
             let relaying = run(program, folder, (*crowd, *place)).await;
             std::fs::remove_dir_all(folder)?;
@@ -112,7 +112,7 @@ async fn run(
 ) -> anyhow::Result<Relaying> {
     let talk = Talk::begin(program, folder, crowd).await?;
     let pid = talk.server.pid()?;
-    let with_sessions = memory_of(pid)?;
+    let with_chats = memory_of(pid)?;
     let before = folder_bytes(&talk.data)?;
     let listeners = talk.listeners().await?;
     let with_clients = memory_of(pid)?;
@@ -123,7 +123,7 @@ async fn run(
     let grown = folder_bytes(&talk.data)?.saturating_sub(before);
     let at_rest = talk.at_rest;
     talk.server.stop().await?;
-    let clients = (crowd.sessions * crowd.clients) as u64;
+    let clients = (crowd.chats * crowd.clients) as u64;
     Ok(Relaying {
         crowd,
         place,
@@ -133,8 +133,8 @@ async fn run(
         cpu_us_per_event: micros_each(cpu, kept),
         cpu_us_per_relayed: micros_each(cpu, heard.events),
         client_us_per_relayed: micros_each(own, heard.events),
-        bytes_per_session: share(with_sessions.saturating_sub(at_rest), crowd.sessions as u64),
-        bytes_per_client: share(with_clients.saturating_sub(with_sessions), clients),
+        bytes_per_chat: share(with_chats.saturating_sub(at_rest), crowd.chats as u64),
+        bytes_per_client: share(with_clients.saturating_sub(with_chats), clients),
         bytes_per_event: share(grown, kept),
     })
 }
@@ -144,13 +144,13 @@ fn share(bytes: u64, of: u64) -> f64 {
     bytes as f64 / of.max(1) as f64
 }
 
-/// A server whose sessions are all up.
+/// A server whose chats are all up.
 struct Talk {
     server: Server,
     data: PathBuf,
     crowd: Crowd,
-    sessions: Vec<String>,
-    /// Memory of the server before there were sessions.
+    chats: Vec<String>,
+    /// Memory of the server before there were chats.
     at_rest: u64,
 }
 
@@ -162,24 +162,24 @@ impl Talk {
         let settings = [
             ("RATCHET_CLAUDE_BIN", claude.display().to_string()),
             ("RATCHET_CHAT_ROOTS", work.display().to_string()),
-            ("RATCHET_CHAT_PROCESSES", crowd.sessions.to_string()),
-            ("RATCHET_LIMITS_CONNECTIONS", (crowd.sessions * (crowd.clients + 2)).to_string()),
+            ("RATCHET_CHAT_PROCESSES", crowd.chats.to_string()),
+            ("RATCHET_LIMITS_CONNECTIONS", (crowd.chats * (crowd.clients + 2)).to_string()),
         ];
         let server = Server::start_with(program, &data, Door::Keys, &settings).await?;
         let at_rest = memory_of(server.pid()?)?;
         let mut client = Client::connect(&server.target).await?;
-        let mut sessions = Vec::with_capacity(crowd.sessions);
-        for _ in 0..crowd.sessions {
+        let mut chats = Vec::with_capacity(crowd.chats);
+        for _ in 0..crowd.chats {
             let (status, told) = client.post("/api/v1/chats", &json!({"workspace": work})).await?;
             ensure!(status.is_success(), "a chat was refused: {}", text(&told));
             let told: Value = serde_json::from_slice(&told)?;
-            sessions.push(told["id"].as_str().context("a chat without an id")?.to_owned());
+            chats.push(told["id"].as_str().context("a chat without an id")?.to_owned());
         }
-        let talk = Self { server, data, crowd, sessions, at_rest };
-        for chat in &talk.sessions {
+        let talk = Self { server, data, crowd, chats, at_rest };
+        for chat in &talk.chats {
             say(&mut client, chat, &agent::order(1, 0)).await?;
         }
-        for chat in &talk.sessions {
+        for chat in &talk.chats {
             talk.until_idle(&mut client, chat).await?;
         }
         Ok(talk)
@@ -201,7 +201,7 @@ impl Talk {
     /// Clients that have caught up, and now follow.
     async fn listeners(&self) -> anyhow::Result<Vec<Listener>> {
         let mut listeners = Vec::new();
-        for chat in &self.sessions {
+        for chat in &self.chats {
             for _ in 0..self.crowd.clients {
                 listeners.push(Listener::open(&self.server.target, chat).await?);
             }
@@ -217,7 +217,7 @@ impl Talk {
         }
         let mut client = Client::connect(&self.server.target).await?;
         let order = agent::order(self.crowd.lines, self.crowd.pace_ms);
-        for chat in &self.sessions {
+        for chat in &self.chats {
             say(&mut client, chat, &order).await?;
         }
         let mut all = Heard::default();

@@ -107,9 +107,7 @@ impl<'a> Bench<'a> {
         let few = usize::from(self.args.quick);
         let sizes = sizes.into_iter().take(sizes.len() - few);
         let lines = if self.args.quick { 50 } else { 100 };
-        sizes
-            .map(|(sessions, clients)| Crowd { sessions, clients, lines, pace_ms: PACE_MS })
-            .collect()
+        sizes.map(|(chats, clients)| Crowd { chats, clients, lines, pace_ms: PACE_MS }).collect()
     }
 
     fn sizes(&self) -> Vec<u64> {

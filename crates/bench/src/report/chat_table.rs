@@ -7,7 +7,7 @@ pub(super) fn tables(relaying: &[Relaying]) -> String {
         return String::new();
     }
     let head = [
-        "sessions",
+        "chats",
         "clients each",
         "folder",
         "events",
@@ -18,13 +18,13 @@ pub(super) fn tables(relaying: &[Relaying]) -> String {
     ];
     let rows: Vec<Vec<String>> = relaying.iter().map(latency).collect();
     let costs_head = [
-        "sessions",
+        "chats",
         "clients each",
         "folder",
         "server µs/event",
         "server µs/relayed",
         "client µs/relayed",
-        "memory/session",
+        "memory/chat",
         "memory/client",
         "on disk/event",
     ];
@@ -39,7 +39,7 @@ fn who(relaying: &Relaying) -> Vec<String> {
         Place::Disk => "on disk",
         Place::Memory => "in memory",
     };
-    vec![crowd.sessions.to_string(), crowd.clients.to_string(), place.to_owned()]
+    vec![crowd.chats.to_string(), crowd.clients.to_string(), place.to_owned()]
 }
 
 fn latency(relaying: &Relaying) -> Vec<String> {
@@ -60,7 +60,7 @@ fn cost(relaying: &Relaying) -> Vec<String> {
         [relaying.cpu_us_per_event, relaying.cpu_us_per_relayed, relaying.client_us_per_relayed];
     let mut row = who(relaying);
     row.extend(micros.map(|us| format!("{us:.1}")));
-    row.extend([relaying.bytes_per_session, relaying.bytes_per_client].map(kilobytes));
+    row.extend([relaying.bytes_per_chat, relaying.bytes_per_client].map(kilobytes));
     row.push(format!("{:.0} bytes", relaying.bytes_per_event));
     row
 }

@@ -1,43 +1,40 @@
-/// Text that can only be read.
+/// Removes terminal control characters.
 mod sanitize;
-/// Text that is set off.
 mod style;
-/// Markdown, laid out while it comes.
+/// Formats Markdown while it streams.
 mod markdown;
-/// Events as the server tells them.
+/// Events from the server.
 mod events;
 /// A chat on a server.
 mod client;
 mod resolve;
 mod files;
-/// What was done with tools.
 mod tools;
-/// What was asked, and what became of it.
+/// Answers to prompts.
 mod answers;
 mod screen;
-/// What a tool would do, to the letter.
+/// Exact input of a tool call.
 mod tool_preview;
-/// What a person is asked.
+/// Questions and permission prompts.
 mod ask;
-/// A conversation, and how far it is.
+/// State of a chat in this client.
 mod conversation;
-/// What begins with a slash.
+/// Slash commands.
 mod commands;
 mod line_mode;
-/// Keys, as they are pressed.
+/// Parses terminal input.
 mod keys;
-/// The terminal, set to give them.
+/// Terminal modes.
 mod terminal;
-/// A text that is being written.
 mod editor;
 mod menu;
-/// What stands below the conversation.
+/// The area below the conversation.
 mod pane;
-/// A conversation at a terminal.
+/// A chat in a terminal.
 mod fullscreen;
-/// One message and its answer.
+/// `--print`: one message and its answer.
 mod one_shot;
-/// Whatever asks a conversation to stop.
+/// Signals that stop a chat.
 mod interrupts;
 
 use std::io::{self, IsTerminal as _};
@@ -56,19 +53,19 @@ use crate::local_socket::{CONVERSATION, Guest};
 use crate::server::Server;
 use crate::target::Remote;
 use crate::{log, runtime, startup_message};
-use client::{Beginning, Link};
-use conversation::{Echo, Talk};
+use client::{ChatClient, ChatStart};
+use conversation::{Echo, TerminalChat};
 use files::Files;
 use fullscreen::Full;
 use interrupts::Stops;
 use line_mode::{Lines, Output};
-use one_shot::Once;
+use one_shot::OneShot;
 use screen::{Paper, Screen};
 use style::{Marks, Style};
 use terminal::Ability;
 
-/// All that is told but the agent's own lines.
-const TOLD: &str = "state,message,text_delta,tool_use,tool_result,question,permission,answered,done,\
+/// Event types that are shown; all but raw lines.
+const SHOWN_TYPES: &str = "state,message,text_delta,tool_use,tool_result,question,permission,answered,done,\
                     error,notice";
 const ALL: &str = "";
 /// Events, keys or lines that wait to be taken.
@@ -121,7 +118,7 @@ pub(crate) struct ChatArgs {
 }
 
 impl ChatArgs {
-    /// Settings for an agent that is run from here: nobody else will connect.
+    /// Settings for an agent that is run from here, without other clients.
     fn flags(&self) -> anyhow::Result<Vec<Flag>> {
         let mut flags: Vec<Flag> = vec![
             ("listen", "127.0.0.1:0".to_owned()),
@@ -145,17 +142,17 @@ impl ChatArgs {
         }
     }
 
-    async fn beginning(&self, server: &Remote) -> anyhow::Result<Beginning> {
+    async fn beginning(&self, server: &Remote) -> anyhow::Result<ChatStart> {
         let workspace = self.workspace()?;
         if let Some(id) = &self.resume {
-            return Ok(Beginning::Resume(resolve::chat_id(server, id, &workspace).await?));
+            return Ok(ChatStart::Resume(resolve::chat_id(server, id, &workspace).await?));
         }
         if let Some(id) = &self.fork {
-            return Ok(Beginning::Fork(resolve::chat_id(server, id, &workspace).await?));
+            return Ok(ChatStart::Fork(resolve::chat_id(server, id, &workspace).await?));
         }
         let (model, mode) = (self.model.clone(), self.mode.clone());
         let budget = self.budget.filter(|dollars| *dollars > 0.0);
-        Ok(Beginning::New { workspace, model, mode, budget })
+        Ok(ChatStart::New { workspace, model, mode, budget })
     }
 
     /// Changes to the settings of the chat, from the arguments.
@@ -244,7 +241,7 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
         talked = converse(args, &venue, &mut stops) => talked,
         served = &mut serving => return served.map(|()| Outcome::Done),
     };
-    // Nobody needs it any more.
+    // The key is not needed any more.
     let now = ratchet_server::clock::Clock::System.now();
     let revoked = catalog.revoke_key(project, public_key, now).await;
     stopper.stop();
@@ -265,26 +262,26 @@ async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::
         others.append(&mut texts);
     }
     let server = &venue.server;
-    let (link, known) = Link::open(server, &args.beginning(server).await?, &texts).await?;
-    eprint!("{}", known.greeting());
+    let (client, chat) = ChatClient::open(server, &args.beginning(server).await?, &texts).await?;
+    eprint!("{}", chat.greeting());
     if let Some(change) = args.change() {
-        link.post("mode", &change).await?;
+        client.post("mode", &change).await?;
     }
     if let Some(message) = message {
         let message = json!({"text": message, "attachments": others});
-        let once = Once { link, output: args.output(), allowed: &args.allow };
+        let once = OneShot { client, output: args.output(), allowed: &args.allow };
         return once.run(&message, stops).await;
     }
     let (paper, style) = looks();
     let mut screen = Screen::new(style, paper);
-    screen.pages = link.pages().await.ok();
+    screen.pages = client.pages().await.ok();
     let ability = if args.json { Ability::Lines } else { Ability::find() };
     if io::stdin().is_terminal() {
-        let page = screen.pages.as_ref().map(|pages| format!("{pages}/chats/{}", known.id));
+        let page = screen.pages.as_ref().map(|pages| format!("{pages}/chats/{}", chat.id));
         eprint!("{}", style.paint(&introduction(page, venue, ability), Marks::DIM));
     }
     let echo = if ability == Ability::Keys { Echo::Shown } else { Echo::Typed };
-    let mut talk = Talk::new(link, screen, echo, &known);
+    let mut talk = TerminalChat::new(client, screen, echo, &chat);
     talk.attachments = others;
     match ability {
         Ability::Keys => Full::open(talk, style)?.run(stops).await,
@@ -292,7 +289,7 @@ async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::
     }
 }
 
-/// How wide what is shown is, and whether it has colours.
+/// Width and style of the output.
 fn looks() -> (Paper, Style) {
     let wants_colours = std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
     let style = match Ability::find() {
@@ -305,7 +302,7 @@ fn looks() -> (Paper, Style) {
     }
 }
 
-/// What a person is told who has not talked yet.
+/// Hints at the start of a new chat.
 fn introduction(page: Option<String>, venue: &Venue, ability: Ability) -> String {
     let mut text = String::new();
     if let Some(page) = page {
@@ -317,9 +314,9 @@ fn introduction(page: Option<String>, venue: &Venue, ability: Ability) -> String
     }
     text.push_str(match ability {
         Ability::Keys => {
-            "  Enter sends, Alt-Enter begins a new line, Esc interrupts, /help tells more\n\n"
+            "  Enter sends, Alt-Enter starts a new line, Esc interrupts, /help lists commands\n\n"
         }
-        Ability::Lines => "  /help tells what can be typed; Ctrl-C interrupts\n",
+        Ability::Lines => "  /help lists commands; Ctrl-C interrupts\n",
     });
     text
 }

@@ -163,7 +163,7 @@ fn a_permission_that_nobody_can_give_is_denied() {
     stage.model.script([calling("Bash", command), Reply::text("I could not.")]);
     let finished = stage.begun().args(["--print", "make it"]).run();
     assert_eq!(done(&finished), "I could not.\n");
-    let told = "denied: Bash touch made-it (nobody is here to ask; `--allow Bash` would)\n";
+    let told = "denied: Bash touch made-it (no terminal to ask; use `--allow Bash`)\n";
     assert!(finished.stderr.contains(told), "{finished:?}");
     assert!(!stage.work().join("made-it").exists());
     let heard = stage.model.requests()[1]["messages"].to_string();
@@ -201,32 +201,32 @@ fn questions_are_menus() {
 }
 
 #[test]
-fn a_session_goes_on_and_parts() {
+fn a_chat_is_resumed_and_forked() {
     let stage = Stage::new();
     stage.model.script([Reply::text("Hello Ada."), Reply::text("Ada."), Reply::text("Ada too.")]);
     let first = stage.begun().args(["--json", "--print", "I am Ada."]).run();
-    let session = session_of(&first);
+    let chat = chat_of(&first);
     // The last one in the folder.
     let resume = || stage.chat().arg("--workspace").arg(stage.work()).arg("--resume");
     let resumed = resume().args(["--print", "Who am I?"]).run();
     assert_eq!(done(&resumed), "Ada.\n");
-    assert!(resumed.stderr.contains(&session), "{resumed:?}");
+    assert!(resumed.stderr.contains(&chat), "{resumed:?}");
     let heard = stage.model.requests()[1]["messages"].to_string();
     assert!(heard.contains("I am Ada.") && heard.contains("Hello Ada."), "{heard}");
-    let forked = stage.chat().args(["--fork", &session, "--print", "And here?"]).run();
+    let forked = stage.chat().args(["--fork", &chat, "--print", "And here?"]).run();
     assert_eq!(done(&forked), "Ada too.\n");
     let heard = stage.model.requests()[2]["messages"].to_string();
     assert!(heard.contains("Who am I?"), "{heard}");
     let unknown = stage.chat().args(["--resume", "nonsense", "--print", "x"]).run();
     assert_eq!(unknown.code, Some(1));
-    let told = format!("there is no session nonsense; there are:\n  {}", "");
-    assert!(unknown.stderr.contains(&told) && unknown.stderr.contains(&session), "{unknown:?}");
+    let told = format!("there is no chat nonsense; there are:\n  {}", "");
+    assert!(unknown.stderr.contains(&told) && unknown.stderr.contains(&chat), "{unknown:?}");
 }
 
-/// The session of a command that told on stderr which it was.
-fn session_of(finished: &Finished) -> String {
+/// The id of the chat that a command printed on stderr.
+fn chat_of(finished: &Finished) -> String {
     done(finished);
-    let told = finished.stderr.lines().find_map(|line| line.strip_prefix("session "));
+    let told = finished.stderr.lines().find_map(|line| line.strip_prefix("chat "));
     told.unwrap_or_else(|| panic!("{finished:?}")).split(' ').next().unwrap().to_owned()
 }
 
@@ -247,8 +247,8 @@ fn commands_begin_with_a_slash() {
         "\nmode: plan\n",
         "\nthere is no /nonsense; there are:\n/mode [MODE]",
         "\nno tool was used yet\n",
-        "\ngoes with the next message: notes.md\n",
-        "\n· from here on this is session ",
+        "\nattached to the next message: notes.md\n",
+        "\n· from here on this is chat ",
         "/traces/",
     ] {
         assert!(stdout.contains(told), "no {told:?} in {stdout}");
@@ -267,12 +267,12 @@ fn files_are_put_back_once_one_has_seen_which() {
     let typing = |typed: &str| stage.begun().args(["--mode", "acceptEdits"]).typing(typed).run();
     let finished = typing("/rewind yes\nWrite it down.\n/rewind\n");
     let stdout = done(&finished);
-    assert!(stdout.contains("/rewind says first what it would do\n"), "{stdout}");
-    assert!(stdout.contains("go; /rewind yes does it\n"), "{stdout}");
+    assert!(stdout.contains("use /rewind first, which lists the files\n"), "{stdout}");
+    assert!(stdout.contains("removed; /rewind yes restores them\n"), "{stdout}");
     assert!(note.exists(), "it was only told");
-    let id = session_of(&finished);
+    let id = chat_of(&finished);
     let again = stage.chat().args(["--resume", &id]).typing("/rewind\n/rewind yes\n").run();
-    assert!(done(&again).contains("\nput back: "), "{again:?}");
+    assert!(done(&again).contains("\nrestored: "), "{again:?}");
     assert!(!note.exists(), "it was not there before");
 }
 

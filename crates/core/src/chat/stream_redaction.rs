@@ -171,8 +171,11 @@ impl StreamRedactor {
     fn risk(&mut self, piece: &UnorderedEvent, rules: &Redactor) -> Option<String> {
         let body = Object::parse(&piece.body).ok()?;
         let (parent, text) = (body.text("parent"), body.text("text").unwrap_or_default());
+        let message = body.text("message");
+        // The rest of a text that is complete, but not released yet, must not overtake it.
         let is_held = |words: &HeldWords| {
-            !words.is_whole && words.kind == piece.kind && words.parent == parent
+            let is_open = !words.is_whole || words.is_of(message.as_deref());
+            is_open && words.kind == piece.kind && words.parent == parent
         };
         if self.held.iter().any(is_held) {
             return Some(String::new());
@@ -211,8 +214,7 @@ impl StreamRedactor {
         let is_voice = |words: &HeldWords| words.kind == piece.kind && words.parent == parent;
         let last = self.held.iter_mut().rev().find(|words| is_voice(words));
         if let Some(words) = last {
-            // Pieces may lack the message id that the complete text has.
-            if words.message == message || words.message.is_none() || message.is_none() {
+            if words.is_of(message.as_deref()) {
                 words.text.push_str(&text);
                 words.at = at;
                 words.message = words.message.take().or(message);
@@ -245,6 +247,12 @@ impl StreamRedactor {
 }
 
 impl HeldWords {
+    /// Whether they may be of a message. Pieces may lack the id that the complete text has.
+    fn is_of(&self, message: Option<&str>) -> bool {
+        let (Some(own), Some(message)) = (self.message.as_deref(), message) else { return true };
+        own == message
+    }
+
     /// Text that may pass: all but what has passed already.
     fn left(&self, rules: &Redactor) -> String {
         let Some((gone_on, rest)) = self.text.split_at_checked(self.gone_on) else {

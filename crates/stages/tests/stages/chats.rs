@@ -242,7 +242,7 @@ async fn what_an_earlier_server_left_running_is_ended() {
 }
 
 #[tokio::test]
-async fn idle_sessions_give_their_process_up_and_get_another() {
+async fn idle_chats_give_their_process_up_and_get_another() {
     let stage = Stage::fake();
     let limits = ChatLimits { idle: Duration::from_millis(30), ..ChatLimits::default() };
     let chats = stage.serve(limits).await;
@@ -291,7 +291,7 @@ async fn a_transcript_that_is_gone_is_said() {
 }
 
 #[tokio::test]
-async fn who_needs_a_process_gets_that_of_an_idle_session() {
+async fn who_needs_a_process_gets_that_of_an_idle_chat() {
     let stage = Stage::fake();
     let chats = stage.serve(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
     let (one, other) = (stage.new_chat(&chats).await, stage.new_chat(&chats).await);
@@ -351,7 +351,7 @@ async fn what_an_agent_cannot_do_is_told() {
 }
 
 #[tokio::test]
-async fn noise_and_endless_lines_do_not_stop_a_session() {
+async fn noise_and_endless_lines_do_not_stop_a_chat() {
     let stage = Stage::fake();
     let chats = stage.serve(ChatLimits::default()).await;
     let chat_id = stage.new_chat(&chats).await;
@@ -405,7 +405,7 @@ async fn a_slow_reader_is_told_and_comes_back() {
 }
 
 #[tokio::test]
-async fn a_closed_session_ends_for_everyone() {
+async fn a_closed_chat_ends_for_everyone() {
     let stage = Stage::fake();
     let chats = stage.serve(ChatLimits::default()).await;
     let chat_id = stage.new_chat(&chats).await;

@@ -32,7 +32,7 @@ async fn whoever_loses_the_line_ends_with_the_same_events() {
             let seen = clients.join_all().await;
             let kept = stage.kept(&chat_id).await;
             assert_in_order(&kept);
-            assert!(seen.iter().all(|seen| *seen == kept), "session {n} was seen otherwise");
+            assert!(seen.iter().all(|seen| *seen == kept), "chat {n} was seen otherwise");
         });
     }
     while let Some(talk) = talks.join_next().await {
@@ -49,7 +49,7 @@ async fn talk(stage: &Stage, chats: &ChatService, chat_id: &SessionId) {
     chats.close(stage.shop.clone(), chat_id.clone()).await.unwrap();
 }
 
-/// Waits until the session has done what it was told; gives the place of the event that says so.
+/// Waits until the chat has done what it was told; gives the place of the event that says so.
 async fn rest(stage: &Stage, chats: &ChatService, chat_id: &SessionId, mut after: u64) -> u64 {
     let mut client = stage.look_on(chats, chat_id, after).await;
     let mut is_done = false;

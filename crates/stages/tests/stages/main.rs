@@ -1,16 +1,16 @@
 //! Stages as their callers see them, on a real store and with real processes.
 #![expect(clippy::unwrap_used, reason = "a broken expectation must stop the test")]
 
-/// What the tests of sessions share.
+/// What the tests of chats share.
 mod talk;
-/// Sessions with a program that does as it is told.
+/// Chats with a program that does as it is told.
 mod chats;
 /// What was kept and never told.
 mod recovery;
 mod slots;
-/// Many sessions, many clients, bad connections.
+/// Many chats, many clients, bad connections.
 mod crowd;
-/// Sessions with the real program.
+/// Chats with the real program.
 mod real;
 /// Whoever is not looking is told.
 mod notices;

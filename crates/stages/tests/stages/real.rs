@@ -64,7 +64,7 @@ impl Talking {
         self.chats.answer(project, chat_id, (ask, decision), None).await
     }
 
-    /// How the turn ended; the session is idle then.
+    /// How the turn ended; the chat is idle then.
     async fn done(&mut self) -> Value {
         let done = self.client.until(EventKind::Done).await;
         self.client.until_state("idle").await;

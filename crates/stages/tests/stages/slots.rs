@@ -1,4 +1,4 @@
-//! Sessions that share fewer slots than they need, and messages that are taken back in time.
+//! Chats that share fewer slots than they need, and messages that are taken back in time.
 
 use ratchet_core::chat::event::EventKind;
 use ratchet_core::chat::permission_prompt::{Allowance, Decision};
@@ -20,7 +20,7 @@ const ONE_SLOT: ChatLimits = ChatLimits {
 
 const QUEUED: &str = "waiting for a slot (1 of 1)";
 
-/// Looks on until the session says that it waits for a slot.
+/// Looks on until the chat says that it waits for a slot.
 async fn until_queued(client: &mut Client) -> Value {
     loop {
         let body = client.until(EventKind::State).await;
@@ -31,7 +31,7 @@ async fn until_queued(client: &mut Client) -> Value {
 }
 
 #[tokio::test]
-async fn a_session_that_waits_for_a_slot_says_so_and_can_be_stopped() {
+async fn a_chat_that_waits_for_a_slot_says_so_and_can_be_stopped() {
     let stage = Stage::fake();
     let chats = stage.serve(ONE_SLOT).await;
     let (first, second) = (stage.new_chat(&chats).await, stage.new_chat(&chats).await);
@@ -90,7 +90,7 @@ async fn a_message_can_be_taken_back_while_its_process_starts() {
 }
 
 #[tokio::test]
-async fn a_session_that_waits_for_a_person_gives_its_slot_back() {
+async fn a_chat_that_waits_for_a_person_gives_its_slot_back() {
     let stage = Stage::fake();
     let chats = stage.serve(ONE_SLOT).await;
     let (first, second) = (stage.new_chat(&chats).await, stage.new_chat(&chats).await);

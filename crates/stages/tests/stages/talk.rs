@@ -1,4 +1,4 @@
-//! A server with sessions, as the tests hold it.
+//! A server with chats, as the tests hold it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -105,7 +105,7 @@ impl Stage {
             .unwrap()
     }
 
-    /// A new session in the workspace.
+    /// A new chat in the workspace.
     pub(crate) async fn new_chat(&self, chats: &ChatService) -> SessionId {
         self.new_chat_with(chats, ChatSettings::default()).await
     }
@@ -148,7 +148,7 @@ impl Stage {
         Client { feed, seen: Vec::new() }
     }
 
-    /// All events of a session that are kept.
+    /// All events of a chat that are kept.
     pub(crate) async fn kept(&self, chat_id: &SessionId) -> Vec<ChatEvent> {
         let telemetry = self.data.telemetry();
         telemetry.chat_events(self.shop.clone(), chat_id.clone(), 0, 100_000).await.unwrap()
@@ -181,7 +181,7 @@ impl Client {
         }
     }
 
-    /// Looks on until the session does this.
+    /// Looks on until the chat does this.
     pub(crate) async fn until_state(&mut self, state: &str) -> Value {
         loop {
             let body = self.until(EventKind::State).await;

@@ -29,11 +29,11 @@ impl Engine {
                        JOIN project p ON p.no = c.project ORDER BY n.no LIMIT ?";
             let mut statement = db.prepare_cached(sql)?;
             let rows = statement.query_map([limit], |row| {
-                let session = row.get::<_, Column<_>>(4)?;
+                let chat = row.get::<_, Column<_>>(4)?;
                 // A project that was given up has a name that is none, and nobody to be told.
                 let project = ProjectId::parse(row.get_ref(5)?.as_str()?).ok();
                 let (number, event) = (row.get(0)?, chat_row::read(row)?);
-                Ok(PendingNotification { number, project, chat: session.0, event })
+                Ok(PendingNotification { number, project, chat: chat.0, event })
             })?;
             rows.collect()
         };

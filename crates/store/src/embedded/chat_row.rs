@@ -167,7 +167,7 @@ fn find(db: &Connection, project: &ProjectId, id: &SessionId) -> rusqlite::Resul
 }
 
 impl Engine {
-    /// See `Telemetry::session_events`.
+    /// See `Telemetry::chat_events`.
     pub(crate) async fn chat_events(
         &self,
         project: ProjectId,

@@ -2,22 +2,22 @@ use std::collections::{HashMap, HashSet};
 
 use ratchet_core::chat::event::EventKind;
 
-use super::events::Heard;
+use super::events::ReceivedEvent;
 use super::sanitize::plain_line;
 use super::style::Marks;
 use super::tools::argument;
 
-/// What was asked, and what became of it.
+/// Prompts and their answers.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     asked: HashMap<String, String>,
-    /// What was answered from here.
+    /// Answers that were sent from here.
     ours: HashSet<String>,
 }
 
 impl Answers {
-    /// Takes a question or a request.
-    pub(crate) fn asked(&mut self, event: &Heard) {
+    /// Adds a prompt.
+    pub(crate) fn asked(&mut self, event: &ReceivedEvent) {
         let about = match event.kind {
             Some(EventKind::Permission) => {
                 format!("{} {}", event.text("tool"), argument(&event.body["input"]))
@@ -31,13 +31,13 @@ impl Answers {
         self.asked.insert(event.text("id").to_owned(), plain_line(about.trim()));
     }
 
-    /// Takes note that a question is answered from here.
+    /// Notes that a prompt is answered from here.
     pub(crate) fn is_ours(&mut self, id: &str) {
         self.ours.insert(id.to_owned());
     }
 
-    /// What an answer came to, in lines.
-    pub(crate) fn told(&mut self, event: &Heard) -> Vec<(String, Marks)> {
+    /// Lines for an answer.
+    pub(crate) fn told(&mut self, event: &ReceivedEvent) -> Vec<(String, Marks)> {
         let id = event.text("id");
         let about = self.asked.remove(id).unwrap_or_default();
         let by = event.text("by");
@@ -65,7 +65,7 @@ impl Answers {
     }
 }
 
-fn answered(event: &Heard, about: &str, by: &str) -> Vec<(String, Marks)> {
+fn answered(event: &ReceivedEvent, about: &str, by: &str) -> Vec<(String, Marks)> {
     let answers = event.body["answers"].as_object().into_iter().flatten();
     let lines: Vec<(String, Marks)> = answers
         .map(|(question, answer)| {

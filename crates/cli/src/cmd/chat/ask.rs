@@ -1,12 +1,12 @@
 use ratchet_core::chat::event::EventKind;
 use serde_json::{Map, Value, json};
 
-use super::events::Heard;
+use super::events::ReceivedEvent;
 use super::sanitize::{plain, plain_line};
 use super::style::Marks;
 use super::tool_preview::exactly;
 
-/// Something that waits for a person.
+/// A prompt for a person.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ask {
     pub(crate) id: String,
@@ -21,12 +21,12 @@ enum What {
         reason: String,
         rules: Vec<String>,
     },
-    /// Questions, of which so many are answered.
+    /// Questions, and the number of answered ones.
     Questions {
         questions: Vec<Question>,
         answers: Map<String, Value>,
     },
-    /// A form of a tool server.
+    /// A form of an MCP server.
     Form {
         server: String,
         message: String,
@@ -41,14 +41,14 @@ struct Question {
     takes_several: bool,
 }
 
-/// What a person can choose from.
+/// Choices of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choices {
-    /// What each is called, and more about it.
+    /// Labels and descriptions.
     pub(crate) options: Vec<(String, String)>,
-    /// Whether more than one can be chosen.
+    /// Whether several can be chosen.
     pub(crate) takes_several: bool,
-    /// What words of one's own are called.
+    /// Label of free text.
     pub(crate) words: &'static str,
 }
 
@@ -58,20 +58,20 @@ pub(crate) enum Chosen {
     Words(String),
 }
 
-/// What a person's choice comes to.
+/// Result of a choice.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Typed {
-    /// This goes to the server.
+    /// Sent to the server.
     Answer(Value),
-    /// One more question.
+    /// The next question follows.
     More,
-    /// It makes no sense; that is why.
+    /// Invalid; the reason.
     Again(String),
 }
 
 impl Ask {
-    /// Reads a question or a request for permission.
-    pub(crate) fn read(event: &Heard) -> Option<Self> {
+    /// Parses a question or a permission prompt.
+    pub(crate) fn read(event: &ReceivedEvent) -> Option<Self> {
         let text = |key: &str| event.text(key).to_owned();
         let what = match event.kind? {
             EventKind::Permission => {
@@ -99,8 +99,7 @@ impl Ask {
         Some(Self { id: text("id"), what })
     }
 
-    /// What the person is shown above the choices. Of a permission that is all that would be done,
-    /// to the letter.
+    /// Text above the choices. Of a permission prompt it is the exact input.
     pub(crate) fn about(&self) -> Vec<(String, Marks)> {
         let head = Marks::BOLD.and(Marks::YELLOW);
         match &self.what {
@@ -133,7 +132,6 @@ impl Ask {
         }
     }
 
-    /// What the person can choose from.
     pub(crate) fn choices(&self) -> Choices {
         let option = |text: &str| (text.to_owned(), String::new());
         match &self.what {
@@ -162,7 +160,7 @@ impl Ask {
         }
     }
 
-    /// The same for where only lines can be typed.
+    /// The choices as text, for line mode.
     pub(crate) fn hint(&self) -> String {
         let choices = self.choices();
         let mut hint = String::new();
@@ -180,7 +178,7 @@ impl Ask {
         hint
     }
 
-    /// The tool that it is about, and what it would do, in a few words; for permissions.
+    /// The tool and a short input; for permission prompts.
     pub(crate) fn tool(&self) -> Option<(&str, String)> {
         match &self.what {
             What::Permission { tool, input, .. } => Some((tool, super::tools::argument(input))),
@@ -188,7 +186,7 @@ impl Ask {
         }
     }
 
-    /// Takes what the person chose.
+    /// Handles a choice.
     pub(crate) fn choose(&mut self, chosen: &Chosen) -> Typed {
         let id = self.id.clone();
         match &mut self.what {
@@ -227,7 +225,7 @@ impl Ask {
         }
     }
 
-    /// Takes a line that the person typed.
+    /// Handles a typed line.
     pub(crate) fn take(&mut self, typed: &str) -> Typed {
         let typed = typed.trim();
         let choices = self.choices();
@@ -251,14 +249,14 @@ impl Ask {
         self.choose(&chosen)
     }
 
-    /// The answer when nobody is there who could give one.
-    pub(crate) fn nobody(&self) -> Value {
+    /// The answer when no person is available.
+    pub(crate) fn unanswered(&self) -> Value {
         let message = "Nobody is there to answer: this runs without a person.";
         json!({"id": self.id, "decision": "deny", "message": message})
     }
 }
 
-/// Options by their numbers, or whatever else was typed.
+/// Parses numbers of choices, or free text.
 fn numbers(typed: &str, choices: &Choices) -> Result<Chosen, String> {
     let parts: Vec<&str> = match choices.takes_several {
         true => typed.split(',').map(str::trim).collect(),

@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::client::{Known, Link};
-use super::conversation::Talk;
+use super::client::{ChatClient, ChatInfo};
+use super::conversation::TerminalChat;
 use super::files::Files;
 use super::sanitize::plain_line;
 use super::screen::grouped;
@@ -34,17 +34,17 @@ pub(crate) const HELP: &str = "\
 /quit             quit; the chat is kept and can be resumed
 ";
 
-/// What is to be done after a command.
+/// What follows a command.
 #[derive(Debug)]
 pub(crate) enum Next<'a> {
     Stay,
     Quit,
-    /// It goes on in another chat.
-    Switch(Link<'a>, Box<Known>),
+    /// Continues in another chat.
+    Switch(ChatClient<'a>, Box<ChatInfo>),
 }
 
-impl<'a> Talk<'a> {
-    /// Does what a line says that begins with a slash, and says what is to be written.
+impl<'a> TerminalChat<'a> {
+    /// Runs a slash command and returns its output.
     pub(crate) async fn command(&mut self, line: &str) -> (String, Next<'a>) {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -76,38 +76,37 @@ impl<'a> Talk<'a> {
     }
 
     async fn fork(&mut self) -> (String, Next<'a>) {
-        match self.link.fork().await {
-            Ok((link, known)) => {
-                let words = format!("· from here on this is chat {}, a copy", known.id);
-                (self.screen.note(&words, Marks::DIM), Next::Switch(link, Box::new(known)))
+        match self.client.fork().await {
+            Ok((client, chat)) => {
+                let words = format!("· from here on this is chat {}, a copy", chat.id);
+                (self.screen.note(&words, Marks::DIM), Next::Switch(client, Box::new(chat)))
             }
             Err(why) => (self.refused(&why), Next::Stay),
         }
     }
 
     async fn cost(&self) -> anyhow::Result<String> {
-        let known = self.link.known().await?;
-        let (came, went) = self.screen.tokens;
+        let chat = self.client.chat().await?;
+        let (input, output) = self.screen.tokens;
         Ok(format!(
             "{}{}turns: {}, tokens: {} in, {} out\n",
-            cost(&known),
-            known
-                .max_budget
-                .map(|limit| format!("{}, ", of_budget(&known, limit)))
+            cost(&chat),
+            chat.max_budget
+                .map(|limit| format!("{}, ", of_budget(&chat, limit)))
                 .unwrap_or_default(),
-            known.turns,
-            grouped(came),
-            grouped(went)
+            chat.turns,
+            grouped(input),
+            grouped(output)
         ))
     }
 
-    /// Says what the chat may spend, or sets it.
+    /// Shows or sets the budget.
     async fn budget(&self, rest: &str) -> anyhow::Result<String> {
         let dollars = rest.strip_prefix('$').unwrap_or(rest);
         let limit = match dollars {
             "" => {
-                let known = self.link.known().await?;
-                let told = known.max_budget.map(|limit| of_budget(&known, limit));
+                let chat = self.client.chat().await?;
+                let told = chat.max_budget.map(|limit| of_budget(&chat, limit));
                 return Ok(format!("{}\n", told.as_deref().unwrap_or("no budget is set")));
             }
             "off" => Value::Null,
@@ -119,17 +118,17 @@ impl<'a> Talk<'a> {
         self.set(&json!({"maxBudget": limit}), &format!("budget: {rest}")).await
     }
 
-    /// Says whether trust was taken back, or does it.
+    /// Shows, withdraws or restores trust in the workspace.
     async fn trust(&self, rest: &str) -> anyhow::Result<String> {
         match rest {
             "" => {
-                let known = self.link.known().await?;
-                let told = if known.distrusted { "withdrawn" } else { "as the server trusts it" };
+                let chat = self.client.chat().await?;
+                let told = if chat.distrusted { "withdrawn" } else { "as set on the server" };
                 Ok(format!("trust in the workspace: {told}\n"))
             }
             "off" => self.set(&json!({"trust": false}), "trust in the workspace: withdrawn").await,
             "on" => {
-                let done = "trust in the workspace: as the server trusts it";
+                let done = "trust in the workspace: as set on the server";
                 self.set(&json!({"trust": true}), done).await
             }
             _ => Ok("/trust takes on or off\n".to_owned()),
@@ -137,45 +136,47 @@ impl<'a> Talk<'a> {
     }
 
     async fn set(&self, setting: &Value, done: &str) -> anyhow::Result<String> {
-        self.link.post("mode", setting).await?;
+        self.client.post("mode", setting).await?;
         Ok(format!("{}\n", plain_line(done)))
     }
 
     async fn rename(&self, title: &str) -> anyhow::Result<String> {
-        self.link.rename(title).await?;
+        self.client.rename(title).await?;
         Ok(format!("title: {}\n", plain_line(title)))
     }
 
-    /// Says which files would be put back as they were before a message; then does it, if that is
-    /// what the person wants.
+    /// Lists the files that would be restored to their state before a message; restores them once
+    /// that is confirmed.
     async fn rewind(&mut self, named: &str) -> anyhow::Result<String> {
         let (message, is_sure) = match (named, self.messages.last()) {
             ("yes", _) => match self.rewinding.take() {
                 Some(message) => (message, true),
-                None => return Ok("/rewind says first what it would do\n".to_owned()),
+                None => return Ok("use /rewind first, which lists the files\n".to_owned()),
             },
             ("", Some((last, _))) => (last.clone(), false),
-            ("", None) => return Ok("there is no message to go back to\n".to_owned()),
+            ("", None) => return Ok("there is no message yet\n".to_owned()),
             (named, _) => (named.to_owned(), false),
         };
         let request = json!({"message": message, "dryRun": !is_sure});
-        let done = self.link.post("rewind", &request).await?;
+        let done = self.client.post("rewind", &request).await?;
         let files = done["filesChanged"].as_array().into_iter().flatten();
         let files: Vec<&str> = files.filter_map(Value::as_str).collect();
         if done["canRewind"] == false {
-            return Ok("files cannot be put back as they were then\n".to_owned());
+            return Ok("these files cannot be restored\n".to_owned());
         }
         if files.is_empty() && !is_sure {
             return Ok("no file has changed since then\n".to_owned());
         }
         let lines = (done["insertions"].as_u64(), done["deletions"].as_u64());
-        let (came, went) = (lines.0.unwrap_or(0), lines.1.unwrap_or(0));
+        let (added, removed) = (lines.0.unwrap_or(0), lines.1.unwrap_or(0));
         let files = plain_line(&files.join(", "));
         if is_sure {
-            return Ok(format!("put back: {files} ({came} lines came back, {went} went)\n"));
+            return Ok(format!("restored: {files} ({added} lines added, {removed} removed)\n"));
         }
         self.rewinding = Some(message);
-        Ok(format!("{files}: {came} lines would come back, {went} go; /rewind yes does it\n"))
+        Ok(format!(
+            "{files}: {added} lines would be added, {removed} removed; /rewind yes restores them\n"
+        ))
     }
 
     fn attach(&mut self, file: &str) -> anyhow::Result<String> {
@@ -183,22 +184,22 @@ impl<'a> Talk<'a> {
         self.attachments.extend(texts.into_iter().chain(others));
         let names = self.attachments.iter().filter_map(|one| one["name"].as_str());
         let names = plain_line(&names.collect::<Vec<_>>().join(", "));
-        Ok(format!("goes with the next message: {names}\n"))
+        Ok(format!("attached to the next message: {names}\n"))
     }
 }
 
-/// What a chat cost, as far as anyone knows.
-fn cost(known: &Known) -> String {
-    match (known.at_least, known.cost > 0.0) {
-        (false, _) => format!("${:.4}, ", known.cost),
-        (true, true) => format!("at least ${:.4}, ", known.cost),
+/// Text of the cost of a chat.
+fn cost(chat: &ChatInfo) -> String {
+    match (chat.at_least, chat.cost > 0.0) {
+        (false, _) => format!("${:.4}, ", chat.cost),
+        (true, true) => format!("at least ${:.4}, ", chat.cost),
         (true, false) => "cost unknown, ".to_owned(),
     }
 }
 
-/// What a chat has spent of its budget.
-fn of_budget(known: &Known, limit: f64) -> String {
-    format!("${:.4} spent of a budget of ${limit}", known.spent)
+/// Text of what is spent of a budget.
+fn of_budget(chat: &ChatInfo, limit: f64) -> String {
+    format!("${:.4} spent of a budget of ${limit}", chat.spent)
 }
 
 fn modes() -> String {

@@ -4,62 +4,61 @@ use ratchet_core::chat::event::EventKind;
 use serde_json::{Value, json};
 
 use super::ask::{Ask, Choices, Chosen, Typed};
-use super::client::{Known, Link, Told};
-use super::events::Heard;
+use super::client::{ChatClient, ChatInfo, StreamUpdate};
+use super::events::ReceivedEvent;
 use super::sanitize::{plain, plain_line};
 use super::screen::{Screen, words_of};
 use super::style::Marks;
 
-/// Messages that are remembered, to go back to or to say again.
+/// Number of messages that are remembered, for `/rewind` and the history.
 const KEPT_MESSAGES: usize = 500;
-/// What an agent does of which nothing else is known.
+/// Activity of an agent when nothing else is known.
 const WORKING: &str = "working";
 
-/// A conversation, and how far it is. It says what is to be written; who it is talked with writes
-/// it, to a terminal or into a pipe.
+/// State of a chat in this client. Returns text to print; the caller writes it to a terminal or a
+/// pipe.
 #[derive(Debug)]
-pub(crate) struct Talk<'a> {
-    pub(crate) link: Link<'a>,
-    /// What is shown of it.
+pub(crate) struct TerminalChat<'a> {
+    pub(crate) client: ChatClient<'a>,
     pub(crate) screen: Screen,
-    /// What the terminal itself shows.
+    /// Whether the terminal echoes input.
     pub(crate) echo: Echo,
-    /// Files that go with the next message.
+    /// Attachments of the next message.
     pub(crate) attachments: Vec<Value>,
     pub(crate) is_busy: bool,
-    /// What it does, or waits for, while it works.
+    /// Current activity, while the agent works.
     pub(crate) doing: String,
     /// Whether the chat is closed for good.
     pub(crate) is_closed: bool,
-    /// What people said, by the id of the message.
+    /// Messages of people, by id.
     pub(crate) messages: Vec<(String, String)>,
-    /// The message before which files were as they may be put back.
+    /// The message of a proposed rewind.
     pub(crate) rewinding: Option<String>,
-    /// What waits for an answer, oldest first.
+    /// Open prompts, oldest first.
     asks: Vec<Ask>,
-    /// The question whose words were shown last.
+    /// The prompt that was shown last.
     shown: Option<(String, Choices)>,
-    /// Messages that were sent from here.
+    /// Ids of messages that were sent from here.
     ours: HashSet<String>,
-    /// Events up to here happened before.
+    /// Sequence number of the last event before this client started.
     caught_up: u64,
-    /// The place of the last event that was heard.
+    /// Sequence number of the last event that was received.
     heard: u64,
 }
 
-/// Whether what is typed here is on the screen already.
+/// Whether the terminal has echoed what is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Echo {
     Typed,
-    /// It is to be shown as everything else.
+    /// Shown like other messages.
     Shown,
 }
 
-impl<'a> Talk<'a> {
-    /// A conversation of which nothing was heard yet.
-    pub(crate) fn new(link: Link<'a>, screen: Screen, echo: Echo, known: &Known) -> Self {
+impl<'a> TerminalChat<'a> {
+    /// Creates a conversation without events.
+    pub(crate) fn new(client: ChatClient<'a>, screen: Screen, echo: Echo, chat: &ChatInfo) -> Self {
         Self {
-            link,
+            client,
             screen,
             echo,
             attachments: Vec::new(),
@@ -71,25 +70,25 @@ impl<'a> Talk<'a> {
             asks: Vec::new(),
             shown: None,
             ours: HashSet::new(),
-            caught_up: known.last_event,
+            caught_up: chat.last_event,
             heard: 0,
         }
     }
 
-    /// Goes on with another chat.
-    pub(crate) fn switch(&mut self, link: Link<'a>, known: &Known) {
-        self.link = link;
-        (self.is_busy, self.heard, self.caught_up) = (false, 0, known.last_event);
+    /// Continues with another chat.
+    pub(crate) fn switch(&mut self, client: ChatClient<'a>, chat: &ChatInfo) {
+        self.client = client;
+        (self.is_busy, self.heard, self.caught_up) = (false, 0, chat.last_event);
         self.asks.clear();
         self.messages.clear();
     }
 
-    /// Whether all that happened before was heard.
+    /// Whether all earlier events were received.
     pub(crate) fn has_caught_up(&self) -> bool {
         self.heard >= self.caught_up
     }
 
-    /// What waits for an answer.
+    /// The current prompt.
     pub(crate) fn ask(&self) -> Option<&Ask> {
         self.asks.first().filter(|_| self.has_caught_up())
     }
@@ -99,19 +98,21 @@ impl<'a> Talk<'a> {
         self.has_caught_up() && !self.is_busy && self.asks.is_empty()
     }
 
-    /// Takes what is told, and says what is to be written.
-    pub(crate) fn hear(&mut self, told: &Told) -> String {
-        match told {
-            Told::Event(event) => self.hear_event(event),
-            Told::Lost(why) => {
+    /// Handles an update and returns text to print.
+    pub(crate) fn handle_update(&mut self, update: &StreamUpdate) -> String {
+        match update {
+            StreamUpdate::Event(event) => self.hear_event(event),
+            StreamUpdate::Lost(why) => {
                 let why = plain_line(why);
                 self.screen.note(&format!("· {why}\n· trying again"), Marks::YELLOW)
             }
-            Told::Back => self.screen.note("· connected again; nothing was missed", Marks::DIM),
+            StreamUpdate::Back => {
+                self.screen.note("· connected again; nothing was missed", Marks::DIM)
+            }
         }
     }
 
-    fn hear_event(&mut self, event: &Heard) -> String {
+    fn hear_event(&mut self, event: &ReceivedEvent) -> String {
         self.heard = event.seq;
         let mut shown = String::new();
         match event.kind {
@@ -141,7 +142,7 @@ impl<'a> Talk<'a> {
         shown + &self.announce()
     }
 
-    fn said(&mut self, event: &Heard) -> String {
+    fn said(&mut self, event: &ReceivedEvent) -> String {
         let id = event.text("id");
         let words = plain(&words_of(&event.body["content"]));
         if self.messages.len() >= KEPT_MESSAGES {
@@ -156,7 +157,7 @@ impl<'a> Talk<'a> {
         self.screen.person(event, by)
     }
 
-    /// What is asked now, if that was not shown yet.
+    /// Text of the current prompt, if it was not shown yet.
     pub(crate) fn announce(&mut self) -> String {
         let Some(ask) = self.ask() else { return String::new() };
         let now = Some((ask.id.clone(), ask.choices()));
@@ -168,35 +169,35 @@ impl<'a> Talk<'a> {
         about.iter().map(|(line, marks)| self.screen.note(line, *marks)).collect()
     }
 
-    /// Says something to the agent.
+    /// Sends a message to the agent.
     pub(crate) async fn say(&mut self, text: &str) -> anyhow::Result<()> {
         let message = json!({"text": text, "attachments": self.attachments});
-        let sent = self.link.post("messages", &message).await?;
+        let sent = self.client.post("messages", &message).await?;
         self.ours.insert(sent["message"].as_str().unwrap_or_default().to_owned());
         self.attachments.clear();
         self.is_busy = true;
         Ok(())
     }
 
-    /// Answers what is asked with a line that was typed.
+    /// Answers the current prompt with a typed line.
     pub(crate) async fn answer_line(&mut self, line: &str) -> String {
         let Some(ask) = self.asks.first_mut() else { return String::new() };
         let typed = ask.take(line);
         self.answer(typed).await
     }
 
-    /// Answers what is asked with a choice.
+    /// Answers the current prompt with a choice.
     pub(crate) async fn answer_choice(&mut self, chosen: &Chosen) -> String {
         let Some(ask) = self.asks.first_mut() else { return String::new() };
         let typed = ask.choose(chosen);
         self.answer(typed).await
     }
 
-    /// Answers what nobody will answer any more.
+    /// Declines all open prompts.
     pub(crate) async fn deny_the_rest(&mut self) -> String {
         let mut shown = String::new();
         while let Some(ask) = self.ask() {
-            let nobody = Typed::Answer(ask.nobody());
+            let nobody = Typed::Answer(ask.unanswered());
             shown.push_str(&self.answer(nobody).await);
         }
         shown
@@ -208,12 +209,12 @@ impl<'a> Talk<'a> {
             Typed::Again(wanted) => self.screen.note(&wanted, Marks::YELLOW),
             Typed::Answer(answer) => {
                 let id = answer["id"].as_str().unwrap_or_default().to_owned();
-                let refused = self.link.post("answers", &answer).await.err();
+                let refused = self.client.post("answers", &answer).await.err();
                 self.asks.retain(|ask| ask.id != id);
                 let mut shown = String::new();
                 match refused {
                     None => self.screen.answers.is_ours(&id),
-                    // That someone else was quicker is told, and is fine.
+                    // That another client answered first is shown, and no error.
                     Some(why) => shown = self.refused(&why),
                 }
                 shown + &self.announce()
@@ -221,18 +222,18 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Stops the turn. That it has just ended by itself is told, and is fine.
+    /// Interrupts the turn. That it has just ended is shown, and no error.
     pub(crate) async fn interrupt(&mut self) -> String {
         if !self.is_busy {
             return String::new();
         }
-        match self.link.post("interrupt", &json!({})).await {
+        match self.client.post("interrupt", &json!({})).await {
             Ok(_) => self.screen.note("· interrupted", Marks::YELLOW),
             Err(why) => self.refused(&why),
         }
     }
 
-    /// Why something was not done.
+    /// Text of an error.
     pub(crate) fn refused(&mut self, why: &anyhow::Error) -> String {
         self.screen.note(&format!("! {}", plain_line(&format!("{why:#}"))), Marks::RED)
     }

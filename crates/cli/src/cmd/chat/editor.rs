@@ -1,26 +1,26 @@
 use super::keys::Key;
 use super::sanitize::char_columns;
 
-/// A text that a person writes, and those they wrote before.
+/// A text editor with history.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Editor {
     text: Vec<char>,
     cursor: usize,
     history: Vec<String>,
-    /// Which of the texts from before is shown; `history.len()` is none of them.
+    /// Index in the history; `history.len()` for the current text.
     at: usize,
-    /// What was being written before one of them was.
+    /// The current text while the history is shown.
     draft: Vec<char>,
 }
 
-/// What a key came to.
+/// Result of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Edited {
     Text,
     Entered(String),
 }
 
-/// A text in rows, and where the cursor stands: row and column.
+/// A text in rows, and the position of the cursor: row and column.
 pub(crate) type Rows = (Vec<String>, (usize, usize));
 
 impl Editor {
@@ -38,7 +38,7 @@ impl Editor {
         self.at = self.history.len();
     }
 
-    /// Remembers what was said before.
+    /// Adds to the history.
     pub(crate) fn remember(&mut self, text: &str) {
         if !text.is_empty() && self.history.last().is_none_or(|last| last != text) {
             self.history.push(text.to_owned());
@@ -80,7 +80,7 @@ impl Editor {
         Edited::Text
     }
 
-    /// Lays it out, behind one margin in the first row and another in those that follow.
+    /// Lays the text out, with one margin in the first row and another in the others.
     pub(crate) fn rows(&self, width: usize, margins: (&str, &str)) -> Rows {
         let mut rows = vec![margins.0.to_owned()];
         let mut column = columns_of(margins.0);
@@ -120,7 +120,7 @@ impl Editor {
         self.cursor = from;
     }
 
-    /// Characters that take no room belong to the one before them.
+    /// Zero-width characters belong to the one before them.
     fn left(&self) -> usize {
         let mut place = self.cursor.saturating_sub(1);
         while place > 0 && self.text.get(place).is_some_and(|c| is_joined(*c)) {
@@ -169,7 +169,7 @@ impl Editor {
         after.map_or(self.text.len(), |length| from + length)
     }
 
-    /// To the line above, or to the text before this one.
+    /// Moves to the line above, or to the previous text.
     fn up(&mut self) {
         let begin = self.line_begin(self.cursor);
         if begin > 0 {
@@ -186,7 +186,7 @@ impl Editor {
         self.recall(self.at - 1);
     }
 
-    /// To the line below, or to the text after this one.
+    /// Moves to the line below, or to the next text.
     fn down(&mut self) {
         let end = self.line_end(self.cursor);
         if end < self.text.len() {

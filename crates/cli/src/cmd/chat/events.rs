@@ -4,17 +4,17 @@ use ratchet_core::time::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// An event of a chat, as the server told it.
+/// An event of a chat, as the server sent it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Heard {
-    /// Its place in the order.
+pub(crate) struct ReceivedEvent {
+    /// Sequence number.
     pub(crate) seq: u64,
-    /// What kind of event; `None` for one that this version does not know.
+    /// `None` for a type that this version does not know.
     pub(crate) kind: Option<EventKind>,
-    /// When, by the server's clock.
+    /// Time by the server's clock.
     pub(crate) at: Option<Timestamp>,
     pub(crate) body: Value,
-    /// The whole of it, as it came.
+    /// The whole event as JSON.
     pub(crate) line: String,
 }
 
@@ -27,7 +27,7 @@ struct Envelope {
     body: Value,
 }
 
-impl Heard {
+impl ReceivedEvent {
     pub(crate) fn read(line: &str) -> anyhow::Result<Self> {
         let read: Envelope = serde_json::from_str(line)
             .context("the server sent an invalid event; are the versions the same?")?;
@@ -36,7 +36,7 @@ impl Heard {
         Ok(Self { seq: read.seq, kind, at, body: read.body, line: line.to_owned() })
     }
 
-    /// A text in what it says; nothing if there is none.
+    /// A text field of the body; empty if it is absent.
     pub(crate) fn text(&self, key: &str) -> &str {
         self.body[key].as_str().unwrap_or_default()
     }

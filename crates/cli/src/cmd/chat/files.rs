@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
-    /// Texts, which an agent can be told before the conversation begins.
+    /// Texts, which become part of the system prompt.
     pub(crate) texts: Vec<Value>,
-    /// Images and documents, which go with a message.
+    /// Images and documents, which are sent with a message.
     pub(crate) others: Vec<Value>,
 }
 

@@ -1,4 +1,4 @@
-//! A conversation at a terminal: what is being said above, what is being written below.
+//! A chat in a terminal: output above, input below.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,9 +11,9 @@ use tokio::sync::mpsc::{self, Receiver};
 use tokio::time::{Instant, Interval, interval};
 
 use super::ask::{Choices, Chosen};
-use super::client::Told;
+use super::client::StreamUpdate;
 use super::commands::{MODES, Next};
-use super::conversation::Talk;
+use super::conversation::TerminalChat;
 use super::editor::{Edited, Editor, Rows};
 use super::interrupts::Stops;
 use super::keys::Key;
@@ -27,35 +27,35 @@ use super::{ALL, QUEUE};
 use crate::exit::{Outcome, Signal};
 use crate::print::print;
 
-/// What turns while the agent works.
+/// Frames of the spinner.
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const TURNS_EVERY: Duration = Duration::from_millis(120);
-/// How long a process that is to be stopped may go on.
+/// Time for a process to stop.
 const STOPPING: Duration = Duration::from_millis(100);
-/// Calls under way that are shown.
+/// Maximum number of running calls that are shown.
 const SHOWN_CALLS: usize = 4;
-/// Messages that a person can choose from to go back to.
+/// Maximum number of messages in the rewind menu.
 const SHOWN_MESSAGES: usize = 9;
 
-/// A conversation at a terminal.
+/// A chat in a terminal.
 #[derive(Debug)]
 pub(crate) struct Full<'a> {
-    talk: Talk<'a>,
+    talk: TerminalChat<'a>,
     terminal: Terminal,
     style: Style,
     size: (usize, usize),
     pane: Pane,
     editor: Editor,
     menu: Option<Open>,
-    /// What was written while the agent worked, and is said when it is done.
+    /// Messages that are sent when the agent is done.
     waiting: VecDeque<String>,
     busy_since: Option<Instant>,
     turns: usize,
-    /// Whether Ctrl-C ends it when it is pressed once more.
+    /// Whether another Ctrl-C ends the program.
     is_ending: bool,
 }
 
-/// A menu, and what it is about.
+/// A menu, and its purpose.
 #[derive(Debug)]
 struct Open {
     about: About,
@@ -65,11 +65,11 @@ struct Open {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum About {
     Ask(String, Choices),
-    /// One of these commands.
+    /// A list of slash commands.
     Commands(Vec<String>),
 }
 
-/// What the terminal and the system tell.
+/// Input from the terminal and the system.
 #[derive(Debug)]
 struct Senses {
     keys: Receiver<Key>,
@@ -91,8 +91,8 @@ impl Senses {
 }
 
 impl<'a> Full<'a> {
-    /// A conversation of which nothing was shown yet. The terminal is set for it.
-    pub(crate) fn open(talk: Talk<'a>, style: Style) -> io::Result<Self> {
+    /// Opens a chat and sets up the terminal.
+    pub(crate) fn open(talk: TerminalChat<'a>, style: Style) -> io::Result<Self> {
         Ok(Self {
             talk,
             terminal: Terminal::open()?,
@@ -108,13 +108,13 @@ impl<'a> Full<'a> {
         })
     }
 
-    /// Talks until the person ends it.
+    /// Runs until the person quits.
     pub(crate) async fn run(mut self, stops: &mut Stops) -> anyhow::Result<Outcome> {
         let mut senses = Senses::open()?;
         let ended = self.run_all(&mut senses, stops).await;
         let erase = self.pane.erase();
         let rest = self.talk.screen.fresh();
-        let resume = format!("ratchet chat --resume {}", self.talk.link.id());
+        let resume = format!("ratchet chat --resume {}", self.talk.client.id());
         let resume = self.style.paint(&format!("goes on with: {resume}"), Marks::DIM);
         print(&format!("{erase}{rest}\n{resume}\n"))?;
         ended
@@ -122,33 +122,34 @@ impl<'a> Full<'a> {
 
     async fn run_all(&mut self, senses: &mut Senses, stops: &mut Stops) -> anyhow::Result<Outcome> {
         loop {
-            // With the agent's own lines, or it could not be told when all that happened was heard.
-            let events = self.talk.link.events(0, ALL);
-            let (sender, mut told) = mpsc::channel(QUEUE);
+            // Includes raw lines, because otherwise the end of the earlier events could not be
+            // detected.
+            let events = self.talk.client.events(0, ALL);
+            let (sender, mut updates) = mpsc::channel(QUEUE);
             let next = tokio::select! {
                 lost = events.pass_on(sender) => return Err(lost),
-                next = self.follow(&mut told, senses, stops) => next?,
+                next = self.follow(&mut updates, senses, stops) => next?,
             };
             match next {
                 Ok(outcome) => return Ok(outcome),
-                Err(Next::Switch(link, known)) => self.talk.switch(link, &known),
+                Err(Next::Switch(client, chat)) => self.talk.switch(client, &chat),
                 Err(Next::Stay | Next::Quit) => return Ok(Outcome::Done),
             }
         }
     }
 
-    /// Follows one chat to its end here: how the conversation ended, or how it goes on.
+    /// Follows one chat until it ends here. Returns how it ended, or what follows.
     async fn follow(
         &mut self,
-        told: &mut Receiver<Told>,
+        updates: &mut Receiver<StreamUpdate>,
         senses: &mut Senses,
         stops: &mut Stops,
     ) -> anyhow::Result<Result<Outcome, Next<'a>>> {
         self.write("")?;
         loop {
             let next = tokio::select! {
-                Some(first) = told.recv() => {
-                    self.hear(&first, told).await?;
+                Some(first) = updates.recv() => {
+                    self.handle_update(&first, updates).await?;
                     Next::Stay
                 }
                 key = senses.keys.recv() => match key {
@@ -181,14 +182,18 @@ impl<'a> Full<'a> {
         }
     }
 
-    /// Takes everything that was told by now at once.
-    async fn hear(&mut self, first: &Told, told: &mut Receiver<Told>) -> anyhow::Result<()> {
-        let known = self.talk.messages.len();
-        let mut shown = self.talk.hear(first);
-        while let Ok(more) = told.try_recv() {
-            shown.push_str(&self.talk.hear(&more));
+    /// Handles all updates that are available.
+    async fn handle_update(
+        &mut self,
+        first: &StreamUpdate,
+        updates: &mut Receiver<StreamUpdate>,
+    ) -> anyhow::Result<()> {
+        let chat = self.talk.messages.len();
+        let mut shown = self.talk.handle_update(first);
+        while let Ok(more) = updates.try_recv() {
+            shown.push_str(&self.talk.handle_update(&more));
         }
-        for (_, words) in self.talk.messages.iter().skip(known) {
+        for (_, words) in self.talk.messages.iter().skip(chat) {
             self.editor.remember(words);
         }
         self.write(&shown)?;
@@ -219,7 +224,7 @@ impl<'a> Full<'a> {
         Ok(Next::Stay)
     }
 
-    /// Ctrl-C: leaves whatever is being done, and ends the conversation when it is pressed again.
+    /// Ctrl-C: cancels the current action, and quits when it is pressed again.
     async fn give_up(&mut self) -> anyhow::Result<()> {
         self.is_ending = true;
         if !self.editor.is_empty() && self.menu.is_none() {
@@ -230,7 +235,7 @@ impl<'a> Full<'a> {
         self.stop().await
     }
 
-    /// Stops the turn; what was to be said after it can be changed then.
+    /// Interrupts the turn; queued messages can be edited then.
     async fn stop(&mut self) -> anyhow::Result<()> {
         if matches!(&self.menu, Some(Open { about: About::Commands(_), .. })) {
             self.menu = None;
@@ -309,7 +314,7 @@ impl<'a> Full<'a> {
 
     async fn say(&mut self, text: &str) -> anyhow::Result<()> {
         if let Err(why) = self.talk.say(text).await {
-            // It is not lost.
+            // The text is kept.
             self.editor.set(text);
             let shown = self.talk.refused(&why);
             self.write(&shown)?;
@@ -322,14 +327,14 @@ impl<'a> Full<'a> {
         self.menu = Some(Open { about: About::Commands(commands), menu: Menu::new(choices) });
     }
 
-    /// Ctrl-Z: gives the terminal back to the shell until it is wanted again.
+    /// Ctrl-Z: suspends the program.
     async fn sleep(&mut self) -> anyhow::Result<()> {
         let erase = self.pane.erase();
         let rest = self.talk.screen.fresh();
         print(&format!("{erase}{rest}"))?;
         self.terminal.leave()?;
         kill_current_process_group(Number::TSTP).map_err(io::Error::from)?;
-        // Time does not pass while the process is stopped.
+        // Timers do not advance while the process is stopped.
         tokio::time::sleep(STOPPING).await;
         self.terminal.enter()?;
         Ok(())
@@ -341,7 +346,7 @@ impl<'a> Full<'a> {
         self.talk.screen.set_width(self.size.0);
     }
 
-    /// Adds to the conversation, and draws anew what stands below it.
+    /// Adds to the conversation and redraws the area below.
     fn write(&mut self, text: &str) -> anyhow::Result<()> {
         self.follow_ask();
         if !self.talk.is_busy {
@@ -357,7 +362,7 @@ impl<'a> Full<'a> {
         Ok(())
     }
 
-    /// Has the menu be about what is asked now.
+    /// Sets the menu to the current prompt.
     fn follow_ask(&mut self) {
         let asked = self.talk.ask().map(|ask| About::Ask(ask.id.clone(), ask.choices()));
         let open = self.menu.as_ref().map(|open| &open.about);
@@ -372,11 +377,11 @@ impl<'a> Full<'a> {
         }
     }
 
-    /// What stands below the conversation.
+    /// Rows of the area below the conversation.
     fn rows(&self) -> Rows {
         let width = self.size.0.saturating_sub(1).max(10);
         let dim = |text: &str| self.style.paint(&fitted(text, width), Marks::DIM);
-        // Air between what was said and what is written.
+        // A blank line between output and input.
         let mut rows = vec![String::new()];
         if self.talk.is_busy && self.talk.ask().is_none() {
             rows.extend(self.work(width));

@@ -2,28 +2,26 @@ use std::collections::VecDeque;
 
 use super::sanitize::{plain, safe};
 
-/// The longest that something which is no character is waited for.
+/// Maximum length of an escape sequence.
 const MAX_SEQUENCE: usize = 32;
-/// What is pasted stands between these.
+/// Delimiters of pasted text.
 const PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Char(char),
-    /// A letter together with Ctrl.
+    /// A letter with Ctrl.
     Ctrl(char),
-    /// Text from elsewhere, all at once.
+    /// Pasted text.
     Paste(String),
     Enter,
-    /// Enter together with Alt or Shift, or Ctrl-J: a new line.
+    /// Enter with Alt or Shift, or Ctrl-J: a new line.
     NewLine,
     Escape,
     Backspace,
     Delete,
     Tab,
-    /// The arrow to the left.
     Left,
-    /// The arrow to the right.
     Right,
     Up,
     Down,
@@ -33,25 +31,25 @@ pub(crate) enum Key {
     End,
 }
 
-/// From bytes of a terminal to keys, however the bytes were cut.
+/// Parses bytes of a terminal into keys, however the bytes are split.
 #[derive(Debug, Default)]
 pub(crate) struct KeyReader {
     bytes: VecDeque<u8>,
     is_pasting: bool,
 }
 
-/// What the bytes that came so far begin with.
+/// Result of parsing the start of the input.
 enum Head {
-    /// A key, in so many bytes.
+    /// A key of so many bytes.
     Key(usize, Key),
-    /// Nothing of use, in so many bytes.
+    /// An ignored sequence of so many bytes.
     Noise(usize),
-    /// It cannot be told yet.
+    /// Incomplete.
     Part,
 }
 
 impl KeyReader {
-    /// Takes bytes.
+    /// Adds bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.bytes.extend(bytes);
         let mut keys = Vec::new();
@@ -79,12 +77,12 @@ impl KeyReader {
         }
     }
 
-    /// Whether it depends on what follows which key was pressed.
+    /// Whether the last key depends on what follows.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.is_pasting && !self.bytes.is_empty()
     }
 
-    /// Takes it that nothing follows.
+    /// Ends an incomplete sequence.
     pub(crate) fn settle(&mut self) -> Vec<Key> {
         if !self.is_waiting() {
             return Vec::new();
@@ -94,7 +92,7 @@ impl KeyReader {
         if is_escape { vec![Key::Escape] } else { Vec::new() }
     }
 
-    /// Takes what was pasted once all of it came.
+    /// Returns pasted text once it is complete.
     fn end_paste(&mut self, keys: &mut Vec<Key>) -> bool {
         let bytes = self.bytes.make_contiguous();
         let Some(length) = bytes.windows(PASTE.1.len()).position(|part| part == PASTE.1) else {
@@ -119,7 +117,7 @@ fn head(bytes: &[u8]) -> Head {
         [0x1b, b'b', ..] => Head::Key(2, Key::WordLeft),
         [0x1b, b'f', ..] => Head::Key(2, Key::WordRight),
         [0x1b, 0x7f, ..] => Head::Key(2, Key::Ctrl('w')),
-        // Esc, and then something else.
+        // Esc, followed by another key.
         [0x1b, ..] => Head::Key(1, Key::Escape),
         [b'\r', ..] => Head::Key(1, Key::Enter),
         [b'\n', ..] => Head::Key(1, Key::NewLine),
@@ -146,7 +144,7 @@ fn character(first: u8, bytes: &[u8]) -> Head {
     }
 }
 
-/// What follows Esc and a bracket: numbers, and a letter that ends it.
+/// Parses a CSI sequence: numbers, and a final letter.
 fn control(rest: &[u8]) -> Head {
     let near = rest.get(..MAX_SEQUENCE).unwrap_or(rest);
     let Some(length) = near.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {

@@ -5,28 +5,28 @@ use std::thread;
 use tokio::sync::mpsc::{self, Receiver};
 
 use super::ask::Choices;
-use super::client::Told;
+use super::client::StreamUpdate;
 use super::commands::Next;
-use super::conversation::Talk;
+use super::conversation::TerminalChat;
 use super::interrupts::Stops;
 use super::{ALL, QUEUE};
 use crate::exit::{Outcome, Signal};
 use crate::print::print;
 
-/// Lines that wait while the agent works.
+/// Maximum number of lines that wait while the agent works.
 const MOST_WAITING: usize = 64;
 
-/// A conversation by lines: with a pipe, or with a person at a terminal that can do no more.
+/// A chat by lines: with a pipe, or in a terminal without cursor control.
 #[derive(Debug)]
 pub(crate) struct Lines<'a> {
-    talk: Talk<'a>,
+    talk: TerminalChat<'a>,
     output: Output,
-    /// Whether someone sits there who is to be told when it is their turn.
+    /// Whether a person reads the output.
     is_person: bool,
     typed: TypedLines,
-    /// Whether the last thing written was a prompt.
+    /// Whether the last output was a prompt.
     is_prompted: bool,
-    /// The question whose choices were shown last.
+    /// The prompt whose choices were shown last.
     hinted: Option<(String, Choices)>,
 }
 
@@ -38,36 +38,37 @@ pub(crate) enum Output {
 }
 
 impl<'a> Lines<'a> {
-    /// A conversation of which nothing was printed yet.
-    pub(crate) fn new(talk: Talk<'a>, output: Output) -> Self {
+    /// Creates a line-based chat.
+    pub(crate) fn new(talk: TerminalChat<'a>, output: Output) -> Self {
         let is_person = io::stdin().is_terminal() && output == Output::Words;
         let typed = TypedLines::default();
         Self { talk, output, is_person, typed, is_prompted: false, hinted: None }
     }
 
-    /// Talks until the person ends it, or stdin does.
+    /// Runs until the person quits or standard input ends.
     pub(crate) async fn run(mut self, stops: &mut Stops) -> anyhow::Result<Outcome> {
         let mut lines = lines();
         loop {
-            // With the agent's own lines, or it could not be told when all that happened was heard.
-            let events = self.talk.link.events(0, ALL);
-            let (sender, mut told) = mpsc::channel(QUEUE);
+            // Includes raw lines, because otherwise the end of the earlier events could not be
+            // detected.
+            let events = self.talk.client.events(0, ALL);
+            let (sender, mut updates) = mpsc::channel(QUEUE);
             let next = tokio::select! {
                 lost = events.pass_on(sender) => return Err(lost),
-                next = self.follow(&mut told, &mut lines, stops) => next?,
+                next = self.follow(&mut updates, &mut lines, stops) => next?,
             };
             match next {
                 Ok(outcome) => return Ok(outcome),
-                Err(Next::Switch(link, known)) => self.talk.switch(link, &known),
+                Err(Next::Switch(client, chat)) => self.talk.switch(client, &chat),
                 Err(Next::Stay | Next::Quit) => return Ok(Outcome::Done),
             }
         }
     }
 
-    /// Follows one chat to its end here: how the conversation ended, or how it goes on.
+    /// Follows one chat until it ends here. Returns how it ended, or what follows.
     async fn follow(
         &mut self,
-        told: &mut Receiver<Told>,
+        updates: &mut Receiver<StreamUpdate>,
         lines: &mut Receiver<String>,
         stops: &mut Stops,
     ) -> anyhow::Result<Result<Outcome, Next<'a>>> {
@@ -82,7 +83,7 @@ impl<'a> Lines<'a> {
                 }
             }
             tokio::select! {
-                Some(told) = told.recv() => self.hear(&told)?,
+                Some(updates) = updates.recv() => self.handle_update(&updates)?,
                 line = lines.recv(), if self.typed.takes_more() => match line {
                     Some(line) if is_stop(&line) => {
                         let shown = self.talk.interrupt().await;
@@ -139,10 +140,10 @@ impl<'a> Lines<'a> {
         Ok(Next::Stay)
     }
 
-    fn hear(&mut self, told: &Told) -> anyhow::Result<()> {
-        let shown = self.talk.hear(told);
-        match (self.output, told) {
-            (Output::Events, Told::Event(event)) => print(&format!("{}\n", event.line))?,
+    fn handle_update(&mut self, updates: &StreamUpdate) -> anyhow::Result<()> {
+        let shown = self.talk.handle_update(updates);
+        match (self.output, updates) {
+            (Output::Events, StreamUpdate::Event(event)) => print(&format!("{}\n", event.line))?,
             _ => self.write(&shown)?,
         }
         Ok(())
@@ -162,7 +163,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Shows what can be chosen, and whose turn it is.
+    /// Shows the choices and the input prompt.
     fn prompt(&mut self) -> io::Result<()> {
         if self.output == Output::Events {
             return Ok(());
@@ -185,7 +186,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What was typed while the agent worked.
+/// A line that was typed while the agent worked.
 #[derive(Debug, Default)]
 struct TypedLines {
     waiting: VecDeque<String>,
@@ -198,14 +199,15 @@ impl TypedLines {
     }
 }
 
-/// Whether a line asks to interrupt the agent.
+/// Whether a line is the command to interrupt.
 fn is_stop(line: &str) -> bool {
     line.contains('\u{1b}') || line.trim() == "/stop"
 }
 
-/// What comes in on stdin, line by line, until it ends.
+/// Lines of standard input.
 ///
-/// Read on a thread of its own, which ends with the process: a read of stdin cannot be given up.
+/// Read on a thread of its own, which ends with the process: a read of standard input cannot be
+/// cancelled.
 fn lines() -> Receiver<String> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     thread::spawn(move || {

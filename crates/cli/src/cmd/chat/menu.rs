@@ -4,7 +4,7 @@ use super::keys::Key;
 use super::sanitize::fitted;
 use super::style::{Marks, Style};
 
-/// Choices on the screen: arrows and Enter, numbers, or words of one's own.
+/// A menu: arrows and Enter, numbers, or free text.
 #[derive(Clone, Debug)]
 pub(crate) struct Menu {
     choices: Choices,
@@ -14,13 +14,13 @@ pub(crate) struct Menu {
 }
 
 impl Menu {
-    /// A menu in which the first choice is selected.
+    /// Creates a menu with the first choice selected.
     pub(crate) fn new(choices: Choices) -> Self {
         let checked = vec![false; choices.options.len()];
         Self { choices, selected: 0, checked, words: Editor::default() }
     }
 
-    /// Takes a key; what was chosen, once something was.
+    /// Handles a key. Returns the choice, once there is one.
     pub(crate) fn take(&mut self, key: &Key) -> Option<Chosen> {
         let places = self.places();
         match key {
@@ -28,7 +28,7 @@ impl Menu {
             Key::Down | Key::Tab | Key::Ctrl('n') => self.selected = (self.selected + 1) % places,
             Key::Enter => return Some(self.chosen()),
             key if self.is_in_words() => {
-                // A line break in an answer is none.
+                // Line breaks are removed from answers.
                 let edited = self.words.take(key);
                 debug_assert_eq!(edited, Edited::Text);
             }
@@ -40,7 +40,7 @@ impl Menu {
         None
     }
 
-    /// Lays it out, and says where the cursor stands.
+    /// Lays the menu out. Returns the position of the cursor.
     pub(crate) fn rows(&self, width: usize, style: Style) -> Rows {
         let mut rows: Vec<String> = Vec::new();
         let mut cursor = (self.selected, 0);
@@ -87,7 +87,7 @@ impl Menu {
         }
     }
 
-    /// A number chooses; any other letter begins words.
+    /// A number selects; any other character starts free text.
     fn letter(&mut self, c: char, key: &Key) -> Option<Chosen> {
         let number = c.to_digit(10).and_then(|number| usize::try_from(number).ok());
         let Some(place) = number.and_then(|number| number.checked_sub(1)) else {

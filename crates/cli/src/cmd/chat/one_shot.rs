@@ -5,51 +5,51 @@ use ratchet_core::chat::event::EventKind;
 use serde_json::{Value, json};
 
 use super::ask::Ask;
-use super::client::{Link, Told};
-use super::events::Heard;
+use super::client::{ChatClient, StreamUpdate};
+use super::events::ReceivedEvent;
 use super::interrupts::Stops;
 use super::line_mode::Output;
 use super::sanitize::plain_line;
 use super::screen::ending;
-use super::{ALL, TOLD};
+use super::{ALL, SHOWN_TYPES};
 use crate::exit::{Outcome, Signal};
 use crate::print::print;
 
-/// How much of stdin goes into a message.
+/// Maximum bytes of standard input in a message.
 const MAX_STDIN: u64 = 8 * 1024 * 1024;
 
-/// One message and its answer. Nobody is there for questions.
+/// One message and its answer, without anyone to answer prompts.
 #[derive(Debug)]
-pub(crate) struct Once<'a> {
-    pub(crate) link: Link<'a>,
+pub(crate) struct OneShot<'a> {
+    pub(crate) client: ChatClient<'a>,
     pub(crate) output: Output,
-    /// Tools that may be used though nobody can be asked.
+    /// Tools that may be used without asking.
     pub(crate) allowed: &'a [String],
 }
 
-impl Once<'_> {
-    /// Sends the message, and prints what it comes to.
+impl OneShot<'_> {
+    /// Sends the message and prints the result.
     pub(crate) async fn run(self, message: &Value, stops: &mut Stops) -> anyhow::Result<Outcome> {
-        let after = self.link.known().await?.last_event;
-        let kinds = if self.output == Output::Events { ALL } else { TOLD };
-        let mut events = self.link.events(after, kinds);
-        self.link.post("messages", message).await?;
+        let after = self.client.chat().await?.last_event;
+        let kinds = if self.output == Output::Events { ALL } else { SHOWN_TYPES };
+        let mut events = self.client.events(after, kinds);
+        self.client.post("messages", message).await?;
         loop {
-            let told = tokio::select! {
-                told = events.next() => told?,
+            let updates = tokio::select! {
+                updates = events.next() => updates?,
                 signal = stops.next() => {
-                    self.link.post("interrupt", &json!({})).await?;
+                    self.client.post("interrupt", &json!({})).await?;
                     if signal == Signal::Terminate {
                         return Ok(Outcome::Stopped(signal));
                     }
-                    bail!("interrupted; the chat is {}", self.link.id());
+                    bail!("interrupted; the chat is {}", self.client.id());
                 }
             };
-            match told {
-                Told::Lost(why) => eprintln!("{}; trying again", plain_line(&why)),
-                Told::Back => eprintln!("connected again; nothing was missed"),
-                Told::Event(event) => {
-                    if let Some(outcome) = self.hear(&event).await? {
+            match updates {
+                StreamUpdate::Lost(why) => eprintln!("{}; trying again", plain_line(&why)),
+                StreamUpdate::Back => eprintln!("connected again; nothing was missed"),
+                StreamUpdate::Event(event) => {
+                    if let Some(outcome) = self.handle_update(&event).await? {
                         return Ok(outcome);
                     }
                 }
@@ -57,7 +57,7 @@ impl Once<'_> {
         }
     }
 
-    async fn hear(&self, event: &Heard) -> anyhow::Result<Option<Outcome>> {
+    async fn handle_update(&self, event: &ReceivedEvent) -> anyhow::Result<Option<Outcome>> {
         if self.output == Output::Events {
             print(&format!("{}\n", event.line))?;
         }
@@ -88,7 +88,7 @@ impl Once<'_> {
         }
     }
 
-    /// Someone else may be quicker, and that is as good.
+    /// Another client may answer first, which is fine.
     async fn answer(&self, ask: &Ask) {
         let answer = match ask.tool() {
             Some((tool, _)) if self.allowed.iter().any(|allowed| allowed == tool) => {
@@ -97,21 +97,21 @@ impl Once<'_> {
             Some((tool, what)) => {
                 let tool = plain_line(tool);
                 eprintln!("denied: {tool} {what} (no terminal to ask; use `--allow {tool}`)");
-                ask.nobody()
+                ask.unanswered()
             }
             None => {
                 let about: Vec<String> = ask.about().into_iter().map(|(line, _)| line).collect();
                 eprintln!("not answered: {} (no terminal to ask)", about.join(" "));
-                ask.nobody()
+                ask.unanswered()
             }
         };
-        if let Err(refused) = self.link.post("answers", &answer).await {
+        if let Err(refused) = self.client.post("answers", &answer).await {
             eprintln!("{}", plain_line(&refused.to_string()));
         }
     }
 }
 
-/// The message: what was named, and below it what comes through a pipe or from a file.
+/// The message from the argument, with standard input appended.
 pub(crate) fn message(named: &str) -> anyhow::Result<String> {
     let mut piped = String::new();
     if is_fed() {
@@ -128,7 +128,7 @@ pub(crate) fn message(named: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Whether stdin is a pipe or a file. Anything else may never end.
+/// Whether standard input is a pipe or a file. Anything else may never end.
 fn is_fed() -> bool {
     use rustix::fs::{FileType, fstat};
     let kind = fstat(io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));

@@ -1,8 +1,8 @@
 use super::editor::Rows;
 use super::markdown::seen_columns;
 
-/// What stands below the conversation: what is being written or chosen, and what is under way. It
-/// is taken away before something is added above it, and drawn again below that.
+/// The area below the conversation: input, menu and activity. It is erased before text is added
+/// above it, and redrawn below.
 #[derive(Debug, Default)]
 pub(crate) struct Pane {
     drawn: Option<Drawn>,
@@ -12,14 +12,15 @@ pub(crate) struct Pane {
 struct Drawn {
     rows: Vec<String>,
     cursor: (usize, usize),
-    /// Where the line above ends that the conversation goes on in; 0 if it goes on in a new one.
+    /// Column in which the open line above ends; 0 if a new one starts.
     open: usize,
 }
 
 impl Pane {
-    /// Adds a text to the conversation, and draws what stands below it; nothing if nothing changes.
+    /// Adds text to the conversation and redraws the area below; nothing if nothing changes.
     ///
-    /// `open` is where the last line of the conversation ends, and `height` the terminal's.
+    /// `open` is the column in which the last line of the conversation ends, and `height` the
+    /// terminal's.
     pub(crate) fn frame(&mut self, text: &str, open: usize, rows: Rows, height: usize) -> String {
         let (rows, cursor) = visible(rows, height);
         let next = Drawn { rows, cursor, open };
@@ -29,11 +30,11 @@ impl Pane {
         let erase = self.erase();
         let draw = next.draw();
         self.drawn = Some(next);
-        // The cursor does not jump about while this is written.
+        // Hides the cursor while this is written.
         format!("\u{1b}[?25l{erase}{text}{draw}\u{1b}[?25h")
     }
 
-    /// Takes it away, and goes to where the conversation goes on.
+    /// Erases the area, and moves the cursor to the end of the conversation.
     pub(crate) fn erase(&mut self) -> String {
         let Some(drawn) = self.drawn.take() else { return String::new() };
         let mut out = "\r".to_owned();
@@ -47,7 +48,7 @@ impl Pane {
         out
     }
 
-    /// Takes it that the terminal is as wide as this now: rows that do not fit stand in several.
+    /// Adapts to a new width: rows that do not fit take several.
     pub(crate) fn resized(&mut self, width: usize) {
         let Some(drawn) = &mut self.drawn else { return };
         let width = width.max(1);
@@ -77,7 +78,7 @@ impl Drawn {
     }
 }
 
-/// As many rows around the cursor as the terminal has room for.
+/// The rows around the cursor that fit the terminal.
 fn visible((mut rows, cursor): Rows, height: usize) -> Rows {
     let most = height.saturating_sub(1).max(1);
     if rows.len() <= most {

@@ -3,7 +3,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use super::client::Known;
+use super::client::ChatInfo;
 use super::sanitize::plain_line;
 use crate::target::Remote;
 
@@ -13,11 +13,11 @@ const LISTED: usize = 10;
 
 #[derive(Deserialize)]
 struct ChatList {
-    chats: Vec<Known>,
+    chats: Vec<ChatInfo>,
 }
 
-/// The id of the chat that is meant: by its id or the beginning of it; or, when it is not named,
-/// the one in this workspace that changed last.
+/// Returns the id of a chat, by its id or the start of it; without a name, the last changed one in
+/// this workspace.
 pub(crate) async fn chat_id(
     server: &Remote,
     named: &str,
@@ -25,17 +25,17 @@ pub(crate) async fn chat_id(
 ) -> anyhow::Result<String> {
     let is_whole = named.len() == 36;
     if is_whole {
-        let known: anyhow::Result<Known> = server.get_from(&["chats", named]).await;
-        if let Ok(known) = known {
-            return Ok(known.id);
+        let chat: anyhow::Result<ChatInfo> = server.get_from(&["chats", named]).await;
+        if let Ok(chat) = chat {
+            return Ok(chat.id);
         }
     }
     let query = [("limit", SEARCHED.to_owned())];
     let all: ChatList = server.get_with("/api/v1/chats", &query).await?;
     let here = workspace.canonicalize().context("cannot find the workspace")?;
-    let is_meant = |known: &&Known| match named {
-        "" => Path::new(&known.workspace) == here,
-        named => known.id.starts_with(named),
+    let is_meant = |chat: &&ChatInfo| match named {
+        "" => Path::new(&chat.workspace) == here,
+        named => chat.id.starts_with(named),
     };
     let mut meant = all.chats.iter().filter(is_meant);
     match (meant.next(), meant.next(), named) {
@@ -53,14 +53,14 @@ pub(crate) async fn chat_id(
     }
 }
 
-fn list(chats: &[Known]) -> String {
+fn list(chats: &[ChatInfo]) -> String {
     if chats.is_empty() {
         return "there are no chats".to_owned();
     }
-    let line = |known: &Known| {
-        let title = known.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
-        let (day, turns) = (known.updated_at.get(..16).unwrap_or_default(), known.turns);
-        let line = format!("  {}  {day}  turns: {turns}  {}{title}", known.id, known.workspace);
+    let line = |chat: &ChatInfo| {
+        let title = chat.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+        let (day, turns) = (chat.updated_at.get(..16).unwrap_or_default(), chat.turns);
+        let line = format!("  {}  {day}  turns: {turns}  {}{title}", chat.id, chat.workspace);
         plain_line(&line)
     };
     let lines: Vec<String> = chats.iter().take(LISTED).map(line).collect();

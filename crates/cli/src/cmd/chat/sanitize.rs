@@ -1,12 +1,12 @@
-//! What agents and tools say may hold characters that move the cursor, recolour or retitle the
+//! Output of agents and tools may contain characters that move the cursor, recolour or retitle the
 //! terminal, or paste into it. None of them reaches it.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// What stands where something was that has no business in a terminal.
+/// Replacement of a removed character.
 const STAND_IN: char = '\u{fffd}';
 
-/// A character that cannot do anything to a terminal but be read.
+/// Replaces a character that could control a terminal.
 pub(crate) fn safe(c: char) -> char {
     match c {
         '\n' | '\t' => c,
@@ -16,7 +16,7 @@ pub(crate) fn safe(c: char) -> char {
         | '\u{200F}'
         | '\u{202A}'..='\u{202E}'
         | '\u{2066}'..='\u{2069}' => STAND_IN,
-        // Others are not seen at all, or are line breaks to some.
+        // Others are invisible, or line breaks in some terminals.
         '\u{00AD}'
         | '\u{200B}'
         | '\u{2028}'
@@ -29,27 +29,27 @@ pub(crate) fn safe(c: char) -> char {
     }
 }
 
-/// A text that cannot do anything to a terminal but be read.
+/// Text without terminal control characters.
 pub(crate) fn plain(text: &str) -> String {
     text.replace("\r\n", "\n").chars().map(safe).collect()
 }
 
-/// The same in one line.
+/// The same on one line.
 pub(crate) fn plain_line(text: &str) -> String {
     plain(text).replace(['\n', '\t'], " ")
 }
 
-/// How many columns a text takes.
+/// Display width of a text.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// How many columns a character takes at most: one that turns the last into a picture adds one.
+/// Maximum display width of a character: one that turns the last into an emoji adds one.
 pub(crate) fn char_columns(c: char) -> usize {
     if c == '\u{FE0F}' { 1 } else { c.width().unwrap_or(0) }
 }
 
-/// As much of the beginning of a text as fits, with a sign where something is missing.
+/// The start of a text that fits, with an ellipsis.
 pub(crate) fn fitted(text: &str, most: usize) -> String {
     if columns(text) <= most {
         return text.to_owned();

@@ -3,41 +3,40 @@ use ratchet_core::chat::transcript_view;
 use serde_json::Value;
 
 use super::answers::Answers;
-use super::events::Heard;
+use super::events::ReceivedEvent;
 use super::markdown::Markdown;
 use super::sanitize::{columns, fitted, plain, plain_line};
 use super::style::{Marks, Style};
 use super::tools::{Call, Tools, duration, in_a_line, shortly};
 
-/// How wide lines are where nobody knows.
+/// Width of lines where it is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Where what is shown goes.
+/// Output target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paper {
-    /// Into a pipe or a file: the agent's words as it wrote them.
+    /// A pipe or a file: the agent's text as it is.
     Pipe,
-    /// To a terminal that is so wide: its words laid out.
+    /// A terminal of this width: formatted text.
     Terminal(usize),
 }
 
-/// What a person sees of a chat: the agent's words as they come, everything else in lines.
+/// Renders a chat: the agent's text as it arrives, everything else in lines.
 #[derive(Debug)]
 pub(crate) struct Screen {
     style: Style,
     paper: Paper,
     words: Markdown,
-    /// In a pipe: whether the last thing shown was in the middle of a line.
+    /// In a pipe: whether the output ended within a line.
     is_open: bool,
     last: Block,
-    /// The message of the agent's that is being shown.
+    /// Id of the agent's message that is being shown.
     message: String,
-    /// What was done with tools.
     pub(crate) tools: Tools,
     pub(crate) answers: Answers,
-    /// Where the pages of the project are, if that is known.
+    /// URL of the project's pages, if known.
     pub(crate) pages: Option<String>,
-    /// Tokens of all turns: in and out.
+    /// Tokens of all turns: input and output.
     pub(crate) tokens: (u64, u64),
 }
 
@@ -52,7 +51,7 @@ enum Block {
 }
 
 impl Screen {
-    /// A screen on which nothing was shown yet.
+    /// Creates an empty screen.
     pub(crate) fn new(style: Style, paper: Paper) -> Self {
         let width = if let Paper::Terminal(width) = paper { width } else { USUAL_WIDTH };
         Self {
@@ -69,19 +68,19 @@ impl Screen {
         }
     }
 
-    /// The terminal is so wide from now on.
+    /// Sets the width of the terminal.
     pub(crate) fn set_width(&mut self, width: usize) {
         self.paper = Paper::Terminal(width);
         self.words.set_width(width);
     }
 
-    /// Where the line that is open ends; 0 if none is.
+    /// Column in which the open line ends; 0 if there is none.
     pub(crate) fn column(&self) -> usize {
         self.words.column()
     }
 
-    /// What is to be written for an event.
-    pub(crate) fn show(&mut self, event: &Heard) -> String {
+    /// Returns text to print for an event.
+    pub(crate) fn show(&mut self, event: &ReceivedEvent) -> String {
         let Some(kind) = event.kind else { return String::new() };
         match kind {
             EventKind::TextDelta if event.body["parent"].is_null() => self.say(event),
@@ -126,7 +125,7 @@ impl Screen {
         }
     }
 
-    pub(crate) fn person(&mut self, event: &Heard, by: Option<&str>) -> String {
+    pub(crate) fn person(&mut self, event: &ReceivedEvent, by: Option<&str>) -> String {
         let by = by.map(|by| format!(" ({})", plain_line(by))).unwrap_or_default();
         let mut shown = self.open(Block::Person);
         for (place, line) in plain(&words_of(&event.body["content"])).lines().enumerate() {
@@ -138,7 +137,7 @@ impl Screen {
         shown
     }
 
-    /// Something that is told beside the conversation, in lines of its own.
+    /// A notice beside the conversation, in lines of its own.
     pub(crate) fn note(&mut self, text: &str, marks: Marks) -> String {
         let mut shown = self.open(Block::Notes);
         for line in text.lines() {
@@ -147,14 +146,14 @@ impl Screen {
         shown
     }
 
-    /// What ends the line that is open, if one is.
+    /// Ends the open line, if there is one.
     pub(crate) fn fresh(&mut self) -> String {
         let rest = self.words.finish();
         let is_open = std::mem::take(&mut self.is_open);
         if is_open { "\n".to_owned() } else { rest }
     }
 
-    /// Makes room for something else than what was last shown.
+    /// Starts another type of output.
     fn open(&mut self, block: Block) -> String {
         let mut shown = self.fresh();
         let is_apart = block == Block::Person || block == Block::Words || self.last != block;
@@ -165,7 +164,7 @@ impl Screen {
         shown
     }
 
-    fn say(&mut self, event: &Heard) -> String {
+    fn say(&mut self, event: &ReceivedEvent) -> String {
         let text = event.text("text");
         let is_another = self.last != Block::Words || self.message != event.text("message");
         if text.is_empty() {
@@ -181,7 +180,7 @@ impl Screen {
         begin + &self.words.push(text)
     }
 
-    /// A call of a tool, in one line.
+    /// A tool call in one line.
     fn call(&mut self, call: &Call) -> String {
         let begin = self.open(Block::Tools);
         let inset = "  ".repeat(call.depth.min(8));
@@ -205,8 +204,8 @@ impl Screen {
         format!("{begin}{inset}{} {title}{rest}\n", self.style.paint(sign, marks))
     }
 
-    /// What a turn used and cost, as far as anyone knows.
-    fn spending(&mut self, event: &Heard) -> Vec<String> {
+    /// Usage and cost of a turn, as far as known.
+    fn spending(&mut self, event: &ReceivedEvent) -> Vec<String> {
         let spending = transcript_view::TurnSpending::of(&event.body);
         if let Some((came, went)) = spending.tokens {
             self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
@@ -220,7 +219,7 @@ impl Screen {
         tokens.into_iter().chain(cost).chain(unknown).collect()
     }
 
-    fn done(&mut self, event: &Heard) -> String {
+    fn done(&mut self, event: &ReceivedEvent) -> String {
         self.tools.turn_ended();
         let is_error = event.body["is_error"] == true;
         let mut told = Vec::new();
@@ -237,21 +236,21 @@ impl Screen {
         let turn = event.text("turn");
         let is_id = !turn.is_empty() && turn.chars().all(|c| c.is_ascii_hexdigit());
         if let Some(pages) = self.pages.as_ref().filter(|_| is_id) {
-            let link = format!("{pages}/traces/{turn}");
-            shown.push_str(&format!("{}\n", self.style.paint(&link, Marks::DIM)));
+            let client = format!("{pages}/traces/{turn}");
+            shown.push_str(&format!("{}\n", self.style.paint(&client, Marks::DIM)));
         }
         shown
     }
 }
 
-/// Why a turn ended early. What the provider said stands in the result then.
-pub(crate) fn ending(event: &Heard) -> String {
+/// Why a turn ended early. The result contains the provider's error then.
+pub(crate) fn ending(event: &ReceivedEvent) -> String {
     let (why, said) = transcript_view::early_end(&event.body);
     let told = [Some(plain_line(&why)), said.map(in_a_line)];
     told.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
-/// What a message says: its text, and what else it holds.
+/// Text of a message, and its attachments.
 pub(crate) fn words_of(content: &Value) -> String {
     let Some(blocks) = content.as_array() else {
         return content.as_str().unwrap_or_default().to_owned();
@@ -263,7 +262,7 @@ pub(crate) fn words_of(content: &Value) -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

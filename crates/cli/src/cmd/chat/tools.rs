@@ -5,44 +5,44 @@ use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
-use super::events::Heard;
+use super::events::ReceivedEvent;
 use super::sanitize::{plain, plain_line};
 
-/// How much of a tool's input or result is told in its line.
+/// Maximum characters of a tool's input or result in its line.
 const LINE_BYTES: usize = 160;
-/// How much of an input or a result is kept to be shown.
+/// Maximum bytes of an input or a result that are kept for `/show`.
 const KEPT_BYTES: usize = 64 * 1024;
-/// How many calls are kept to be shown.
+/// Maximum number of calls that are kept for `/show`.
 const KEPT_CALLS: usize = 1_000;
-/// A tool whose calls are told as what they are: questions and answers.
+/// A tool whose calls are shown as questions and answers.
 const QUESTION_TOOL: &str = "AskUserQuestion";
 
-/// What the agent did with tools, call by call.
+/// Tool calls of the agent.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     calls: Vec<Call>,
     places: HashMap<String, usize>,
-    /// Calls before these are not kept any more.
+    /// Number of earlier calls that are no longer kept.
     forgotten: usize,
 }
 
-/// One call of a tool.
+/// One tool call.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// By which a person asks for it.
+    /// Number for `/show`.
     pub(crate) number: usize,
     name: String,
     argument: String,
     input: String,
-    /// How many calls it is within.
+    /// Nesting depth.
     pub(crate) depth: usize,
     began: Option<Timestamp>,
-    /// Whether its line was shown, or one that says it has begun.
+    /// Whether its line was shown, or one that says it has started.
     is_told: bool,
     outcome: Option<CallOutcome>,
 }
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Clone, Debug)]
 struct CallOutcome {
     output: String,
@@ -51,8 +51,8 @@ struct CallOutcome {
 }
 
 impl Tools {
-    /// Takes the beginning of a call. A sub-agent's first call has what it is within be told.
-    pub(crate) fn began(&mut self, event: &Heard) -> Option<Call> {
+    /// Adds a call. The first call of a sub-agent shows the call it is nested in.
+    pub(crate) fn began(&mut self, event: &ReceivedEvent) -> Option<Call> {
         let name = plain_line(event.text("name"));
         if name == QUESTION_TOOL {
             return None;
@@ -84,8 +84,8 @@ impl Tools {
         told
     }
 
-    /// Takes the result of a call, whose line can be told then.
-    pub(crate) fn ended(&mut self, event: &Heard) -> Option<Call> {
+    /// Adds the result of a call, whose line can be shown then.
+    pub(crate) fn ended(&mut self, event: &ReceivedEvent) -> Option<Call> {
         let call = self.place(event.text("tool_use_id"))?;
         let nanos = event.at.zip(call.began).map(|(now, began)| now.since(began));
         let output = plain(&elide(&output_text(&event.body["output"]), KEPT_BYTES));
@@ -99,7 +99,7 @@ impl Tools {
         self.calls.iter().filter(|call| call.outcome.is_none())
     }
 
-    /// Takes the end of a turn: of its calls nothing more will come.
+    /// Ends a turn: its open calls have no result.
     pub(crate) fn turn_ended(&mut self) {
         for call in self.calls.iter_mut().filter(|call| call.outcome.is_none() && call.depth == 0) {
             let output = "no result".to_owned();
@@ -107,7 +107,7 @@ impl Tools {
         }
     }
 
-    /// A call by its number, in whole.
+    /// Input and output of a call.
     pub(crate) fn show(&self, number: &str) -> String {
         let last = self.forgotten + self.calls.len();
         if last == 0 {
@@ -145,17 +145,17 @@ impl Tools {
 }
 
 impl Call {
-    /// What it is: the tool's name and what it is best known by.
+    /// Name of the tool and short input.
     pub(crate) fn title(&self) -> String {
         format!("{} {}", self.name, self.argument).trim_end().to_owned()
     }
 
-    /// Whether it failed; nothing while it is under way.
+    /// Whether it failed; `None` while it runs.
     pub(crate) fn has_failed(&self) -> Option<bool> {
         self.outcome.as_ref().map(|outcome| outcome.is_error)
     }
 
-    /// What came of it, shortly: how long it is, unless it is short.
+    /// Short result: its size, unless it is short.
     pub(crate) fn came_to(&self) -> String {
         let Some(outcome) = &self.outcome else { return String::new() };
         let said = outcome.output.trim();
@@ -180,7 +180,7 @@ impl Call {
     }
 }
 
-/// Milliseconds as people say them.
+/// Text of a duration in milliseconds.
 pub(crate) fn duration(millis: i64) -> String {
     let millis = millis.max(0);
     match millis / 1_000 {
@@ -193,12 +193,12 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("    {}\n", line.replace('\t', "    "))).collect()
 }
 
-/// What an input is best known by.
+/// Short text of an input.
 pub(crate) fn argument(input: &Value) -> String {
     best_known(input).map_or_else(|| shortly(input), in_a_line)
 }
 
-/// A value in a line.
+/// A value on one line.
 pub(crate) fn shortly(value: &Value) -> String {
     in_a_line(&in_words(value))
 }
@@ -207,7 +207,7 @@ pub(crate) fn in_a_line(text: &str) -> String {
     plain_line(&elide(text, LINE_BYTES))
 }
 
-/// The text of a tool's result, which is a text or a list of blocks.
+/// Text of a tool's result, which is a text or a list of blocks.
 fn output_text(output: &Value) -> String {
     match output {
         Value::String(text) => text.clone(),

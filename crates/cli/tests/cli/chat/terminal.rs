@@ -25,7 +25,7 @@ fn sit_down(stage: &Stage, term: &str, more: &[&str]) -> Pty {
 fn shown(pty: &Pty) -> String {
     let mut text = pty.display().text();
     for (begin, end, instead) in [
-        ("session ", " in ", "ID"),
+        ("chat ", " in ", "ID"),
         (" in /", "\n", "FOLDER"),
         ("http://", "\n", "PAGE"),
         ("--resume ", "\n", "ID"),
@@ -64,7 +64,7 @@ fn esc_interrupts_at_once_and_arrows_choose() {
     pty.press("ask\r");
     pty.wait_for("❯ 1. yes");
     pty.press(DOWN);
-    pty.wait_for("❯ 2. yes, and for this session always Bash(ls)");
+    pty.wait_for("❯ 2. yes, and for this chat always Bash(ls)");
     pty.press("\r");
     pty.wait_for("it was allowed");
     pty.press("ask\r");
@@ -118,7 +118,7 @@ fn a_dumb_terminal_gets_lines_and_no_codes() {
     let stage = Stage::new();
     let mut pty = sit_down(&stage, "dumb", &[]);
     pty.press("ask\n");
-    pty.wait_for("  1. yes\n  2. yes, and for this session always Bash(ls)\n  n. no");
+    pty.wait_for("  1. yes\n  2. yes, and for this chat always Bash(ls)\n  n. no");
     pty.press("1\n");
     pty.wait_for("it was allowed");
     pty.press("/quit\n");

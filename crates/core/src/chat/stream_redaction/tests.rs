@@ -244,3 +244,11 @@ fn what_is_held_goes_on_when_the_rules_do() {
     let passed = redactor.pass(Vec::new(), &Redactor::default());
     assert_eq!(&*passed[0].1.body, r#"{"text":"sk-abcdef1"}"#);
 }
+
+#[test]
+fn the_rest_of_a_text_does_not_overtake_what_is_held() {
+    let pieces = ["sk", "sk", "-known-0123456789aa ask", "-known-0123456789a"].map(str::to_owned);
+    let lines = voice(None, "text", &pieces, End::Cut(3));
+    let texts = texts(&in_batches(chat(&lines), &[1], &known()));
+    assert!(texts.iter().all(|text| !text.contains(KEY)), "{texts:?}");
+}

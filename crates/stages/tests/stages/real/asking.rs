@@ -95,7 +95,7 @@ async fn permissions_are_denied_given_for_good_and_never_given_otherwise() {
     let asked_again =
         talking.client.seen[before..].iter().any(|event| event.kind == EventKind::Permission);
     assert!(made(&talking, "a") && !asked_again);
-    assert!(!talking.stage.path("work/.claude").exists(), "it is for this session only");
+    assert!(!talking.stage.path("work/.claude").exists(), "it is for this chat only");
 
     talking.say("Third: make something.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;

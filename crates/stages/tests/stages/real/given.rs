@@ -29,7 +29,7 @@ fn servers(names: &[(&str, &str)]) -> String {
     json!({"mcpServers": Value::from_iter(servers)}).to_string()
 }
 
-/// Has agents stand on the ground of a server; gives the setting of a session there.
+/// Gives agents the workspace policy of a server; returns the settings of a chat there.
 fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSettings {
     let top = stage.path("").canonicalize().unwrap();
     let policy = WorkspacePolicy {

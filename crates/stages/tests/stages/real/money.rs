@@ -28,7 +28,7 @@ fn priced() -> Stage {
 }
 
 impl Talking {
-    /// What the session's process may spend, as it was told.
+    /// What the chat's process may spend, as it was told.
     async fn allowance(&self, chat_id: &SessionId) -> f64 {
         let chat = self.chats.chat(self.stage.shop.clone(), chat_id.clone()).await.unwrap();
         let pid = chat.status.process.unwrap().pid;

@@ -1,7 +1,7 @@
 use super::*;
 
 fn ask(kind: EventKind, body: Value) -> Ask {
-    let heard = Heard { seq: 1, kind: Some(kind), at: None, body, line: String::new() };
+    let heard = ReceivedEvent { seq: 1, kind: Some(kind), at: None, body, line: String::new() };
     Ask::read(&heard).unwrap()
 }
 

@@ -60,8 +60,8 @@ impl Reader {
             }
             '`' => self.code(),
             '*' | '_' | '~' => self.emphasis(c),
-            '[' => self.link(0),
-            '!' if self.char_at(1) == Some('[') => self.link(1),
+            '[' => self.client(0),
+            '!' if self.char_at(1) == Some('[') => self.client(1),
             '<' => self.address(),
             c => {
                 self.literal(c.encode_utf8(&mut [0; 4]));
@@ -186,7 +186,7 @@ impl Reader {
     }
 
     /// A link or an image. Where it leads is always shown: words can lie about it.
-    fn link(&mut self, bracket: usize) {
+    fn client(&mut self, bracket: usize) {
         let begin = self.at + bracket + 1;
         let rest = self.chars.iter().skip(begin);
         let end = rest.clone().position(|c| matches!(c, '[' | ']')).map(|length| begin + length);

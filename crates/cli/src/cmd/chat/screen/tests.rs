@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::*;
 
-fn heard(seq: u64, kind: EventKind, body: Value) -> Heard {
+fn heard(seq: u64, kind: EventKind, body: Value) -> ReceivedEvent {
     let at = Timestamp::from_millis(i64::try_from(seq).unwrap() * 250);
-    Heard { seq, kind: Some(kind), at: Some(at), body, line: String::new() }
+    ReceivedEvent { seq, kind: Some(kind), at: Some(at), body, line: String::new() }
 }
 
 /// A turn in which much happens.
-fn turn() -> Vec<Heard> {
+fn turn() -> Vec<ReceivedEvent> {
     let events = [
         (EventKind::Message, json!({"id": "m", "content": "look\naround"})),
         (EventKind::State, json!({"state": "running"})),
