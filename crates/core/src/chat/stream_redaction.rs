@@ -184,8 +184,8 @@ impl StreamRedactor {
     fn risk(&mut self, piece: &UnorderedEvent, rules: &Redactor) -> Option<String> {
         let body = Object::parse(&piece.body).ok()?;
         let (parent, text) = (body.text("parent"), body.text("text").unwrap_or_default());
-        // Whole words that are still held, too: the rest of a message follows the line that has it
-        // whole, and must neither overtake what is held of it nor complete a secret unseen.
+        // Complete text that is not released yet counts, too: the rest of a message follows the line
+        // with its complete text, and must neither overtake it nor complete a secret unseen.
         let is_held = |words: &HeldWords| words.kind == piece.kind && words.parent == parent;
         if self.held.iter().any(is_held) {
             return Some(String::new());
