@@ -59,7 +59,7 @@ fn a_head_without_name_or_description_is_refused() {
 #[test]
 fn yaml_that_grows_or_hides_is_refused() {
     refused("name: &a x\ndescription: *a", "aliases");
-    refused("name: a\nname: b", "twice");
+    refused("name: a\nname: b", "duplicate key");
     refused("name: a\n? [b]\n: c", "key must be a text");
     refused("name: 'a", "invalid YAML");
     refused(&format!("name: a\nx: {}1{}", "[".repeat(40), "]".repeat(40)), "32 deep");
