@@ -56,7 +56,7 @@ pub(crate) struct Weekly {
 }
 
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct WeekDelivery {
     pub(crate) done: WeekDone,
     /// What was scored for it.
     pub(crate) scoring: WeekScored,
@@ -74,7 +74,7 @@ pub(crate) struct WeekScored {
     pub(crate) is_cut: bool,
 }
 
-impl Told {
+impl WeekDelivery {
     /// What all that was asked for it cost.
     pub(crate) fn cost(&self) -> Money {
         self.scoring.cost + self.done.advice_cost
@@ -107,7 +107,7 @@ impl Weekly {
         &self,
         desk: &ScoringContext<'_>,
         archive: ReportStore<'_>,
-    ) -> anyhow::Result<Told> {
+    ) -> anyhow::Result<WeekDelivery> {
         let request = WeekRequest {
             week: self.week.clone(),
             rubric: self.rubric.clone(),
@@ -131,7 +131,7 @@ impl Weekly {
         for hook in &self.hooks {
             hook.tell(&done.report, &self.outbound, &SystemBackoffClock).await?;
         }
-        Ok(Told { done, scoring })
+        Ok(WeekDelivery { done, scoring })
     }
 
     /// Has the judge see its panel again, so that the report can say whether it has drifted.

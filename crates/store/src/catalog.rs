@@ -99,7 +99,7 @@ pub use notice::{
 pub use permission::{Permission, Permissions};
 pub use product_feedback::ProductFeedback;
 pub use project::{NewProject, Project};
-pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
+pub use prompt::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
 pub use queue::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem, QueueProgress};
 pub use recording_settings::RecordingSettings;
 pub use redaction::StoredRule;

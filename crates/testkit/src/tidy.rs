@@ -7,6 +7,7 @@ mod code;
 mod direction;
 mod layout;
 mod manifest;
+mod vocabulary;
 mod words;
 
 use std::fmt::Write as _;

@@ -22,7 +22,7 @@ use crate::exit::Outcome;
 use crate::print::print;
 use crate::runtime;
 use crate::signals::Signals;
-use crate::weekly::{self, Told, Weekly};
+use crate::weekly::{self, WeekDelivery, Weekly};
 
 /// The variable that holds what messages to a webhook are signed with.
 const WEBHOOK_SECRET: &str = "RATCHET_WEBHOOK_SECRET";
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn told(args: &WeekArgs, place: &DataTarget, stop: &Stop) -> anyhow::Result<Told> {
+async fn told(args: &WeekArgs, place: &DataTarget, stop: &Stop) -> anyhow::Result<WeekDelivery> {
     let config = Config::load(&args.place.config, Vec::new())?;
     let judge = &args.judge;
     let weekly = Weekly {
@@ -171,7 +171,7 @@ pub(crate) fn zone(name: Option<&str>) -> anyhow::Result<Zone> {
     name.map_or_else(|| Ok(Zone::of_this_machine()), |name| Ok(Zone::parse(name)?))
 }
 
-fn answer(format: Format, told: &Told) -> anyhow::Result<String> {
+fn answer(format: Format, told: &WeekDelivery) -> anyhow::Result<String> {
     let report = &told.done.report;
     Ok(match format {
         Format::Text => report.to_text(),
@@ -181,7 +181,7 @@ fn answer(format: Format, told: &Told) -> anyhow::Result<String> {
     })
 }
 
-fn view(told: &Told) -> anyhow::Result<Value> {
+fn view(told: &WeekDelivery) -> anyhow::Result<Value> {
     let effect = match told.done.saved.effect {
         ReportEffect::Made => "made",
         ReportEffect::Changed => "changed",

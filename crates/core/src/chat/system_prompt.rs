@@ -136,7 +136,7 @@ pub fn compose(
         return Err(PromptError::BaseTooLong { tokens: taken, budget });
     };
     let mut cuts = Vec::new();
-    let said = fit::Wanted::of(brief.history);
+    let said = fit::FitRequest::of(brief.history);
     let for_history = said.tokens().min(room / HISTORY_SHARE);
     let (attached, used) = attachments(brief.attachments, room - for_history, &mut cuts);
     let history = said.newest(room.saturating_sub(used), &mut cuts);

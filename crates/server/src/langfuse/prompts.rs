@@ -15,7 +15,7 @@ use ratchet_remote::langfuse::wire::prompt::{
 };
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::Word;
-use ratchet_store::catalog::{NewPrompt, Prompt, PromptQuery, PromptSummary, Wanted};
+use ratchet_store::catalog::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -106,12 +106,12 @@ pub(super) async fn find(
 ) -> ApiResult<Response> {
     let pick = pick(&mut params).unwrap_or_else(|| Pick::Label(PRODUCTION.to_owned()));
     let wanted = params.parsed("resolve", |text| match text {
-        "true" => Ok(Wanted::Composed),
-        "false" => Ok(Wanted::Raw),
+        "true" => Ok(PromptReferences::Composed),
+        "false" => Ok(PromptReferences::Raw),
         other => Err(format!("must be true or false, not {other}")),
     });
     params.finish()?;
-    let wanted = wanted.unwrap_or(Wanted::Composed);
+    let wanted = wanted.unwrap_or(PromptReferences::Composed);
     let catalog = &app.store.catalog;
     let found = catalog.prompt(project.clone(), name.clone(), pick.clone(), wanted).await?;
     let (prompt, graph) = found.ok_or_else(|| missing(&name, Some(&pick)))?;

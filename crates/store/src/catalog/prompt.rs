@@ -45,7 +45,7 @@ pub struct Prompt {
 
 /// Whether to resolve the prompt references in a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum PromptReferences {
     Raw,
     /// With all references resolved.
     Composed,
@@ -86,12 +86,12 @@ impl Catalog {
         project: ProjectId,
         name: String,
         pick: Pick,
-        wanted: Wanted,
+        wanted: PromptReferences,
     ) -> StoreResult<Option<(Prompt, Option<Graph>)>> {
         let reference = Reference { name, pick };
         self.transact(move |tx| {
             let Some(mut prompt) = find(tx, &project, &reference)? else { return Ok(None) };
-            if wanted == Wanted::Raw {
+            if wanted == PromptReferences::Raw {
                 return Ok(Some((prompt, None)));
             }
             let composed = put_together(tx, &project, &part(&prompt))?;

@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::prompt::{PRODUCTION, Pick};
-use ratchet_store::catalog::{LlmConnection, Wanted};
+use ratchet_store::catalog::{LlmConnection, PromptReferences};
 use ratchet_store::query::PageNumber;
 
 use crate::components::{empty, toast};
@@ -69,7 +69,8 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
             let pick = number.map_or_else(live, Pick::Version);
             let (project, name) = (place.project_id(), name.to_owned());
             // References to other prompts are filled in: that is what an agent gets.
-            let found = web.store.catalog.prompt(project, name, pick, Wanted::Composed).await?;
+            let found =
+                web.store.catalog.prompt(project, name, pick, PromptReferences::Composed).await?;
             let (prompt, _) = found.ok_or_else(|| PageError::not_there("prompt version"))?;
             TryOut::of(&prompt)
         }

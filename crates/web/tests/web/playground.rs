@@ -6,7 +6,9 @@ use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::payload::Json;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_store::catalog::{Change, NewDataset, NewLlmConnection, NewPrompt, Role, Wanted};
+use ratchet_store::catalog::{
+    Change, NewDataset, NewLlmConnection, NewPrompt, PromptReferences, Role,
+};
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 
 use ratchet_web::sign_in::SignIn;
@@ -231,7 +233,8 @@ async fn what_was_tried_is_kept_as_an_item_or_as_a_version() {
     let kept = member.post(&format!("{PAGE}/version"), &version).await;
     assert_eq!(kept.header("location"), "/project/shop/prompts/triage?version=2&done=made");
     let catalog = site.data.catalog();
-    let find = catalog.prompt(id("shop"), "triage".to_owned(), Pick::Version(2), Wanted::Raw);
+    let find =
+        catalog.prompt(id("shop"), "triage".to_owned(), Pick::Version(2), PromptReferences::Raw);
     let (prompt, _) = find.await.unwrap().unwrap();
     assert_eq!(prompt.body, PromptBody::Text("Sort kindly: {{message}}".to_owned()));
     assert_eq!(prompt.commit_message.as_deref(), Some("kinder"));

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-type Folder = BTreeMap<String, SkillFiles>;
+type SkillFolder = BTreeMap<String, SkillFiles>;
 
 fn files(files: &[(&str, &str)]) -> SkillFiles {
     let hash = |(path, text): &(&str, &str)| ((*path).to_owned(), ContentHash::of(text.as_bytes()));
@@ -14,7 +14,7 @@ fn offered(layer: Layer, name: &str, text: &str) -> OfferedSkill {
 }
 
 /// Does what a plan says.
-fn carry_out(plan: &SkillPlan, offers: &[OfferedSkill], folder: &mut Folder) {
+fn carry_out(plan: &SkillPlan, offers: &[OfferedSkill], folder: &mut SkillFolder) {
     for step in &plan.steps {
         match step {
             SkillStep::Write { path, from } => {
@@ -38,7 +38,7 @@ fn carry_out(plan: &SkillPlan, offers: &[OfferedSkill], folder: &mut Folder) {
 #[test]
 fn what_is_missing_is_added_and_users_win_over_the_platform() {
     let offers = [offered(Layer::User, "a", "mine"), offered(Layer::Platform, "a", "theirs")];
-    let plan = SkillPlan::new(&offers, &Folder::new(), &SkillManifest::default());
+    let plan = SkillPlan::new(&offers, &SkillFolder::new(), &SkillManifest::default());
     let step = SkillStep::Write { path: "a/SKILL.md".to_owned(), from: Layer::User };
     assert_eq!(plan.steps, [step]);
     assert_eq!(plan.fates["a"], SkillAction::Added(Layer::User));
@@ -47,7 +47,7 @@ fn what_is_missing_is_added_and_users_win_over_the_platform() {
 #[test]
 fn a_skill_of_the_workspace_wins() {
     let offers = [offered(Layer::User, "a", "mine")];
-    let found = Folder::from([("a".to_owned(), files(&[("SKILL.md", "mine")]))]);
+    let found = SkillFolder::from([("a".to_owned(), files(&[("SKILL.md", "mine")]))]);
     let plan = SkillPlan::new(&offers, &found, &SkillManifest::default());
     assert!(plan.steps.is_empty(), "even one with the same bytes was not written by us");
     assert_eq!(plan.fates["a"], SkillAction::WorkspaceOwn);
@@ -56,7 +56,7 @@ fn a_skill_of_the_workspace_wins() {
 
 #[test]
 fn ours_follow_what_is_offered() {
-    let mut folder = Folder::new();
+    let mut folder = SkillFolder::new();
     let old = OfferedSkill {
         files: files(&[("SKILL.md", "1"), ("old.py", "x"), ("same.py", "y")]),
         ..offered(Layer::Platform, "a", "")
@@ -84,7 +84,7 @@ fn ours_follow_what_is_offered() {
 #[test]
 fn what_people_changed_is_theirs_from_then_on() {
     let offers = [offered(Layer::Platform, "a", "1")];
-    let mut folder = Folder::new();
+    let mut folder = SkillFolder::new();
     let first = SkillPlan::new(&offers, &folder, &SkillManifest::default());
     carry_out(&first, &offers, &mut folder);
     folder.get_mut("a").unwrap().insert("notes.md".to_owned(), ContentHash::of(b"mine"));
@@ -100,7 +100,7 @@ fn what_people_changed_is_theirs_from_then_on() {
 fn a_manifest_that_points_elsewhere_is_not_ours() {
     let good = SkillPlan::new(
         &[offered(Layer::User, "a", "1")],
-        &Folder::new(),
+        &SkillFolder::new(),
         &SkillManifest::default(),
     );
     assert_eq!(SkillManifest::read(&good.manifest.write()), good.manifest);
@@ -115,7 +115,7 @@ fn a_manifest_that_points_elsewhere_is_not_ours() {
     }
 }
 
-fn arbitrary_folder() -> impl Strategy<Value = Folder> {
+fn arbitrary_folder() -> impl Strategy<Value = SkillFolder> {
     let files_of = prop::collection::btree_map("[xy]", "[12]", 1..3);
     prop::collection::btree_map("[abc]", files_of, 0..4).prop_map(|all| {
         let hashed = |files: BTreeMap<String, String>| {
@@ -125,7 +125,7 @@ fn arbitrary_folder() -> impl Strategy<Value = Folder> {
     })
 }
 
-fn offers(folder: &Folder) -> Vec<OfferedSkill> {
+fn offers(folder: &SkillFolder) -> Vec<OfferedSkill> {
     let offer = |(name, files): (&String, &SkillFiles)| OfferedSkill {
         layer: Layer::User,
         name: name.clone(),

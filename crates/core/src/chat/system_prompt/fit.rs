@@ -35,13 +35,13 @@ pub(super) fn shortest(len: usize, tokens: u64, cut: impl Fn(usize) -> String) -
 }
 
 /// What was said before, written down.
-pub(super) struct Wanted {
+pub(super) struct FitRequest {
     /// Each with how many tokens it takes, oldest first.
     written: Vec<(String, u64)>,
     last: Option<PastMessage>,
 }
 
-impl Wanted {
+impl FitRequest {
     pub(super) fn of(history: &[PastMessage]) -> Self {
         let written = history.iter().map(|words| {
             let text = tell(words, usize::MAX);

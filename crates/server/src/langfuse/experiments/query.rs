@@ -162,7 +162,7 @@ fn slice(project: ProjectId, params: &mut Params) -> ExperimentQuery {
 
 /// One condition of the `filter` parameter.
 #[derive(Deserialize)]
-struct Wanted {
+struct RequestedFields {
     column: String,
     operator: String,
     value: Value,
@@ -171,8 +171,9 @@ struct Wanted {
 /// The requested values of each column, from its own parameter and from `filter`.
 fn lists<const N: usize>(params: &mut Params, columns: [&str; N]) -> [Vec<String>; N] {
     let mut lists = columns.map(|column| params.commas(column));
-    let filter = params
-        .parsed("filter", |text| read::<Vec<Wanted>>(text).map_err(|issue| issue.to_string()));
+    let filter = params.parsed("filter", |text| {
+        read::<Vec<RequestedFields>>(text).map_err(|issue| issue.to_string())
+    });
     for (index, wanted) in filter.unwrap_or_default().into_iter().enumerate() {
         let list = columns.iter().position(|column| *column == wanted.column);
         let list = list.and_then(|at| lists.get_mut(at));
@@ -188,7 +189,7 @@ fn lists<const N: usize>(params: &mut Params, columns: [&str; N]) -> [Vec<String
     lists
 }
 
-fn words(wanted: &Wanted) -> Result<Vec<String>, String> {
+fn words(wanted: &RequestedFields) -> Result<Vec<String>, String> {
     match (wanted.operator.as_str(), &wanted.value) {
         ("=", Value::String(word)) => Ok(vec![word.clone()]),
         ("any of", Value::Array(words)) if !words.is_empty() => {

@@ -18,7 +18,7 @@ use ratchet_stages::chat::{
 use uuid::Uuid;
 
 use super::multipart_form::SentForm;
-use super::one::{Conversation, Told};
+use super::one::{ChatContent, Conversation};
 use super::outcome::{self, Hitch};
 use super::{find, hands, permission_prompts};
 use crate::components::figure;
@@ -268,7 +268,7 @@ pub(super) async fn rewind(
         }
         Ok(report) => {
             let problem = confirm(&place, &id, &message, &report);
-            let told = Told { problem, text: String::new() };
+            let told = ChatContent { problem, text: String::new() };
             let page = Conversation::read(&web, &place, &id).await?.page(&place, &told);
             Ok(page.show(&place).into_response())
         }

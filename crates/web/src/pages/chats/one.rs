@@ -138,7 +138,7 @@ impl Conversation {
     }
 
     /// Renders the page, with an error and the unsent text, if any.
-    pub(super) fn page(&self, place: &RequestContext, told: &Told) -> Page {
+    pub(super) fn page(&self, place: &RequestContext, told: &ChatContent) -> Page {
         let id = self.chat.id.to_string();
         let mut page = Page::new(Section::Chats, title(&self.chat));
         page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
@@ -230,7 +230,7 @@ impl Conversation {
 
 /// What a page shows besides the chat.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ChatContent {
     /// An error, or a decision to confirm.
     pub(super) problem: Markup,
     /// Text that was not sent.
@@ -256,7 +256,7 @@ pub(super) async fn show(
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let conversation = Conversation::read(&web, &place, &id).await?;
-    Ok(conversation.page(&place, &Told::default()).show(&place))
+    Ok(conversation.page(&place, &ChatContent::default()).show(&place))
 }
 
 /// `GET …/chats/{chat}/since`: turns since a sequence number, and the state, for the page's script.

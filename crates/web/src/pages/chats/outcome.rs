@@ -7,7 +7,7 @@ use ratchet_core::chat::transcript_view;
 use ratchet_stages::chat::workspace_policy::WorkspacePolicyError;
 use ratchet_stages::chat::{ChatError, ChatsError};
 
-use super::one::{Conversation, Told};
+use super::one::{ChatContent, Conversation};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -103,7 +103,7 @@ pub(super) async fn answer(
         Err(Hitch { status, words }) if is_script(headers) => Ok((status, words).into_response()),
         Err(Hitch { status, words }) => {
             let problem = html! { p.problem role="alert" { bdi { (words) } } };
-            let told = Told { problem, text: text.to_owned() };
+            let told = ChatContent { problem, text: text.to_owned() };
             let page = Conversation::read(web, place, id).await?.page(place, &told);
             Ok((status, page.show(place)).into_response())
         }

@@ -3,7 +3,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use ratchet_core::catalog::prompt::{LATEST, PRODUCTION, Pick, PromptBody, check_label};
 use ratchet_core::record::observation::Observation;
-use ratchet_store::catalog::{Prompt, Wanted};
+use ratchet_store::catalog::{Prompt, PromptReferences};
 use ratchet_store::deadline_query::DeadlinePage;
 use ratchet_store::query::{
     Compare, Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging,
@@ -35,7 +35,7 @@ pub(super) async fn show(
     let number = |param: &str| place.params.get(param).and_then(|text| text.parse::<u32>().ok());
     let find = async |pick: Pick| -> PageResult<Option<Prompt>> {
         let (project, name) = (place.project_id(), name.clone());
-        let found = web.store.catalog.prompt(project, name, pick, Wanted::Raw).await?;
+        let found = web.store.catalog.prompt(project, name, pick, PromptReferences::Raw).await?;
         Ok(found.map(|(prompt, _)| prompt))
     };
     let chosen = match number("version") {
