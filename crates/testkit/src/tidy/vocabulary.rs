@@ -147,10 +147,9 @@ fn old_phrases(file: &SourceFile) -> Vec<Offence> {
 fn no_module_has_a_name_that_was_replaced() {
     assert_eq!(old_module("crates/web/src/pages/chats/deeds.rs"), Some("deeds"));
     assert_eq!(old_module("crates/store/src/catalog/sql/value.rs"), None);
-    let offences = repository().iter().filter(|file| is_product(&file.path)).filter_map(|file| {
-        let name = old_module(&file.path)?;
-        Some(file.offence(1, name))
-    });
+    let files = repository();
+    let product = files.iter().filter(|file| is_product(&file.path));
+    let offences = product.filter_map(|file| Some(file.offence(1, old_module(&file.path)?)));
     report(offences.collect(), "name a module by the field's standard term");
 }
 
