@@ -167,10 +167,12 @@ async fn deleting(store: Telemetry) {
     let told_of = batch(&shop)
         .with(trace("t1").for_user("ann").beginning(0))
         .with(trace("t2").for_user("ann").beginning(7))
+        .with(generation("g2").of("t2").lasting(7, 8).costing(0.5))
         .with(trace("t3").for_user("bob").beginning(0));
     let mut model = Model::default();
     model.record(told_of.clone().build());
     store.record(told_of.build()).await.unwrap();
+    // The other trace of the day remains, and its sums alone.
     for id in ["t2", "t3"] {
         let id = TraceId::parse(id).unwrap();
         store.delete_traces(shop.clone(), vec![id.clone()]).await.unwrap();
