@@ -14,6 +14,7 @@ impl Money {
     /// Zero, which is not the same as an unknown cost.
     pub const ZERO: Self = Self(0);
 
+    /// Creates an amount from picodollars.
     pub const fn from_pico(pico: i64) -> Self {
         Self(pico)
     }
@@ -26,6 +27,7 @@ impl Money {
         fits.then_some(Self(pico as i64))
     }
 
+    /// Returns the amount in picodollars.
     pub const fn pico(self) -> i64 {
         self.0
     }

@@ -22,6 +22,7 @@ struct Network {
 #[error(
     "{0:?} is neither an address nor a network; use a form like 10.0.0.5 or 10.0.0.0/8, with commas"
 )]
+/// A text that is not a list of networks.
 pub struct NetworkError(String);
 
 impl Networks {

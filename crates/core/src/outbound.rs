@@ -32,6 +32,7 @@ pub struct OutboundPolicy {
     "{host} is {kind}, which this server does not call; its operator can allow it with \
      outbound.allow = \"{host}\" in ratchet.toml"
 )]
+/// A host that the outbound policy does not allow.
 pub struct OutboundRefused {
     host: String,
     kind: &'static str,

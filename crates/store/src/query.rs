@@ -254,6 +254,7 @@ pub enum TraceOrder {
     TotalTokens,
 }
 
+/// The direction of a sort order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
     Ascending,

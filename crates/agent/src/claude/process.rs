@@ -136,6 +136,7 @@ impl ClaudeProcess {
         self.ask("initialize", &self.0.greeting, self.0.timeouts.start).await
     }
 
+    /// Identity of the process, by which it is found after a restart.
     pub fn identity(&self) -> &ProcessIdentity {
         &self.0.identity
     }

@@ -8,6 +8,7 @@ use crate::id::TraceId;
 pub struct PermissionPromptId(String);
 
 impl PermissionPromptId {
+    /// Takes an id as the agent gives it.
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
@@ -134,6 +135,7 @@ pub enum InvalidTransition {
 }
 
 impl ChatState {
+    /// Returns the name of the state.
     pub const fn word(&self) -> ChatStateName {
         match self {
             Self::Starting { .. } => ChatStateName::Starting,
@@ -146,6 +148,7 @@ impl ChatState {
         }
     }
 
+    /// Returns the trace of the running turn.
     pub const fn turn(&self) -> Option<&TraceId> {
         match self {
             Self::Running { turn } => Some(turn),

@@ -34,6 +34,7 @@ pub struct Suggestion {
     pub sessions: Vec<String>,
 }
 
+/// The severity of a suggestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {

@@ -11,6 +11,7 @@ use crate::{StoreError, StoreResult};
 /// Maximum number of documents of one kind in a project.
 const MAX_DOCUMENTS: u64 = 10_000;
 
+/// The kind of a catalog document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentKind {
     Dashboard,

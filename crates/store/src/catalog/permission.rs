@@ -86,6 +86,7 @@ impl Permissions {
         Self(self.0 & !permission.bit())
     }
 
+    /// Iterates over the granted permissions.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
         Permission::ALL.into_iter().filter(move |permission| self.has(*permission))
     }

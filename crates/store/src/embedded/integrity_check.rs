@@ -11,6 +11,7 @@ use super::connection::{self, Purpose};
 use super::{CATALOG_FILE, CATALOG_MIGRATIONS, TELEMETRY_FILE, TELEMETRY_MIGRATIONS};
 use crate::{StoreError, StoreResult};
 
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
     Well,

@@ -4,7 +4,7 @@ use super::Evidence;
 use crate::judge::session_timeline::{self, Call, TimelineAction, TimelineEvent};
 
 /// Names of agents' todo list tools, in lower case and without separators.
-const TODO_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
+const PLAN_TOOLS: [&str; 5] = ["todowrite", "updateplan", "writetodos", "settodos", "taskcreate"];
 /// Argument keys that hold the list.
 const LIST_KEYS: [&str; 5] = ["todos", "plan", "tasks", "items", "steps"];
 /// Keys that hold the text of an item.
@@ -141,7 +141,7 @@ fn redirects(text: &str) -> bool {
 fn todos(call: &Call) -> Option<String> {
     let name: String = call.tool.chars().filter(char::is_ascii_alphanumeric).collect();
     let name = name.to_ascii_lowercase();
-    if !TODO_TOOLS.iter().any(|tool| name.ends_with(tool)) {
+    if !PLAN_TOOLS.iter().any(|tool| name.ends_with(tool)) {
         return None;
     }
     let list = LIST_KEYS.iter().find_map(|key| call.input.get(*key));
