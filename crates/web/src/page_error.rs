@@ -105,7 +105,7 @@ impl PageError {
                 format!("too many requests are waiting for {what}; nothing was sent")
             }
             Self::HasShare { what, most } => {
-                format!("you are already waiting for {what} on {most} pages; nothing was sent")
+                format!("you already use your share of {what} ({most}); nothing was sent")
             }
             Self::Store(_) => "the database is unavailable; nothing was changed".to_owned(),
         };

@@ -82,7 +82,7 @@ async fn a_connection_is_tested_with_one_click() {
     // 12 and 5 of a million, at 3 and 15 dollars.
     told.check(200, "title=\"$0.000111\"");
     let told = member.post(&test(&good), &[("model", "gpt-4o-mini")]).await;
-    told.check(200, "connection failed").check(200, "check the key and what it may do");
+    told.check(200, "connection failed").check(200, "check the key and its permissions");
     assert!(!told.text.contains(SECRET), "{}", told.text);
     member.post(&test(&azure), &[("model", "x")]).await.check(200, "azure cannot be asked");
     let told = member.post(&test(&nowhere), &[("model", "x")]).await;

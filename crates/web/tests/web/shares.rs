@@ -37,7 +37,7 @@ async fn one_person_cannot_take_every_stream() {
         assert_eq!(stream.status(), 200);
         open.push(stream);
     }
-    ada.get(&events).await.check(503, "you are already waiting for what agents say on 40 pages");
+    ada.get(&events).await.check(503, "you already use your share of chat streams (40)");
     assert_eq!(bob.open("GET", &events, &[], "").await.status(), 200, "others have their share");
     open.pop();
     assert_eq!(ada.open("GET", &events, &[], "").await.status(), 200, "a closed one is free");
@@ -66,7 +66,7 @@ async fn one_person_cannot_have_every_question_to_models() {
     };
     let mut waiting = JoinSet::from_iter([ask(&ada), ask(&ada)]);
     asked(2).await;
-    ask(&ada).await.check(503, "you are already waiting for models on 2 pages");
+    ask(&ada).await.check(503, "you already use your share of model calls (2)");
     waiting.spawn(ask(&bob));
     asked(3).await;
     model.go_on();

@@ -41,7 +41,7 @@ pub(super) async fn ask(web: &Web, place: &RequestContext, desk: &Desk) -> PageR
         max_tokens: asked.max_tokens().unwrap_or(1),
         ..llm_connections::ask(&body.filled(&asked.variables))
     };
-    let _permit = place.visitor.take(&web.model_calls, "models")?;
+    let _permit = place.visitor.take(&web.model_calls, "model calls")?;
     let priced = budget(Allowance { money: asked.money(), ..Allowance::default() });
     let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
     let chosen = asked.chosen(&desk.connections);
@@ -103,7 +103,7 @@ pub(crate) async fn greet(
 ) -> PageResult<Tried> {
     let question =
         LlmRequest { max_tokens: 16, ..LlmRequest::new("Answer with the one word: ready") };
-    let _permit = place.visitor.take(&web.model_calls, "models")?;
+    let _permit = place.visitor.take(&web.model_calls, "model calls")?;
     let time = Some(Duration::from_secs(30));
     let budget = Budget::new(Allowance { time, ..Allowance::default() });
     Ok(one(web, place, chosen, &question, [&budget, &budget]).await)
