@@ -51,7 +51,7 @@ async fn a_project_is_made_used_and_deleted() {
     let get = server.get("/api/public/traces").header("authorization", &auth);
     get.send().await.check(401, "UnauthorizedError");
     ask(&server, "GET", &keys, json!({})).await.check(404, "LangfuseNotFoundError");
-    ask(&server, "DELETE", &format!("{PROJECTS}/shop"), json!({})).await.check(409, "it opens");
+    ask(&server, "DELETE", &format!("{PROJECTS}/shop"), json!({})).await.check(409, "its own project");
     server.stop().await;
 }
 
@@ -118,7 +118,7 @@ async fn people_have_roles_on_the_server_and_in_projects() {
     let viewer = json!({"userId": bob, "role": "VIEWER"});
     ask(&server, "PUT", people, viewer.clone()).await.check(200, r#""role":"VIEWER""#);
     let admin = json!({"userId": bob, "role": "ADMIN"});
-    ask(&server, "PUT", people, admin).await.check(400, "OWNER, MEMBER and VIEWER");
+    ask(&server, "PUT", people, admin).await.check(400, "OWNER, MEMBER or VIEWER");
     let demoted = json!({"userId": ada, "role": "MEMBER"});
     ask(&server, "PUT", people, demoted).await.check(400, "needs an owner");
 

@@ -90,9 +90,9 @@ async fn bytes_must_be_those_that_were_announced() {
     let url = upload_url(&server, "text/plain").await;
     for (bytes, words) in [
         (&b"hullo"[..], "have the SHA-256"),
-        (b"hell", "5 bytes were announced, 4 came"),
+        (b"hell", "5 bytes were announced, 4 were sent"),
         (b"hello world", "5 bytes were announced"),
-        (b"", "5 bytes were announced, 0 came"),
+        (b"", "5 bytes were announced, 0 were sent"),
     ] {
         server.request("PUT", &url).bytes(bytes).send().await.check(400, words);
     }
