@@ -190,7 +190,7 @@ fn a_draft_names_the_lean_and_the_reasons_and_does_not_grow() {
     assert_eq!(
         draft.after,
         "Look at it.\n\nWhere human labels differ from the judge:\n\
-         - Judges have been too kind, by 0.05 of 1 on average: be stricter.\n\
+         - Judges have been too lenient, by 0.05 on average: be stricter.\n\
          - Not 0.70 (\"All tests pass.\"), but 0.48 (\"The 'tests' were deleted first.\")."
     );
     let revised = revised(&rubric(), std::slice::from_ref(&draft));
