@@ -99,11 +99,11 @@ fn marks_are_read_as_people_type_them() {
     check(0, "partial", grade("partial"));
     check(0, " C", grade("complete"));
     check(0, "-", Ok(Mark::NotObservable));
-    let grades = "task_completion is one of failed, partial, complete, or - if it cannot be seen";
+    let grades = "task_completion must be one of failed, partial, complete, or - if not observable";
     check(0, "", Err(grades));
     check(0, "great", Err(grades));
     check(1, "0,75", Ok(Mark::Number(0.75)));
-    let number = "tool_mastery is a number from 0 to 1, or - if it cannot be seen";
+    let number = "tool_mastery must be a number from 0 to 1, or - if not observable";
     for typed in ["1.5", "NaN", "", "complete", "-0.1", "inf"] {
         check(1, typed, Err(number));
     }
@@ -137,15 +137,15 @@ fn a_wrong_table_is_refused_by_name() {
     let rubric = rubric();
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let refused = |columns: &[&str]| LabelColumns::new(&names(columns), &rubric).unwrap_err();
-    assert!(refused(&["session_id", "colour"]).starts_with("there is no dimension colour"));
+    assert!(refused(&["session_id", "colour"]).starts_with("unknown dimension colour"));
     assert!(refused(&["tool_mastery"]).contains("session_id"));
-    assert!(refused(&["session_id", "why"]).contains("no column is a dimension"));
+    assert!(refused(&["session_id", "why"]).contains("no column matches a dimension"));
     let columns = LabelColumns::new(&names(&["session_id", "tool_mastery"]), &rubric).unwrap();
     let unless = LabelDefaults { by: "eve".to_owned(), at: Timestamp::default() };
     let label = |cells: &[&'static str]| columns.label(cells.iter().copied(), &unless);
     assert_eq!(label(&["s1", "0.5"]).unwrap().by, "eve");
     assert!(label(&["", "0.5"]).is_err());
-    assert_eq!(label(&["s1", ""]), Err("the label of s1 has no mark".to_owned()));
+    assert_eq!(label(&["s1", ""]), Err("the label of s1 has no score".to_owned()));
     assert!(label(&["s1", "7"]).unwrap_err().starts_with("tool_mastery is a number"));
 }
 

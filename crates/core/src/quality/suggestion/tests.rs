@@ -30,7 +30,7 @@ fn a_dimension_under_one_half_is_grave() {
     let found = suggestions(vec![session(1, 0.9, 0.3, ""), session(2, 0.9, 0.4, "")]);
     let [one] = found.as_slice() else { panic!("one, not {found:?}") };
     assert_eq!((one.severity, one.dimension.as_str()), (Severity::High, "tool_mastery"));
-    assert_eq!(one.reason, "tool_mastery stands at 0.35 over 2 sessions");
+    assert_eq!(one.reason, "tool_mastery: mean 0.35 over 2 sessions");
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn an_issue_and_its_dimension_are_one_suggestion_with_its_sessions() {
     assert_eq!(one.severity, Severity::Medium);
     assert_eq!(one.sessions, ["s1", "s2"]);
     assert_eq!(one.title, "Check what a tool needs before calling it");
-    assert!(one.reason.contains("2 sessions under 0.7") && one.reason.contains("stands at"));
+    assert!(one.reason.contains("2 sessions below 0.7") && one.reason.contains("mean "));
 }
 
 #[test]
