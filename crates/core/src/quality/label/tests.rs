@@ -146,7 +146,7 @@ fn a_wrong_table_is_refused_by_name() {
     assert_eq!(label(&["s1", "0.5"]).unwrap().by, "eve");
     assert!(label(&["", "0.5"]).is_err());
     assert_eq!(label(&["s1", ""]), Err("the label of s1 has no score".to_owned()));
-    assert!(label(&["s1", "7"]).unwrap_err().starts_with("tool_mastery is a number"));
+    assert!(label(&["s1", "7"]).unwrap_err().starts_with("tool_mastery must be a number"));
 }
 
 proptest! {
