@@ -62,10 +62,11 @@ pub(super) fn list(rows: Vec<Row>) -> Markup {
         Column::number("Errors"),
         Column::number("Last turn"),
     ];
-    table::table(&Table { caption: "Sessions".to_owned(), columns, rows, select_for: None })
+    let table = Table { caption: "Sessions".to_owned(), columns, rows, select_for: None };
+    html! { div.session-list { (table::table(&table)) } }
 }
 
-/// A session in a table.
+/// A row of the sessions table.
 pub(super) fn row(session: &Session, ends: &SessionEnds, place: &RequestContext) -> Row {
     let id = session.id.to_string();
     let both = || ends.first.iter().chain(&ends.last);
@@ -77,7 +78,7 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, place: &RequestContext)
     Row {
         link: Some(place.to(&["sessions", &id])),
         cells: vec![
-            html! { bdi { (id) } },
+            html! { span title=(id) { bdi { (id) } } },
             html! { span title=(opening) { bdi { (opening) } } },
             user_link(user, place),
             html! { (figure::grouped(session.traces)) },
@@ -92,7 +93,7 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, place: &RequestContext)
     }
 }
 
-/// The way to a user's page.
+/// Link to a user.
 pub(super) fn user_link(user: Option<&str>, place: &RequestContext) -> Markup {
     html! {
         @if let Some(user) = user {
@@ -101,7 +102,7 @@ pub(super) fn user_link(user: Option<&str>, place: &RequestContext) -> Markup {
     }
 }
 
-/// How many steps failed; nothing where none did.
+/// Number of errors.
 pub(super) fn errors(errors: u64) -> Markup {
     html! { @if errors > 0 { span.bad { (figure::grouped(errors)) } } @else { span.muted { "0" } } }
 }

@@ -218,7 +218,7 @@ async fn what_is_no_skill_is_refused_with_the_reason() {
     for (files, expected) in [
         (vec![], "1 to 500 files"),
         (vec![file("README.md", "x")], "must have a file SKILL.md"),
-        (vec![file("SKILL.md", "# a")], "SKILL.md must begin with YAML"),
+        (vec![file("SKILL.md", "# a")], "SKILL.md must start with YAML"),
         (vec![file("SKILL.md", "---\nname: A\ndescription: d\n---\n")], "needs a name"),
         (vec![good(), file("../x", "x")], r#"["files",1,"path"]"#),
         (vec![good(), file("x", "x"), file("X", "y")], "has X twice"),
