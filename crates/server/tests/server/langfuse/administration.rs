@@ -51,7 +51,9 @@ async fn a_project_is_made_used_and_deleted() {
     let get = server.get("/api/public/traces").header("authorization", &auth);
     get.send().await.check(401, "UnauthorizedError");
     ask(&server, "GET", &keys, json!({})).await.check(404, "LangfuseNotFoundError");
-    ask(&server, "DELETE", &format!("{PROJECTS}/shop"), json!({})).await.check(409, "its own project");
+    ask(&server, "DELETE", &format!("{PROJECTS}/shop"), json!({}))
+        .await
+        .check(409, "its own project");
     server.stop().await;
 }
 
