@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_session_is_labelled_line_by_line() {
         let (answer, told) = answered("great\ncomplete\n0.7\n\n-\n\n\nIt works.\n");
-        assert!(told.contains("task_completion is one of failed"), "{told}");
+        assert!(told.contains("task_completion must be one of failed"), "{told}");
         let Answer::Label { marks, why } = answer else { panic!("{answer:?}") };
         assert_eq!(why.as_deref(), Some("It works."));
         assert_eq!(marks["task_completion"], Mark::Grade("complete".to_owned()));
