@@ -94,7 +94,7 @@ use connection::Purpose;
 use lock::Lock;
 use migrations::{CATALOG_MIGRATIONS, TELEMETRY_MIGRATIONS};
 use pool::Pool;
-use read::trace_pages::KeyCache;
+use read::trace_pages::TracePageCache;
 use writer::{Writer, WriterHandle};
 
 const TELEMETRY_FILE: &str = "telemetry.db";
@@ -245,7 +245,7 @@ struct Shared {
     prices: ProjectPrices,
     writer: WriterHandle,
     readers: Arc<Pool>,
-    key_cache: Arc<KeyCache>,
+    key_cache: Arc<TracePageCache>,
     _lock: Arc<Lock>,
 }
 

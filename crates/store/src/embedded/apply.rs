@@ -378,11 +378,13 @@ impl<'a> Applier<'a> {
     pub(super) fn delete_trace(&mut self, project: i64, row: TraceRow) -> rusqlite::Result<()> {
         let db = self.db;
         let now = row.updated_at;
+        // The user's day contains the sums as they were before the observations are subtracted.
+        let sums = row.sums;
         let mut open = OpenTrace::of(project, row, now);
         for known in load_observations(db, &open.row)? {
             self.discount(&mut open, &known)?;
         }
-        let row = open.row;
+        let row = TraceRow { sums, ..open.row };
         db.prepare_cached("DELETE FROM observation WHERE trace = ?")?.execute([row.no])?;
         db.prepare_cached("DELETE FROM uncounted WHERE trace = ?")?.execute([row.no])?;
         payload::delete_all(db, row.no)?;

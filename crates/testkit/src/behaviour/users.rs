@@ -166,6 +166,7 @@ async fn deleting(store: Telemetry) {
     let told_of = batch(&shop)
         .with(trace("t1").for_user("ann").beginning(0))
         .with(trace("t2").for_user("ann").beginning(7))
+        .with(generation("g2").of("t2").lasting(7, 8).costing(0.5))
         .with(trace("t3").for_user("bob").beginning(0));
     let mut model = Model::default();
     model.record(told_of.clone().build());

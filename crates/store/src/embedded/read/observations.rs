@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::deadline_query::Walk;
 use super::narrow::Way;
-use super::trace_pages::{self, KeyCache};
+use super::trace_pages::{self, TracePageCache};
 use super::{List, Listed, nothing};
 use crate::deadline_query::{DeadlinePage, ObservationOrder};
 use crate::embedded::column::{Column, to_u64};
@@ -37,7 +37,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ObservationRow> {
 pub(in crate::embedded) fn list(
     db: &Connection,
     query: &ObservationQuery,
-    cache: &KeyCache,
+    cache: &TracePageCache,
 ) -> StoreResult<Page<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
@@ -54,7 +54,7 @@ pub(in crate::embedded) fn list(
 pub(in crate::embedded) fn seek(
     db: &Connection,
     query: &ObservationQuery,
-    (time, cache): (Duration, &KeyCache),
+    (time, cache): (Duration, &TracePageCache),
 ) -> StoreResult<DeadlinePage<Observation>> {
     let project = project_number(db, &query.project).map_err(StoreError::Database)?;
     let way = project.map(|project| way(db, project, query)).transpose()?;

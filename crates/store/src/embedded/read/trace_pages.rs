@@ -36,7 +36,7 @@ const OLDEST: Duration = Duration::from_secs(60);
 
 /// The keys of pages that are likely to be asked for next.
 #[derive(Debug)]
-pub(in crate::embedded) struct KeyCache {
+pub(in crate::embedded) struct TracePageCache {
     windows: Mutex<VecDeque<Arc<KeyWindow>>>,
     /// Observations from which on a trace is long. Shorter ones are looked through for each page,
     /// which takes a few milliseconds.
@@ -45,7 +45,7 @@ pub(in crate::embedded) struct KeyCache {
     keys: usize,
 }
 
-impl Default for KeyCache {
+impl Default for TracePageCache {
     fn default() -> Self {
         Self { windows: Mutex::default(), long: 5_000, keys: 50_000 }
     }
@@ -97,7 +97,7 @@ pub(super) fn page(
     db: &Connection,
     (project, query): (i64, &ObservationQuery),
     list: &List<'_>,
-    cache: &KeyCache,
+    cache: &TracePageCache,
 ) -> StoreResult<Option<Page<Observation>>> {
     let Some(trace) = query.trace.as_ref().filter(|_| list.filter.content.is_empty()) else {
         return Ok(None);
@@ -172,7 +172,11 @@ impl KeyWindow {
 impl Wanted<'_> {
     /// The keys around the page, from the cache or by a look at the trace; `None` if the trace
     /// ends before the page.
-    fn window(&self, db: &Connection, cache: &KeyCache) -> StoreResult<Option<Arc<KeyWindow>>> {
+    fn window(
+        &self,
+        db: &Connection,
+        cache: &TracePageCache,
+    ) -> StoreResult<Option<Arc<KeyWindow>>> {
         let usable: Vec<_> = cache.all().into_iter().filter(|known| self.may_use(known)).collect();
         let known = usable.iter().find(|known| known.place(&self.start, self.take).is_some());
         if let Some(known) = known {
@@ -333,7 +337,7 @@ impl Wanted<'_> {
     }
 }
 
-impl KeyCache {
+impl TracePageCache {
     fn all(&self) -> Vec<Arc<KeyWindow>> {
         self.windows.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

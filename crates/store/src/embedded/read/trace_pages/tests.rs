@@ -17,7 +17,7 @@ const PAGE: u64 = 10;
 /// A trace whose observations begin in another order than that of their ids, a few at once.
 struct Long {
     db: Connection,
-    cache: KeyCache,
+    cache: TracePageCache,
     _folder: TempDir,
 }
 
@@ -40,7 +40,7 @@ impl Long {
                  CASE n % 2 WHEN 0 THEN 'even' ELSE 'odd' END, 0, 0, 0, x'', 0, 0 FROM n;"
         ))
         .unwrap();
-        let cache = KeyCache { windows: Mutex::default(), long: 100, keys: 95 };
+        let cache = TracePageCache { windows: Mutex::default(), long: 100, keys: 95 };
         Self { db, cache, _folder: folder }
     }
 
@@ -68,7 +68,7 @@ impl Long {
     /// What the plain way answers.
     fn all(&self, direction: Direction) -> Vec<String> {
         let paging = Paging::Numbered(PageNumber { page: 1, limit: SPANS });
-        let plain = KeyCache { long: u64::MAX, ..KeyCache::default() };
+        let plain = TracePageCache { long: u64::MAX, ..TracePageCache::default() };
         let query = self.query(direction, paging);
         ids(&observations::list(&self.db, &query, &plain).unwrap())
     }
