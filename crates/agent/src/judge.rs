@@ -12,7 +12,7 @@ const DEFAULT_MODELS: &str = include_str!("judge/models.toml");
 /// let models = DefaultModels::builtin();
 /// let judge = JudgeName::parse("bedrock:anthropic.claude-v1:0", &models)?;
 /// assert_eq!(judge.to_string(), "bedrock:anthropic.claude-v1:0");
-/// # Ok::<(), ratchet_agent::judge::NoJudge>(())
+/// # Ok::<(), ratchet_agent::judge::JudgeNameError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JudgeName {

@@ -38,7 +38,7 @@ pub struct PriceList {
 /// ```no_run
 /// use std::sync::Arc;
 /// use ratchet_agent::access::ModelAccess;
-/// use ratchet_agent::request::{Ask, Passage};
+/// use ratchet_agent::request::{LlmRequest, CacheablePart};
 /// use ratchet_agent::budget::{Allowance, Budget};
 /// use ratchet_agent::model::{Model, PriceList};
 /// use ratchet_agent::provider::Provider;
@@ -55,7 +55,7 @@ pub struct PriceList {
 /// let model = Model::new(provider, "claude-sonnet-5", prices);
 ///
 /// let budget = Budget::new(Allowance { money: Money::from_dollars(0.50), ..Allowance::default() });
-/// let ask = Ask { system: vec![Passage::cached("Be brief.")], ..Ask::new("Why is the sky blue?") };
+/// let ask = LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why is the sky blue?") };
 /// let answer = model.ask(&ask, &budget).await?;
 /// println!("{} ({:?})", answer.text, answer.cost);
 /// # Ok(())

@@ -115,9 +115,9 @@ impl LlmRequest {
     /// A plain question with room for a short answer.
     ///
     /// ```
-    /// use ratchet_agent::request::{Ask, Passage};
+    /// use ratchet_agent::request::{LlmRequest, CacheablePart};
     ///
-    /// let ask = Ask { system: vec![Passage::cached("Be brief.")], ..Ask::new("Why?") };
+    /// let ask = LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why?") };
     /// assert_eq!(ask.max_tokens, 4096);
     /// ```
     pub fn new(question: impl Into<String>) -> Self {

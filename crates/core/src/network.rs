@@ -36,7 +36,7 @@ impl Networks {
     /// let office: Networks = "192.0.2.7, 10.0.0.0/8, fd00::/8".parse()?;
     /// assert!(office.contains("10.9.9.9".parse().unwrap()));
     /// assert!(!office.contains("192.0.2.8".parse().unwrap()));
-    /// # Ok::<(), ratchet_core::network::NoNetwork>(())
+    /// # Ok::<(), ratchet_core::network::NetworkError>(())
     /// ```
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(address.to_canonical()))

@@ -72,7 +72,7 @@ impl OutboundPolicy {
     /// assert!(usual.check_host("169.254.169.254").is_err());
     /// let local: OutboundPolicy = "localhost, 10.0.0.0/8".parse()?;
     /// assert!(local.check_host("127.0.0.1").is_ok() && local.check_host("10.1.2.3").is_ok());
-    /// # Ok::<(), ratchet_core::outbound::NoOutboundPolicy>(())
+    /// # Ok::<(), ratchet_core::outbound::OutboundPolicyError>(())
     /// ```
     pub fn check_host(&self, host: &str) -> Result<(), OutboundRefused> {
         if self.allows_name(host) {

@@ -9,9 +9,9 @@ const PROCESSES_PER_SLOT: usize = 4;
 /// end to them; who comes later waits, first come first served.
 ///
 /// ```
-/// use ratchet_agent::claude::process_slots::ClaudeSeats;
+/// use ratchet_agent::claude::process_slots::ProcessSlots;
 ///
-/// let seats = ClaudeSeats::new(1);
+/// let seats = ProcessSlots::new(1);
 /// let seat = seats.try_take().unwrap();
 /// assert!(seats.try_take().is_none());
 /// assert_eq!(seats.in_use(), (1, 1));

@@ -31,10 +31,10 @@ impl Failures {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use ratchet_core::catalog::throttle::{Failures, Pace};
+    /// use ratchet_core::catalog::throttle::{Failures, ThrottlePolicy};
     /// use ratchet_core::time::Timestamp;
     ///
-    /// let pace = Pace { free: 5, longest: Duration::from_secs(300) };
+    /// let pace = ThrottlePolicy { free: 5, longest: Duration::from_secs(300) };
     /// let now = Timestamp::from_millis(1_000);
     /// let failures = Failures { count: 7, last: now };
     /// assert_eq!(failures.wait(pace, now), Some(Duration::from_secs(4)));

@@ -21,11 +21,11 @@ impl RecoveredLine {
     /// tool began. `None` for what is not said by anyone.
     ///
     /// ```
-    /// use ratchet_core::chat::recovered::ToldLine;
+    /// use ratchet_core::chat::recovered::RecoveredLine;
     ///
     /// let kept = r#"{"type":"assistant","uuid":"u1","message":{"id":"m1","content":[]}}"#;
-    /// assert_eq!(ToldLine::of_kept(kept, None).unwrap().id, "u1");
-    /// assert!(ToldLine::of_kept(r#"{"type":"mode"}"#, None).is_none());
+    /// assert_eq!(RecoveredLine::of_kept(kept, None).unwrap().id, "u1");
+    /// assert!(RecoveredLine::of_kept(r#"{"type":"mode"}"#, None).is_none());
     /// ```
     pub fn of_kept(line: &str, call: Option<&str>) -> Option<Self> {
         let kept = Object::parse(line).ok()?;

@@ -193,12 +193,12 @@ impl ChatState {
 ///
 /// ```
 /// use ratchet_core::id::TraceId;
-/// use ratchet_core::chat::state::{Happening, MajorState, Unfit, next};
+/// use ratchet_core::chat::state::{ChatInput, ChatState, InvalidTransition, next};
 ///
 /// let turn = TraceId::parse("t1").unwrap();
-/// let running = next(&MajorState::Idle, Happening::Sent(turn.clone())).unwrap();
-/// let second = Happening::Sent(TraceId::parse("t2").unwrap());
-/// assert_eq!(next(&running, second), Err(Unfit::Busy { turn }));
+/// let running = next(&ChatState::Idle, ChatInput::Sent(turn.clone())).unwrap();
+/// let second = ChatInput::Sent(TraceId::parse("t2").unwrap());
+/// assert_eq!(next(&running, second), Err(InvalidTransition::Busy { turn }));
 /// ```
 ///
 /// # Errors

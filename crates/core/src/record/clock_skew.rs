@@ -33,13 +33,13 @@ impl<T: Stamped> Stamped for Vec<T> {
 /// order, a nanosecond apart, so that a client whose clock is ahead still has the last word last.
 ///
 /// ```
-/// use ratchet_core::record::field::{Act, Field, Stamp};
+/// use ratchet_core::record::field::{WriteKind, Field, Stamp};
 /// use ratchet_core::id::ScoreId;
 /// use ratchet_core::record::clock_skew;
 /// use ratchet_core::record::score::ScorePatch;
 /// use ratchet_core::time::Timestamp;
 ///
-/// let stamp = |at| Stamp::stated(Timestamp::from_nanos(at), Act::Create);
+/// let stamp = |at| Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create);
 /// let mut patch = ScorePatch::new(ScoreId::parse("s")?);
 /// patch.comment = Field::said("for ever".to_owned(), stamp(i64::MAX));
 /// receipt::clamp(&mut [&mut patch], Timestamp::from_nanos(5));

@@ -163,9 +163,9 @@ impl Redactor {
     /// Gets rules ready, or says what is wrong with them.
     ///
     /// ```
-    /// use ratchet_core::record::redact::{Redactor, Rule, What};
+    /// use ratchet_core::record::redact::{Redactor, Rule, RedactionPattern};
     ///
-    /// let what = What::Pattern(r"\bsk-[a-z0-9]+".to_owned());
+    /// let what = RedactionPattern::Pattern(r"\bsk-[a-z0-9]+".to_owned());
     /// let rules = Redactor::new(&[Rule { what, replacement: "[key]".to_owned() }])?;
     /// assert_eq!(rules.text("use sk-123, please"), "use [key], please");
     /// # Ok::<(), ratchet_core::record::redact::RuleError>(())

@@ -59,9 +59,9 @@ impl RetryRule {
     /// A server that says how long to wait is believed, and never asked earlier.
     ///
     /// ```
-    /// use ratchet_remote::langfuse::client::retry::{Repeat, RetryRule, Trouble};
+    /// use ratchet_remote::langfuse::client::retry::{Repeat, RetryRule, AttemptError};
     ///
-    /// let busy = Trouble::Status { code: 429, asked: None };
+    /// let busy = AttemptError::Status { code: 429, asked: None };
     /// let wait = RetryRule::default().wait(busy, Repeat::Harmless, 1, 0.5);
     /// assert_eq!(wait.unwrap().as_millis(), 375);
     /// ```
