@@ -1,37 +1,38 @@
-//! Everything that talks to a model: one interface, whoever answers.
+//! LLM clients: one interface, [`model::Model`], over several providers, with budgets, retries and
+//! batches; and the driver of the `claude` program for chats.
 //!
-//! It knows nothing of SQL or of HTTP routes. Clients for HTTP and keys are handed in.
+//! This crate knows neither SQL nor HTTP routes. HTTP clients and API keys are arguments.
 
-/// What is asked.
+/// LLM requests.
 pub mod request;
-/// What comes back.
+/// LLM responses: text, usage and finish reason.
 pub mod response;
-/// What may be spent.
+/// Spending limits: cost is reserved before a call and reconciled after it.
 pub mod budget;
-/// Why there is no answer, and what to do about it.
+/// Model errors, classified by whether a retry can help.
 pub mod error;
-/// How often to ask again, and when.
+/// Retry policy: attempts, backoff and `Retry-After`.
 pub mod retry;
-/// How models are reached.
+/// Base URL, API key and headers of a provider.
 pub mod access;
-/// Who answers, one file per provider.
+/// Providers, one file each.
 pub mod provider;
-/// The one interface.
+/// The model client: provider, capabilities, budget and retries in one.
 pub mod model;
-/// Questions that can wait: handed in together, answered within a day, for half the price.
+/// Message batches: asynchronous requests at half the price, answered within a day.
 pub mod batch;
-/// How many questions are asked at once.
+/// Concurrency limit for model calls.
 pub mod pool;
-/// Who judges, by name.
+/// Judge names (`anthropic:model`, `claude`, …) and how they are parsed.
 pub mod judge;
-/// Models as the environment names them.
+/// Model configuration from environment variables.
 pub mod environment;
 
-/// Conversations with an agent that acts: the `claude` program.
+/// Chats with the `claude` program: process, protocol and session.
 pub mod claude;
 
 mod http;
-/// Streams of events over HTTP.
+/// Server-sent events.
 pub mod sse;
-/// What single models do not take.
+/// Parameters that individual models support or reject.
 mod capabilities;

@@ -1,24 +1,24 @@
 //! Catalog documents: prompts, skills, datasets, evaluators, accounts and their validation.
 
-/// What models are told: texts and chats that refer to one another.
+/// Prompts: text and chat templates with variables and references to other prompts.
 pub mod prompt;
-/// What agents are taught: folders of text files.
+/// Skills: folders of text files with instructions for agents.
 pub mod skill;
-/// How scores are made by machines.
-pub mod evaluator;
-/// How models are reached.
-pub mod llm;
-/// What people are asked to look at, and what they say.
-pub mod annotation;
-/// Cases to try an agent on.
+/// Datasets: test cases for an agent, their CSV and JSON import.
 pub mod dataset;
-/// An agent tried on cases.
+/// Experiments: runs of an agent over a dataset.
 pub mod experiment;
-/// Whose web pages may call.
-pub mod cors_origin;
-/// What people may settle about a project.
+/// Evaluators: variables of their prompts.
+pub mod evaluator;
+/// LLM connections: provider, base URL and models.
+pub mod llm;
+/// Annotation queue items and comments.
+pub mod annotation;
+/// Validation errors and limits of user-entered project settings.
 pub mod validation;
-/// Who people are to a server: addresses and passwords.
+/// Accounts: email addresses and passwords of users.
 pub mod account;
-/// How long those who keep failing wait.
+/// Login throttling: exponential delay after failed attempts.
 pub mod throttle;
+/// CORS origins that may call the API from a browser.
+pub mod cors_origin;

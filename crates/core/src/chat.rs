@@ -1,38 +1,35 @@
-//! Chat agents that run under Ratchet: what a session may do next, what its events mean, and how
-//! a person's answer reaches the agent.
+//! Chats with agents that Ratchet runs: states, events, prompts and their answers.
 //!
-//! All of it is decided here and acted on elsewhere, so that two clients, an agent and a crash can
-//! be played against each other without any of them.
+//! Pure decisions without IO, so that two clients, an agent and a crash can be tested against each
+//! other without any of them.
 
-/// What a session is doing, and what may happen to it next.
+/// States of a chat and their transitions.
 pub mod state;
-/// What clients are told, in order.
+/// Events of a chat, in order.
 pub mod event;
-/// From the agent's lines to events.
+/// Parses the agent's output into events.
 pub mod reader;
-/// What the agent said and had not kept when it was killed.
+/// Output of an agent that was killed before it stored it.
 pub mod unpersisted;
-/// What the agent kept and nobody was told when the server was killed.
+/// Transcript lines of an agent without events, after the server was killed.
 pub mod recovered;
-/// Events as a conversation that people read.
+/// Events as turns that people read.
 pub mod transcript_view;
-/// What a session tells where rules say what must not be kept.
+/// Redaction of streamed text.
 pub mod stream_redaction;
-/// What the agent asks of a person, and the answers.
+/// Questions and permission prompts, and their answers.
 pub mod permission_prompt;
-/// Whose word it is: the platform's, the user's or the workspace's.
+/// Configuration layers: platform, user, workspace.
 pub mod config_layer;
-/// Where an agent may work.
+/// Folders in which an agent may work.
 pub mod workspace;
-/// What people hand to an agent.
 pub mod attachment;
-/// What an agent is told before the conversation begins.
+/// The system prompt.
 pub mod system_prompt;
-/// Which tool servers an agent gets.
+/// The MCP servers of an agent.
 pub mod mcp_servers;
-/// Which skills are put into a workspace.
+/// The skills that are copied into a workspace.
 pub mod skills;
-/// What people are told who are not looking.
 pub mod notification;
-/// Whether what could not be delivered is tried again.
+/// When a failed delivery is retried.
 pub mod delivery_retry;

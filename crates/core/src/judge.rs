@@ -1,16 +1,16 @@
 //! Judging a session: rubrics, evidence, prompts, verdicts, and the offline judge.
 
-/// A long session in pieces that a judge can read.
-pub mod chunk;
-/// What good work looks like.
+/// Rubrics: the dimensions to score and the description of each score level.
 pub mod rubric;
-/// What a judge gets to see.
+/// Evidence: the parts of a session that a judge sees and may cite.
 pub mod evidence;
-/// What happened in a session, each thing once.
+/// Chunking of a long session to fit the context window of a judge.
+pub mod chunk;
+/// Session timeline: the messages and tool calls of a session, deduplicated and in order.
 pub mod session_timeline;
-/// What a judge says.
-pub mod verdict;
-/// How a session is put before a judge.
+/// Judge prompts: instructions and untrusted trace text between unguessable markers.
 pub mod judge_prompt;
-/// A judge that needs no model.
+/// Verdicts: parsing and validation of a judge's answer, and aggregation over chunks.
+pub mod verdict;
+/// The offline judge: rule-based detectors, no model.
 pub mod offline;

@@ -1,27 +1,29 @@
-//! The product's words and every pure decision.
+//! Domain types and pure logic: no IO, no async, no clock, no randomness. Time and random numbers
+//! are arguments.
 //!
-//! Nothing here does IO, waits, reads a clock or rolls dice: time and chance come in as arguments.
-//! Modules stand in reading order.
+//! Modules are listed in reading order: basic types, then the parts of the product
+//! (record → judge → quality → catalog → chat), then helpers for input from outside.
 
-/// When something happened.
+/// Timestamps with nanosecond precision.
 pub mod time;
-/// Minutes, hours, days, weeks and months.
+/// Time buckets, weeks and time zones.
 pub mod calendar;
-/// When something runs again.
+/// Cron expressions and their next run in a time zone.
 pub mod cron;
-/// What things are called: ids as clients send them.
+/// Ids of traces, observations, sessions and scores, as clients send them.
 pub mod id;
-/// Beta, prod, and the rest.
+/// Environment names (`beta`, `prod`, …) and their normalisation.
 pub mod environment;
-/// What went in and what came out, kept as bytes.
+/// Payloads: inputs and outputs as JSON or text, unparsed.
 pub mod payload;
-/// Exact money.
+/// Exact amounts of money.
 pub mod money;
-/// Bytes in words.
+/// Human-readable byte counts.
 pub mod size;
-/// How sure a number is, and how values lie.
+/// Statistics: confidence intervals, distributions, trends and inter-rater agreement.
 pub mod stats;
-/// Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and priced.
+/// Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and
+/// priced.
 pub mod record;
 /// Judging a session: rubrics, evidence, prompts, verdicts, and the offline judge.
 pub mod judge;
@@ -31,24 +33,24 @@ pub mod quality;
 pub mod catalog;
 /// Chats: conversations with agents that Ratchet runs.
 pub mod chat;
-/// What a JSON value must look like.
+/// JSON Schema validation of dataset items.
 pub mod json_schema;
-/// How large JSON becomes once it is parsed.
+/// Memory estimates for JSON before it is parsed.
 pub mod json_size;
-/// Tables with commas.
+/// CSV output that is safe to open in a spreadsheet.
 pub mod csv;
-/// Networks of addresses.
+/// CIDR ranges of IP addresses.
 pub mod network;
-/// The address that a client is counted by.
+/// The client address that rate limits count by, behind trusted proxies.
 pub mod client_address;
-/// Which addresses may be called that others have entered.
+/// SSRF policy: which user-entered addresses the server may call.
 pub mod outbound;
-/// Texts that must not be shown.
+/// Strings that debug output and logs must not show.
 pub mod secret;
-/// Permits for what is scarce, shared fairly.
+/// A fair permit pool for scarce resources.
 pub mod permit_pool;
 
-/// Documents that people keep as files.
+/// Parsing of TOML documents that users store as files, with line numbers in errors.
 mod document;
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! Quality over time: labels, calibration, the weekly report and suggestions.
 
-/// What a week of scored sessions says.
-pub mod synthesis;
-/// What could be changed so that the next is better.
-pub mod suggestion;
-/// Whether watching quality pays.
-pub mod success_metrics;
-/// What people say of sessions, to hold a judge against.
+/// Labels: ground-truth scores that people gave to sessions.
 pub mod label;
-/// How far a judge is to be trusted.
+/// Calibration: agreement between judge and human labels, and drift of a judge.
 pub mod calibration;
-/// What people are told of a week.
+/// Synthesis: aggregates, outliers and issues of one week of scored sessions.
+pub mod synthesis;
+/// Suggestions for improvement, with evidence and expected impact.
+pub mod suggestion;
+/// Success metrics of quality monitoring, with their targets.
+pub mod success_metrics;
+/// The weekly report as a document.
 pub mod report;
-/// What is added to the file of learnings.
+/// Entries for the learnings file.
 pub mod learnings;

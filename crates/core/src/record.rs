@@ -1,38 +1,44 @@
-//! Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and priced.
+//! Telemetry: traces, observations, sessions and scores, how they are parsed, merged, redacted and
+//! priced.
+//!
+//! Reading order: records and how patches merge into them; the input formats that become patches;
+//! what is derived from them; what is cut or redacted before they are stored.
 
-/// Tokens and other units, by kind.
-pub mod usage;
-/// What was said about a field, when, and with what authority.
+/// Fields with provenance: a value with the authority and time of its source.
 pub mod field;
-/// Patches into records, in any order.
+/// Order-independent, idempotent merging of patches into records.
 pub mod merge;
-/// One agent run.
+/// Traces: one agent run each.
 pub mod trace;
-/// One step of a run.
+/// Observations: the spans, generations and events of a trace.
 pub mod observation;
-/// A judgement on a run, a step or a session.
-pub mod score;
-/// Runs that belong together.
+/// Sessions: traces that belong together.
 pub mod session;
-/// Stamps that claim to be from after their receipt.
-pub mod clock_skew;
-/// How many tokens a text is.
-pub mod tokens;
-/// Recorded conversations, in whatever form.
-pub mod message_formats;
-/// A span as OpenTelemetry tells it, before anyone interprets it.
+/// Scores on a trace, an observation or a session.
+pub mod score;
+/// Token and unit counts by usage type.
+pub mod usage;
+
+/// OpenTelemetry spans, decoded but not interpreted.
 pub mod span;
-/// A log record as OpenTelemetry tells it.
+/// OpenTelemetry log records, decoded but not interpreted.
 pub mod log;
-/// What span attributes mean.
+/// Semantic conventions: the mapping from span attributes to trace and observation fields.
 pub mod semantic_conventions;
-/// What Claude Code tells of its work.
+/// Chat message formats of providers and frameworks, read from recorded inputs and outputs.
+pub mod message_formats;
+/// Claude Code's telemetry events and transcript files, converted to patches.
 pub mod claude_code;
-/// What model calls cost.
+
+/// Token counting for texts whose usage was not reported.
+pub mod tokens;
+/// Model prices and the cost of a generation.
 pub mod price;
-/// Images, sounds and files beside the text.
+/// Correction of timestamps that are later than their receipt.
+pub mod clock_skew;
+/// References to images, audio and files in payloads.
 pub mod media;
-/// What is too long or too deep to keep as it came.
+/// Length and depth limits of recorded values.
 pub mod limit;
-/// What must not be kept.
+/// Redaction of secrets and personal data before storage.
 pub mod redact;

@@ -1,16 +1,16 @@
-//! Other people's servers: what they say on the wire, and how to ask them.
+//! Clients for other servers and their wire formats: Langfuse, webhooks, web push, OIDC.
 
-/// HTTP clients.
+/// HTTP client builders with shared TLS settings and the SSRF policy.
 pub mod http;
-/// One try to hand a message over.
+/// A single delivery attempt of an outgoing message.
 pub mod delivery;
-/// Programs that are told of reports and of news.
+/// Signed webhooks and Slack messages.
 pub mod webhook;
-/// Browsers that are told of news.
+/// Web push notifications to browsers.
 pub mod web_push;
-/// Weekly reports on other Ratchet servers.
+/// Wire types for the weekly reports of Ratchet servers.
 pub mod weekly_report;
-/// Langfuse, whose API Ratchet also serves.
+/// Langfuse's wire types and client; Ratchet serves the same API.
 pub mod langfuse;
-/// Servers that vouch for people.
+/// OpenID Connect providers for single sign-on.
 pub mod oidc;

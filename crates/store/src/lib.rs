@@ -1,52 +1,50 @@
-//! Durable truth. The only crate that knows SQL and files.
+//! Storage: the only crate with SQL and database files.
 //!
-//! Two small interfaces, because two kinds of data scale differently: [`telemetry::Telemetry`] is
-//! huge, append-mostly and merged by id; [`catalog::Catalog`] is small, relational and
-//! transactional.
+//! Two interfaces, because two kinds of data scale differently: [`telemetry::Telemetry`] is huge,
+//! append-mostly and merged by id; [`catalog::Catalog`] is small, relational and transactional.
 
-/// What can go wrong, and whose fault it is.
+/// Errors of the store.
 pub mod error;
-/// Which project: the border no query crosses.
+/// Project ids: every query is limited to one project.
 pub mod project;
-/// Questions to the store, as types.
+/// Typed queries: filters, order and pagination.
 pub mod query;
-/// What came in last, for whoever looks on.
+/// The live tail: the latest records in order of arrival.
 pub mod live_tail;
-/// Lists that are looked for within a time.
+/// Queries with a deadline.
 pub mod deadline_query;
-/// What hangs on traces, by id and in numbers.
+/// Observations and scores that belong to traces.
 pub mod attached;
-/// All that hangs on one trace, slice by slice.
+/// Streaming of one trace, slice by slice.
 pub mod trace_stream;
-/// How long things took, in a form that can be subtracted.
+/// Latency histograms with subtraction.
 pub mod histogram;
-/// Sums by hour and by dimension.
+/// Hourly sums of observations by dimension.
 pub mod aggregate;
-/// Figures by dimension and step of time.
+/// Metrics by dimension and time bucket.
 pub mod metrics;
-/// Questions about experiments.
 pub mod experiment;
-/// Questions about the users that agents served.
+/// Queries for end users of agents.
 pub mod user;
-/// Questions about scores by name.
+/// Score statistics by name.
 pub mod score_stats;
 /// Traces, observations, sessions and scores.
 pub mod telemetry;
-/// Tokens that are counted after recording.
+/// Token counts of model calls without usage.
 pub mod token_count;
-/// What chat agents said.
+/// Events of chats.
 pub mod chat;
-/// Projects, keys and people.
+/// Projects, API keys, users, prompts, datasets and other small relational data.
 pub mod catalog;
-/// Files that only their owner can read.
+/// Files and folders that only their owner can read.
 pub mod private_files;
-/// The bytes of media.
+/// Media files.
 pub mod media;
-/// The server's own key: signed links and sealed texts.
+/// The server's encryption key: signed links and encrypted secrets.
 pub mod secrets;
-/// SQLite in one folder.
+/// The embedded engine: SQLite in a data folder.
 pub mod embedded;
-/// Work on threads that may block.
+/// Blocking work off the async runtime.
 mod blocking;
 mod prices;
 mod varint;

@@ -1,55 +1,56 @@
-//! Every page, and the visual language.
+//! The web UI: server-rendered pages, components and assets.
 //!
-//! Knows no SQL, and of wire formats only the definitions that are kept as they were sent. A page is a handler that takes a [`request_context::RequestContext`], asks the
-//! store, and returns a page (`frame::Page`) made of [`components`]. First paint needs no script.
+//! Knows no SQL, and of wire formats only the dashboard definitions that are stored as sent. A page
+//! is a handler that takes a [`request_context::RequestContext`], queries the store and returns a
+//! page (`frame::Page`) built from [`components`]. First paint needs no script.
 
-/// What every page can reach.
+/// Shared state of the page handlers.
 pub mod web;
 pub mod viewer;
 pub mod sign_in;
 mod cookie;
 pub mod csrf;
-/// Memory and time for forms.
+/// Memory and time limits for form submissions.
 pub mod form_budget;
-/// The address that a request is counted by.
+/// The client address that rate limits use.
 mod client_address;
 mod multipart;
-/// Files that wait until people say what to do with them.
+/// Uploaded files that wait for confirmation.
 pub mod upload_staging;
-/// Which part of a project they look at; lives in the URL.
+/// Environment, agent and time range of a page, stored in the URL.
 pub mod scope;
-/// Where they are: the project, the part of it, and the way to other pages.
+/// Viewer, project, scope and query of a request, and links to other pages.
 pub mod request_context;
 pub(crate) mod form;
-/// What is around every page.
+/// Page layout: sidebar, top bar, head.
 pub mod frame;
-/// Hourly sums of what is in scope.
+/// Hourly rollups of the current scope.
 pub mod sums;
 mod time_buckets;
-/// Scores of one name, and what they say together.
+/// Aggregates of the scores of one name.
 mod score_summary;
-/// What was asked and what was answered.
+/// Preview of a trace's input and output as messages.
 mod message_preview;
-/// What went wrong, as a page.
+/// Error pages.
 pub mod page_error;
-/// A trace's steps as a tree.
+/// The observations of a trace as a tree.
 mod trace_tree;
-/// The steps of the traces that were read last.
+/// Cache of recently read traces.
 mod trace_cache;
-/// When a trace's steps happened.
+/// Layout of a trace's observations on a time axis.
 mod timeline;
-/// Who called whom in a trace.
+/// Call graph of agents, tools and models in a trace.
 mod call_graph;
-/// What pages are made of.
+/// Reusable markup components; `/ui/gallery` shows them.
 pub mod components;
 pub mod assets;
-/// What lists are narrowed to.
+/// The filter language of lists.
 mod filter;
-/// Tables with typed columns, as files.
+/// Parquet writer for exports.
 mod parquet;
-/// What browsers may do with a page.
+/// Security headers of pages.
 mod policy;
-/// One file for each page.
+/// The pages, one file each.
 mod pages;
 mod docs;
 

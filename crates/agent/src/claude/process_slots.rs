@@ -66,7 +66,7 @@ impl ProcessSlots {
         WorkPermit { _permit: Arc::clone(&self.slots).acquire_owned().await.ok() }
     }
 
-    /// Acquires a slot, if one is free and nobody is queued for it.
+    /// Acquires a slot if one is free and the queue is empty.
     pub fn try_slot(&self) -> Option<WorkPermit> {
         let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
         Some(WorkPermit { _permit: Some(permit) })

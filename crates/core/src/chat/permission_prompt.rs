@@ -214,9 +214,8 @@ fn answered(input: &str, key: &str, answer: &Value) -> Result<String, AnswerMism
     Ok(json!({"behavior": "allow", "updatedInput": input}).to_string())
 }
 
-/// Whether two texts are the same JSON, however it is written. The trees that are built are no
-/// larger than that of what was asked, whatever the person sent; a field that is there twice is
-/// never the same.
+/// Whether two texts are equal as JSON. Parses only texts with equally many values, so that the
+/// answer cannot take more memory than the prompt; duplicate fields never compare equal.
 fn is_same(seen: &str, asked: &str) -> bool {
     let read = |text| serde_json::from_str::<Value>(text).ok();
     let values = |text| JsonSize::of(text).values();

@@ -1,4 +1,4 @@
-//! What a session tells where rules say what must not be kept.
+//! Redaction of a chat's event stream.
 //!
 //! Agents tell their words in pieces, and a piece may hold half of what a rule would find. So
 //! pieces are held back until the words are whole, and lines that carry pieces do not go on at
