@@ -5,16 +5,16 @@
 //! what a person sees is decided by those who call.
 //!
 //! ```no_run
-//! use ratchet_agent::claude::command::{ClaudeCommand, ClaudePlace};
+//! use ratchet_agent::claude::command::{ClaudeCommand, ClaudeFolders};
 //! use ratchet_agent::claude::environment::{self, EnvNames};
 //! use ratchet_agent::claude::lines::FromClaude;
 //! use ratchet_agent::claude::message::UserMessage;
-//! use ratchet_agent::claude::process_slots::ClaudeSeats;
+//! use ratchet_agent::claude::process_slots::ProcessSlots;
 //! use ratchet_agent::claude::watchdog::{Supervision, SupervisorCommand};
 //! use uuid::Uuid;
 //!
 //! # async fn talk() -> Result<(), ratchet_agent::claude::error::ClaudeError> {
-//! let place = ClaudePlace {
+//! let place = ClaudeFolders {
 //!     workspace: "/srv/shop".into(),
 //!     config: "/srv/chats/family-1".into(),
 //!     temp: "/tmp/chat-1".into(),
@@ -24,7 +24,7 @@
 //! let supervisor = SupervisorCommand::this_program(["supervise"]);
 //! let command = ClaudeCommand::new("claude", place, Supervision::By(supervisor))
 //!     .with_environment(environment);
-//! let (process, mut lines) = command.spawn(ClaudeSeats::new(4).take().await)?;
+//! let (process, mut lines) = command.spawn(ProcessSlots::new(4).take().await)?;
 //! process.initialize().await?;
 //! process.send_user(&UserMessage::text(Uuid::new_v4(), "What is sold here?")).await?;
 //! while let Some(said) = lines.next().await {

@@ -38,7 +38,7 @@ pub(crate) struct Opening {
     pub(crate) set_up_token: Option<Secret>,
 }
 
-/// Who is shown the first keys. They can be seen once: nobody is given any unseen.
+/// Where the first keys are printed. Secrets are shown once, so keys are created only if they can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FirstKeysFor {
     Reader,

@@ -77,7 +77,7 @@ impl Server {
         Self::open_for(config, command, (exposure, first_keys)).await
     }
 
-    /// The same for one conversation: whoever runs the command may have agents work anywhere.
+    /// Opens a server for one chat of the local user, who may choose any workspace.
     pub(crate) async fn open_for_chat(config: &Config) -> anyhow::Result<Self> {
         let wishes = (WorkspaceSource::OwnMachine, FirstKeysFor::Nobody);
         Self::open_for(config, "ratchet chat", wishes).await
