@@ -97,7 +97,8 @@ fn agents_ask_about_sessions_of_a_folder() {
     assert_eq!(hello["protocolVersion"], "2025-06-18");
     let tools = client.ask("tools/list", &json!({}))["result"]["tools"].clone();
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["list_sessions", "get_session", "list_scores", "get_report"]);
+    assert_eq!(names[..4], ["list_sessions", "get_session", "list_scores", "get_report"]);
+    assert!(names.iter().any(|name| *name == "getPrompt"), "{names:?}");
     assert!(
         tools.as_array().unwrap().iter().all(|tool| tool["annotations"]["readOnlyHint"] == true)
     );
@@ -146,5 +147,40 @@ fn a_server_is_asked_with_its_key() {
     let report = client.call("get_report", &json!({}));
     assert_eq!((&report["week"], &report["weeks"]), (&json!("2026-03-01"), &json!(["2026-03-01"])));
     assert_eq!(report["report"]["rubric"], "session-quality");
+    client.end();
+}
+
+#[test]
+fn prompts_are_changed_only_by_those_who_may_manage() {
+    let data = folder();
+    let create = json!({"name": "greet", "prompt": "Hello", "labels": ["staging"]});
+    let (mut reader, _) = Client::start(ratchet(&["mcp"]).arg("--data").arg(data.path()));
+    let message = reader.refuses("createTextPrompt", &create);
+    assert!(message.contains("--manage"), "{message}");
+    assert_eq!(reader.call("listPrompts", &json!({}))["data"], json!([]));
+    reader.end();
+
+    let managing = ratchet(&["mcp", "--manage"]).arg("--data").arg(data.path());
+    let (mut manager, _) = Client::start(managing);
+    assert_eq!(manager.call("createTextPrompt", &create)["version"], 1);
+    manager.end();
+    let entries = json(ratchet(&["audit"]).arg("--data").arg(data.path()));
+    assert!(entries.to_string().contains("greet"), "{entries}");
+
+    let running = server(data.path()).start();
+    let (mut client, _) = Client::start(ask(&running, &["mcp", "--manage"]));
+    let prompt = client.call("getPrompt", &json!({"name": "greet"}));
+    assert_eq!(
+        (&prompt["prompt"], &prompt["labels"]),
+        (&json!("Hello"), &json!(["latest", "staging"]))
+    );
+    let promote = json!({"name": "greet", "version": 1, "newLabels": ["production"]});
+    let promoted = client.call("updatePromptLabels", &promote);
+    assert_eq!(promoted["labels"], json!(["latest", "production", "staging"]));
+    let score = json!({"sessionId": SESSION, "name": "kind", "value": 1});
+    assert!(client.call("createScore", &score)["id"].is_string());
+    assert_eq!(client.call("listScores", &json!({}))["meta"]["totalItems"], 1);
+    let message = client.refuses("getPrompt", &json!({"name": "nobody"}));
+    assert!(message.contains("Prompt not found: 'nobody'"), "{message}");
     client.end();
 }
