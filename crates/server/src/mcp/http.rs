@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, COOKIE,
 };
-use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -54,14 +54,11 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
 )]
 pub(crate) async fn serve(
     State(app): State<App>,
-    caller: Caller,
-    Extension(router): Extension<ApiRouter>,
-    room: Option<Extension<Room>>,
+    server: McpServer,
     headers: HeaderMap,
     received: Received,
 ) -> ApiResult<Response> {
     let message = received.parse_json(&app, Weight::Tree, read_message).await?;
-    let server = server(&app, router, caller, (&headers, room.map(|Extension(room)| room)));
     // Host and Origin are checked by authentication, as for every other route.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
@@ -75,22 +72,25 @@ pub(crate) async fn serve(
     answer(service.handle(request(headers, message)).await.map(Body::new)).await
 }
 
-/// The tools of a caller.
-fn server(
-    app: &App,
-    router: ApiRouter,
-    caller: Caller,
-    (headers, room): (&HeaderMap, Option<Room>),
-) -> McpServer {
-    let project = caller.project.clone();
-    let records = Records {
-        source: Source::Local(app.store.telemetry.clone(), project.clone()),
-        reports: Some((app.store.catalog.clone(), project)),
-        clock: app.clock.clone(),
-    };
-    let grants = ToolGrants::of(&caller);
-    let api = LocalApi::new(app.clone(), router, caller).within(headers, room);
-    McpServer { api: Arc::new(api), records, grants }
+/// The tools of whoever sends a request.
+impl FromRequestParts<App> for McpServer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        let router = parts.extensions.get::<ApiRouter>().cloned();
+        let router = router.ok_or_else(|| ApiError::internal("tools have no routes to call"))?;
+        let project = caller.project.clone();
+        let records = Records {
+            source: Source::Local(app.store.telemetry.clone(), project.clone()),
+            reports: Some((app.store.catalog.clone(), project)),
+            clock: app.clock.clone(),
+        };
+        let grants = ToolGrants::of(&caller);
+        let room = parts.extensions.get::<Room>().cloned();
+        let api = LocalApi::new(app.clone(), router, caller).within(&parts.headers, room);
+        Ok(Self { api: Arc::new(api), records, grants })
+    }
 }
 
 /// Checks that a body is a message, so that the error is that of every other route.
@@ -113,7 +113,7 @@ fn request(mut headers: HeaderMap, message: Bytes) -> Request<Full<Bytes>> {
     headers.insert(ACCEPT, both);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let mut request = Request::new(Full::new(message));
-    *request.method_mut() = axum::http::Method::POST;
+    *request.method_mut() = Method::POST;
     *request.headers_mut() = headers;
     request
 }

@@ -61,8 +61,10 @@ impl Client {
     }
 
     async fn refusal(&self, tool: &str, arguments: Value) -> String {
-        let answer = self.try_call(tool, &arguments).await;
-        answer.expect_err(tool)
+        match self.try_call(tool, &arguments).await {
+            Ok(answer) => panic!("{tool} {arguments}: {answer}"),
+            Err(why) => why,
+        }
     }
 
     async fn close(self) {

@@ -8,12 +8,12 @@ use crate::harness::{Reply, TestServer, basic, project, public_key};
 
 const PATH: &str = "/api/public/mcp";
 
-fn message(method: &str, params: Value) -> String {
+fn message(method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
 
 fn list() -> String {
-    message("tools/list", json!({}))
+    message("tools/list", &json!({}))
 }
 
 async fn post(server: &TestServer, key: &str, body: String) -> Reply {
@@ -43,13 +43,13 @@ async fn messages_are_answered_as_json_without_a_session() {
         "protocolVersion": "2025-06-18", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     });
-    let reply = post(&server, &key, message("initialize", hello)).await;
+    let reply = post(&server, &key, message("initialize", &hello)).await;
     assert_eq!(reply.check(200, "").header("content-type"), "application/json");
     assert_eq!(reply.header("mcp-session-id"), "");
     assert_eq!(reply.json()["result"]["protocolVersion"], "2025-06-18");
     let notice = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     post(&server, &key, notice.to_string()).await.check(202, "");
-    post(&server, &key, message("resources/read", json!({"uri": "x"}))).await.check(200, "-32");
+    post(&server, &key, message("resources/read", &json!({"uri": "x"}))).await.check(200, "-32");
     // There are no streams to open, and no sessions to end.
     for method in ["GET", "DELETE"] {
         let request = server.request(method, PATH).header("accept", "text/event-stream");
@@ -73,12 +73,12 @@ async fn nonsense_is_refused_in_the_form_of_every_route() {
     post(&server, &key, deep).await.check(400, "");
     let wrong = server.post(PATH).json(list()).header("mcp-protocol-version", "1999-01-01");
     wrong.send().await.check(400, "1999-01-01").check(400, "InvalidRequestError");
-    let long = message("ping", json!({"padding": "x".repeat(5_000_000)}));
+    let long = message("ping", &json!({"padding": "x".repeat(5_000_000)}));
     post(&server, &key, long).await.check(413, "4000000 bytes");
     server.stop().await;
     let limits = Limits { body_bytes: 100, ..Limits::default() };
     let small = TestServer::start_with(Settings { limits, ..Settings::default() }).await;
-    let long = message("ping", json!({"padding": "x".repeat(100)}));
+    let long = message("ping", &json!({"padding": "x".repeat(100)}));
     post(&small, &key, long).await.check(413, "more than 100 bytes");
     small.stop().await;
 }
@@ -87,7 +87,7 @@ async fn nonsense_is_refused_in_the_form_of_every_route() {
 async fn one_request_counts_once_against_the_rate_limit() {
     let limits = Limits { rate: Some(Rate { per_second: 0.5, burst: 2.0 }), ..Limits::default() };
     let server = TestServer::start_with(Settings { limits, ..Settings::default() }).await;
-    let call = message("tools/call", json!({"name": "listPrompts", "arguments": {}}));
+    let call = message("tools/call", &json!({"name": "listPrompts", "arguments": {}}));
     for _ in 0..2 {
         post(&server, &basic(Role::Member), call.clone()).await.check(200, "totalItems");
     }
