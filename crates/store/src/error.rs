@@ -67,6 +67,9 @@ pub enum StoreError {
     /// The query exceeded its time limit.
     #[error("the query takes too long; use a shorter time range or a narrower filter")]
     TooSlow,
+    /// Blocking work panicked; the message is that of the panic.
+    #[error("internal error: {0}")]
+    Panicked(String),
     /// The object exists already.
     #[error("{0} exists already")]
     Exists(String),

@@ -45,7 +45,7 @@ pub mod secrets;
 /// The embedded engine: SQLite in a data folder.
 pub mod embedded;
 /// Blocking work off the async runtime.
-mod blocking;
+pub mod blocking;
 mod prices;
 mod varint;
 
