@@ -10,8 +10,8 @@ use ratchet_core::permit_pool::PermitPool;
 use ratchet_core::record::price::PriceTable;
 use ratchet_stages::chat::Chats;
 use ratchet_stages::record::count::TokenCounting;
+use ratchet_store::Store;
 use ratchet_store::blocking::BlockingPool;
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
 

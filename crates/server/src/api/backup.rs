@@ -16,8 +16,8 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use ratchet_store::backup::{BackupFile, BackupOutline, FileDigest, MANIFEST_FILE, Manifest};
 use ratchet_store::blocking::run_blocking;
-use ratchet_store::embedded::{BackupFile, BackupOutline, FileDigest, MANIFEST_FILE, Manifest};
 use ratchet_store::media::SweepGuard;
 
 use super::tar::{ArchivedFile, BLOCK, padding};

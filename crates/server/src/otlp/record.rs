@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 use ratchet_store::catalog::RecordingSettings;
-use ratchet_store::embedded::Prepared;
+use ratchet_store::telemetry::Prepared;
 
 use super::log::LogDraft;
 use super::partial_success::Intake as Decoder;

@@ -18,7 +18,7 @@ const THREADS: usize = 4;
 
 /// The catalog database. Small: one connection is enough.
 #[derive(Clone, Debug)]
-pub struct CatalogDb {
+pub(crate) struct CatalogDb {
     shared: Arc<Shared>,
 }
 
@@ -118,10 +118,12 @@ impl CatalogDb {
 mod tests {
     use ratchet_core::id::SessionId;
 
-    use super::super::{CATALOG_FILE, DiskReserve, Options, Store};
+    use super::super::CATALOG_FILE;
     use super::*;
     use crate::catalog::administration::TABLES;
+    use crate::disk_reserve::DiskReserve;
     use crate::project::ProjectId;
+    use crate::{Store, StoreOptions};
 
     /// A project that is deleted must leave nothing behind.
     #[test]
@@ -182,7 +184,7 @@ mod tests {
             db.execute(sql, (id, parent, setting, cost, agent_cost)).unwrap();
         }
         drop(db);
-        let options = Options {
+        let options = StoreOptions {
             prices: Arc::default(),
             queue_len: 1,
             readers: 1,

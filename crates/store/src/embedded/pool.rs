@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode};
 
 use super::connection::{self, Purpose};
-use super::sqlite_error;
+use super::{sqlite_code, sqlite_error};
 use crate::blocking::{BlockingPool, Cancellation, Outcome, downcast};
 use crate::{StoreError, StoreResult};
 
@@ -82,12 +82,8 @@ impl Pool {
 }
 
 fn interrupted(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Database(why)
-            if why.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) =>
-        {
-            StoreError::TooSlow
-        }
-        other => other,
+    match sqlite_code(&error) {
+        Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
+        _ => error,
     }
 }

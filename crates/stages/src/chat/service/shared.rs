@@ -4,12 +4,11 @@ use std::time::Duration;
 use ratchet_agent::claude::command::ClaudeCommand;
 use ratchet_agent::claude::process_slots::{ProcessSlot, ProcessSlots, WorkPermit};
 use ratchet_core::chat::notification::Notification;
-use ratchet_store::StoreError;
 use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{Chat, ChatStatus};
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
+use ratchet_store::{Store, StoreError};
 use tokio::sync::watch;
 
 use super::super::chat_actor::{Writing, Written};
