@@ -8,8 +8,8 @@ use anyhow::Context;
 use clap::Args;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::LangfuseClient;
+use ratchet_remote::langfuse::rows;
 use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
-use ratchet_stages::record::rows;
 use serde::Serialize;
 
 use super::IntoArgs;

@@ -4,8 +4,7 @@ use ratchet_remote::langfuse::statement;
 use ratchet_remote::langfuse::wire::ingestion::{IngestionBatch, IngestionResult};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_server::clock::Clock;
-use ratchet_stages::record;
-use ratchet_stages::record::events::TEXT_BYTES;
+use ratchet_stages::record::{self, TEXT_BYTES};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 

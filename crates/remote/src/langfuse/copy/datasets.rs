@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ratchet_core::catalog::dataset::DatasetStatus;
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
-use ratchet_remote::langfuse::wire::dataset::{
+use crate::langfuse::client::{ClientError, LangfuseClient, Position};
+use crate::langfuse::wire::dataset::{
     CreateDataset, CreateDatasetItem, DatasetItemView, DatasetView,
 };
-use ratchet_remote::langfuse::wire::dataset_run::{
+use crate::langfuse::wire::dataset_run::{
     CreateDatasetRunItem, DatasetRunItemView, DatasetRunView,
 };
-use ratchet_remote::langfuse::wire::experiment::ExperimentItemView;
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_remote::langfuse::wire::word::Word;
+use crate::langfuse::wire::experiment::ExperimentItemView;
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::maybe::Maybe;
+use crate::langfuse::wire::word::Word;
+use ratchet_core::catalog::dataset::DatasetStatus;
 
 use super::catalog::{advance, all, refused};
 use super::media::MediaCopy;

@@ -5,7 +5,7 @@ use ratchet_core::record::score::public::is_public;
 use ratchet_core::time::Timestamp;
 
 use super::{event, public_rules, score};
-use crate::record::events::Statements;
+use crate::langfuse::events::Statements;
 
 fn public(body: &str) -> Result<ScorePatch, String> {
     let mut said = Statements::from_batch(&[event("score-create", body)], &public_rules());

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::langfuse::client::{ClientError, LangfuseClient};
+use crate::langfuse::wire::dataset::DatasetItemView;
+use crate::langfuse::wire::ingestion::{Envelope, EventType};
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::media::MediaRequest;
 use ratchet_core::record::media::MediaHash;
 use ratchet_core::record::media::reference::mentioned;
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
-use ratchet_remote::langfuse::wire::dataset::DatasetItemView;
-use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::media::MediaRequest;
 use sha2::{Digest, Sha256};
 
 use super::Refused;

@@ -3,7 +3,7 @@ use ratchet_core::record::score::{ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 
 use super::{AT, RULES, raw, refused, score};
-use crate::record::events::Statements;
+use crate::langfuse::events::Statements;
 
 #[test]
 fn scores_of_every_type_are_read() {

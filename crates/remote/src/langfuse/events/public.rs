@@ -2,16 +2,15 @@
 //! they are bounded in size and time, have ids of their own, and weigh less than anything that was
 //! said with a whole key.
 
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::ScoreBody;
+use crate::langfuse::wire::maybe::Maybe;
 use ratchet_core::record::clock_skew::Stamped;
 use ratchet_core::record::field::Authority;
 use ratchet_core::record::merge::Earliest;
 use ratchet_core::record::score::public::PublicScore;
 use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreValue};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::ScoreBody;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_store::project::ProjectId;
 
 use super::{Saying, Submitter};
 
@@ -26,7 +25,7 @@ const MAX_AGE_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 
 /// A sender with a public key alone.
 pub(super) struct PublicSender<'a> {
-    project: &'a ProjectId,
+    project: &'a str,
     received_at: Timestamp,
 }
 
@@ -87,7 +86,7 @@ impl PublicSender<'_> {
             return Err(Issue::at("traceId", "a score needs what it judges, and a name"));
         };
         let token = patch.id.to_string();
-        let score = PublicScore { project: self.project.as_str(), target, name, token: &token };
+        let score = PublicScore { project: self.project, target, name, token: &token };
         patch.id = score.id().map_err(|why| Issue::at("id", why.to_string()))?;
         let oldest = self.received_at.plus_nanos(-MAX_AGE_NANOS);
         let given = patch.timestamp.0.map(|at| at.max(oldest).min(self.received_at));

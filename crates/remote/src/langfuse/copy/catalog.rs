@@ -1,14 +1,12 @@
 //! Prompts, models and score configs. Servers give them ids of their own, so they are known again by
 //! name: a score config by name and type, a version of a prompt by name and number.
 
+use crate::langfuse::client::{ClientError, LangfuseClient, Position, Slice};
+use crate::langfuse::wire::model::{ModelRequest, ModelView, TierRequest, TierView};
+use crate::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView};
+use crate::langfuse::wire::score_config::{CreateScoreConfig, ScoreConfigView, UpdateScoreConfig};
 use ratchet_core::catalog::prompt::LATEST;
 use ratchet_core::record::score::DataType;
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position, Slice};
-use ratchet_remote::langfuse::wire::model::{ModelRequest, ModelView, TierRequest, TierView};
-use ratchet_remote::langfuse::wire::prompt::{CreatePrompt, PromptMetaView, PromptView};
-use ratchet_remote::langfuse::wire::score_config::{
-    CreateScoreConfig, ScoreConfigView, UpdateScoreConfig,
-};
 
 use super::{Checkpoint, CopyError, Progress, Refused, Route};
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
-use ratchet_remote::langfuse::wire::comment::{CommentRequest, CommentView};
-use ratchet_remote::langfuse::wire::queue::{QueueItemRequest, QueueRequest, QueueView};
+use crate::langfuse::client::{ClientError, LangfuseClient};
+use crate::langfuse::wire::comment::{CommentRequest, CommentView};
+use crate::langfuse::wire::queue::{QueueItemRequest, QueueRequest, QueueView};
 
 use super::catalog::{all, refused};
 use super::{Checkpoint, CopyError, Progress, Refused, Route};

@@ -1,17 +1,17 @@
 //! Records as Langfuse exports them, one a row. What an export says beyond the record is passed
 //! over.
 
+use crate::langfuse::replay::event;
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::{
+    Envelope, EventType, ObservationBody, ScoreBody, ScoreInput,
+};
+use crate::langfuse::wire::maybe::Maybe;
+use crate::langfuse::wire::read::read_object;
+use crate::langfuse::wire::word::Word;
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::score::{DataType, ScoreSource};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::replay::event;
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::{
-    Envelope, EventType, ObservationBody, ScoreBody, ScoreInput,
-};
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_remote::langfuse::wire::read::read_object;
-use ratchet_remote::langfuse::wire::word::Word;
 
 use super::fields::Fields;
 

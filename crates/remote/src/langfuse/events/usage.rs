@@ -1,9 +1,9 @@
 //! Units and costs, as events say them: in details by kind, or in one older field for both.
 
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::maybe::Maybe;
 use ratchet_core::record::usage::{Cost, Usage};
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
 use serde_json::{Map, Value};
 
 type Object = Map<String, Value>;

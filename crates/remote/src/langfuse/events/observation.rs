@@ -1,12 +1,12 @@
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::ObservationBody;
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::maybe::Maybe;
 use ratchet_core::payload::Json;
 use ratchet_core::record::field::{Authority, Field, Stamp, WriteKind};
 use ratchet_core::record::merge::{Earliest, Latest};
 use ratchet_core::record::observation::{ObservationKind, ObservationPatch, PromptLink};
 use ratchet_core::record::trace::TracePatch;
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::ObservationBody;
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
 
 use super::{Saying, parse_id, usage};
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ratchet_core::csv::value;
 use serde_json::{Map, Value};
 
 /// Fields whose cells are texts even where they look like something else.
@@ -102,19 +103,5 @@ impl Columns {
             }
         }
         Value::Object(row).to_string()
-    }
-}
-
-/// A cell as what it looks like: JSON, a number that is written as JSON writes it, a truth, or
-/// a text.
-pub(crate) fn value(cell: &str) -> Value {
-    let trimmed = cell.trim();
-    let is_open = trimmed.starts_with(['{', '[']);
-    let parsed: Option<Value> = serde_json::from_str(trimmed).ok();
-    match parsed {
-        Some(value @ (Value::Object(_) | Value::Array(_))) if is_open => value,
-        Some(Value::Number(number)) if number.to_string() == trimmed => Value::Number(number),
-        Some(Value::Bool(yes)) => Value::Bool(yes),
-        _ => Value::from(cell),
     }
 }

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::read::{read, read_object};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::read::{read, read_object};
 use serde::de::DeserializeOwned;
 
 /// The fields of a row by name, taken out one by one. Null is not there.

@@ -17,18 +17,21 @@ mod tests;
 
 use std::sync::Arc;
 
+use crate::langfuse::wire::error::{Issue, Step};
+use crate::langfuse::wire::ingestion::Envelope;
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::read::read_object;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
-use ratchet_remote::langfuse::wire::ingestion::Envelope;
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::read::read_object;
 use serde_json::value::to_raw_value;
 
 use self::fields::Fields;
-use super::events::{EventError, Rules, Statements};
+use super::events::{EventError, Rules, Statements, Submitter};
 
-pub(crate) use cells::value as cell_value;
 pub use cells::{Columns, MapError};
+
+/// Bytes of one text and depth of one payload, as servers take them by default.
+const TEXT_BYTES: usize = 8_000_000;
+const DEPTH: usize = 64;
 
 /// What kind of row it is, by the fields it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +64,7 @@ impl RowKind {
 ///
 /// ```
 /// use ratchet_core::time::Timestamp;
-/// use ratchet_stages::record::rows;
+/// use ratchet_remote::langfuse::rows;
 ///
 /// let row = r#"{"id": "run-7", "input": "hi", "output": "hello", "scores": {"quality": 1}}"#;
 /// let events = rows::events(row, Timestamp::default()).unwrap();
@@ -84,13 +87,18 @@ pub fn events(row: &str, at: Timestamp) -> Result<Vec<Envelope>, Issue> {
 
 /// Refuses events of which any would be refused, so that a row is recorded whole or not at all.
 fn check(events: &[Envelope]) -> Result<(), Issue> {
-    let rules = Rules::for_ourselves(Arc::default());
+    let rules = Rules {
+        submitter: Submitter::Keyed,
+        text_bytes: TEXT_BYTES,
+        depth: DEPTH,
+        score_configs: Arc::default(),
+    };
     let raws = events.iter().map(|event| to_raw_value(event).map(Raw::from));
     let raws = raws.collect::<Result<Vec<_>, _>>();
     let raws = raws.map_err(|why| Issue { path: Vec::new(), message: why.to_string() })?;
-    for outcome in Statements::from_batch(&raws, &rules).outcomes() {
-        if let Err(refusal) = &outcome.result {
-            return Err(in_row(refusal));
+    for outcome in Statements::from_batch(&raws, &rules).outcomes {
+        if let Err(refusal) = outcome.result {
+            return Err(in_row(&refusal));
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::TraceBody;
 use ratchet_core::record::field::Field;
 use ratchet_core::record::merge::Earliest;
 use ratchet_core::record::trace::TracePatch;
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::TraceBody;
 
 use super::Saying;
 

@@ -1,5 +1,7 @@
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use crate::langfuse::wire::json::Raw;
 use ratchet_core::record::field::{Authority, Stamp, WriteKind};
 use ratchet_core::record::merge::Merge;
 use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch};
@@ -7,9 +9,6 @@ use ratchet_core::record::score::ScorePatch;
 use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
 use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_store::catalog::RecordingSettings;
-use ratchet_store::project::ProjectId;
 
 use super::{Rules, Statements, Submitter};
 
@@ -22,23 +21,23 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| Rules {
     submitter: Submitter::Keyed,
     text_bytes: 100,
     depth: 64,
-    intake: Arc::new(settled()),
+    score_configs: Arc::new(settled()),
 });
 
 /// What a caller with a public key alone may send, a second after the events.
 fn public_rules() -> Rules {
     let received_at = Timestamp::parse("2026-11-15T10:00:01Z").unwrap();
-    let project = ProjectId::parse("shop").unwrap();
+    let project = "shop".to_owned();
     let submitter = Submitter::Public { project, received_at };
     Rules { submitter, text_bytes: 8_000_000, ..RULES.clone() }
 }
 
-/// What a project with one score config has settled.
-fn settled() -> RecordingSettings {
+/// The score configs of a project with one.
+fn settled() -> BTreeMap<String, ScoreConfig> {
     let values = ConfigValues::Numeric { min: Some(0.0), max: Some(5.0) };
     let (id, name) = ("c".to_owned(), "stars".to_owned());
     let config = ScoreConfig { id: id.clone(), name, values, is_archived: false };
-    RecordingSettings { score_configs: [(id, config)].into(), ..RecordingSettings::default() }
+    [(id, config)].into()
 }
 
 fn raw(json: &str) -> Raw {

@@ -3,29 +3,25 @@
 //! Every event stands for itself. One that makes no sense is refused with a message that names the
 //! field; the others are recorded all the same.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::{Envelope, EventType};
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::maybe::Maybe;
+use crate::langfuse::wire::read::{read, read_object};
 use ratchet_core::id::{Id, ScoreId};
 use ratchet_core::record::field::{Stamp, WriteKind};
 use ratchet_core::record::limit;
 use ratchet_core::record::observation::{ObservationKind, ObservationPatch};
 use ratchet_core::record::score::ScorePatch;
+use ratchet_core::record::score::config::ScoreConfig;
 use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_remote::langfuse::wire::read::{read, read_object};
-use ratchet_store::catalog::RecordingSettings;
-use ratchet_store::embedded::Prepared;
-use ratchet_store::project::ProjectId;
-use ratchet_store::telemetry::{Batch, Telemetry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
-
-use super::{Arrival, redacted, text_bytes_before_rules};
 
 mod content;
 mod observation;
@@ -37,9 +33,6 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
-/// Bytes of one text in records of our own making, as servers take them by default.
-pub const TEXT_BYTES: usize = 8_000_000;
-
 /// What a sender may send, and how much.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -48,16 +41,8 @@ pub struct Rules {
     pub text_bytes: usize,
     /// How deep a payload may nest.
     pub depth: usize,
-    /// What the project has settled.
-    pub intake: Arc<RecordingSettings>,
-}
-
-impl Rules {
-    /// The rules for records of our own making: about everything, bounded as servers do by default.
-    pub fn for_ourselves(intake: Arc<RecordingSettings>) -> Self {
-        let text_bytes = text_bytes_before_rules(&intake, TEXT_BYTES);
-        Self { submitter: Submitter::Keyed, text_bytes, depth: 64, intake }
-    }
+    /// The score configs of the project, by id.
+    pub score_configs: Arc<BTreeMap<String, ScoreConfig>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,18 +53,10 @@ pub enum Submitter {
     /// and nothing else, within bounds, and they never merge into scores of others.
     Public {
         /// The project of the key.
-        project: ProjectId,
+        project: String,
         /// When the request came in.
         received_at: Timestamp,
     },
-}
-
-/// What a sender may speak about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventScope {
-    All,
-    /// Scores and nothing else: a browser that holds the public key only.
-    Scores,
 }
 
 /// What became of one event.
@@ -111,12 +88,13 @@ impl From<Issue> for EventError {
 /// What events say, and what became of each of them.
 #[derive(Debug, Default)]
 pub struct Statements {
-    traces: Vec<TracePatch>,
-    observations: Vec<ObservationPatch>,
-    scores: Vec<ScorePatch>,
-    outcomes: Vec<Outcome>,
+    pub traces: Vec<TracePatch>,
+    pub observations: Vec<ObservationPatch>,
+    pub scores: Vec<ScorePatch>,
+    /// One per event, in order.
+    pub outcomes: Vec<Outcome>,
     /// Whether their times are the server's own, so that the order in which they come counts.
-    is_in_order: bool,
+    pub is_in_order: bool,
 }
 
 /// Under which rules something is heard, and when it was said.
@@ -141,18 +119,18 @@ impl Statements {
     /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
     ///
     /// ```
-    /// use ratchet_stages::record::events::{Rules, Statements, Submitter};
+    /// use ratchet_remote::langfuse::events::{Rules, Statements, Submitter};
     ///
     /// let rules = Rules {
     ///     submitter: Submitter::Keyed,
     ///     text_bytes: 8_000_000,
     ///     depth: 64,
-    ///     intake: Default::default(),
+    ///     score_configs: Default::default(),
     /// };
     /// let event = r#"{"id": "1", "timestamp": "2026-11-15T10:00:00Z", "type": "trace-create",
     ///                 "body": {"id": "run-7", "name": "chat"}}"#;
     /// let statements = Statements::from_batch(&[serde_json::from_str(event)?], &rules);
-    /// assert_eq!(statements.outcomes()[0].result, Ok("run-7".to_owned()));
+    /// assert_eq!(statements.outcomes[0].result, Ok("run-7".to_owned()));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn from_batch(batch: &[Raw], rules: &Rules) -> Self {
@@ -187,29 +165,9 @@ impl Statements {
         statements
     }
 
-    /// What became of each event, in order.
-    pub fn outcomes(&self) -> &[Outcome] {
-        &self.outcomes
-    }
-
     /// Whether there is nothing to record.
     pub fn is_empty(&self) -> bool {
         self.traces.is_empty() && self.observations.is_empty() && self.scores.is_empty()
-    }
-
-    /// Gets it ready for [`commit`](super::commit), which makes it durable.
-    ///
-    /// Takes real CPU time, too.
-    pub fn prepare(self, telemetry: &Telemetry, arrival: Arrival) -> (Prepared, Vec<Outcome>) {
-        let batch = Batch {
-            traces: self.traces,
-            observations: self.observations,
-            scores: self.scores,
-            ..Batch::new(arrival.project, arrival.received_at)
-        };
-        let prepared = telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes));
-        let prepared = if self.is_in_order { prepared.in_order() } else { prepared };
-        (prepared, self.outcomes)
     }
 
     fn take_event(&mut self, event: &RawValue, rules: &Rules) -> Result<String, EventError> {

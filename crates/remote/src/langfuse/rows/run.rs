@@ -2,26 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use crate::langfuse::replay::event;
+use crate::langfuse::wire::error::{Issue, Step};
+use crate::langfuse::wire::ingestion::{
+    Envelope, EventType, ObservationBody, ScoreBody, ScoreInput, TraceBody,
+};
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::maybe::Maybe;
+use crate::langfuse::wire::read::read;
+use crate::langfuse::wire::time::Time;
+use crate::langfuse::wire::word::Word;
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::replay::event;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
-use ratchet_remote::langfuse::wire::ingestion::{
-    Envelope, EventType, ObservationBody, ScoreBody, ScoreInput, TraceBody,
-};
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_remote::langfuse::wire::read::read;
-use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::Word;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use super::exported;
 use super::fields::Fields;
-use crate::record::events::derived_id;
+use crate::langfuse::events::derived_id;
 
 /// What an exported trace says beyond itself.
 const NOT_OURS: [&str; 7] =

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType, ScoreBody};
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_remote::langfuse::wire::read::read;
+use crate::langfuse::client::{ClientError, LangfuseClient};
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::{Envelope, EventType, ScoreBody};
+use crate::langfuse::wire::maybe::Maybe;
+use crate::langfuse::wire::read::read;
 use serde_json::value::to_raw_value;
 
 use super::Checkpoint;
@@ -55,7 +55,7 @@ pub(super) async fn deliver(
 
 async fn send(into: &LangfuseClient, events: &[Envelope]) -> Result<Vec<Refused>, ClientError> {
     let result = into.record(events).await?;
-    let told = |refused: ratchet_remote::langfuse::wire::ingestion::EventRefused| Refused {
+    let told = |refused: crate::langfuse::wire::ingestion::EventRefused| Refused {
         what: refused.id.trim_start_matches("import:").replacen(':', " ", 1),
         why: refused.error.or(refused.message).unwrap_or_default(),
     };

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::langfuse::client::{ClientError, LangfuseClient, Position, Slice, TimeWindow};
+use crate::langfuse::wire::ingestion::Envelope;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position, Slice, TimeWindow};
-use ratchet_remote::langfuse::wire::ingestion::Envelope;
 use serde::{Deserialize, Serialize};
 
 /// Prompts, and what else a project keeps besides telemetry.

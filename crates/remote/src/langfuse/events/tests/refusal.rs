@@ -1,5 +1,5 @@
 use super::{AT, RULES, event, interpret, public_rules, raw, refused, trace};
-use crate::record::events::{EventError, Outcome, Statements};
+use crate::langfuse::events::{EventError, Outcome, Statements};
 
 #[test]
 fn ids_that_make_no_sense_are_refused() {

@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::json::Raw;
+use crate::langfuse::wire::maybe::Maybe;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::Id;
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::field::{Field, StampedValue};
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::merge::Metadata;
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::json::Raw;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
 use serde_json::value::RawValue;
 
 use super::{Saying, parse_id};

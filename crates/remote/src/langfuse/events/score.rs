@@ -1,10 +1,10 @@
+use crate::langfuse::wire::error::Issue;
+use crate::langfuse::wire::ingestion::ScoreBody;
+use crate::langfuse::wire::maybe::Maybe;
 use ratchet_core::record::field::Field;
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::ScoreInvalid;
 use ratchet_core::record::score::{ScorePatch, ScoreSource, ScoreTarget};
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::ingestion::ScoreBody;
-use ratchet_remote::langfuse::wire::maybe::Maybe;
 
 use super::{Saying, parse_id};
 
@@ -32,7 +32,7 @@ pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, 
         queue: saying.label(body.queue_id),
         metadata: saying.metadata(body.metadata),
     };
-    let patch = draft.validate(&saying.rules.intake.score_configs);
+    let patch = draft.validate(&saying.rules.score_configs);
     let patch = patch.map_err(|ScoreInvalid { field, why }| Issue::at(field, why))?;
     match public {
         Some(public) => public.confine(patch),
