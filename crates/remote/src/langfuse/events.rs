@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::{Envelope, EventType};
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::read::{read, read_object};
 use ratchet_core::id::{Id, ScoreId};
+use ratchet_core::issue::Issue;
 use ratchet_core::record::field::{Stamp, WriteKind};
 use ratchet_core::record::limit;
 use ratchet_core::record::observation::{ObservationKind, ObservationPatch};

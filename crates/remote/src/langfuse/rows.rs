@@ -17,14 +17,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use crate::langfuse::wire::error::{Issue, Step};
-use crate::langfuse::wire::ingestion::Envelope;
+use crate::langfuse::wire::ingestion::{Envelope, EventType};
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::read::read_object;
+use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::time::Timestamp;
+use serde::Serialize;
 use serde_json::value::to_raw_value;
 
 use self::fields::Fields;
+use super::client::{ClientError, LangfuseClient};
 use super::events::{EventError, Rules, Statements, Submitter};
 
 pub use cells::{Columns, MapError};
@@ -73,7 +75,7 @@ impl RowKind {
 ///
 /// # Errors
 /// The first thing that is wrong with the row.
-pub fn events(row: &str, at: Timestamp) -> Result<Vec<Envelope>, Issue> {
+pub fn events(row: &str, at: Timestamp) -> Result<Vec<RowEvent>, Issue> {
     let fields = Fields::read(row)?;
     let events = match RowKind::of(&fields) {
         RowKind::Event => vec![read_object(row)?],
@@ -82,7 +84,55 @@ pub fn events(row: &str, at: Timestamp) -> Result<Vec<Envelope>, Issue> {
         RowKind::Run => run::events(fields, row, at)?,
     };
     check(&events)?;
-    Ok(events)
+    Ok(events.into_iter().map(RowEvent).collect())
+}
+
+/// An ingestion event that records a row, or a part of it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct RowEvent(Envelope);
+
+/// The record that an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowRecord {
+    Trace,
+    Observation,
+    Score,
+    /// Nothing is recorded.
+    None,
+}
+
+impl RowEvent {
+    /// Returns what the event records.
+    pub fn record(&self) -> RowRecord {
+        match self.0.kind.0 {
+            EventType::Trace => RowRecord::Trace,
+            EventType::Observation(_, _) => RowRecord::Observation,
+            EventType::Score => RowRecord::Score,
+            EventType::SdkLog => RowRecord::None,
+        }
+    }
+
+    /// Returns the size of the body in bytes.
+    pub fn bytes(&self) -> usize {
+        self.0.body.get().len()
+    }
+}
+
+/// Has a server record events; returns the index and the reason of each that it rejects.
+///
+/// # Errors
+/// Fails if the request fails or is rejected as a whole.
+pub async fn send(
+    into: &LangfuseClient,
+    events: &[RowEvent],
+) -> Result<Vec<(usize, String)>, ClientError> {
+    let envelopes: Vec<Envelope> = events.iter().map(|event| event.0.clone()).collect();
+    let refused = into.record(&envelopes).await?.errors.into_iter().map(|refused| {
+        let index = envelopes.iter().position(|event| event.id == refused.id).unwrap_or(0);
+        (index, refused.error.or(refused.message).unwrap_or_default())
+    });
+    Ok(refused.collect())
 }
 
 /// Refuses events of which any would be refused, so that a row is recorded whole or not at all.
@@ -110,7 +160,7 @@ fn in_row(refusal: &EventError) -> Issue {
         return Issue { path: Vec::new(), message: refusal.to_string() };
     };
     let mut issue = issue.clone();
-    let is_in_body = issue.path.first() == Some(&Step::Field("body".to_owned()));
+    let is_in_body = issue.path.first() == Some(&PathStep::Field("body".to_owned()));
     if is_in_body {
         issue.path.remove(0);
     }

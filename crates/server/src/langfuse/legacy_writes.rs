@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::observation::ObservationKind;
 use ratchet_remote::langfuse::events::{EventContext, EventError, Statements};
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::ingestion::{EventType, RecordCreated};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;

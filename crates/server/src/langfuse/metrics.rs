@@ -1,6 +1,6 @@
 use axum::extract::State;
 use axum::response::Response;
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::metrics::{MetricsMeta, MetricsRequest, MetricsView};
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_stages::dashboards;

@@ -1,7 +1,7 @@
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{DashboardView, WidgetView};
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_store::catalog::{Document, DocumentKind, Documents};
 use ratchet_store::{StoreError, StoreResult};
 use serde::Serialize;

@@ -1,8 +1,8 @@
 //! Conditions as Langfuse writes them: a JSON array, each on one column.
 
+use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::record::score::ScoreValue;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::query::{Compare, Condition, Test, TextTest, TimeRange};
@@ -92,9 +92,9 @@ pub fn parse<C: Copy>(
             }
             Err((field, message)) => issues.push(Issue {
                 path: vec![
-                    Step::Field(name.to_owned()),
-                    Step::Index(place),
-                    Step::Field(field.to_owned()),
+                    PathStep::Field(name.to_owned()),
+                    PathStep::Index(place),
+                    PathStep::Field(field.to_owned()),
                 ],
                 message,
             }),

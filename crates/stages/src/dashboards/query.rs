@@ -1,7 +1,7 @@
 //! From the `query` parameter to a question for the store.
 
 use ratchet_core::calendar::Granularity;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
+use ratchet_core::issue::{Issue, PathStep};
 use ratchet_remote::langfuse::wire::metrics::{
     AggregationWord, DirectionWord, GranularityWord, MetricSent, MetricsRequest, View,
 };
@@ -329,12 +329,12 @@ fn aggregation(metric: &MetricSent, unit: Unit, bins: u8) -> Result<Aggregation,
     })
 }
 
-fn field(name: &str) -> Step {
-    Step::Field(name.to_owned())
+fn field(name: &str) -> PathStep {
+    PathStep::Field(name.to_owned())
 }
 
 /// An issue with something in the query.
-fn issue(path: impl IntoIterator<Item = Step>, message: impl Into<String>) -> Issue {
+fn issue(path: impl IntoIterator<Item = PathStep>, message: impl Into<String>) -> Issue {
     let path = std::iter::once(field("query")).chain(path).collect();
     Issue { path, message: message.into() }
 }

@@ -1,9 +1,9 @@
 use ratchet_core::calendar::Granularity;
+use ratchet_core::issue::Issue;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{
     ChartType, SortOrder, WidgetFilter, WidgetMetric, WidgetView,
 };
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::metrics::{
     AggregationWord, DimensionSent, DirectionWord, GranularityWord, MetricSent, MetricsConfig,
     MetricsRequest, OrderBy, TimeDimension, View,

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use crate::langfuse::client::{ClientError, LangfuseClient};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::{Envelope, EventType, ScoreBody};
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::read::read;
+use ratchet_core::issue::Issue;
 use serde_json::value::to_raw_value;
 
 use super::Checkpoint;

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::Id;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::field::{Field, StampedValue};
 use ratchet_core::record::limit::elide;

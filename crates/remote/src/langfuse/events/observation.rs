@@ -1,7 +1,7 @@
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::ObservationBody;
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json;
 use ratchet_core::record::field::{Authority, Field, Stamp, WriteKind};
 use ratchet_core::record::merge::{Earliest, Latest};

@@ -2,9 +2,9 @@
 //! they are bounded in size and time, have ids of their own, and weigh less than anything that was
 //! said with a whole key.
 
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::ScoreBody;
 use crate::langfuse::wire::maybe::Maybe;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::clock_skew::Stamped;
 use ratchet_core::record::field::Authority;
 use ratchet_core::record::merge::Earliest;

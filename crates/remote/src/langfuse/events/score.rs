@@ -1,6 +1,6 @@
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::ScoreBody;
 use crate::langfuse::wire::maybe::Maybe;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::field::Field;
 use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::ScoreInvalid;

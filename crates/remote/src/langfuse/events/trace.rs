@@ -1,5 +1,5 @@
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::TraceBody;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::field::Field;
 use ratchet_core::record::merge::Earliest;
 use ratchet_core::record::trace::TracePatch;

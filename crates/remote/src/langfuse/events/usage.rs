@@ -1,8 +1,8 @@
 //! Units and costs, as events say them: in details by kind, or in one older field for both.
 
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::usage::{Cost, Usage};
 use serde_json::{Map, Value};
 

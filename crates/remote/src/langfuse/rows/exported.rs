@@ -2,13 +2,13 @@
 //! over.
 
 use crate::langfuse::replay::event;
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::{
     Envelope, EventType, ObservationBody, ScoreBody, ScoreInput,
 };
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::read::read_object;
 use crate::langfuse::wire::word::Word;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::score::{DataType, ScoreSource};
 use ratchet_core::time::Timestamp;

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::read::{read, read_object};
+use ratchet_core::issue::Issue;
 use ratchet_core::time::Timestamp;
 use serde::de::DeserializeOwned;
 

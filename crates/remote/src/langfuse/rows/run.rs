@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::langfuse::replay::event;
-use crate::langfuse::wire::error::{Issue, Step};
 use crate::langfuse::wire::ingestion::{
     Envelope, EventType, ObservationBody, ScoreBody, ScoreInput, TraceBody,
 };
@@ -12,6 +11,7 @@ use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::read::read;
 use crate::langfuse::wire::time::Time;
 use crate::langfuse::wire::word::Word;
+use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_core::time::Timestamp;
@@ -191,7 +191,7 @@ fn scores_of(scores: &Raw, run: &str, at: Timestamp) -> Result<Vec<Envelope>, Is
     let mut events = Vec::new();
     for (place, row) in read::<Vec<Raw>>(scores.get())?.iter().enumerate() {
         let at_place = |mut issue: Issue| {
-            issue.path.insert(0, Step::Index(place));
+            issue.path.insert(0, PathStep::Index(place));
             issue
         };
         if !row.get().starts_with('{') {
@@ -227,7 +227,7 @@ fn list(raw: &Raw, field: &str) -> Result<Vec<Raw>, Issue> {
 }
 
 fn inside(mut issue: Issue, field: &str, place: usize) -> Issue {
-    issue.path.insert(0, Step::Index(place));
+    issue.path.insert(0, PathStep::Index(place));
     issue.inside(field)
 }
 

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 use ratchet_core::calendar::Granularity;
+use ratchet_core::issue::Issue;
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{WidgetFilter, WidgetView};
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_stages::dashboards::response::Shape;
 use ratchet_stages::dashboards::widget;
 use ratchet_store::StoreError;
