@@ -1,9 +1,9 @@
 use ratchet_core::time::Timestamp;
+use ratchet_stages::dashboards::filter::column::{OBSERVATION, TRACE};
 use ratchet_store::query::{
     Compare, Condition, ObservationColumn, Test, TextTest, TimeRange, TraceColumn,
 };
 
-use super::column::{OBSERVATION, TRACE};
 use super::parse;
 
 #[track_caller]
