@@ -62,7 +62,7 @@ pub struct OtlpBatch<T> {
 /// Works out what spans say, ready for [`commit`], which makes it durable.
 ///
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
-pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<OtlpBatch<Span>>) -> Prepared {
+pub fn spans(telemetry: &Telemetry, arrival: &Arrival, groups: Vec<OtlpBatch<Span>>) -> Prepared {
     let mut observations = Vec::with_capacity(groups.iter().map(|group| group.items.len()).sum());
     let mut traces = Vec::with_capacity(observations.capacity());
     let mut experiment_items = Vec::new();
@@ -77,7 +77,7 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<OtlpBatch<Span
     }
     let empty = Batch::new(arrival.project.clone(), arrival.received_at);
     let batch = Batch { traces, observations, experiment_items, ..empty };
-    prepare(telemetry, batch, &arrival)
+    prepare(telemetry, batch, arrival)
 }
 
 /// Redacts a batch and gets it ready for [`commit`], which makes it durable.

@@ -113,6 +113,7 @@ pub struct Progress {
 }
 
 impl Checkpoint {
+    /// Returns whether every part is copied.
     pub fn is_done(&self) -> bool {
         let is_done = |part: &Part| self.parts.get(part).is_some_and(|part| part.next.is_none());
         Part::ALL.iter().all(is_done)
@@ -131,6 +132,7 @@ impl Checkpoint {
     }
 }
 
+/// Why a copy stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
     /// A server could not be asked.
@@ -156,6 +158,7 @@ pub trait CopyProgress {
     fn refused(&mut self, part: Part, refused: &Refused);
 }
 
+/// The servers of a copy.
 #[derive(Debug)]
 pub struct Route<'a> {
     /// The server that is copied from.

@@ -45,6 +45,7 @@ pub struct Rules {
     pub score_configs: Arc<BTreeMap<String, ScoreConfig>>,
 }
 
+/// Who sends events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Submitter {
     /// A program with both halves of a key.

@@ -91,7 +91,7 @@ fn read_spans(format: Format, body: &[u8]) -> String {
         intake: Default::default(),
         text_bytes: 8_000_000,
     };
-    record::spans(SERVER.folder.telemetry(), arrival, decoded.groups);
+    record::spans(SERVER.folder.telemetry(), &arrival, decoded.groups);
     said
 }
 

@@ -144,12 +144,18 @@ mod tests {
 
     type Spot = (i64, i64, i64, i64);
 
-    fn tile(id: &str, (x, y, width, height): Spot) -> Placement {
-        Placement::Widget { id: id.to_owned(), widget_id: "w".to_owned(), x, y, width, height }
+    fn tile(id: &str, (x, y, width, height): Spot) -> Tile {
+        let shows = TileContent::Widget { id: "w".to_owned() };
+        Tile { id: id.to_owned(), shows, at: TileArea { x, y, width, height } }
     }
 
-    fn places(tiles: &[Placement]) -> Vec<(&str, Spot)> {
-        tiles.iter().map(|tile| (tile.id, tile.place())).collect()
+    fn place(tile: &Tile) -> Spot {
+        let TileArea { x, y, width, height } = tile.at;
+        (x, y, width, height)
+    }
+
+    fn places(tiles: &[Tile]) -> Vec<(&str, Spot)> {
+        tiles.iter().map(|tile| (tile.id.as_str(), place(tile))).collect()
     }
 
     #[test]

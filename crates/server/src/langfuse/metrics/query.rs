@@ -54,7 +54,7 @@ pub(super) fn question(
             if is_top { Vec::new() } else { wide_dimensions(&spec) }
         }
         Ok(_) => Vec::new(),
-        Err(problems) => problems.iter().map(|problem| issue(problem, &places)).collect(),
+        Err(problems) => problems.iter().map(|problem| issue(problem, &spec, &places)).collect(),
     };
     issues.extend(problems);
     asked.ok().filter(|_| issues.is_empty()).ok_or(issues)
@@ -109,7 +109,7 @@ fn wide_dimensions(spec: &MetricsSpec) -> Vec<Issue> {
 }
 
 /// A problem with its place in the request; `places` are the indexes of the filters there.
-fn issue(problem: &QueryProblem, places: &[usize]) -> Issue {
+fn issue(problem: &QueryProblem, spec: &MetricsSpec, places: &[usize]) -> Issue {
     let why = problem.message.clone();
     match problem.part {
         QueryPart::Dimensions => at([field("dimensions")], why),
@@ -121,7 +121,10 @@ fn issue(problem: &QueryProblem, places: &[usize]) -> Issue {
             let place = places.get(place).copied().unwrap_or(place);
             in_list("filters", (place, part_name(part)), why)
         }
-        QueryPart::To => at([field("toTimestamp")], why),
+        QueryPart::To => {
+            let why = format!("must be after fromTimestamp, which is {}", spec.from);
+            at([field("toTimestamp")], why)
+        }
         QueryPart::Bins => at([field("config"), field("bins")], why),
         QueryPart::RowLimit => at([field("config"), field("row_limit")], why),
         QueryPart::Order(place) => in_list("orderBy", (place, "field"), why),
