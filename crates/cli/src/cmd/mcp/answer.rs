@@ -11,9 +11,10 @@ use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::client::{
     ObservationsAsked, Position, ScoresAsked, Slice, TimeWindow, TracesAsked,
 };
-use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_server::clock::Clock;
+use ratchet_server::langfuse::score_view;
 use ratchet_stages::source::Source;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Desk;
@@ -90,13 +91,13 @@ impl Desk {
         Ok(json!({"trace": trace, "steps": steps, "has_more": found.has_more}))
     }
 
-    async fn scores_of(&self, session: &SessionId) -> anyhow::Result<Vec<ScoreView>> {
+    async fn scores_of(&self, session: &SessionId) -> anyhow::Result<Vec<impl Serialize + use<>>> {
         let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.scores(&asked, &at).await?);
         }
-        Ok(found.rows.iter().map(ScoreView::new).collect())
+        Ok(found.rows.iter().map(score_view).collect())
     }
 
     async fn scores(&self, asked: &OfScores) -> anyhow::Result<Value> {
@@ -111,7 +112,7 @@ impl Desk {
             slice.rows.retain(is_wanted);
             found.add(slice);
         }
-        let scores: Vec<_> = found.rows.iter().map(ScoreView::new).collect();
+        let scores: Vec<_> = found.rows.iter().map(score_view).collect();
         Ok(json!({"scores": scores, "has_more": found.has_more}))
     }
 
