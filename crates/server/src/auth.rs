@@ -19,7 +19,6 @@ use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use ratchet_core::chat::workspace::WorkspaceSource;
 use ratchet_stages::chat::Chats;
-use ratchet_stages::record::events::EventScope;
 use ratchet_store::catalog::{Actor, ApiKey, Catalog, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 
@@ -51,6 +50,14 @@ pub struct Reader(pub Caller);
 /// A caller who may write telemetry.
 #[derive(Clone, Debug)]
 pub struct Recorder(pub Caller);
+
+/// The records that a caller may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventScope {
+    All,
+    /// Scores only: a browser that holds the public key only.
+    Scores,
+}
 
 /// A caller who may write scores: a recorder, or a browser with only the public key.
 #[derive(Clone, Debug)]

@@ -28,8 +28,6 @@ mod origin;
 /// Rate limits.
 pub mod rate_limit;
 pub mod body;
-/// CPU-bound work off the async runtime.
-pub mod cpu_pool;
 pub mod metrics;
 pub mod own_traces;
 /// Liveness and readiness.
