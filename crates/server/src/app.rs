@@ -101,7 +101,7 @@ impl App {
         self.runs.notify_one();
     }
 
-    /// Waits until [`Self::run_soon`] is called.
+    /// Waits until `run_soon` is called.
     pub async fn run_wanted(&self) {
         self.runs.notified().await;
     }

@@ -1,10 +1,9 @@
-//! Waiting for a condition with a deadline: the one way in which tests wait.
+//! Waiting for a condition or a line, with a deadline.
 //!
 //! Conditions are checked every few milliseconds instead of in a busy loop, which would take the
 //! processor from what is waited for.
 
 use std::io::{BufRead, BufReader, Read};
-use std::panic::Location;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -22,25 +21,6 @@ pub fn until(what: &str, mut is_true: impl FnMut() -> bool) {
     while !is_true() {
         assert!(began.elapsed() < TIMEOUT, "timeout while waiting until {what}");
         std::thread::park_timeout(INTERVAL);
-    }
-}
-
-/// Waits until an asynchronous condition is true.
-///
-/// # Panics
-/// On timeout; the message has `what`, and the caller's line, which a panic in a task does not say.
-#[track_caller]
-pub fn until_async(what: &str, mut is_true: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
-    let caller = Location::caller();
-    async move {
-        let wait = async {
-            let mut interval = tokio::time::interval(INTERVAL);
-            while !is_true().await {
-                interval.tick().await;
-            }
-        };
-        let ended = tokio::time::timeout(TIMEOUT, wait).await;
-        assert!(ended.is_ok(), "timeout while waiting until {what} ({caller})");
     }
 }
 

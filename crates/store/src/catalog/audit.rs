@@ -95,7 +95,7 @@ pub(super) struct AuditChange<'a> {
 }
 
 impl Verb {
-    /// An entry about an object; the object's id is also its name, unless [`Deed::named`] sets one.
+    /// An entry about an object; the object's id is also its name, unless [`AuditChange::named`] sets one.
     pub(super) const fn what(self, noun: Noun, object: &str) -> AuditChange<'_> {
         AuditChange { verb: self, noun, object, name: object, was: None, became: None }
     }
