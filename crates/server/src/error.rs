@@ -206,6 +206,7 @@ impl From<StoreError> for ApiError {
             | StoreError::Backup(_)
             | StoreError::Sealed(_)
             | StoreError::Random(_)
+            | StoreError::Panicked(_)
             | StoreError::Database(_)
             | StoreError::File { .. } => Self::Internal(Box::new(error)),
         }

@@ -9,8 +9,8 @@ use ratchet_core::record::span::{Origin, Span};
 use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::RecordingSettings;
-use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
 pub mod logs;

@@ -200,9 +200,10 @@ impl Seen {
         let bytes = items.iter().flat_map(fields).map(|(_, json)| json.as_str().len()).sum();
         let with_references = move || {
             let found = |item: DatasetItem| (references_of(&item), item);
-            Ok(items.into_iter().map(found).map(|(found, item)| (item, found)).collect())
+            items.into_iter().map(found).map(|(found, item)| (item, found)).collect()
         };
-        let items: Vec<(DatasetItem, References)> = app.workers.run(bytes, with_references).await?;
+        let items: Vec<(DatasetItem, References)> =
+            app.workers.run_sized(bytes, with_references).await?;
         let found = items.iter().flat_map(|(_, found)| found);
         let ids = found.map(|(_, reference)| reference.media.clone()).collect();
         let media = app.store.catalog.stored_media(project.clone(), ids).await?;

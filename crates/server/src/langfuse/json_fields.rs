@@ -54,7 +54,7 @@ impl<T: Send + 'static> LongSent<T> {
         app: &App,
         read: fn(T) -> ApiResult<N>,
     ) -> ApiResult<N> {
-        app.workers.run(self.bytes, move || read(self.sent)).await
+        app.workers.run_sized(self.bytes, move || read(self.sent)).await?
     }
 }
 

@@ -64,15 +64,15 @@ mod tests {
     #[tokio::test]
     async fn a_rule_that_cannot_be_used_stops_recording_until_it_is_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let store = crate::embedded::Store::open(
+        let store = crate::Store::open(
             folder.path(),
-            crate::embedded::Options {
+            crate::StoreOptions {
                 prices: Arc::default(),
                 queue_len: 1,
                 readers: 1,
                 holder: "a test".to_owned(),
                 known_secrets: Default::default(),
-                reserve: crate::embedded::DiskReserve::default(),
+                reserve: crate::disk_reserve::DiskReserve::default(),
             },
         )
         .unwrap();

@@ -25,6 +25,26 @@ fn sql_stays_in_the_store() {
 }
 
 #[test]
+fn the_embedded_engine_is_private_to_the_store() {
+    LineRule {
+        advice: "SQLite is known only to store/src/embedded and store/src/catalog/sql: give Store a \
+                 method, and callers a type of the store's interface",
+        covers: |path| {
+            let knows = ["crates/store/src/embedded", "crates/store/src/catalog/sql"];
+            is_rust(path) && !knows.iter().any(|place| path.starts_with(place))
+        },
+        is_broken_by: |line| {
+            ["rusqlite", "pub mod embedded", "store::embedded"].iter().any(|it| line.contains(it))
+        },
+    }
+    .check(
+        "crates/store/src/a.rs",
+        &["Database(#[source] rusqlite::Error),", "pub mod embedded;"],
+        &["mod embedded;", "pub use crate::embedded::Prepared;"],
+    );
+}
+
+#[test]
 fn telemetry_is_written_by_the_record_stage() {
     LineRule {
         advice: "write telemetry through stages::record (record::write, record::scores::write, \

@@ -1,4 +1,3 @@
-use anyhow::{Context, bail};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::evidence::{Evidence, NumberedTrace};
 use ratchet_core::money::Money;
@@ -11,22 +10,40 @@ use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::client::{
     ObservationsAsked, Position, ScoresAsked, Slice, TimeWindow, TracesAsked,
 };
-use ratchet_server::clock::Clock;
-use ratchet_server::langfuse::score_view;
-use ratchet_stages::source::Source;
-use serde::Serialize;
+use ratchet_remote::langfuse::wire::score::ScoreView;
+use ratchet_stages::source::{Source, SourceError};
+use ratchet_store::catalog::Catalog;
+use ratchet_store::project::ProjectId;
+use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::Desk;
-use super::tools::{OfScores, Question, ReportAsked, SessionAsked, SessionsAsked};
+use super::api::ToolError;
+use super::session_arguments::{OfScores, Question, ReportAsked, SessionAsked, SessionsAsked};
+use crate::clock::Clock;
+use crate::error::ApiError;
 
 const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
+type ToolResult<T = Value> = Result<T, ToolError>;
+
 /// Slices that one answer reads at most; beyond that it says that there is more.
 const MAX_SLICES: usize = 200;
 
-impl Desk {
-    pub(super) async fn answer(&self, question: &Question) -> anyhow::Result<Value> {
-        match question {
+/// The records that tools read.
+#[derive(Clone, Debug)]
+pub struct Records {
+    pub source: Source,
+    /// The catalog with the reports of a project; another server has its own.
+    pub reports: Option<(Catalog, ProjectId)>,
+    pub clock: Clock,
+}
+
+impl Records {
+    /// Answers a call.
+    ///
+    /// # Errors
+    /// Fails if the arguments are wrong, something is not there, or the records cannot be read.
+    pub(super) async fn answer(&self, tool: &str, arguments: JsonObject) -> ToolResult {
+        match &Question::read(tool, arguments)? {
             Question::Sessions(asked) => self.sessions(asked).await,
             Question::Session(asked) => self.session(asked).await,
             Question::Scores(asked) => self.scores(asked).await,
@@ -34,8 +51,8 @@ impl Desk {
         }
     }
 
-    async fn sessions(&self, asked: &SessionsAsked) -> anyhow::Result<Value> {
-        let between = since(asked.days);
+    async fn sessions(&self, asked: &SessionsAsked) -> ToolResult {
+        let between = self.since(asked.days);
         let mut found = Found::at_most(count(asked.limit));
         while let Some(at) = found.next() {
             found.add(self.source.sessions(&between, &at).await?);
@@ -44,26 +61,27 @@ impl Desk {
         Ok(json!({"sessions": sessions, "has_more": found.has_more}))
     }
 
-    async fn session(&self, asked: &SessionAsked) -> anyhow::Result<Value> {
+    async fn session(&self, asked: &SessionAsked) -> ToolResult {
         let id = SessionId::parse(&asked.session_id)
-            .with_context(|| format!("{} is not a valid session ID", asked.session_id))?;
-        let missing = || format!("session {id} not found");
-        let session = self.source.session(&id).await?.with_context(missing)?;
+            .map_err(|_| ToolError(format!("{} is not a valid session ID", asked.session_id)))?;
+        let missing = || ToolError(format!("session {id} not found"));
+        let session = self.source.session(&id).await?.ok_or_else(missing)?;
         let of_session = TracesAsked { between: TimeWindow::default(), session: Some(id.clone()) };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.traces(&of_session, &at).await?);
         }
         if found.has_more {
-            bail!("the session has more than {} traces", found.rows.len());
+            let read = found.rows.len();
+            return Err(ToolError(format!("the session has more than {read} traces")));
         }
         let most = count(asked.max_bytes);
         let pairs = found.rows.into_iter().map(|trace| (trace, Vec::new())).collect();
         let Evidence { traces, .. } = Evidence::new(id.clone(), pairs);
         if let Some(number) = asked.trace {
             let wanted = traces.iter().find(|trace| trace.number == number);
-            let wanted =
-                wanted.with_context(|| format!("the session has traces 1 to {}", traces.len()))?;
+            let missing = || ToolError(format!("the session has traces 1 to {}", traces.len()));
+            let wanted = wanted.ok_or_else(missing)?;
             return self.trace(wanted, most).await;
         }
         let scores = self.scores_of(&id).await?;
@@ -78,7 +96,7 @@ impl Desk {
         }))
     }
 
-    async fn trace(&self, numbered: &NumberedTrace, most: usize) -> anyhow::Result<Value> {
+    async fn trace(&self, numbered: &NumberedTrace, most: usize) -> ToolResult {
         let trace = Some(numbered.trace.id.clone());
         let of_trace = ObservationsAsked { between: TimeWindow::default(), trace };
         let mut found = Found::at_most(usize::MAX);
@@ -91,18 +109,20 @@ impl Desk {
         Ok(json!({"trace": trace, "steps": steps, "has_more": found.has_more}))
     }
 
-    async fn scores_of(&self, session: &SessionId) -> anyhow::Result<Vec<impl Serialize + use<>>> {
+    async fn scores_of(&self, session: &SessionId) -> ToolResult<Vec<ScoreView>> {
         let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.scores(&asked, &at).await?);
         }
-        Ok(found.rows.iter().map(score_view).collect())
+        Ok(found.rows.iter().map(ScoreView::new).collect())
     }
 
-    async fn scores(&self, asked: &OfScores) -> anyhow::Result<Value> {
-        let session = asked.session_id.as_deref().map(SessionId::parse).transpose()?;
-        let between = if session.is_some() { TimeWindow::default() } else { since(asked.days) };
+    async fn scores(&self, asked: &OfScores) -> ToolResult {
+        let session = asked.session_id.as_deref().map(SessionId::parse).transpose();
+        let session = session.map_err(|why| ToolError(format!("session_id: {why}")))?;
+        let between =
+            if session.is_some() { TimeWindow::default() } else { self.since(asked.days) };
         let question = ScoresAsked { between, session, trace: None };
         let mut found = Found::at_most(count(asked.limit));
         while let Some(at) = found.next() {
@@ -112,50 +132,74 @@ impl Desk {
             slice.rows.retain(is_wanted);
             found.add(slice);
         }
-        let scores: Vec<_> = found.rows.iter().map(score_view).collect();
+        let scores: Vec<_> = found.rows.iter().map(ScoreView::new).collect();
         Ok(json!({"scores": scores, "has_more": found.has_more}))
     }
 
-    async fn report(&self, asked: &ReportAsked) -> anyhow::Result<Value> {
+    async fn report(&self, asked: &ReportAsked) -> ToolResult {
         let weeks = self.weeks().await?;
         let wanted = match &asked.week {
             Some(week) => weeks.iter().find(|known| *known == week),
             None => weeks.first(),
         };
-        let week = wanted.with_context(|| match weeks.as_slice() {
-            [] => "no report yet; `ratchet week` creates one".to_owned(),
-            weeks => format!("no report for that week; available: {}", weeks.join(", ")),
-        })?;
-        let document = self.document(week).await?;
-        let report = document.with_context(|| format!("the report of {week} was deleted"))?;
+        let missing = || match weeks.as_slice() {
+            [] => ToolError("no report yet; `ratchet week` creates one".to_owned()),
+            weeks => ToolError(format!("no report for that week; available: {}", weeks.join(", "))),
+        };
+        let week = wanted.ok_or_else(missing)?;
+        let deleted = || ToolError(format!("the report of {week} was deleted"));
+        let report = self.document(week).await?.ok_or_else(deleted)?;
         Ok(json!({"week": week, "report": report, "weeks": weeks}))
     }
 
+    fn since(&self, days: u64) -> TimeWindow {
+        let days = i64::try_from(days).unwrap_or(i64::MAX);
+        let from = self.clock.now().plus_nanos(DAY.saturating_mul(days).saturating_neg());
+        TimeWindow { from: Some(from), to: None }
+    }
+
     /// The weeks that have a report, the newest first.
-    async fn weeks(&self) -> anyhow::Result<Vec<String>> {
+    async fn weeks(&self) -> ToolResult<Vec<String>> {
         match (&self.reports, &self.source) {
             (Some((catalog, project)), _) => {
-                let reports = catalog.reports(project.clone()).await?;
+                let reports = catalog.reports(project.clone()).await.map_err(ApiError::from)?;
                 Ok(reports.into_iter().map(|report| report.week).collect())
             }
             (None, Source::Remote(server)) => {
-                let weeks = server.report_weeks().await?;
-                weeks.context("reports are available on Ratchet servers only")
+                let weeks = server.report_weeks().await.map_err(SourceError::from)?;
+                weeks.ok_or_else(|| {
+                    ToolError("reports are available on Ratchet servers only".to_owned())
+                })
             }
             (None, Source::Local(..)) => Ok(Vec::new()),
         }
     }
 
-    async fn document(&self, week: &str) -> anyhow::Result<Option<Value>> {
+    async fn document(&self, week: &str) -> ToolResult<Option<Value>> {
         match (&self.reports, &self.source) {
             (Some((catalog, project)), _) => {
-                let kept = catalog.report(project.clone(), week.to_owned()).await?;
-                Ok(kept.map(|kept| serde_json::from_str(kept.document.as_str())).transpose()?)
+                let kept = catalog.report(project.clone(), week.to_owned()).await;
+                let kept = kept.map_err(ApiError::from)?;
+                let document = kept.map(|kept| serde_json::from_str(kept.document.as_str()));
+                Ok(document.transpose().map_err(|why| ApiError::Internal(Box::new(why)))?)
             }
             (None, Source::Remote(server)) => {
-                Ok(server.week_report(week).await?.map(|kept| kept.report))
+                let kept = server.week_report(week).await.map_err(SourceError::from)?;
+                Ok(kept.map(|kept| kept.report))
             }
             (None, Source::Local(..)) => Ok(None),
+        }
+    }
+}
+
+impl From<SourceError> for ToolError {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::Store(error) => ApiError::from(error).into(),
+            SourceError::Client(error) => {
+                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+                Self(format!("{error}{}", cause.unwrap_or_default()))
+            }
         }
     }
 }
@@ -188,12 +232,6 @@ impl<T> Found<T> {
         self.rows.truncate(self.most);
         self.at = slice.next.filter(|_| !is_enough);
     }
-}
-
-fn since(days: u64) -> TimeWindow {
-    let days = i64::try_from(days).unwrap_or(i64::MAX);
-    let from = Clock::System.now().plus_nanos(DAY.saturating_mul(days).saturating_neg());
-    TimeWindow { from: Some(from), to: None }
 }
 
 fn count(number: u64) -> usize {

@@ -6,9 +6,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use super::Store;
 use crate::{StoreError, StoreResult, private_files};
 
 /// Default reserve.
@@ -92,22 +90,6 @@ impl DiskMonitor {
     }
 }
 
-impl Store {
-    /// Returns the free disk space; `None` if the file system does not report it.
-    pub fn space(&self) -> Option<DiskSpace> {
-        self.room.look()
-    }
-
-    /// Checks that there is space to record.
-    ///
-    /// # Errors
-    /// Fails if the disk is full up to its reserve, or if the last write did not fit.
-    pub fn check_room(&self) -> StoreResult<()> {
-        let wanted = self.engine.shared.writer.counters.refused_bytes.load(Ordering::Relaxed);
-        self.room.check(wanted)
-    }
-}
-
 /// A file that reserves the space for opening a folder.
 const BALLAST_FILE: &str = "ballast";
 /// Its maximum size: opening a folder takes much less.
@@ -118,18 +100,18 @@ const BALLAST_SHARE: u64 = 32;
 /// A file that reserves disk space: other programs may fill the disk completely, and opening a
 /// folder needs a few pages. It is deleted then, and created again when there is space.
 #[derive(Debug)]
-pub(super) struct ReserveFile<'a> {
+pub(crate) struct ReserveFile<'a> {
     folder: &'a Path,
     reserve: DiskReserve,
 }
 
 impl<'a> ReserveFile<'a> {
-    pub(super) fn new(folder: &'a Path, reserve: DiskReserve) -> Self {
+    pub(crate) fn new(folder: &'a Path, reserve: DiskReserve) -> Self {
         Self { folder, reserve }
     }
 
     /// Deletes the file if the disk is full, so that the folder can be opened.
-    pub(super) fn delete_if_full(&self) {
+    pub(crate) fn delete_if_full(&self) {
         let file = self.folder.join(BALLAST_FILE);
         let is_full = self
             .reserve
@@ -141,7 +123,7 @@ impl<'a> ReserveFile<'a> {
     }
 
     /// Creates the file if it is missing and there is space.
-    pub(super) fn create_if_missing(&self) {
+    pub(crate) fn create_if_missing(&self) {
         let file = self.folder.join(BALLAST_FILE);
         let Ok(disk) = rustix::fs::statvfs(self.folder) else { return };
         let whole = disk.f_blocks.saturating_mul(disk.f_frsize);
