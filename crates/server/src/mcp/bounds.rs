@@ -17,12 +17,11 @@ pub(super) fn bounded(mut answer: Value, text_bytes: usize, path: &str) -> Value
     let (mut is_cut, mut left_out) = (false, 0);
     match answer.get_mut("data").and_then(Value::as_array_mut) {
         Some(rows) => {
-            for row in rows.iter_mut() {
-                is_cut |= cut_fields(row, text_bytes);
-            }
-            let whole = rows.len();
-            rows.truncate(fitting(rows).max(1));
-            left_out = whole - rows.len();
+            let cut = std::mem::take(rows).into_iter().map(|mut row| {
+                is_cut |= cut_fields(&mut row, text_bytes);
+                row
+            });
+            (*rows, left_out) = fitting(cut);
         }
         None => is_cut = cut_fields(&mut answer, text_bytes),
     }
@@ -47,17 +46,22 @@ pub(super) fn bounded(mut answer: Value, text_bytes: usize, path: &str) -> Value
     answer
 }
 
-/// The number of rows whose size together is within the maximum.
-fn fitting(rows: &[Value]) -> usize {
-    let mut bytes = 0;
-    let fits = |row: &&Value| {
+/// The first rows, whose size together is within the maximum, and how many are left out.
+pub(super) fn fitting(rows: impl Iterator<Item = Value>) -> (Vec<Value>, usize) {
+    let (mut kept, mut bytes, mut left_out) = (Vec::new(), 0, 0);
+    for row in rows {
         bytes += row.to_string().len();
-        bytes <= MAX_ROWS_BYTES
-    };
-    rows.iter().take_while(fits).count()
+        if kept.is_empty() || bytes <= MAX_ROWS_BYTES {
+            kept.push(row);
+        } else {
+            left_out += 1;
+        }
+    }
+    (kept, left_out)
 }
 
-fn cut_fields(row: &mut Value, text_bytes: usize) -> bool {
+/// Cuts the fields of a row that are longer, and returns whether there are any.
+pub(super) fn cut_fields(row: &mut Value, text_bytes: usize) -> bool {
     let Value::Object(fields) = row else { return false };
     let mut is_cut = false;
     for value in fields.values_mut() {

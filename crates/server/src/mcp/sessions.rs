@@ -18,6 +18,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::api::ToolError;
+use super::bounds::{MAX_TEXT_BYTES, cut_fields, fitting};
 use super::session_arguments::{OfScores, Question, ReportAsked, SessionAsked, SessionsAsked};
 use crate::clock::Clock;
 use crate::error::ApiError;
@@ -25,6 +26,8 @@ use crate::error::ApiError;
 const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
 type ToolResult<T = Value> = Result<T, ToolError>;
 
+/// Observations of one trace; listObservations shows more.
+const MAX_STEPS: usize = 1_000;
 /// Slices that one answer reads at most; beyond that it says that there is more.
 const MAX_SLICES: usize = 200;
 
@@ -84,38 +87,42 @@ impl Records {
             let wanted = wanted.ok_or_else(missing)?;
             return self.trace(wanted, most).await;
         }
-        let scores = self.scores_of(&id).await?;
+        let (scores, scores_left_out) = self.scores_of(&id).await?;
         let from = traces.iter().filter(|trace| trace.number >= asked.from_trace);
-        let shown: Vec<_> =
-            from.take(count(asked.limit)).map(|numbered| trace_view(numbered, most)).collect();
-        Ok(json!({
+        let shown = from.take(count(asked.limit)).map(|numbered| trace_view(numbered, most));
+        let (shown, traces_left_out) = fitting(shown);
+        let answer = json!({
             "session": session_view(&session),
             "scores": scores,
             "trace_count": traces.len(),
             "traces": shown,
-        }))
+        });
+        let answer = noted(answer, scores_left_out, "scores", "list_scores shows them by name");
+        Ok(noted(answer, traces_left_out, "traces", "ask with from_trace or a smaller max_bytes"))
     }
 
     async fn trace(&self, numbered: &NumberedTrace, most: usize) -> ToolResult {
         let trace = Some(numbered.trace.id.clone());
         let of_trace = ObservationsAsked { between: TimeWindow::default(), trace };
-        let mut found = Found::at_most(usize::MAX);
+        let mut found = Found::at_most(MAX_STEPS);
         while let Some(at) = found.next() {
             found.add(self.source.observations(&of_trace, &at).await?);
         }
         found.rows.sort_by(|one, other| (one.start, &one.id).cmp(&(other.start, &other.id)));
-        let steps: Vec<_> = found.rows.iter().map(|step| step_view(step, most)).collect();
+        let (steps, left_out) = fitting(found.rows.iter().map(|step| step_view(step, most)));
+        let has_more = found.has_more || left_out > 0;
         let trace = trace_view(numbered, most);
-        Ok(json!({"trace": trace, "steps": steps, "has_more": found.has_more}))
+        let answer = json!({"trace": trace, "steps": steps, "has_more": has_more});
+        Ok(noted(answer, left_out, "observations", "listObservations with the traceId shows all"))
     }
 
-    async fn scores_of(&self, session: &SessionId) -> ToolResult<Vec<ScoreView>> {
+    async fn scores_of(&self, session: &SessionId) -> ToolResult<(Vec<Value>, usize)> {
         let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.scores(&asked, &at).await?);
         }
-        Ok(found.rows.iter().map(ScoreView::new).collect())
+        Ok(score_views(&found.rows))
     }
 
     async fn scores(&self, asked: &OfScores) -> ToolResult {
@@ -132,8 +139,9 @@ impl Records {
             slice.rows.retain(is_wanted);
             found.add(slice);
         }
-        let scores: Vec<_> = found.rows.iter().map(ScoreView::new).collect();
-        Ok(json!({"scores": scores, "has_more": found.has_more}))
+        let (scores, left_out) = score_views(&found.rows);
+        let answer = json!({"scores": scores, "has_more": found.has_more || left_out > 0});
+        Ok(noted(answer, left_out, "scores", "ask with a smaller limit"))
     }
 
     async fn report(&self, asked: &ReportAsked) -> ToolResult {
@@ -202,6 +210,25 @@ impl From<SourceError> for ToolError {
             }
         }
     }
+}
+
+/// Scores, within the limits of an answer.
+fn score_views(scores: &[Score]) -> (Vec<Value>, usize) {
+    let show = |score: &Score| {
+        let mut view = json!(ScoreView::new(score));
+        cut_fields(&mut view, MAX_TEXT_BYTES);
+        view
+    };
+    fitting(scores.iter().map(show))
+}
+
+/// An answer that says what was left out of it, and how to get that.
+fn noted(mut answer: Value, left_out: usize, what: &str, how: &str) -> Value {
+    if left_out > 0 {
+        let earlier = answer["note"].as_str().map(|note| format!("{note}; ")).unwrap_or_default();
+        answer["note"] = json!(format!("{earlier}{left_out} {what} are left out: {how}"));
+    }
+    answer
 }
 
 /// What slice after slice has brought, up to a bound.

@@ -102,6 +102,39 @@ async fn long_texts_are_cut_and_whole_on_request() {
 }
 
 #[tokio::test]
+async fn no_answer_is_longer_than_a_model_can_read() {
+    let server = TestServer::start().await;
+    let (at, long) = ("2026-11-15T11:00:00Z", "x".repeat(90_000));
+    let event = |number: usize, kind: &str, body: Value| json!({"id": format!("e-{number}"), "type": kind, "timestamp": at, "body": body});
+    let trace = json!({"id": "t-1", "sessionId": "s-1", "timestamp": at});
+    let mut batch = vec![event(0, "trace-create", trace)];
+    batch.extend((1..=30).map(|number| {
+        let id = format!("o-{number:02}");
+        let body = json!({"id": id, "traceId": "t-1", "startTime": at, "input": long});
+        event(number, "span-create", body)
+    }));
+    let post = server.post("/api/public/ingestion").json(json!({"batch": batch}).to_string());
+    post.send().await.check(207, "\"errors\":[]");
+    let client = Client::with_role(&server, Role::Viewer).await;
+    let session = json!({"session_id": "s-1", "trace": 1, "max_bytes": 100_000});
+    let listed = json!({"traceId": "t-1", "fields": ["input"], "maxBytes": 100_000});
+    for (tool, arguments, rows, how) in [
+        ("get_session", session, "steps", "listObservations"),
+        ("listObservations", listed, "data", "smaller limit"),
+    ] {
+        let answer = client.call(tool, arguments).await;
+        let shown = answer[rows].as_array().unwrap();
+        assert_eq!(shown.len(), 11, "{tool}");
+        assert!(shown[0]["input"].as_str().unwrap().contains(&long), "{tool}: it is cut");
+        let note = answer["note"].as_str().unwrap();
+        assert!(note.contains("19 ") && note.contains(how), "{tool}: {note}");
+    }
+    let cut = client.call("get_session", json!({"session_id": "s-1", "trace": 1})).await;
+    assert_eq!((cut["steps"].as_array().unwrap().len(), &cut["note"]), (30, &Value::Null));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn changes_are_audited_under_the_key() {
     let server = TestServer::start().await;
     let client = Client::with_role(&server, Role::Member).await;
