@@ -6,6 +6,8 @@
 
 /// Fields with provenance: a value with the authority and time of its source.
 pub mod field;
+/// The fields of each record: names, types, where users meet them.
+pub mod field_table;
 /// Order-independent, idempotent merging of patches into records.
 pub mod merge;
 /// Traces: one agent run each.

@@ -20,7 +20,8 @@ use std::ops::Range;
 
 use ratchet_store::query::Compare;
 
-pub(crate) use field::{Flag, NumberField, On, WordField};
+pub(crate) use field::On;
+pub(crate) use ratchet_core::record::field_table::RecordField;
 
 /// Maximum length of a filter, in bytes.
 const MAX_BYTES: usize = 4_000;
@@ -47,12 +48,12 @@ pub(crate) enum What {
     /// Text search in names, inputs, outputs and metadata.
     Text(String),
     /// A text field and its pattern.
-    Word(WordField, Pattern),
+    Word(RecordField, Pattern),
     /// A numeric comparison.
-    Number(NumberField, Compare, f64),
+    Number(RecordField, Compare, f64),
     /// A score by its name.
     Score(String, Verdict),
-    Is(Flag),
+    Is(RecordField),
 }
 
 /// A text pattern.
@@ -145,13 +146,13 @@ impl Filter {
 
 impl Term {
     /// A field that is exactly a word.
-    pub(crate) fn word(field: WordField, word: &str) -> Self {
+    pub(crate) fn word(field: RecordField, word: &str) -> Self {
         let pattern = Pattern::Exactly(vec![word.to_owned()]);
         Self { negated: false, what: What::Word(field, pattern) }
     }
 
     /// A field that compares to a number.
-    pub(crate) fn number(field: NumberField, how: Compare, number: f64) -> Self {
+    pub(crate) fn number(field: RecordField, how: Compare, number: f64) -> Self {
         Self { negated: false, what: What::Number(field, how, number) }
     }
 

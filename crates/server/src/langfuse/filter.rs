@@ -3,8 +3,7 @@ use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::dashboard::WidgetFilter;
 use ratchet_remote::langfuse::wire::filter::{SentCondition, part_name};
 use ratchet_remote::langfuse::wire::read::read;
-use ratchet_stages::dashboards::filter::Filter;
-use ratchet_stages::dashboards::filter::column::Columns;
+use ratchet_stages::dashboards::filter::{Columns, Filter};
 use ratchet_stages::validation::Checks;
 
 use super::params::Params;

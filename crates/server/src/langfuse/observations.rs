@@ -2,13 +2,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::money::Money;
+use ratchet_core::record::field_table;
 use ratchet_core::record::observation::{Level, Observation, ObservationKind};
 use ratchet_core::record::price::PriceTable;
 use ratchet_remote::langfuse::wire::observation::{ModelPrices, ObservationView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord, Spelled};
-use ratchet_stages::dashboards::filter::{Filter, column};
+use ratchet_stages::dashboards::filter::Filter;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, PageNumber, Paging, Test,
@@ -118,7 +119,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQ
         range: params.range("fromStartTime", "toStartTime"),
         conditions: simple_conditions(&mut params),
     };
-    let filter = params.filter_over(&column::OBSERVATION, simple);
+    let filter = params.filter_over(&field_table::OBSERVATION, simple);
     let trace = params.id("traceId").filter(|_| !filter.names(ObservationColumn::Trace));
     let query = ObservationQuery {
         project,

@@ -2,13 +2,14 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::response::Response;
+use ratchet_core::record::field_table;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::observation_v2::{FieldGroup, InContext, ObservationV2View};
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord};
-use ratchet_stages::dashboards::filter::{Filter, column};
+use ratchet_stages::dashboards::filter::Filter;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test,
@@ -125,7 +126,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
     let needs_content = groups.contains(&FieldGroup::Io) || groups.contains(&FieldGroup::Metadata);
     let range = params.range("fromStartTime", "toStartTime");
     let simple = Filter { range, conditions: conditions(&mut params) };
-    let filter = params.filter_over(&column::OBSERVATION, simple);
+    let filter = params.filter_over(&field_table::OBSERVATION, simple);
     params.refuse("parseIoAsJson", "true", "input and output are always texts; leave it out");
     let limit = params.whole("limit", 1..=MAX_LIMIT).unwrap_or(DEFAULT_LIMIT);
     let query = ObservationQuery {

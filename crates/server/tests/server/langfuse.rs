@@ -17,6 +17,8 @@ mod first_api;
 mod span_metadata;
 /// Filters and pagination.
 mod queries;
+/// Filters and sort orders, by the tables of fields.
+mod fields;
 mod queues;
 mod comments;
 mod administration;

@@ -1,14 +1,13 @@
 //! Conditions by name, resolved to tests on the columns of the store.
 
 use ratchet_core::catalog::filter::{ConditionPart, FilterCondition, FilterKind, Operator};
+use ratchet_core::record::field_table::{FieldKind, RecordColumn, RecordTable};
 use ratchet_core::record::score::ScoreValue;
 use ratchet_core::time::Timestamp;
 use ratchet_store::query::{Compare, Condition, Test, TextTest, TimeRange};
 
-use self::column::{ColumnKind, Columns, FilterColumn};
-
-/// The columns that can be filtered on.
-pub mod column;
+/// The fields of a record.
+pub type Columns<C> = &'static RecordTable<C>;
 
 /// Conditions, with those on the record's own time taken out of the others.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +86,9 @@ impl<C: Copy> Filter<C> {
         columns: Columns<C>,
     ) -> Result<(), ConditionProblem> {
         match resolve(condition, columns)? {
-            (FilterColumn { is_start: true, .. }, Test::Time(compare, at)) if narrows(compare) => {
+            (RecordColumn { kind: FieldKind::Start, .. }, Test::Time(compare, at))
+                if narrows(compare) =>
+            {
                 narrow(&mut self.range, compare, at);
             }
             (column, test) => self.conditions.push(Condition { column: column.column, test }),
@@ -103,13 +104,18 @@ fn problem(part: ConditionPart, message: impl Into<String>) -> ConditionProblem 
 fn resolve<C: Copy>(
     condition: &FilterCondition,
     columns: Columns<C>,
-) -> Result<(&'static FilterColumn<C>, Test), ConditionProblem> {
-    let column = columns.find(&condition.column);
-    let column = column.map_err(|message| problem(ConditionPart::Column, message))?;
+) -> Result<(&'static RecordColumn<C>, Test), ConditionProblem> {
+    let name = &condition.column;
+    let column = columns.by_api_name(name).ok_or_else(|| {
+        let known: Vec<_> = columns.api_names().collect();
+        let message = format!("{name} is not a known column: {}", known.join(", "));
+        problem(ConditionPart::Column, message)
+    })?;
     let kind = condition.kind;
-    if !column.kind.takes(kind) {
-        let fit = column.kind.taken();
-        let message = format!("{} takes {fit}, not {}", condition.column, kind.as_str());
+    if !column.kind.filters().contains(&kind) {
+        let fit: Vec<_> = column.kind.filters().iter().map(|kind| kind.as_str()).collect();
+        let fit = fit.join(", ");
+        let message = format!("{name} takes {fit}, not {}", kind.as_str());
         return Err(problem(ConditionPart::Kind, message));
     }
     if !kind.operators().contains(&condition.operator) {
@@ -118,7 +124,7 @@ fn resolve<C: Copy>(
         return Err(problem(ConditionPart::Operator, message));
     }
     let test = match column.kind {
-        ColumnKind::ScoreTruths => truth_test(condition)?,
+        FieldKind::ScoreBooleans => truth_test(condition)?,
         _ => plain_test(condition)?,
     };
     if !kind.has_key() {

@@ -6,6 +6,7 @@ use ratchet_core::catalog::dashboard::widget::{
     AggregationKind, Metric, MetricsRecords, MetricsSpec, SortDirection,
 };
 use ratchet_core::catalog::filter::ConditionPart;
+use ratchet_core::record::field_table::{OBSERVATION, SCORE, TRACE};
 use ratchet_store::StoreResult;
 use ratchet_store::metrics::{Aggregation, MetricRequest, MetricsAnswer, MetricsQuery};
 use ratchet_store::project::ProjectId;
@@ -14,8 +15,7 @@ use ratchet_store::query::{
 };
 use ratchet_store::telemetry::Telemetry;
 
-use super::filter::Filter;
-use super::filter::column::{self, Columns};
+use super::filter::{Columns, Filter};
 use super::response::{By, FigureColumn, Order, Shape};
 use super::view::{self, Names, Unit, ViewTable};
 
@@ -103,11 +103,11 @@ pub fn question(
     let reading = Reading { project, spec };
     match spec.view {
         MetricsRecords::Traces => {
-            let (query, shape) = reading.read(&view::TRACES, &column::TRACE)?;
+            let (query, shape) = reading.read(&view::TRACES, &TRACE)?;
             Ok((Question::Traces(query), shape))
         }
         MetricsRecords::Observations => {
-            let (query, shape) = reading.read(&view::OBSERVATIONS, &column::OBSERVATION)?;
+            let (query, shape) = reading.read(&view::OBSERVATIONS, &OBSERVATION)?;
             Ok((Question::Observations(query), shape))
         }
         MetricsRecords::ScoresNumeric => {
@@ -131,7 +131,7 @@ impl Reading<'_> {
         table: &'static ViewTable<ScoreColumn>,
         types: &[&str],
     ) -> Result<(Question, Shape), Vec<QueryProblem>> {
-        let (mut query, shape) = self.read(table, &column::SCORE)?;
+        let (mut query, shape) = self.read(table, &SCORE)?;
         for condition in &mut query.conditions {
             if condition.column == ScoreColumn::Session {
                 // As a dimension, too, it is the session of the score or of its trace.

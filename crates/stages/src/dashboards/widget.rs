@@ -4,10 +4,10 @@ use ratchet_core::catalog::dashboard::widget::{
 };
 use ratchet_core::catalog::filter::FilterCondition;
 use ratchet_core::issue::Issue;
+use ratchet_core::record::field_table::{OBSERVATION, SCORE, TRACE};
 use ratchet_core::time::Timestamp;
 use ratchet_store::project::ProjectId;
 
-use super::filter::column;
 use super::query::{QueryProblem, Question, question};
 use super::response::Shape;
 use super::view::{APPROXIMATE_COST, COUNT, Names, Unit};
@@ -87,11 +87,11 @@ pub fn asks(
 
 fn has_column(view: MetricsRecords, name: &str) -> bool {
     match view {
-        MetricsRecords::Traces => column::TRACE.has(name),
-        MetricsRecords::Observations => column::OBSERVATION.has(name),
+        MetricsRecords::Traces => TRACE.by_api_name(name).is_some(),
+        MetricsRecords::Observations => OBSERVATION.by_api_name(name).is_some(),
         MetricsRecords::ScoresNumeric
         | MetricsRecords::ScoresBoolean
-        | MetricsRecords::ScoresCategorical => column::SCORE.has(name),
+        | MetricsRecords::ScoresCategorical => SCORE.by_api_name(name).is_some(),
     }
 }
 

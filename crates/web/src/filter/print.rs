@@ -1,8 +1,9 @@
 use std::fmt;
 
+use ratchet_core::record::field_table::{FieldKind, NumberUnit};
 use ratchet_store::query::Compare;
 
-use super::field::Unit;
+use super::field::name;
 use super::{Filter, Pattern, Term, Verdict, What};
 
 impl fmt::Display for Filter {
@@ -26,17 +27,18 @@ impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => f.write_str(&quoted(text)),
-            Self::Word(field, pattern) => write!(f, "{}:{pattern}", field.name()),
+            Self::Word(field, pattern) => write!(f, "{}:{pattern}", name(*field)),
             Self::Number(field, how, number) => {
-                let unit = if field.unit() == Unit::Seconds { "s" } else { "" };
-                write!(f, "{}{}{number}{unit}", field.name(), sign(*how))
+                let is_time = field.facts().kind == FieldKind::Number(NumberUnit::Seconds);
+                let unit = if is_time { "s" } else { "" };
+                write!(f, "{}{}{number}{unit}", name(*field), sign(*how))
             }
             Self::Score(name, verdict) => {
                 let is_plain = |c: char| !c.is_whitespace() && !":=<>\"".contains(c);
                 let name = if name.chars().all(is_plain) { name.clone() } else { quoted(name) };
                 write!(f, "score.{name}{verdict}")
             }
-            Self::Is(flag) => write!(f, "is:{}", flag.name()),
+            Self::Is(flag) => write!(f, "is:{}", name(*flag)),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Terms as the conditions that are kept with charts, and back.
 
 use ratchet_core::catalog::filter::{FilterCondition, FilterKind, Operator};
+use ratchet_core::record::field_table::{FieldFacts, FieldKind, OBSERVATION, SCORE};
 use ratchet_store::query::Compare;
 use serde_json::{Value, json};
 
-use super::{Filter, Flag, NumberField, Pattern, Term, Verdict, What, WordField};
+use super::{Filter, Pattern, RecordField, Term, Verdict, What};
 
 /// What a chart counts: its conditions have other names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,28 +53,31 @@ fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
     let negated = term.negated;
     match &term.what {
         What::Text(_) => None,
-        What::Word(field, pattern) => {
-            word_to_kept(word_column(*field, on)?, *field, pattern, negated)
-        }
+        What::Word(field, pattern) => word_to_kept(column(*field, on)?, *field, pattern, negated),
         What::Number(field, how, number) => {
             let operator = sign(*how, negated)?;
-            Some(condition(number_column(*field, on)?, FilterKind::Number, operator, json!(number)))
+            Some(condition(column(*field, on)?, FilterKind::Number, operator, json!(number)))
         }
         What::Score(name, verdict) if on == Counted::Observations => {
             let one_of = if negated { Operator::NoneOf } else { Operator::AnyOf };
             let filter = match verdict {
                 Verdict::Number(how, number) => condition(
-                    "scores_avg",
+                    score_column(FieldKind::ScoreNumbers)?,
                     FilterKind::NumberObject,
                     sign(*how, negated)?,
                     json!(number),
                 ),
                 Verdict::Truth(truth) => {
                     let is = if negated { Operator::NotEqual } else { Operator::Equal };
-                    condition("score_booleans", FilterKind::BooleanObject, is, json!(truth))
+                    condition(
+                        score_column(FieldKind::ScoreBooleans)?,
+                        FilterKind::BooleanObject,
+                        is,
+                        json!(truth),
+                    )
                 }
                 Verdict::Label(label) => condition(
-                    "score_categories",
+                    score_column(FieldKind::ScoreLabels)?,
                     FilterKind::CategoryOptions,
                     one_of,
                     json!([label]),
@@ -82,7 +86,7 @@ fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
             Some(FilterCondition { key: Some(name.clone()), ..filter })
         }
         What::Is(flag) if on == Counted::Observations => Some(condition(
-            flag_column(*flag),
+            column(*flag, on)?,
             FilterKind::Boolean,
             Operator::Equal,
             json!(!negated),
@@ -93,7 +97,7 @@ fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
 
 fn word_to_kept(
     column: &str,
-    field: WordField,
+    field: RecordField,
     pattern: &Pattern,
     negated: bool,
 ) -> Option<FilterCondition> {
@@ -101,19 +105,19 @@ fn word_to_kept(
         condition(column, FilterKind::String, operator, json!(text))
     };
     Some(match (pattern, negated) {
-        (Pattern::Any, _) if field == WordField::Tag => return None,
+        (Pattern::Any, _) if field == RecordField::Tags => return None,
         (Pattern::Any, false) => {
             condition(column, FilterKind::Null, Operator::IsNotNull, Value::Null)
         }
         (Pattern::Any, true) => condition(column, FilterKind::Null, Operator::IsNull, Value::Null),
         (Pattern::Exactly(words), _) => {
-            let kind = if field == WordField::Tag {
+            let kind = if field == RecordField::Tags {
                 FilterKind::ArrayOptions
             } else {
                 FilterKind::StringOptions
             };
             let operator = if negated { Operator::NoneOf } else { Operator::AnyOf };
-            let has_fixed_words = matches!(field, WordField::Level | WordField::Kind);
+            let has_fixed_words = field.facts().kind == FieldKind::Choice;
             let word = |word: &String| {
                 if has_fixed_words { word.to_ascii_uppercase() } else { word.clone() }
             };
@@ -139,61 +143,38 @@ const fn sign(how: Compare, negated: bool) -> Option<Operator> {
     })
 }
 
-const fn word_column(field: WordField, on: Counted) -> Option<&'static str> {
-    Some(match (field, on) {
-        (WordField::Id, _) => "id",
-        (WordField::Name, _) => "name",
-        (WordField::User, _) => "userId",
-        (WordField::Session, _) => "sessionId",
-        (WordField::Environment, _) => "environment",
-        (WordField::Tag, _) => "tags",
-        (WordField::Release, _) => "release",
-        (WordField::Trace, _) => "traceId",
-        (WordField::TraceName, _) => "traceName",
-        (WordField::Model, Counted::Observations) => "providedModelName",
-        (WordField::Model, Counted::Scores) => "observationModelName",
-        (WordField::Prompt, Counted::Observations) => "promptName",
-        (WordField::Prompt, Counted::Scores) => "observationPromptName",
-        (WordField::Version, Counted::Observations) => "version",
-        (WordField::Version, Counted::Scores) => "traceVersion",
-        (WordField::Agent, Counted::Observations) => "agent",
-        (WordField::Level, Counted::Observations) => "level",
-        (WordField::Kind, Counted::Observations) => "type",
-        (WordField::Status, Counted::Observations) => "statusMessage",
-        (
-            WordField::Agent | WordField::Level | WordField::Kind | WordField::Status,
-            Counted::Scores,
-        ) => return None,
-    })
+/// The name of a field in stored conditions, if what is counted has it.
+fn column(field: RecordField, on: Counted) -> Option<&'static str> {
+    let names = match on {
+        Counted::Observations => OBSERVATION.filter(field)?.api,
+        Counted::Scores => SCORE.filter(field)?.api,
+    };
+    names.first().copied()
 }
 
-const fn number_column(field: NumberField, on: Counted) -> Option<&'static str> {
-    if matches!(on, Counted::Scores) {
-        return None;
-    }
-    Some(match field {
-        NumberField::Cost => "totalCost",
-        NumberField::Latency => "latency",
-        NumberField::Tokens => "totalTokens",
-        NumberField::InputTokens => "inputTokens",
-        NumberField::OutputTokens => "outputTokens",
-        NumberField::FirstToken => "timeToFirstToken",
-        NumberField::Scores | NumberField::Steps | NumberField::Errors => return None,
-    })
+/// The name of the scores of a kind in stored conditions on observations.
+fn score_column(kind: FieldKind) -> Option<&'static str> {
+    OBSERVATION.of_kind(kind)?.api.first().copied()
 }
 
-const fn flag_column(flag: Flag) -> &'static str {
-    match flag {
-        Flag::Bookmarked => "bookmarked",
-        Flag::Public => "public",
-        Flag::Root => "isRootObservation",
-    }
+/// The field of a name in stored conditions.
+fn field_of(name: &str, on: Counted) -> Option<&'static FieldFacts> {
+    let (field, is_filter) = match on {
+        Counted::Observations => {
+            OBSERVATION.by_api_name(name).map(|found| (found.field, found.is_filter))?
+        }
+        Counted::Scores => SCORE.by_api_name(name).map(|found| (found.field, found.is_filter))?,
+    };
+    field.filter(|_| is_filter).map(RecordField::facts)
 }
 
 fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
-    let (column, operator, value) = (kept.column.as_str(), kept.operator, &kept.value);
-    let fields = WordField::ALL.into_iter();
-    let word = || fields.clone().find(|field| word_column(*field, on) == Some(column));
+    let (operator, value) = (kept.operator, &kept.value);
+    let field = |is_kind: fn(FieldKind) -> bool| {
+        field_of(&kept.column, on).filter(|facts| is_kind(facts.kind)).map(|facts| facts.field)
+    };
+    let word =
+        || field(|kind| matches!(kind, FieldKind::Text | FieldKind::Choice | FieldKind::Tags));
     let term = |what: What, negated: bool| Some(Term { negated, what });
     match kept.kind {
         FilterKind::String => {
@@ -215,12 +196,11 @@ fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
         }
         FilterKind::Null => term(What::Word(word()?, Pattern::Any), operator == Operator::IsNull),
         FilterKind::Number => {
-            let mut fields = NumberField::ALL.into_iter();
-            let field = fields.find(|field| number_column(*field, on) == Some(column))?;
+            let field = field(|kind| matches!(kind, FieldKind::Number(_)))?;
             term(What::Number(field, compare(operator)?, value.as_f64()?), false)
         }
         FilterKind::Boolean if on == Counted::Observations => {
-            let flag = Flag::ALL.into_iter().find(|flag| flag_column(*flag) == column)?;
+            let flag = field(|kind| kind == FieldKind::Boolean)?;
             term(What::Is(flag), value.as_bool()? != (operator == Operator::Equal))
         }
         _ if on == Counted::Observations => score_of_kept(kept),
@@ -231,14 +211,15 @@ fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
 fn score_of_kept(kept: &FilterCondition) -> Option<Term> {
     let name = kept.key.clone()?;
     let (operator, value) = (kept.operator, &kept.value);
-    let (verdict, negated) = match (kept.column.as_str(), kept.kind) {
-        ("scores_avg" | "scores", FilterKind::NumberObject) => {
+    let (verdict, negated) = match (OBSERVATION.by_api_name(&kept.column)?.kind, kept.kind) {
+        (FieldKind::ScoreNumbers, FilterKind::NumberObject) => {
             (Verdict::Number(compare(operator)?, value.as_f64()?), false)
         }
-        ("score_booleans", FilterKind::BooleanObject) => {
+        (FieldKind::ScoreBooleans, FilterKind::BooleanObject) => {
             (Verdict::Truth(value.as_bool()?), operator == Operator::NotEqual)
         }
-        ("score_categories", FilterKind::CategoryOptions) => match value.as_array()?.as_slice() {
+        (FieldKind::ScoreLabels, FilterKind::CategoryOptions) => match value.as_array()?.as_slice()
+        {
             [label] => (Verdict::Label(label.as_str()?.to_owned()), operator == Operator::NoneOf),
             _ => return None,
         },

@@ -1,9 +1,10 @@
+use ratchet_core::record::field_table::{FieldKind, NumberUnit};
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_store::query::Compare;
 
-use super::field::{Flag, NumberField, On, Unit, WordField, names};
+use super::field::{self, On, names};
 use super::reader::{Asked, Form, Item, Piece};
-use super::{Pattern, Term, Verdict, What};
+use super::{Pattern, RecordField, Term, Verdict, What};
 
 /// What a piece means on a list; otherwise what is wrong with it.
 pub(super) fn of(on: On, piece: &Piece) -> Result<Term, String> {
@@ -29,14 +30,15 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
         "steps" => "observations",
         other => other,
     };
-    if let Some(field) = WordField::ALL.into_iter().find(|field| field.name() == name) {
-        allowed(on, field.on(), name)?;
-        return word(field, asked);
-    }
-    if let Some(field) = NumberField::ALL.into_iter().find(|field| field.name() == name) {
-        allowed(on, field.on(), name)?;
-        let number = number(field.unit(), name, single(asked)?)?;
-        return Ok(What::Number(field, compare(asked.sign), number));
+    if let Some(facts) = field::by_name(name) {
+        allowed(on, facts.field, name)?;
+        return match facts.kind {
+            FieldKind::Number(unit) => {
+                let number = number(unit, name, single(asked)?)?;
+                Ok(What::Number(facts.field, compare(asked.sign), number))
+            }
+            _ => word(facts.field, asked),
+        };
     }
     // The name of a score is kept as it was typed.
     if let Some(typed) = asked.name.get(..6).filter(|start| start.eq_ignore_ascii_case("score.")) {
@@ -46,11 +48,9 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
     }
     if name == "is" {
         let wanted = &single(asked)?.text;
-        let mut flags = Flag::ALL.into_iter().filter(|flag| flag.on().contains(&on));
-        let flag = flags.find(|flag| flag.name().eq_ignore_ascii_case(wanted));
+        let flag = on.flags().find(|flag| field::name(*flag).eq_ignore_ascii_case(wanted));
         return flag.map(What::Is).ok_or_else(|| {
-            let flags = Flag::ALL.into_iter().filter(|flag| flag.on().contains(&on));
-            let flags: Vec<_> = flags.map(Flag::name).collect();
+            let flags: Vec<_> = on.flags().map(field::name).collect();
             format!("unknown value “{wanted}”; use {}", flags.join(" or "))
         });
     }
@@ -61,8 +61,8 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
     ))
 }
 
-fn allowed(on: On, fits: &[On], name: &str) -> Result<(), String> {
-    if fits.contains(&on) {
+fn allowed(on: On, field: RecordField, name: &str) -> Result<(), String> {
+    if on.has_filter(field) {
         return Ok(());
     }
     let (here, there) = match on {
@@ -90,8 +90,8 @@ fn compare(sign: &str) -> Compare {
     }
 }
 
-fn word(field: WordField, asked: &Asked) -> Result<What, String> {
-    let name = field.name();
+fn word(field: RecordField, asked: &Asked) -> Result<What, String> {
+    let name = field::name(field);
     if asked.sign != "=" {
         return Err(format!("“{name}” is text, not a number: write {name}:…"));
     }
@@ -106,14 +106,14 @@ fn word(field: WordField, asked: &Asked) -> Result<What, String> {
         }
     };
     let pattern = match field {
-        WordField::Level => one_of(name, pattern, &Level::ALL.map(Level::as_str))?,
-        WordField::Kind => {
+        RecordField::Level => one_of(name, pattern, &Level::ALL.map(Level::as_str))?,
+        RecordField::Kind => {
             one_of(name, pattern, &ObservationKind::ALL.map(ObservationKind::as_str))?
         }
         _ => pattern,
     };
     let is_whole = matches!(pattern, Pattern::Any | Pattern::Exactly(_));
-    if field == WordField::Tag && !is_whole {
+    if field == RecordField::Tags && !is_whole {
         return Err("tags match exactly, without *: write tag:vip".to_owned());
     }
     Ok(What::Word(field, pattern))
@@ -159,20 +159,20 @@ const TIMES: [(&str, f64); 5] =
     [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0)];
 const COUNTS: [(&str, f64); 2] = [("k", 1e3), ("M", 1e6)];
 
-fn number(unit: Unit, name: &str, item: &Item) -> Result<f64, String> {
+fn number(unit: NumberUnit, name: &str, item: &Item) -> Result<f64, String> {
     let typed = item.text.as_str();
     let (text, factor) = match unit {
-        Unit::Dollars => (typed.strip_prefix('$').unwrap_or(typed), 1.0),
-        Unit::Seconds => scaled(typed, &TIMES),
-        Unit::Count => scaled(typed, &COUNTS),
+        NumberUnit::Dollars => (typed.strip_prefix('$').unwrap_or(typed), 1.0),
+        NumberUnit::Seconds => scaled(typed, &TIMES),
+        NumberUnit::Count | NumberUnit::Plain => scaled(typed, &COUNTS),
     };
     let is_plain = !item.star_before && !item.star_behind;
     let number = finite(text).map(|number| number * factor).filter(|number| number.is_finite());
     number.filter(|_| is_plain).ok_or_else(|| {
         let example = match unit {
-            Unit::Dollars => "dollars, such as 0.10",
-            Unit::Seconds => "a time, such as 2s, 500ms or 3m",
-            Unit::Count => "a count, such as 1000 or 1k",
+            NumberUnit::Dollars => "dollars, such as 0.10",
+            NumberUnit::Seconds => "a time, such as 2s, 500ms or 3m",
+            NumberUnit::Count | NumberUnit::Plain => "a count, such as 1000 or 1k",
         };
         format!("“{typed}” is not a number: “{name}” takes {example}")
     })
@@ -217,7 +217,7 @@ fn score(name: String, asked: &Asked) -> Result<What, String> {
 fn check_negation(negated: bool, what: &What) -> Result<(), String> {
     match what {
         What::Word(field, Pattern::StartsWith(text) | Pattern::EndsWith(text)) if negated => {
-            let name = field.name();
+            let name = field::name(*field);
             Err(format!("negation works only with contains: write -{name}:*{text}*"))
         }
         _ => Ok(()),

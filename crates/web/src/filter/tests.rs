@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use ratchet_core::record::field_table::{FIELDS, FieldKind};
 use ratchet_store::query::{Condition, Test, TextTest, TraceColumn};
 
 use super::*;
@@ -96,7 +97,7 @@ fn terms_are_conditions() {
 #[test]
 fn a_click_adds_a_term_and_another_takes_it_away() {
     let filter = Filter::parse(On::Traces, "user:ann").filter;
-    let errors = Term::word(WordField::Level, "error");
+    let errors = Term::word(RecordField::Level, "error");
     let more = filter.toggled(&errors);
     assert_eq!(more.to_string(), "user:ann level:error");
     assert_eq!(more.toggled(&errors), filter);
@@ -127,8 +128,14 @@ fn comparisons() -> impl Strategy<Value = Compare> {
     ])
 }
 
+/// The numbers that traces can be filtered by.
+fn numbers() -> Vec<RecordField> {
+    let numbers = FIELDS.iter().filter(|facts| matches!(facts.kind, FieldKind::Number(_)));
+    numbers.map(|facts| facts.field).filter(|field| On::Traces.has_filter(*field)).collect()
+}
+
 fn whats() -> impl Strategy<Value = What> {
-    let free = [WordField::Name, WordField::User, WordField::Session, WordField::Model];
+    let free = [RecordField::Name, RecordField::User, RecordField::Session, RecordField::Model];
     let levels = prop::sample::select(vec!["debug", "default", "warning", "error"]);
     let verdicts = prop_oneof![
         (comparisons(), -1e9..1e9).prop_map(|(how, number)| Verdict::Number(how, number)),
@@ -140,14 +147,13 @@ fn whats() -> impl Strategy<Value = What> {
         (prop::sample::select(free.to_vec()), patterns())
             .prop_map(|(field, pattern)| What::Word(field, pattern)),
         levels.prop_map(|level| What::Word(
-            WordField::Level,
+            RecordField::Level,
             Pattern::Exactly(vec![level.to_owned()])
         )),
-        (prop::sample::select(NumberField::ALL.to_vec()), comparisons(), -1e12..1e12)
-            .prop_filter("of traces", |(field, ..)| field.on().contains(&On::Traces))
+        (prop::sample::select(numbers()), comparisons(), -1e12..1e12)
             .prop_map(|(field, how, number)| What::Number(field, how, number)),
         (words(), verdicts).prop_map(|(name, verdict)| What::Score(name, verdict)),
-        Just(What::Is(Flag::Public)),
+        Just(What::Is(RecordField::Public)),
     ]
 }
 

@@ -12,7 +12,7 @@ use ratchet_store::query::{
 use ratchet_store::user::{UserOrder, UserQuery};
 
 use super::users;
-use crate::filter::{Filter, On, Pattern, Term, What, WordField};
+use crate::filter::{Filter, On, Pattern, RecordField, Term, What};
 use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
@@ -49,7 +49,7 @@ async fn offers(State(web): State<Web>, place: RequestContext) -> PageResult<Mar
     found.extend(by_name(&web, &place, &typed.to_lowercase()).await?);
     let named = Term {
         negated: false,
-        what: What::Word(WordField::Name, Pattern::Contains(typed.clone())),
+        what: What::Word(RecordField::Name, Pattern::Contains(typed.clone())),
     };
     let named = Filter { terms: vec![named] }.to_string();
     let called = format!("named “{typed}”");

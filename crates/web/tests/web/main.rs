@@ -6,6 +6,7 @@ mod browser;
 /// Who is told of news.
 mod notifications;
 mod lists;
+mod lists_fields;
 /// Lists as columns with types.
 mod lists_parquet;
 /// Scores as columns, and one row beside a list.

@@ -1,5 +1,5 @@
+use ratchet_core::record::field_table::{OBSERVATION, TRACE};
 use ratchet_core::time::Timestamp;
-use ratchet_stages::dashboards::filter::column::{OBSERVATION, TRACE};
 use ratchet_store::query::{
     Compare, Condition, ObservationColumn, Test, TextTest, TimeRange, TraceColumn,
 };

@@ -1,8 +1,8 @@
 use ratchet_core::issue::Issue;
+use ratchet_core::record::field_table;
 use ratchet_core::record::score::{DataType, ScoreSource};
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{DataTypeWord, SourceWord, Spelled};
-use ratchet_stages::dashboards::filter::column;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Compare, Condition, PageNumber, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test,
@@ -100,7 +100,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
     conditions.extend(any_of(&params));
     conditions.extend(compared(&mut params));
     let mut range = params.range("fromTimestamp", "toTimestamp");
-    if let Some(filter) = params.filter(&column::SCORE) {
+    if let Some(filter) = params.filter(&field_table::SCORE) {
         range = range.and(filter.range);
         conditions.extend(filter.conditions);
     }

@@ -1,7 +1,8 @@
 use axum::http::HeaderMap;
+use ratchet_core::record::field_table;
 use ratchet_remote::langfuse::wire::trace::{NOT_ASKED, TraceDetails};
 use ratchet_remote::langfuse::wire::word::Spelled;
-use ratchet_stages::dashboards::filter::{Filter, column};
+use ratchet_stages::dashboards::filter::Filter;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Condition, Detail, Direction, PageNumber, Paging, Test, TraceColumn, TraceOrder, TraceQuery,
@@ -30,7 +31,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<AskedLis
         range: params.range("fromTimestamp", "toTimestamp"),
         conditions: simple_conditions(&params),
     };
-    let filter = params.filter_over(&column::TRACE, simple);
+    let filter = params.filter_over(&field_table::TRACE, simple);
     let query = TraceQuery {
         project,
         range: filter.range,
@@ -67,20 +68,11 @@ fn simple_conditions(params: &Params) -> Vec<Condition<TraceColumn>> {
     conditions
 }
 
-const ORDERS: [(&str, TraceOrder); 12] = [
-    ("id", TraceOrder::Id),
-    ("timestamp", TraceOrder::Timestamp),
-    ("name", TraceOrder::Name),
-    ("userId", TraceOrder::User),
-    ("release", TraceOrder::Release),
-    ("version", TraceOrder::Version),
-    ("public", TraceOrder::Public),
-    ("bookmarked", TraceOrder::Bookmarked),
-    ("sessionId", TraceOrder::Session),
-    ("latency", TraceOrder::Latency),
-    ("totalCost", TraceOrder::Cost),
-    ("totalTokens", TraceOrder::TotalTokens),
-];
+/// The fields that a list can be sorted by.
+fn orders() -> impl Iterator<Item = (&'static str, TraceOrder)> {
+    let columns = field_table::TRACE.columns.iter();
+    columns.filter_map(|column| Some((*column.api.first()?, column.order?)))
+}
 
 fn order(text: &str) -> Result<(TraceOrder, Direction), String> {
     let direction = |word: &str| match word {
@@ -89,11 +81,11 @@ fn order(text: &str) -> Result<(TraceOrder, Direction), String> {
         _ => None,
     };
     let parsed = text.rsplit_once('.').and_then(|(field, word)| {
-        let (_, order) = ORDERS.iter().find(|(name, _)| *name == field)?;
-        Some((*order, direction(word)?))
+        let (_, order) = orders().find(|(name, _)| *name == field)?;
+        Some((order, direction(word)?))
     });
     parsed.ok_or_else(|| {
-        let fields: Vec<_> = ORDERS.iter().map(|(name, _)| *name).collect();
+        let fields: Vec<_> = orders().map(|(name, _)| name).collect();
         format!("must be a field and .asc or .desc, not {text}; fields: {}", fields.join(", "))
     })
 }

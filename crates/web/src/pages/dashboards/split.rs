@@ -1,7 +1,7 @@
 use maud::{Markup, html};
 use ratchet_store::aggregate::Dimension;
 
-use crate::filter::{Term, WordField};
+use crate::filter::{RecordField, Term};
 use crate::frame::menu;
 use crate::request_context::{Link, RequestContext};
 
@@ -71,16 +71,16 @@ impl Split {
     /// Where the steps of a key are listed, if the filter can name them.
     pub(super) fn steps_of(self, place: &RequestContext, key: &str) -> Option<Link> {
         let field = match self.by? {
-            Dimension::Model => WordField::Model,
-            Dimension::Name => WordField::Name,
-            Dimension::Kind => WordField::Kind,
-            Dimension::TraceName => WordField::TraceName,
-            Dimension::User => WordField::User,
-            Dimension::Session => WordField::Session,
-            Dimension::Release => WordField::Release,
-            Dimension::Version => WordField::Version,
-            Dimension::Level => WordField::Level,
-            Dimension::Prompt => WordField::Prompt,
+            Dimension::Model => RecordField::Model,
+            Dimension::Name => RecordField::Name,
+            Dimension::Kind => RecordField::Kind,
+            Dimension::TraceName => RecordField::TraceName,
+            Dimension::User => RecordField::User,
+            Dimension::Session => RecordField::Session,
+            Dimension::Release => RecordField::Release,
+            Dimension::Version => RecordField::Version,
+            Dimension::Level => RecordField::Level,
+            Dimension::Prompt => RecordField::Prompt,
             // The rest of the pages follow: this is how one agent is chosen.
             Dimension::Agent => {
                 return Some(place.here().without("by").without("all").with("agent", key));

@@ -17,7 +17,7 @@ use ratchet_store::query::TimeRange;
 use super::{drawing, reading};
 use crate::components::figure;
 use crate::components::plot::Tall;
-use crate::filter::{Filter, Term, WordField, saved::Counted};
+use crate::filter::{Filter, RecordField, Term, saved::Counted};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::sums::{self, Reach};
@@ -121,8 +121,8 @@ async fn time(web: &Web, place: &RequestContext) -> PageResult<(Timestamp, Times
 /// The part of the project that is looked at, as conditions.
 fn of_scope(place: &RequestContext) -> Vec<FilterCondition> {
     let scope = &place.scope;
-    let environment = scope.environment.as_deref().map(|word| (WordField::Environment, word));
-    let agent = scope.agent.as_deref().map(|word| (WordField::Agent, word));
+    let environment = scope.environment.as_deref().map(|word| (RecordField::Environment, word));
+    let agent = scope.agent.as_deref().map(|word| (RecordField::Agent, word));
     let terms = environment.into_iter().chain(agent);
     let terms = terms.map(|(field, word)| Term::word(field, word)).collect();
     Filter { terms }.to_kept(Counted::Observations).unwrap_or_default()

@@ -5,7 +5,7 @@ use ratchet_store::aggregate::{Dimension, Group, Step};
 
 use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
-use crate::filter::{Filter, Pattern, Term, What, WordField};
+use crate::filter::{Filter, Pattern, RecordField, Term, What};
 use crate::frame::Section;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -26,7 +26,7 @@ pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Ma
     ];
     let row = |(name, group): &(String, Group)| {
         let filter = Filter {
-            terms: vec![exactly(WordField::Name, name), exactly(WordField::Level, "error")],
+            terms: vec![exactly(RecordField::Name, name), exactly(RecordField::Level, "error")],
         };
         let share = float(group.sums.errors) / float(group.sums.count).max(1.0);
         Row {
@@ -55,7 +55,7 @@ pub(super) async fn spending(web: &Web, place: &RequestContext) -> PageResult<Ma
         Column::number("Cost"),
     ];
     let row = |(name, group): &(String, Group)| {
-        let filter = Filter { terms: vec![exactly(WordField::Model, name)] };
+        let filter = Filter { terms: vec![exactly(RecordField::Model, name)] };
         Row {
             id: name.clone(),
             link: Some(Section::Observations.link(place).with("q", filter.to_string())),
@@ -85,7 +85,7 @@ fn section(title: &str, columns: Vec<Column>, rows: Vec<Row>) -> Markup {
     }
 }
 
-fn exactly(field: WordField, word: &str) -> Term {
+fn exactly(field: RecordField, word: &str) -> Term {
     Term { negated: false, what: What::Word(field, Pattern::Exactly(vec![word.to_owned()])) }
 }
 

@@ -11,7 +11,7 @@ use super::state::{ListState, SCORE, here};
 use super::views;
 use crate::components::figure;
 use crate::components::filter_bar::{self, FilterField};
-use crate::filter::{Filter, NumberField, On, Problem, Term, Verdict, WordField};
+use crate::filter::{Filter, On, Problem, RecordField, Term, Verdict};
 use crate::frame::menu;
 use crate::request_context::{Link, RequestContext};
 use crate::scope::Span;
@@ -96,9 +96,9 @@ fn chips(place: &RequestContext, state: &ListState) -> Markup {
 /// What people look for most often.
 pub(super) fn quick_filters() -> [(&'static str, Term); 4] {
     [
-        ("Errors", Term::word(WordField::Level, "error")),
-        ("Slow", Term::number(NumberField::Latency, Compare::Greater, 10.0)),
-        ("Expensive", Term::number(NumberField::Cost, Compare::Greater, 0.1)),
+        ("Errors", Term::word(RecordField::Level, "error")),
+        ("Slow", Term::number(RecordField::Latency, Compare::Greater, 10.0)),
+        ("Expensive", Term::number(RecordField::Cost, Compare::Greater, 0.1)),
         ("Thumbs down", Term::score("thumbs_feedback", Verdict::Truth(false))),
     ]
 }
@@ -175,7 +175,7 @@ pub(super) fn served(place: &RequestContext, on: On, what: &str) -> Link {
 fn columns(place: &RequestContext, state: &ListState, scores: &[String]) -> Markup {
     // Those that are shown stay, even if nothing was scored so lately.
     let known: BTreeSet<&String> = scores.iter().chain(&state.scores).collect();
-    let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::Name);
+    let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::NAME);
     menu(
         "Columns",
         "Columns",
@@ -183,7 +183,7 @@ fn columns(place: &RequestContext, state: &ListState, scores: &[String]) -> Mark
             form.choose method="get" action=(here(place, state.on).path()) {
                 (kept(&here(place, state.on).without("col")))
                 // The name is always shown; saying so keeps a choice of nothing else a choice.
-                input type="hidden" name="col" value=(ListColumn::Name.word());
+                input type="hidden" name="col" value=(ListColumn::NAME.word());
                 @for column in all {
                     label {
                         input type="checkbox" name="col" value=(column.word())

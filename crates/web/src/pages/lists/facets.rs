@@ -8,7 +8,7 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::row::ListedRow as _;
 use super::state::Ask;
-use crate::filter::{Filter, On, WordField};
+use crate::filter::{Filter, On, RecordField};
 
 /// Words that a menu offers.
 const OFFERED: usize = 20;
@@ -18,7 +18,7 @@ const SAMPLE: u64 = 300;
 /// The words that a field can be, most frequent first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facet {
-    pub(super) field: WordField,
+    pub(super) field: RecordField,
     pub(super) title: &'static str,
     /// Each word and how often it is there.
     pub(super) words: Vec<(String, u64)>,
@@ -31,7 +31,7 @@ pub(super) async fn facets(telemetry: &Telemetry, ask: &Ask, on: On) -> StoreRes
     let mut facets = match on {
         On::Traces => {
             let mut facets = of_traces(telemetry, ask).await?;
-            facets.extend(sums.into_iter().filter(|facet| facet.field == WordField::Model));
+            facets.extend(sums.into_iter().filter(|facet| facet.field == RecordField::Model));
             facets
         }
         On::Observations => sums,
@@ -49,7 +49,7 @@ async fn of_sums(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<Facet>> {
         conditions: Vec::new(),
     };
     let groups = telemetry.aggregate(query).await?.groups;
-    let fields = [WordField::Name, WordField::Kind, WordField::Model];
+    let fields = [RecordField::Name, RecordField::Kind, RecordField::Model];
     let mut counts: [Counts; 3] = Default::default();
     for group in groups {
         let [environment, words @ ..] = group.key.as_slice() else { continue };
@@ -84,10 +84,10 @@ async fn of_traces(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<Facet>> 
         }
     }
     Ok(vec![
-        facet(WordField::Name, names),
-        facet(WordField::User, users),
-        facet(WordField::Tag, tags),
-        facet(WordField::Agent, agents),
+        facet(RecordField::Name, names),
+        facet(RecordField::User, users),
+        facet(RecordField::Tags, tags),
+        facet(RecordField::Agent, agents),
     ])
 }
 
@@ -104,21 +104,14 @@ impl Counts {
     }
 }
 
-fn facet(field: WordField, counts: Counts) -> Facet {
-    let title = match field {
-        WordField::Name => "Name",
-        WordField::User => "User",
-        WordField::Tag => "Tag",
-        WordField::Agent => "Agent",
-        WordField::Kind => "Type",
-        _ => "Model",
-    };
+fn facet(field: RecordField, counts: Counts) -> Facet {
+    let title = field.facts().label;
     // Sums keep what is rare under one word that no observation bears.
     let is_real = |(word, _): &(String, u64)| word != RARE;
     let mut words: Vec<(String, u64)> = counts.0.into_iter().filter(is_real).collect();
     words.sort_by(|(a, many), (b, more)| more.cmp(many).then_with(|| a.cmp(b)));
     words.truncate(OFFERED);
-    if field == WordField::Kind {
+    if field == RecordField::Kind {
         words.iter_mut().for_each(|(word, _)| word.make_ascii_lowercase());
     }
     Facet { field, title, words }

@@ -16,7 +16,7 @@ use super::column::ListColumn;
 use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
 use super::state::Ask;
 use crate::components::{badge, copy, figure};
-use crate::filter::On;
+use crate::filter::{On, RecordField};
 use crate::request_context::RequestContext;
 
 impl ListedRow for Observation {
@@ -104,100 +104,110 @@ impl ListedRow for Observation {
         let word = |word: Option<&str>| html! { bdi { (word.unwrap_or_default()) } };
         let tokens = |count: u64| figure::count_in_part(count, self.approximate_cost());
         let time = |nanos: Option<i64>| html! { @if let Some(nanos) = nanos { (figure::duration(nanos)) } };
-        match column {
-            ListColumn::Name => html! {
+        match column.0 {
+            RecordField::Name => html! {
                 (badge::glyph(self.kind)) " "
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(self.level))
             },
-            ListColumn::Time => figure::when(self.start, place.now),
-            ListColumn::Kind => html! { (badge::kind_name(self.kind)) },
-            ListColumn::Level => html! { (self.level.as_str().to_ascii_lowercase()) },
-            ListColumn::Status => word(self.status_message.as_deref()),
-            ListColumn::Environment => badge::tag(&self.environment.to_string()),
-            ListColumn::Agent => word(self.agent.as_deref()),
-            ListColumn::Model => word(self.model.as_deref()),
-            ListColumn::Prompt => html! {
+            RecordField::Time => figure::when(self.start, place.now),
+            RecordField::Kind => html! { (badge::kind_name(self.kind)) },
+            RecordField::Level => html! { (self.level.as_str().to_ascii_lowercase()) },
+            RecordField::Status => word(self.status_message.as_deref()),
+            RecordField::Environment => badge::tag(&self.environment.to_string()),
+            RecordField::Agent => word(self.agent.as_deref()),
+            RecordField::Model => word(self.model.as_deref()),
+            RecordField::Prompt => html! {
                 @if let Some(prompt) = &self.prompt { bdi { (prompt.name) } " v" (prompt.version) }
             },
-            ListColumn::Latency => time(self.latency()),
-            ListColumn::FirstToken => time(self.time_to_first_token()),
-            ListColumn::InputTokens => html! { (tokens(self.usage.input())) },
-            ListColumn::OutputTokens => html! { (tokens(self.usage.output())) },
-            ListColumn::Tokens => html! {
+            RecordField::Latency => time(self.latency()),
+            RecordField::FirstToken => time(self.time_to_first_token()),
+            RecordField::InputTokens => html! { (tokens(self.usage.input())) },
+            RecordField::OutputTokens => html! { (tokens(self.usage.output())) },
+            RecordField::Tokens => html! {
                 @if !self.usage.is_empty() {
                     span title={ (self.usage.input()) " in, " (self.usage.output()) " out" } {
                         (tokens(self.usage.total()))
                     }
                 }
             },
-            ListColumn::Cost => html! {
+            RecordField::Cost => html! {
                 @if self.cost.is_some() || !self.usage.is_empty() {
                     (figure::cost_in_part(
                         self.cost.as_ref().map(Cost::total), self.approximate_cost()
                     ))
                 }
             },
-            ListColumn::Version => word(self.version.as_deref()),
-            ListColumn::Trace => {
+            RecordField::Version => word(self.version.as_deref()),
+            RecordField::Trace => {
                 let trace = self.trace.to_string();
                 let short: String = trace.chars().take(10).collect();
                 html! { a.quiet-link href=(place.to(&["traces", &trace])) title=(trace) { code { (short) } } }
             }
-            ListColumn::Parent => {
+            RecordField::Parent => {
                 html! { @if let Some(parent) = &self.parent { (copy::id(&parent.to_string())) } }
             }
-            ListColumn::Id => copy::id(&self.id.to_string()),
-            ListColumn::Input => row::preview_cell(content.and_then(|c| c.input.as_ref())),
-            ListColumn::Output => row::preview_cell(content.and_then(|c| c.output.as_ref())),
-            ListColumn::Metadata => row::metadata_cell(content),
-            ListColumn::User
-            | ListColumn::Session
-            | ListColumn::Tags
-            | ListColumn::Steps
-            | ListColumn::Errors
-            | ListColumn::Release => Markup::default(),
+            RecordField::Id => copy::id(&self.id.to_string()),
+            RecordField::Input => row::preview_cell(content.and_then(|c| c.input.as_ref())),
+            RecordField::Output => row::preview_cell(content.and_then(|c| c.output.as_ref())),
+            RecordField::Metadata => row::metadata_cell(content),
+            RecordField::User
+            | RecordField::Session
+            | RecordField::Tags
+            | RecordField::Observations
+            | RecordField::Errors
+            | RecordField::Release
+            | RecordField::Scores
+            | RecordField::TraceName
+            | RecordField::Bookmarked
+            | RecordField::Public
+            | RecordField::Root => Markup::default(),
         }
     }
 
     fn value(&self, column: ListColumn) -> CellValue {
         let content = self.content.as_ref();
-        match column {
-            ListColumn::Name => CellValue::Text(self.name.clone()),
-            ListColumn::Time => CellValue::Time(self.start),
-            ListColumn::Kind => CellValue::Text(Some(self.kind.as_str().to_owned())),
-            ListColumn::Level => CellValue::Text(Some(self.level.as_str().to_owned())),
-            ListColumn::Status => CellValue::Text(self.status_message.clone()),
-            ListColumn::Environment => CellValue::Text(Some(self.environment.to_string())),
-            ListColumn::Agent => CellValue::Text(self.agent.clone()),
-            ListColumn::Model => CellValue::Text(self.model.clone()),
-            ListColumn::Prompt => {
+        match column.0 {
+            RecordField::Name => CellValue::Text(self.name.clone()),
+            RecordField::Time => CellValue::Time(self.start),
+            RecordField::Kind => CellValue::Text(Some(self.kind.as_str().to_owned())),
+            RecordField::Level => CellValue::Text(Some(self.level.as_str().to_owned())),
+            RecordField::Status => CellValue::Text(self.status_message.clone()),
+            RecordField::Environment => CellValue::Text(Some(self.environment.to_string())),
+            RecordField::Agent => CellValue::Text(self.agent.clone()),
+            RecordField::Model => CellValue::Text(self.model.clone()),
+            RecordField::Prompt => {
                 let prompt = self.prompt.as_ref();
                 CellValue::Text(prompt.map(|prompt| format!("{} v{}", prompt.name, prompt.version)))
             }
-            ListColumn::Latency => CellValue::Number(self.latency().map(row::seconds)),
-            ListColumn::FirstToken => {
+            RecordField::Latency => CellValue::Number(self.latency().map(row::seconds)),
+            RecordField::FirstToken => {
                 CellValue::Number(self.time_to_first_token().map(row::seconds))
             }
-            ListColumn::InputTokens => CellValue::Whole(self.usage.input()),
-            ListColumn::OutputTokens => CellValue::Whole(self.usage.output()),
-            ListColumn::Tokens => CellValue::Whole(self.usage.total()),
-            ListColumn::Cost => {
+            RecordField::InputTokens => CellValue::Whole(self.usage.input()),
+            RecordField::OutputTokens => CellValue::Whole(self.usage.output()),
+            RecordField::Tokens => CellValue::Whole(self.usage.total()),
+            RecordField::Cost => {
                 CellValue::Number(self.cost.as_ref().map(|cost| cost.total().dollars()))
             }
-            ListColumn::Version => CellValue::Text(self.version.clone()),
-            ListColumn::Trace => CellValue::Text(Some(self.trace.to_string())),
-            ListColumn::Parent => CellValue::Text(self.parent.as_ref().map(ToString::to_string)),
-            ListColumn::Id => CellValue::Text(Some(self.id.to_string())),
-            ListColumn::Input => row::payload(content.and_then(|c| c.input.as_ref())),
-            ListColumn::Output => row::payload(content.and_then(|c| c.output.as_ref())),
-            ListColumn::Metadata => CellValue::Json(row::metadata(content)),
-            ListColumn::User
-            | ListColumn::Session
-            | ListColumn::Tags
-            | ListColumn::Steps
-            | ListColumn::Errors
-            | ListColumn::Release => CellValue::Text(None),
+            RecordField::Version => CellValue::Text(self.version.clone()),
+            RecordField::Trace => CellValue::Text(Some(self.trace.to_string())),
+            RecordField::Parent => CellValue::Text(self.parent.as_ref().map(ToString::to_string)),
+            RecordField::Id => CellValue::Text(Some(self.id.to_string())),
+            RecordField::Input => row::payload(content.and_then(|c| c.input.as_ref())),
+            RecordField::Output => row::payload(content.and_then(|c| c.output.as_ref())),
+            RecordField::Metadata => CellValue::Json(row::metadata(content)),
+            RecordField::User
+            | RecordField::Session
+            | RecordField::Tags
+            | RecordField::Observations
+            | RecordField::Errors
+            | RecordField::Release
+            | RecordField::Scores
+            | RecordField::TraceName
+            | RecordField::Bookmarked
+            | RecordField::Public
+            | RecordField::Root => CellValue::Text(None),
         }
     }
 }

@@ -35,7 +35,7 @@ impl ListState {
     /// Reads the address. What makes no sense there is passed over.
     pub(super) fn read(on: On, params: &Params) -> Self {
         let typed = params.get("q").unwrap_or_default().to_owned();
-        let mut columns: Vec<ListColumn> = vec![ListColumn::Name];
+        let mut columns: Vec<ListColumn> = vec![ListColumn::NAME];
         let asked = params.all("col").filter_map(|word| ListColumn::parse(on, word));
         for column in asked {
             if !columns.contains(&column) {
@@ -102,7 +102,7 @@ impl ListState {
 }
 
 /// The newest first.
-pub(super) const NEWEST: (ListColumn, Direction) = (ListColumn::Time, Direction::Descending);
+pub(super) const NEWEST: (ListColumn, Direction) = (ListColumn::TIME, Direction::Descending);
 
 /// This list from its first row, without what was said in passing; also from what is served beside
 /// it.
@@ -162,6 +162,7 @@ impl Ask {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::RecordField;
 
     #[track_caller]
     fn check(query: &str, columns: &[ListColumn], sort: (ListColumn, Direction)) {
@@ -171,14 +172,15 @@ mod tests {
 
     #[test]
     fn the_address_says_what_is_shown_and_how() {
-        use ListColumn::{Cost, Name, Tags};
+        let [cost, name, tags] =
+            [RecordField::Cost, RecordField::Name, RecordField::Tags].map(ListColumn);
         let usual = ListColumn::usual(On::Traces);
         check("", &usual, NEWEST);
-        check("sort=-cost_usd", &usual, (Cost, Direction::Descending));
+        check("sort=-cost_usd", &usual, (cost, Direction::Descending));
         check(
             "col=tags&col=tags&col=cost_usd&sort=name",
-            &[Name, Tags, Cost],
-            (Name, Direction::Ascending),
+            &[name, tags, cost],
+            (name, Direction::Ascending),
         );
     }
 
@@ -186,7 +188,7 @@ mod tests {
     fn scores_are_columns_too() {
         let query = "col=name&col=score:quality&col=score:a:b&col=score:quality&col=score:";
         let state = ListState::read(On::Traces, &Params::read(query));
-        assert_eq!(state.columns, [ListColumn::Name]);
+        assert_eq!(state.columns, [ListColumn::NAME]);
         assert_eq!(state.scores, ["quality", "a:b"]);
     }
 
@@ -195,7 +197,7 @@ mod tests {
         let usual = ListColumn::usual(On::Traces);
         check("sort=-colour", &usual, NEWEST);
         check("sort=tags", &usual, NEWEST);
-        check("col=colour&col=model", &[ListColumn::Name], NEWEST);
+        check("col=colour&col=model", &[ListColumn::NAME], NEWEST);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::column::ListColumn;
 use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
 use super::state::{Ask, ListState};
 use crate::components::{badge, copy, figure};
-use crate::filter::{Filter, On, Term, WordField};
+use crate::filter::{Filter, On, RecordField, Term};
 use crate::request_context::RequestContext;
 
 impl ListedRow for Trace {
@@ -72,82 +72,92 @@ impl ListedRow for Trace {
         let sums = &self.summary;
         let tokens = |count: u64| figure::count_in_part(count, sums.approximate_cost);
         let content = self.content.as_ref();
-        match column {
-            ListColumn::Name => html! {
+        match column.0 {
+            RecordField::Name => html! {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(worst(self)))
             },
-            ListColumn::Time => figure::when(self.timestamp, place.now),
-            ListColumn::Level => html! { (worst(self).as_str().to_ascii_lowercase()) },
-            ListColumn::User => row::linked(self.user.as_deref(), |id| place.to(&["users", id])),
-            ListColumn::Session => {
+            RecordField::Time => figure::when(self.timestamp, place.now),
+            RecordField::Level => html! { (worst(self).as_str().to_ascii_lowercase()) },
+            RecordField::User => row::linked(self.user.as_deref(), |id| place.to(&["users", id])),
+            RecordField::Session => {
                 let session = self.session.as_ref().map(ToString::to_string);
                 row::linked(session.as_deref(), |id| place.to(&["sessions", id]))
             }
-            ListColumn::Environment => badge::tag(&self.environment.to_string()),
-            ListColumn::Agent => html! { bdi { (self.agent.as_deref().unwrap_or_default()) } },
-            ListColumn::Tags => tags(&self.tags, place),
-            ListColumn::Steps => html! { (figure::count(sums.levels.total())) },
-            ListColumn::Errors => html! { (figure::count(sums.levels.error)) },
-            ListColumn::Latency => {
+            RecordField::Environment => badge::tag(&self.environment.to_string()),
+            RecordField::Agent => html! { bdi { (self.agent.as_deref().unwrap_or_default()) } },
+            RecordField::Tags => tags(&self.tags, place),
+            RecordField::Observations => html! { (figure::count(sums.levels.total())) },
+            RecordField::Errors => html! { (figure::count(sums.levels.error)) },
+            RecordField::Latency => {
                 html! { @if let Some(nanos) = sums.latency() { (figure::duration(nanos)) } }
             }
-            ListColumn::InputTokens => html! { (tokens(sums.input_tokens)) },
-            ListColumn::OutputTokens => html! { (tokens(sums.output_tokens)) },
-            ListColumn::Tokens => html! {
+            RecordField::InputTokens => html! { (tokens(sums.input_tokens)) },
+            RecordField::OutputTokens => html! { (tokens(sums.output_tokens)) },
+            RecordField::Tokens => html! {
                 span title={ (sums.input_tokens) " in, " (sums.output_tokens) " out" } {
                     (tokens(sums.total_tokens))
                 }
             },
-            ListColumn::Cost => figure::cost_in_part(sums.cost, sums.approximate_cost),
-            ListColumn::Release => html! { bdi { (self.release.as_deref().unwrap_or_default()) } },
-            ListColumn::Version => html! { bdi { (self.version.as_deref().unwrap_or_default()) } },
-            ListColumn::Id => copy::id(&self.id.to_string()),
-            ListColumn::Input => row::preview_cell(content.and_then(|c| c.input.as_ref())),
-            ListColumn::Output => row::preview_cell(content.and_then(|c| c.output.as_ref())),
-            ListColumn::Metadata => row::metadata_cell(content),
-            ListColumn::Kind
-            | ListColumn::Status
-            | ListColumn::Model
-            | ListColumn::Prompt
-            | ListColumn::FirstToken
-            | ListColumn::Trace
-            | ListColumn::Parent => Markup::default(),
+            RecordField::Cost => figure::cost_in_part(sums.cost, sums.approximate_cost),
+            RecordField::Release => html! { bdi { (self.release.as_deref().unwrap_or_default()) } },
+            RecordField::Version => html! { bdi { (self.version.as_deref().unwrap_or_default()) } },
+            RecordField::Id => copy::id(&self.id.to_string()),
+            RecordField::Input => row::preview_cell(content.and_then(|c| c.input.as_ref())),
+            RecordField::Output => row::preview_cell(content.and_then(|c| c.output.as_ref())),
+            RecordField::Metadata => row::metadata_cell(content),
+            RecordField::Kind
+            | RecordField::Status
+            | RecordField::Model
+            | RecordField::Prompt
+            | RecordField::FirstToken
+            | RecordField::Trace
+            | RecordField::Parent
+            | RecordField::Scores
+            | RecordField::TraceName
+            | RecordField::Bookmarked
+            | RecordField::Public
+            | RecordField::Root => Markup::default(),
         }
     }
 
     fn value(&self, column: ListColumn) -> CellValue {
         let sums = &self.summary;
         let content = self.content.as_ref();
-        match column {
-            ListColumn::Name => CellValue::Text(self.name.clone()),
-            ListColumn::Time => CellValue::Time(self.timestamp),
-            ListColumn::Level => CellValue::Text(Some(worst(self).as_str().to_owned())),
-            ListColumn::User => CellValue::Text(self.user.clone()),
-            ListColumn::Session => CellValue::Text(self.session.as_ref().map(ToString::to_string)),
-            ListColumn::Environment => CellValue::Text(Some(self.environment.to_string())),
-            ListColumn::Agent => CellValue::Text(self.agent.clone()),
-            ListColumn::Tags => CellValue::Words(self.tags.clone()),
-            ListColumn::Steps => CellValue::Whole(sums.levels.total()),
-            ListColumn::Errors => CellValue::Whole(sums.levels.error),
-            ListColumn::Latency => CellValue::Number(sums.latency().map(row::seconds)),
-            ListColumn::InputTokens => CellValue::Whole(sums.input_tokens),
-            ListColumn::OutputTokens => CellValue::Whole(sums.output_tokens),
-            ListColumn::Tokens => CellValue::Whole(sums.total_tokens),
-            ListColumn::Cost => CellValue::Number(sums.cost.map(Money::dollars)),
-            ListColumn::Release => CellValue::Text(self.release.clone()),
-            ListColumn::Version => CellValue::Text(self.version.clone()),
-            ListColumn::Id => CellValue::Text(Some(self.id.to_string())),
-            ListColumn::Input => row::payload(content.and_then(|c| c.input.as_ref())),
-            ListColumn::Output => row::payload(content.and_then(|c| c.output.as_ref())),
-            ListColumn::Metadata => CellValue::Json(row::metadata(content)),
-            ListColumn::Kind
-            | ListColumn::Status
-            | ListColumn::Model
-            | ListColumn::Prompt
-            | ListColumn::FirstToken
-            | ListColumn::Trace
-            | ListColumn::Parent => CellValue::Text(None),
+        match column.0 {
+            RecordField::Name => CellValue::Text(self.name.clone()),
+            RecordField::Time => CellValue::Time(self.timestamp),
+            RecordField::Level => CellValue::Text(Some(worst(self).as_str().to_owned())),
+            RecordField::User => CellValue::Text(self.user.clone()),
+            RecordField::Session => CellValue::Text(self.session.as_ref().map(ToString::to_string)),
+            RecordField::Environment => CellValue::Text(Some(self.environment.to_string())),
+            RecordField::Agent => CellValue::Text(self.agent.clone()),
+            RecordField::Tags => CellValue::Words(self.tags.clone()),
+            RecordField::Observations => CellValue::Whole(sums.levels.total()),
+            RecordField::Errors => CellValue::Whole(sums.levels.error),
+            RecordField::Latency => CellValue::Number(sums.latency().map(row::seconds)),
+            RecordField::InputTokens => CellValue::Whole(sums.input_tokens),
+            RecordField::OutputTokens => CellValue::Whole(sums.output_tokens),
+            RecordField::Tokens => CellValue::Whole(sums.total_tokens),
+            RecordField::Cost => CellValue::Number(sums.cost.map(Money::dollars)),
+            RecordField::Release => CellValue::Text(self.release.clone()),
+            RecordField::Version => CellValue::Text(self.version.clone()),
+            RecordField::Id => CellValue::Text(Some(self.id.to_string())),
+            RecordField::Input => row::payload(content.and_then(|c| c.input.as_ref())),
+            RecordField::Output => row::payload(content.and_then(|c| c.output.as_ref())),
+            RecordField::Metadata => CellValue::Json(row::metadata(content)),
+            RecordField::Kind
+            | RecordField::Status
+            | RecordField::Model
+            | RecordField::Prompt
+            | RecordField::FirstToken
+            | RecordField::Trace
+            | RecordField::Parent
+            | RecordField::Scores
+            | RecordField::TraceName
+            | RecordField::Bookmarked
+            | RecordField::Public
+            | RecordField::Root => CellValue::Text(None),
         }
     }
 }
@@ -195,7 +205,7 @@ const TAGS: usize = 3;
 
 fn tags(tags: &[String], place: &RequestContext) -> Markup {
     let filter = Filter::parse(On::Traces, place.params.get("q").unwrap_or_default()).filter;
-    let toggled = |tag: &String| filter.toggled(&Term::word(WordField::Tag, tag));
+    let toggled = |tag: &String| filter.toggled(&Term::word(RecordField::Tags, tag));
     html! {
         span.badges {
             @for tag in tags.iter().take(TAGS) {
