@@ -25,7 +25,7 @@ pub(crate) const TABLES: &[&str] = &[
     "media",
     "membership",
     "model",
-    "notice_delivery",
+    "job",
     "notice_receiver",
     "page_origin",
     "product_feedback",
