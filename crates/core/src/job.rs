@@ -45,9 +45,14 @@ impl JobKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobPhase {
     /// Waits for a worker, from this time on.
-    Queued { run_at: Timestamp },
+    Queued {
+        run_at: Timestamp,
+    },
     /// A worker has it until the lease expires.
-    Leased { owner: String, expires_at: Timestamp },
+    Leased {
+        owner: String,
+        expires_at: Timestamp,
+    },
     Done,
     /// A dead letter: it is not retried unless a person revives it. The error is the reason.
     Dead,
@@ -146,7 +151,8 @@ impl JobState {
         if self.attempts >= self.max_attempts {
             let attempts = format!("attempt {} of {}", self.attempts, self.max_attempts);
             let earlier = self.error.as_ref().map(|error| format!("; before it: {error}"));
-            let reason = format!("{attempts} ended without a result{}", earlier.unwrap_or_default());
+            let reason =
+                format!("{attempts} ended without a result{}", earlier.unwrap_or_default());
             let dead = Self { phase: JobPhase::Dead, error: Some(reason), ..self.clone() };
             return JobClaim::Exhausted(dead);
         }
@@ -291,7 +297,9 @@ mod tests {
         state = granted(&state, "a", at(0));
         state = state.fail(1, "busy".into(), Retry::At(at(1))).unwrap();
         state = granted(&state, "a", at(1));
-        let JobClaim::Exhausted(dead) = state.claim("b", LEASE, at(61)) else { panic!("{state:?}") };
+        let JobClaim::Exhausted(dead) = state.claim("b", LEASE, at(61)) else {
+            panic!("{state:?}")
+        };
         assert_eq!(dead.phase, JobPhase::Dead);
         let reason = "attempt 2 of 2 ended without a result; before it: busy";
         assert_eq!(dead.error.as_deref(), Some(reason));

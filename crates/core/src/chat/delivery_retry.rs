@@ -132,8 +132,7 @@ mod tests {
     #[test]
     fn a_receiver_that_asks_for_more_time_gets_it_for_a_day() {
         let after = |wait| {
-            let busy =
-                DeliveryResult::Answered { status: 429, retry_after: Some(seconds(wait)) };
+            let busy = DeliveryResult::Answered { status: 429, retry_after: Some(seconds(wait)) };
             let attempt = FailedAttempt { chance: 0.0, ..first() };
             busy.next_step(ReceiverKind::Webhook, attempt, &DELIVERY_BACKOFF)
         };

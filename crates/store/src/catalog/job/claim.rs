@@ -63,12 +63,7 @@ pub(in crate::catalog) fn claim_one(
     shorten(tx, new.kind, now)?;
     let busy = "SELECT 1 FROM job WHERE project = $1 AND kind = $2 AND group_id = $3 \
                 AND phase = 'leased' AND expires_at > $4";
-    let group = [
-        project.into(),
-        new.kind.as_str().into(),
-        new.group.as_deref().into(),
-        now.into(),
-    ];
+    let group = [project.into(), new.kind.as_str().into(), new.group.as_deref().into(), now.into()];
     if tx.exists(busy, &group)? {
         return Ok(None);
     }
@@ -80,7 +75,11 @@ pub(in crate::catalog) fn claim_one(
 }
 
 /// Ends all leases of a kind, whose workers are known to be gone.
-pub(in crate::catalog) fn expire_all(tx: &Tx<'_>, kind: JobKind, now: Timestamp) -> StoreResult<()> {
+pub(in crate::catalog) fn expire_all(
+    tx: &Tx<'_>,
+    kind: JobKind,
+    now: Timestamp,
+) -> StoreResult<()> {
     let sql = "UPDATE job SET expires_at = $2 WHERE kind = $1 AND phase = 'leased' \
                AND expires_at > $2";
     tx.execute(sql, &[kind.as_str().into(), now.into()]).map(drop)

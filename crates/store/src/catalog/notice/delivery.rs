@@ -7,8 +7,8 @@ use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{NoticeReceiver, ReceiverKeys, owner, remove, wanted};
-use crate::catalog::job::{self, JobFailure, JobLease, JobRecord, JobRequest, LeaseStatus, NewJob};
 use crate::catalog::Catalog;
+use crate::catalog::job::{self, JobFailure, JobLease, JobRecord, JobRequest, LeaseStatus, NewJob};
 use crate::catalog::sql::Tx;
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
