@@ -191,10 +191,10 @@ impl JobState {
 
     /// Returns the job to the queue without an attempt; `None` if the lease is lost.
     #[must_use]
-    pub fn release(&self, lease: u64, now: Timestamp) -> Option<Self> {
+    pub fn release(&self, lease: u64, run_at: Timestamp) -> Option<Self> {
         self.holder(lease)?;
         let attempts = self.attempts.saturating_sub(1);
-        Some(Self { phase: JobPhase::Queued { run_at: now }, attempts, ..self.clone() })
+        Some(Self { phase: JobPhase::Queued { run_at }, attempts, ..self.clone() })
     }
 
     /// Returns a dead letter to the queue, with all its attempts; `None` for other jobs. The error

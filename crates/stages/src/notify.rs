@@ -14,12 +14,12 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use ratchet_core::chat::delivery_retry::{
-    Attempt, DeliveryPatience, DeliveryResult, RetryDecision,
-};
+use ratchet_core::backoff::{Backoff, FailedAttempt};
+use ratchet_core::chat::delivery_retry::{DELIVERY_BACKOFF, DeliveryResult, RetryDecision};
 use ratchet_core::chat::notification::{
     Notification, NotificationKind, NotificationSource, notice_id, test_message,
 };
+use ratchet_core::job::{JobKind, later};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::delivery;
@@ -28,7 +28,7 @@ use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
 use ratchet_remote::web_push::{PushTarget, VapidKey};
 use ratchet_remote::webhook;
 use ratchet_store::StoreResult;
-use ratchet_store::catalog::{DeliveryState, DueDelivery, NewNotice, ReceiverKeys};
+use ratchet_store::catalog::{DeliveryState, DueDelivery, LeaseStatus, NewNotice, ReceiverKeys};
 use ratchet_store::chat::PendingNotification;
 use ratchet_store::embedded::Store;
 
@@ -48,8 +48,7 @@ pub struct CourierLimits {
     pub answer: Duration,
     /// How often to look whether something is due, if nobody says so.
     pub look_every: Duration,
-    /// How long to go on trying.
-    pub patience: DeliveryPatience,
+    pub backoff: Backoff,
 }
 
 impl Default for CourierLimits {
@@ -58,7 +57,7 @@ impl Default for CourierLimits {
             at_once: 16,
             answer: Duration::from_secs(15),
             look_every: Duration::from_secs(30),
-            patience: DeliveryPatience::default(),
+            backoff: DELIVERY_BACKOFF,
         }
     }
 }
@@ -81,8 +80,9 @@ impl Notifier {
     /// whoever comes next.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         tokio::pin!(stop);
-        if let Err(error) = self.store.catalog.free_deliveries().await {
-            tracing::warn!(%error, "cannot take up notices that an earlier server had begun to tell");
+        let now = self.pace.now();
+        if let Err(error) = self.store.catalog.expire_leases(JobKind::Notice, now).await {
+            tracing::warn!(%error, "cannot take over the deliveries of an earlier server");
         }
         let mut under_way = FuturesUnordered::new();
         loop {
@@ -119,7 +119,7 @@ impl Notifier {
         if under_way.len() >= self.limits.at_once {
             return Ok(self.limits.look_every);
         }
-        let next = catalog.next_delivery().await?;
+        let next = catalog.next_job(JobKind::Notice).await?;
         let until = next.map(|next| next.since(now).max(0).unsigned_abs());
         let until = until.map(Duration::from_nanos).unwrap_or(self.limits.look_every);
         // What is due but waits for another delivery to the same receiver comes after that one.
@@ -149,7 +149,7 @@ impl Notifier {
         };
         let Some(notice) = Notification::of(&event) else { return Ok(()) };
         let now = self.pace.now();
-        if age(event.at, now) > self.limits.patience.whole {
+        if age(event.at, now) > self.limits.backoff.max_elapsed {
             return Ok(());
         }
         let catalog = &self.store.catalog;
@@ -165,7 +165,7 @@ impl Notifier {
             id: notice_id(&chat_id, event.seq),
             kind: notice.kind,
             session: Some(chat_id.to_string()),
-            message: notice.message(place, event.at),
+            message: notice.message(place).payload(event.at).to_string(),
         };
         catalog.post_notice(project, new, now).await
     }
@@ -178,14 +178,15 @@ impl Notifier {
             Some(letter) => self.hand_over(letter, &due.receiver, now).await,
             None => Err(DeliveryState::Failed),
         };
-        let attempt = Attempt {
-            receiver: due.receiver_kind,
-            tries: due.tries.saturating_add(1),
-            age,
+        let attempt = FailedAttempt {
+            attempt: due.tries.saturating_add(1),
+            elapsed: age,
+            retry_after: None,
             chance: self.pace.chance(),
         };
         let now = self.pace.now();
-        let step = reached.map(|reached| attempt.next_step(reached, &self.limits.patience));
+        let backoff = &self.limits.backoff;
+        let step = reached.map(|reached| reached.next_step(due.receiver_kind, attempt, backoff));
         let settled = match step {
             Ok(RetryDecision::Delivered) => DeliveryState::Delivered,
             Ok(RetryDecision::Again(pause)) => DeliveryState::Again(later(now, pause)),
@@ -201,8 +202,14 @@ impl Notifier {
         if settled != DeliveryState::Delivered {
             tracing::info!(receiver, notice, status, "a notice did not arrive");
         }
-        if let Err(error) = self.store.catalog.finish_delivery(due, (settled, status), now).await {
-            tracing::error!(%error, receiver, notice, "cannot keep what became of a notice");
+        match self.store.catalog.finish_delivery(due, (settled, status), now).await {
+            Ok(LeaseStatus::Held) => {}
+            Ok(LeaseStatus::Lost) => {
+                tracing::warn!(receiver, notice, "a delivery took longer than its lease");
+            }
+            Err(error) => {
+                tracing::error!(%error, receiver, notice, "cannot store the result of a delivery");
+            }
         }
     }
 
@@ -226,7 +233,9 @@ impl Notifier {
     /// What is handed over; `None` if that cannot be written, now or later.
     async fn letter(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
         let message = match due.kind {
-            NotificationKind::Test => test_message(due.project.as_str(), &self.server, due.made_at),
+            NotificationKind::Test => {
+                test_message(due.project.as_str(), &self.server).payload(due.made_at).to_string()
+            }
             _ => due.message.clone(),
         };
         match due.keys.as_ref()? {
@@ -267,8 +276,4 @@ pub fn trial(id: String) -> NewNotice {
 
 fn age(of: Timestamp, now: Timestamp) -> Duration {
     Duration::from_nanos(now.since(of).max(0).unsigned_abs())
-}
-
-fn later(now: Timestamp, pause: Duration) -> Timestamp {
-    now.plus_nanos(i64::try_from(pause.as_nanos()).unwrap_or(i64::MAX))
 }

@@ -110,7 +110,7 @@ pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
     NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
-    ScheduleWebhooks, ScheduledWeek, WEEKLY,
+    ScheduleWebhooks, ScheduledJob, ScheduledScoring, WEEKLY,
 };
 pub use score_config::StoredScoreConfig;
 pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};

@@ -176,8 +176,7 @@ impl Catalog {
         length: Duration,
         now: Timestamp,
     ) -> StoreResult<LeaseStatus> {
-        let change = move |state: &JobState| state.renew(lease.number, length, now);
-        self.transact(move |tx| under(tx, &lease, change, None, now)).await
+        self.transact(move |tx| renew(tx, &lease, length, now)).await
     }
 
     /// Finishes a job, with a result.
@@ -211,8 +210,13 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn release_job(&self, lease: JobLease, now: Timestamp) -> StoreResult<LeaseStatus> {
-        let change = move |state: &JobState| state.release(lease.number, now);
-        self.transact(move |tx| under(tx, &lease, change, None, now)).await
+        self.transact(move |tx| {
+            let job = one(tx, &lease.project, lease.kind, &lease.id)?;
+            // It keeps its place in the queue.
+            let run_at = job.map_or(now, |job| job.run_at.min(now));
+            under(tx, &lease, |state| state.release(lease.number, run_at), None, now)
+        })
+        .await
     }
 
     /// Returns a dead letter to the queue; false if there is no such dead letter.
@@ -379,6 +383,20 @@ pub(super) fn delete_group(
     tx.execute(sql, &[project.into(), kind.as_str().into(), group.into()]).map(drop)
 }
 
+/// Deletes a job that its owner holds, or all of them: work in the foreground leaves no history.
+pub(super) fn forget(
+    tx: &Tx<'_>,
+    (project, kind, owner): (&ProjectId, JobKind, &str),
+    id: Option<&str>,
+) -> StoreResult<()> {
+    let mut all = Conditions::new("project = $1", project);
+    all.add("kind = $", Some(kind.as_str()));
+    all.add("owner = $", Some(owner));
+    all.add("id = $", id);
+    let sql = format!("DELETE FROM job WHERE phase = 'leased' AND {}", all.sql);
+    tx.execute(&sql, &all.values).map(drop)
+}
+
 /// Deletes the finished jobs of a group but the last ones.
 pub(super) fn prune(
     tx: &Tx<'_>,
@@ -395,15 +413,27 @@ pub(super) fn prune(
     .map(drop)
 }
 
+/// The order of a group's jobs.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum JobOrder {
+    Enqueued,
+    Due,
+}
+
 /// Returns the last jobs of a group, the newest first.
 pub(super) fn of_group(
     tx: &Tx<'_>,
     (project, kind, group): (&ProjectId, JobKind, &str),
+    order: JobOrder,
     most: u64,
 ) -> StoreResult<Vec<JobRecord>> {
+    let order = match order {
+        JobOrder::Enqueued => "enqueued_at",
+        JobOrder::Due => "run_at",
+    };
     let sql = format!(
         "SELECT {COLUMNS} FROM job WHERE project = $1 AND kind = $2 AND group_id = $3 \
-         ORDER BY enqueued_at DESC, id DESC LIMIT $4"
+         ORDER BY {order} DESC, id DESC LIMIT $4"
     );
     tx.rows(&sql, &[project.into(), kind.as_str().into(), group.into(), most.into()], read)
 }
@@ -416,6 +446,16 @@ pub(super) fn one(
 ) -> StoreResult<Option<JobRecord>> {
     let sql = format!("SELECT {COLUMNS} FROM job WHERE project = $1 AND kind = $2 AND id = $3");
     tx.one(&sql, &[project.into(), kind.as_str().into(), id.into()], read)
+}
+
+/// Extends a lease.
+pub(super) fn renew(
+    tx: &Tx<'_>,
+    lease: &JobLease,
+    length: Duration,
+    now: Timestamp,
+) -> StoreResult<LeaseStatus> {
+    under(tx, lease, |state| state.renew(lease.number, length, now), None, now)
 }
 
 /// Makes a change under a lease.

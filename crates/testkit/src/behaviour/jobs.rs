@@ -295,7 +295,7 @@ fn new_job(id: u8, job: &ModelJob) -> NewJob {
         group: job.in_group.then(|| "group".to_owned()),
         payload: "{}".to_owned(),
         priority: job.priority,
-        run_at: job.run_at(),
+        run_at: job.run_at,
         max_attempts: job.max_attempts,
         is_held: false,
     }

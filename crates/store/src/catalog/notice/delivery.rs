@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{NoticeReceiver, ReceiverKeys, owner, remove, wanted};
 use crate::catalog::Catalog;
-use crate::catalog::job::{self, JobFailure, JobLease, JobRecord, JobRequest, LeaseStatus, NewJob};
+use crate::catalog::job::{
+    self, JobFailure, JobLease, JobOrder, JobRecord, JobRequest, LeaseStatus, NewJob,
+};
 use crate::catalog::sql::Tx;
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
@@ -251,7 +253,12 @@ impl Catalog {
     ) -> StoreResult<Vec<NoticeDelivery>> {
         self.transact(move |tx| {
             wanted(tx, &project, &receiver)?;
-            let jobs = job::of_group(tx, (&project, JobKind::Notice, &receiver), most)?;
+            let jobs = job::of_group(
+                tx,
+                (&project, JobKind::Notice, &receiver),
+                JobOrder::Enqueued,
+                most,
+            )?;
             Ok(jobs.into_iter().filter_map(|job| shown(&job)).collect())
         })
         .await

@@ -12,6 +12,8 @@ pub(super) struct ModelJob {
     pub(super) in_group: bool,
     pub(super) priority: i64,
     pub(super) max_attempts: u32,
+    /// When it became due last.
+    pub(super) run_at: Timestamp,
     enqueued_at: Timestamp,
     is_at: Place,
     attempts: u32,
@@ -57,6 +59,7 @@ impl ModelJob {
             max_attempts,
             enqueued_at,
             is_at: Place::Waiting(run_at),
+            run_at,
             attempts: 0,
             lease: 0,
             completions: 0,
@@ -64,8 +67,9 @@ impl ModelJob {
         }
     }
 
-    pub(super) fn run_at(&self) -> Timestamp {
-        if let Place::Waiting(run_at) = self.is_at { run_at } else { self.enqueued_at }
+    fn wait_until(&mut self, run_at: Timestamp) {
+        self.run_at = run_at;
+        self.is_at = Place::Waiting(run_at);
     }
 
     fn is_out(&self, now: Timestamp) -> bool {
@@ -160,17 +164,17 @@ impl ModelQueue {
     ) -> bool {
         self.held(key, |job| {
             let has_another = job.attempts < job.max_attempts;
-            job.is_at = match retry_at.filter(|_| has_another) {
-                Some(at) => Place::Waiting(at),
-                None => Place::Dead,
-            };
+            match retry_at.filter(|_| has_another) {
+                Some(at) => job.wait_until(at),
+                None => job.is_at = Place::Dead,
+            }
             job.reason = Some(error.to_owned());
         })
     }
 
     pub(super) fn release(&mut self, key: (&str, u64), now: Timestamp) -> bool {
         self.held(key, |job| {
-            job.is_at = Place::Waiting(now);
+            job.wait_until(job.run_at.min(now));
             job.attempts -= 1;
         })
     }
@@ -178,7 +182,7 @@ impl ModelQueue {
     pub(super) fn revive(&mut self, id: &str, now: Timestamp) -> bool {
         let dead = self.jobs.get_mut(id).filter(|job| job.is_at == Place::Dead);
         let Some(job) = dead else { return false };
-        job.is_at = Place::Waiting(now);
+        job.wait_until(now);
         job.attempts = 0;
         true
     }
@@ -245,13 +249,13 @@ impl ModelQueue {
 
     fn shorten(&mut self, now: Timestamp) {
         for job in self.jobs.values_mut() {
-            job.is_at = match job.is_at {
-                Place::Out(until) => Place::Out(until.min(later(now, MAX_LEASE))),
+            match job.is_at {
+                Place::Out(until) => job.is_at = Place::Out(until.min(later(now, MAX_LEASE))),
                 Place::Waiting(at) if job.attempts > 0 => {
-                    Place::Waiting(at.min(later(now, MAX_RETRY_DELAY)))
+                    job.wait_until(at.min(later(now, MAX_RETRY_DELAY)));
                 }
-                other => other,
-            };
+                Place::Waiting(_) | Place::Done | Place::Dead => {}
+            }
         }
     }
 }
