@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
+use ratchet_stages::record::clock;
 use ratchet_stages::record::sweep::{self, Swept};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
@@ -55,6 +56,7 @@ pub async fn run(
     pages: Router,
     stop: Stop,
 ) -> Result<(), RunError> {
+    remember_clock(&app).await;
     let limits = &app.settings.limits;
     let proxies = app.settings.trusted_proxies.clone();
     let limiter = ConnectionLimiter::new(limits.connections, limits.connections_each, proxies);
@@ -80,6 +82,14 @@ pub async fn run(
         ended?;
     }
     Ok(())
+}
+
+/// Stores the time before the first record arrives: to a server that was killed before its first
+/// sweep, a new folder with old records would look like a clock that is far ahead.
+async fn remember_clock(app: &App) {
+    if let Err(error) = clock::check(&app.store, app.clock.now()).await {
+        tracing::warn!(error.cause = %error, "cannot store the time of the clock");
+    }
 }
 
 async fn note_closing(app: App, stop: Stop) {

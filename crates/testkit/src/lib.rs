@@ -24,6 +24,7 @@ pub mod behaviour;
 pub mod seeded_random;
 /// Short and full lengths of long tests.
 pub mod soak;
+pub mod wait;
 /// A minimal HTTP client.
 pub mod http;
 /// A backoff for clients that never waits.

@@ -7,18 +7,17 @@
 mod log;
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::sync::mpsc::RecvTimeoutError;
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, kill_process, setrlimit};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::http::{self, Answer, Request};
+use crate::wait::{Lines, TIMEOUT};
 use log::Log;
 
 pub use rustix::process::Signal;
@@ -29,9 +28,6 @@ pub const PROJECT: &str = "test-project";
 pub const PUBLIC_KEY: &str = "pk-lf-test";
 /// The secret key of every started process.
 pub const SECRET_KEY: &str = "sk-lf-test";
-
-/// Timeout for a process to listen or to end.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Raises this process's limit on open files, as far as the system allows.
 pub fn allow_open_files(wanted: u64) {
@@ -159,8 +155,8 @@ impl Launch {
         self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().unwrap();
         let log = Log::follow(child.stderr.take().unwrap());
-        let lines = lines_of(child.stdout.take().unwrap());
-        let first = lines.recv_timeout(TIMEOUT);
+        let lines = Lines::of(child.stdout.take().unwrap());
+        let first = lines.try_next();
         let mut ratchet = Ratchet { child, lines, log, ready: Value::Null, _home: self.home };
         match first {
             Ok(line) => ratchet.ready = serde_json::from_str(&line).unwrap(),
@@ -183,7 +179,7 @@ pub struct Finished {
 #[derive(Debug)]
 pub struct Ratchet {
     child: Child,
-    lines: Receiver<String>,
+    lines: Lines,
     log: Log,
     /// The line it printed when it started to listen.
     pub ready: Value,
@@ -251,7 +247,7 @@ impl Ratchet {
     pub fn wait(mut self) -> Ended {
         let mut stdout = Vec::new();
         loop {
-            match self.lines.recv_timeout(TIMEOUT) {
+            match self.lines.try_next() {
                 Ok(line) => stdout.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => panic!("it does not end:\n{}", self.log()),
@@ -284,17 +280,4 @@ impl Drop for Ratchet {
         drop(self.child.kill());
         drop(self.child.wait());
     }
-}
-
-/// Reads lines in a separate thread, so that a test can wait for one with a deadline.
-fn lines_of(output: impl std::io::Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = sync_channel(1024);
-    std::thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ratchet_testkit::http::{self, Client, Request};
 use ratchet_testkit::process::{PUBLIC_KEY, Ratchet, SECRET_KEY};
 use ratchet_testkit::seeded_random::Chance;
-use ratchet_testkit::{otlp, say, soak};
+use ratchet_testkit::{otlp, say, soak, wait};
 
 use crate::doctor::assert_sound;
 use crate::server;
@@ -202,7 +202,7 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
     assert_eq!(total(&running, (PUBLIC_KEY, SECRET_KEY)), spans, "lost or doubled");
     // Once nobody kills it, a sweep comes to its end.
     let running = restarted(running, data.path());
-    while total(&running, (&old.0, &old.1)) > 0 {}
+    wait::until("old traces are swept", || total(&running, (&old.0, &old.1)) == 0);
     assert_eq!(total(&running, (PUBLIC_KEY, SECRET_KEY)), spans, "a sweep took too much");
     say(&format!(
         "crash: {kills} kills, {acknowledged} acknowledged requests, {spans} spans, none lost"

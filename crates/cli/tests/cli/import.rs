@@ -1,11 +1,12 @@
 use std::fs::{self, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Stdio};
+use std::process::{Child, Stdio};
 
 use ratchet_testkit::fixtures;
 use ratchet_testkit::http;
 use ratchet_testkit::process::Ratchet;
+use ratchet_testkit::wait::Lines;
 use serde_json::{Value, json};
 
 use crate::{ask, fails, folder, json, ok, ratchet, server};
@@ -122,7 +123,7 @@ fn bad_lines_are_named_and_the_rest_is_recorded() {
 /// A command that follows transcripts, and what it says.
 struct Follower {
     child: Child,
-    said: BufReader<ChildStderr>,
+    stderr: Lines,
     _home: tempfile::TempDir,
 }
 
@@ -131,18 +132,14 @@ impl Follower {
         let launch = ask(running, &["import", "claude-code", "--follow", path.to_str().unwrap()]);
         let (mut command, home) = launch.into_parts();
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
-        Self { child, said, _home: home }
+        let stderr = Lines::of(child.stderr.take().unwrap());
+        Self { child, stderr, _home: home }
     }
 
-    /// Waits until it has recorded so many lines.
-    fn wait_for(&mut self, lines: u64) {
-        let wanted = format!("recorded {lines} lines ");
-        let mut line = String::new();
-        while !line.contains(&wanted) {
-            line.clear();
-            assert_ne!(self.said.read_line(&mut line).unwrap(), 0, "it ended before {wanted}");
-        }
+    /// Waits until it has imported so many lines.
+    #[track_caller]
+    fn wait_for(&self, lines: u64) {
+        self.stderr.wait_for(&format!("imported {lines} lines "));
     }
 }
 
@@ -158,7 +155,7 @@ fn what_is_written_from_now_on_is_recorded_too() {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).start();
     let home = tempfile::tempdir().unwrap();
-    let mut follower = Follower::start(&running, home.path());
+    let follower = Follower::start(&running, home.path());
     follower.wait_for(0);
     let from = fixtures::folder("transcripts/-work-shop");
     let session = "5e551011-0000-4000-8000-000000000001";

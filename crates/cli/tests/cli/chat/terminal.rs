@@ -23,9 +23,9 @@ fn sit_down(stage: &Stage, term: &str, more: &[&str]) -> Pty {
 
 /// What the screen shows, without what differs from time to time.
 fn shown(pty: &Pty) -> String {
-    let mut text = pty.display().text();
+    let mut text = format!("\n{}", pty.display().text());
     for (begin, end, instead) in [
-        ("chat ", " in ", "ID"),
+        ("\nchat ", " in ", "ID"),
         (" in /", "\n", "FOLDER"),
         ("http://", "\n", "PAGE"),
         ("--resume ", "\n", "ID"),
@@ -39,7 +39,7 @@ fn shown(pty: &Pty) -> String {
         }
         text = kept + rest;
     }
-    let words = text.split(' ').map(|word| match word.parse::<f64>() {
+    let words = text.trim_start().split(' ').map(|word| match word.parse::<f64>() {
         Ok(_) if word.contains('.') => "TIME",
         _ => word,
     });
