@@ -1,11 +1,12 @@
-//! People who are not looking are told when a turn ends or a person is needed.
+//! Notifications to webhooks and browsers: when a turn ends, a person is needed, or a report is
+//! ready.
 //!
-//! An event that is news is noted in the commit that writes it. From there the courier settles who
-//! is told, and tells them until they have it or it is too old; whoever runs a session waits for
-//! none of it. A crash at any point means at worst that someone is told the same twice, under the
-//! same name.
+//! A chat event that people are notified of is noted in the commit that writes it (an outbox). The
+//! notifier turns it into one job per receiver and retries each until it is delivered or too old;
+//! chats wait for none of it. A crash at any point means at worst that a receiver gets a message
+//! twice, under the same id.
 
-/// What people ask for, checked.
+/// Validation of requests to add receivers.
 mod requests;
 
 use std::sync::Arc;
@@ -34,19 +35,19 @@ use ratchet_store::embedded::Store;
 
 pub use requests::{NotificationRequestError, browser, events, name, webhook};
 
-/// Events that are settled at once.
+/// Events that are enqueued per query.
 const PAGE: u32 = 100;
-/// What the server's key for push services is kept as.
+/// Name of the server's key for push services.
 const VAPID: &str = "vapid";
 
-/// How much, and how long.
+/// Limits of the notifier.
 #[derive(Clone, Copy, Debug)]
 pub struct CourierLimits {
-    /// Receivers that are told something at the same time.
+    /// Concurrent deliveries.
     pub at_once: usize,
-    /// How long an answer may take.
+    /// Timeout of a delivery.
     pub answer: Duration,
-    /// How often to look whether something is due, if nobody says so.
+    /// The longest time between two polls.
     pub look_every: Duration,
     pub backoff: Backoff,
 }
@@ -62,22 +63,20 @@ impl Default for CourierLimits {
     }
 }
 
-/// Whoever tells people who are not looking. One is enough for a data folder.
+/// The worker that delivers notifications. One is enough for a data folder.
 #[derive(Debug)]
 pub struct Notifier {
-    /// Where news and receivers are kept.
     pub store: Store,
-    /// Where people reach this server, without a slash at the end.
+    /// Public URL of this server, without a slash at the end.
     pub server: String,
     pub outbound: OutboundPolicy,
     pub pace: Arc<dyn BackoffClock>,
-    /// How much, and how long.
     pub limits: CourierLimits,
 }
 
 impl Notifier {
-    /// Tells whoever wants to hear, until told to stop. What is under way then is tried again by
-    /// whoever comes next.
+    /// Delivers notifications until `stop` ends. Unfinished deliveries are retried by the next
+    /// server.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         tokio::pin!(stop);
         let now = self.pace.now();
@@ -89,7 +88,7 @@ impl Notifier {
             let pause = match self.look(&mut under_way).await {
                 Ok(pause) => pause,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot look for notices to tell");
+                    tracing::warn!(%error, "cannot look for notifications to deliver");
                     self.limits.look_every
                 }
             };
@@ -102,14 +101,14 @@ impl Notifier {
         }
     }
 
-    /// Begins to tell what is due; returns how long there is nothing else to do.
+    /// Starts due deliveries; returns the time until the next one.
     async fn look<'a>(
         &'a self,
         under_way: &mut FuturesUnordered<BoxFuture<'a, ()>>,
     ) -> StoreResult<Duration> {
         self.settle().await?;
         let room = self.limits.at_once.saturating_sub(under_way.len());
-        // Longer than any try takes, so that nobody else begins another meanwhile.
+        // Longer than any attempt takes, so that no other worker starts another meanwhile.
         let hold = self.limits.answer.saturating_mul(2);
         let (catalog, secrets) = (&self.store.catalog, self.store.secrets.clone());
         let now = self.pace.now();
@@ -127,7 +126,7 @@ impl Notifier {
         Ok(until.max(shortest).min(self.limits.look_every))
     }
 
-    /// Settles who is told of what has happened.
+    /// Enqueues noted events for their receivers.
     async fn settle(&self) -> StoreResult<()> {
         loop {
             let news = self.store.telemetry.pending_notifications(PAGE).await?;
@@ -170,7 +169,7 @@ impl Notifier {
         catalog.post_notice(project, new, now).await
     }
 
-    /// Tries once, and notes what became of it.
+    /// Makes one attempt and records its result.
     async fn deliver(&self, due: DueDelivery) {
         let now = self.pace.now();
         let age = age(due.made_at, now);
@@ -213,7 +212,7 @@ impl Notifier {
         }
     }
 
-    /// Hands a message over, if it may go where its receiver is.
+    /// Sends a message, if the outbound policy allows the receiver's address.
     async fn hand_over(
         &self,
         letter: OutgoingMessage,
@@ -230,7 +229,7 @@ impl Notifier {
         }
     }
 
-    /// What is handed over; `None` if that cannot be written, now or later.
+    /// The request to send; `None` if it can never be built.
     async fn letter(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
         let message = match due.kind {
             NotificationKind::Test => {
@@ -253,8 +252,8 @@ impl Notifier {
     }
 }
 
-/// Who this server is to push services; made when it is first asked for. The contact is where
-/// people reach the server, if that is an `https` address.
+/// Returns the server's key for push services, which is generated at the first call. The contact
+/// is the server's public URL, if that is an `https` address.
 ///
 /// # Errors
 /// Fails if the key was sealed with another secret than this server's.
@@ -269,7 +268,7 @@ pub async fn vapid(
     Ok(VapidKey::read(&kept, contact)?)
 }
 
-/// News of nothing, for someone who tries whether news arrives. What it says is added on the way.
+/// Returns a test notification. Its message is added at delivery.
 pub fn trial(id: String) -> NewNotice {
     NewNotice { id, kind: NotificationKind::Test, session: None, message: String::new() }
 }
