@@ -119,11 +119,13 @@ impl Notifier {
             return Ok(self.limits.look_every);
         }
         let next = catalog.next_job(JobKind::Notice).await?;
-        let until = next.map(|next| next.since(now).max(0).unsigned_abs());
-        let until = until.map(Duration::from_nanos).unwrap_or(self.limits.look_every);
-        // What is due but waits for another delivery to the same receiver comes after that one.
-        let shortest = if under_way.is_empty() { Duration::ZERO } else { self.limits.answer };
-        Ok(until.max(shortest).min(self.limits.look_every))
+        let until = match next {
+            Some(next) if next > now => Duration::from_nanos(next.since(now).unsigned_abs()),
+            // Due, but behind another delivery to the same receiver.
+            Some(_) => self.limits.answer,
+            None => self.limits.look_every,
+        };
+        Ok(until.min(self.limits.look_every))
     }
 
     /// Enqueues noted events for their receivers.

@@ -17,8 +17,7 @@ use ratchet_stages::schedule::{
 };
 use ratchet_stages::score::judge::Judge;
 use ratchet_store::catalog::{
-    NewProject, NewSchedule, Schedule, ScheduleOutcome, ScheduleRun, ScheduledJob,
-    ScheduledScoring,
+    NewProject, NewSchedule, Schedule, ScheduleOutcome, ScheduleRun, ScheduledJob, ScheduledScoring,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{START, project};

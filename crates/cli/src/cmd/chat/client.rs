@@ -262,8 +262,7 @@ impl Events<'_> {
     async fn pause(&mut self, why: &str) -> anyhow::Result<()> {
         self.retries += 1;
         let (attempt, chance) = (self.retries, SystemBackoffClock.chance());
-        let delay =
-            RECONNECT.delay(FailedAttempt { attempt, chance, ..FailedAttempt::default() });
+        let delay = RECONNECT.delay(FailedAttempt { attempt, chance, ..FailedAttempt::default() });
         let Some(delay) = delay else {
             bail!(
                 "cannot follow the events of chat {}: {why}\n`ratchet chat --resume {}` \

@@ -3,7 +3,8 @@ use std::time::Duration;
 use ratchet_core::job::{JobClaim, JobKind, MAX_LEASE, MAX_RETRY_DELAY, later};
 use ratchet_core::time::Timestamp;
 
-use super::{COLUMNS, JobRecord, JobRequest, NewJob, enqueue, one, read, save};
+use super::rows::{COLUMNS, enqueue, one, read, save};
+use super::{JobRecord, JobRequest, NewJob};
 use crate::StoreResult;
 use crate::catalog::sql::Tx;
 use crate::project::ProjectId;
