@@ -103,7 +103,7 @@ fn random_stories() {
 
 #[test]
 fn jobs_are_never_lost_completed_twice_or_handed_out_while_leased() {
-    behaviour::jobs::check(scaled(40, 2_000));
+    behaviour::jobs::check(scaled(80, 2_000));
 }
 
 fn priced() -> Options {

@@ -20,10 +20,10 @@ use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
 
 pub(super) use claim::{claim_one, claim_some, expire_all};
+use rows::{COLUMNS, read, save, under};
 pub(super) use rows::{
     JobOrder, complete, delete_group, enqueue, fail, forget, hold, of_group, one, prune, renew,
 };
-use rows::{COLUMNS, read, save, under};
 
 /// A job to enqueue.
 #[derive(Clone, Debug, PartialEq, Eq)]

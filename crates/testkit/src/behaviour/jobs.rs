@@ -79,7 +79,8 @@ enum LeaseAction {
 
 fn steps() -> impl Strategy<Value = Vec<JobStep>> {
     let worker = 0..WORKERS;
-    let enqueue = (0..JOBS, any::<bool>(), 0..2i64, 0..90u64, 1..4u32).prop_map(
+    let in_group = prop::bool::weighted(0.7);
+    let enqueue = (0..JOBS, in_group, 0..2i64, 0..90u64, 1..4u32).prop_map(
         |(id, in_group, priority, delay, max_attempts)| {
             let delay = if delay < 60 { 0 } else { delay };
             JobStep::Enqueue { id, in_group, priority, delay, max_attempts }
@@ -92,7 +93,7 @@ fn steps() -> impl Strategy<Value = Vec<JobStep>> {
     let action = prop_oneof![
         2 => Just(LeaseAction::Renew),
         3 => Just(LeaseAction::Complete),
-        3 => option::weighted(0.8, 0..200u64).prop_map(|retry_in| LeaseAction::Fail { retry_in }),
+        3 => option::weighted(0.8, prop_oneof![0..20u64, 0..200u64]).prop_map(|retry_in| LeaseAction::Fail { retry_in }),
         1 => Just(LeaseAction::Release),
     ];
     let act = (worker.clone(), any::<usize>(), action)
@@ -123,7 +124,8 @@ pub fn check(histories: u32) {
     let runtime = runtime();
     let config = Config { cases: histories, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&steps(), |steps| {
-        let folder = tempfile::tempdir().unwrap();
+        // In memory where there is such a folder: the model needs no disk, only many steps.
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         runtime.block_on(async {
             let mut history = History::new(folder.path());
             for step in &steps {
