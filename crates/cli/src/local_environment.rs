@@ -22,7 +22,7 @@ use ratchet_stages::schedule::{
     EnvironmentError, JobEnvironment, Runner, Scheduler, SuggestionTexts,
 };
 use ratchet_stages::score::judge::Judge;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 

@@ -56,9 +56,10 @@ use self::error::advice;
 use self::request::ApiRequest;
 use self::retry::{AttemptError, CLIENT_BACKOFF};
 use self::route::Routes;
-use super::wire::error::{ErrorBody, Issue};
+use super::wire::error::ErrorBody;
 use super::wire::read::read;
 use crate::http::{self, TlsError};
+use ratchet_core::issue::Issue;
 
 pub use error::ClientError;
 pub use observations::ObservationsAsked;

@@ -6,7 +6,7 @@ use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::LeaseStatus;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 
 use super::{DueRun, JobEnvironment, Runner, ScheduledJobError};
 use crate::score::ScoringContext;
