@@ -79,7 +79,7 @@ impl Model {
             match provider.submit(inquiries).await {
                 Ok(batch) => break batch,
                 Err(failure) if failure.is_not_accepted() => {
-                    patience.pause(self.retries(), failure).await?;
+                    patience.pause(self.backoff(), failure).await?;
                 }
                 Err(failure) => return Err(failure),
             }
@@ -97,7 +97,7 @@ impl Model {
         loop {
             match provider.batch(&id.0).await {
                 Ok(batch) => return progress(&batch),
-                Err(failure) => patience.pause(self.retries(), failure).await?,
+                Err(failure) => patience.pause(self.backoff(), failure).await?,
             }
         }
     }

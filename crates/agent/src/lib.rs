@@ -11,7 +11,7 @@ pub mod response;
 pub mod budget;
 /// Model errors, classified by whether a retry can help.
 pub mod error;
-/// Retry policy: attempts, backoff and `Retry-After`.
+/// Retries of model calls.
 pub mod retry;
 /// Base URL, API key and headers of a provider.
 pub mod access;

@@ -1,6 +1,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ratchet_core::backoff::Backoff;
 use ratchet_core::json_schema::Schema;
 use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
@@ -17,7 +18,7 @@ use crate::pool::ModelPool;
 use crate::provider::{Inquiry, Listener, Provider};
 use crate::request::LlmRequest;
 use crate::response::{LlmResponse, OUTPUT_TOOL, ProviderResponse, StopReason};
-use crate::retry::{Retries, chance};
+use crate::retry::{MODEL_BACKOFF, failed};
 
 /// Timeout of one call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(600);
@@ -66,7 +67,7 @@ pub struct Model {
     provider: Provider,
     name: String,
     prices: PriceList,
-    retries: Retries,
+    backoff: Backoff,
     pool: Option<ModelPool>,
     capabilities: Mutex<Capabilities>,
 }
@@ -75,13 +76,13 @@ impl Model {
     /// Creates a client for a model, by the provider's model id.
     pub fn new(provider: Provider, name: impl Into<String>, prices: PriceList) -> Self {
         let (name, capabilities) = (name.into(), Mutex::default());
-        Self { provider, name, prices, retries: Retries::default(), pool: None, capabilities }
+        Self { provider, name, prices, backoff: MODEL_BACKOFF, pool: None, capabilities }
     }
 
     /// Replaces the retry policy.
     #[must_use]
-    pub fn with_retries(self, retries: Retries) -> Self {
-        Self { retries, ..self }
+    pub fn with_backoff(self, backoff: Backoff) -> Self {
+        Self { backoff, ..self }
     }
 
     /// Sets the concurrency limit; several models may share one pool.
@@ -95,8 +96,8 @@ impl Model {
         &self.name
     }
 
-    pub(crate) fn retries(&self) -> &Retries {
-        &self.retries
+    pub(crate) fn backoff(&self) -> &Backoff {
+        &self.backoff
     }
 
     /// Returns the provider.
@@ -184,7 +185,7 @@ impl Model {
             if !failure.may_be_billed() {
                 hold.release();
             }
-            let pause = self.retries.pause(attempts, failure.retry_after(), paused, chance());
+            let pause = self.backoff.delay(failed(attempts, &failure, paused));
             let Some(pause) = pause.filter(|_| failure.is_passing() && !has_heard) else {
                 return Err(failure);
             };

@@ -16,10 +16,8 @@ mod target;
 mod data_target;
 /// A made-up week to look at.
 mod demo;
-/// A week, from its sessions to whoever is told.
-mod weekly;
-/// What runs by itself while a server is up.
-mod scheduler;
+/// What scheduled jobs need from this machine.
+mod local_environment;
 /// A server, from its configuration to its end.
 mod server;
 /// How many files the system lets a server have.

@@ -16,6 +16,7 @@ use ratchet_server::run::Listeners;
 use ratchet_server::shutdown::Stop;
 use ratchet_stages::notify::{CourierLimits, Notifier};
 use ratchet_stages::record::count::TokenCounting;
+use ratchet_stages::schedule::Scheduler;
 use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, private_files};
@@ -29,9 +30,10 @@ use crate::config::value::{Address, Switch};
 use crate::first_start::{FirstKeysFor, Opening, Presets};
 use crate::local_socket::{Doorway, House};
 use crate::rubrics::Rubrics;
-use crate::scheduler::{self, Station};
 use crate::target::Target;
-use crate::{agents, folder, local_socket, oidc_config, open_files, startup_message};
+use crate::{
+    agents, folder, local_environment, local_socket, oidc_config, open_files, startup_message,
+};
 
 /// A server with its folder open and its ports bound; clients may connect and wait.
 #[derive(Debug)]
@@ -42,7 +44,9 @@ pub(crate) struct Server {
     vouching: Option<OidcLogin>,
     trusted_proxies: Networks,
     pages: WebSettings,
-    station: Station,
+    scheduler: Scheduler,
+    /// The data folder's path.
+    data: PathBuf,
     courier: Notifier,
     door: Option<Doorway>,
     /// What there is to talk to, and secrets made just now.
@@ -106,10 +110,14 @@ impl Server {
             ..WebSettings::default()
         };
         let outbound = config.outbound.clone();
-        let station = Station::new(folder.clone(), config.data.clone(), outbound);
+        let server =
+            config.url.clone().map_or_else(|| startup_message::url(bound.web), |url| url.0);
+        let data = config.data.clone();
+        let scheduler =
+            local_environment::scheduler(folder.clone(), data.clone(), outbound, server.clone());
         let courier = Notifier {
             store: folder.clone(),
-            server: config.url.clone().map_or_else(|| startup_message::url(bound.web), |url| url.0),
+            server,
             outbound: config.outbound.clone(),
             pace: Arc::new(SystemBackoffClock),
             limits: CourierLimits::default(),
@@ -122,7 +130,8 @@ impl Server {
             vouching,
             trusted_proxies,
             pages,
-            station,
+            scheduler,
+            data,
             courier,
             door,
             opening,
@@ -181,7 +190,7 @@ impl Server {
             vouching: self.vouching.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
-        let web = pages_of(&self.app, sign_in, self.pages, self.station.data.clone());
+        let web = pages_of(&self.app, sign_in, self.pages, self.data.clone());
         let pages = ratchet_web::pages(web);
         let app = self.app.clone();
         let chats = self.app.chats();
@@ -198,7 +207,8 @@ impl Server {
                 door.run(house, stopping.clone()).await;
             }
         };
-        let scheduling = scheduler::run(self.station, app, stop);
+        let is_stopping = || stop.is_requested();
+        let scheduling = self.scheduler.run(stop.requested(), || app.run_wanted(), &is_stopping);
         let beside =
             async { tokio::join!(scheduling, courier.run(stopping.requested()), letting_in) };
         tokio::pin!(serving, beside);

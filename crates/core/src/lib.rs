@@ -47,8 +47,13 @@ pub mod network;
 pub mod client_address;
 /// SSRF policy: which user-entered addresses the server may call.
 pub mod outbound;
+/// Messages to people outside, by webhook, in Slack or in a browser.
+pub mod message;
 /// Strings that debug output and logs must not show.
 pub mod secret;
+/// Retry delays: exponential backoff with jitter and `Retry-After`.
+pub mod backoff;
+pub mod job;
 /// A fair permit pool for scarce resources.
 pub mod permit_pool;
 

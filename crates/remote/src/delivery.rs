@@ -1,10 +1,11 @@
 use std::error::Error;
 use std::time::Duration;
 
+use ratchet_core::backoff::parse_retry_after;
 use ratchet_core::chat::delivery_retry::DeliveryResult;
 use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
 use ratchet_core::time::Timestamp;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::RETRY_AFTER;
 use reqwest::{StatusCode, Url};
 
 use crate::http;
@@ -47,7 +48,8 @@ impl OutgoingMessage {
                 request.header(name, value)
             });
         let answer = request.send().await.map_err(HandOverError::unsent)?;
-        let retry_after = retry_after(answer.headers(), now);
+        let retry_after = answer.headers().get(RETRY_AFTER).and_then(|text| text.to_str().ok());
+        let retry_after = retry_after.and_then(|text| parse_retry_after(text, now));
         Ok(Receipt { status: answer.status(), retry_after })
     }
 }
@@ -78,38 +80,8 @@ impl From<Receipt> for DeliveryResult {
     }
 }
 
-/// Parses `Retry-After`: seconds, or a date.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let until = Timestamp::parse_http_date(text)?.since(now);
-    Some(Duration::from_nanos(until.try_into().unwrap_or(0)))
-}
-
 /// Parses a receiver URL: `https` or `http`.
 pub fn address(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_are_read_in_both_ways_that_http_has() {
-        let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
-        let wait = |text: &str| {
-            let headers = HeaderMap::from_iter([(RETRY_AFTER, text.parse().unwrap())]);
-            retry_after(&headers, now).map(|wait| wait.as_secs())
-        };
-        assert_eq!(wait("120"), Some(120));
-        assert_eq!(wait("Sun, 15 Nov 2026 12:01:00 GMT"), Some(60));
-        assert_eq!(wait("Sun, 15 Nov 2026 11:00:00 GMT"), Some(0));
-        assert_eq!(wait("-1"), None);
-        assert_eq!(wait("soon"), None);
-        assert_eq!(retry_after(&HeaderMap::new(), now), None);
-    }
 }

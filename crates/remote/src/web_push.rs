@@ -101,9 +101,10 @@ impl PushTarget {
         let body = seal(&self.point, &self.auth, message.as_bytes(), &random)?;
         let urgency = match kind {
             NotificationKind::PersonNeeded => "high",
-            NotificationKind::TurnEnded | NotificationKind::ChatFailed | NotificationKind::Test => {
-                "normal"
-            }
+            NotificationKind::TurnEnded
+            | NotificationKind::ChatFailed
+            | NotificationKind::WeekReport
+            | NotificationKind::Test => "normal",
         };
         let headers = vec![
             ("content-type", "application/octet-stream".to_owned()),

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use ratchet_core::backoff::{Backoff, FailedAttempt};
+use ratchet_core::message::Message;
 use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
-use ratchet_core::quality::report::WeekReport;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use reqwest::{StatusCode, Url};
@@ -23,10 +24,14 @@ use crate::delivery;
 use crate::delivery::{HandOverError, OutgoingMessage};
 use crate::langfuse::client::backoff_clock::BackoffClock;
 
-/// Maximum attempts.
-const MAX_ATTEMPTS: u32 = 4;
-/// The delay after the first attempt; doubled after each further one.
-const FIRST_DELAY: Duration = Duration::from_secs(1);
+/// Backoff of a message that somebody waits for.
+const BACKOFF: Backoff = Backoff {
+    max_attempts: 4,
+    first: Duration::from_secs(2),
+    cap: Duration::from_secs(10),
+    max_retry_after: Duration::from_secs(60),
+    max_elapsed: Duration::MAX,
+};
 /// Request timeout.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -74,44 +79,44 @@ impl Webhook {
         }
     }
 
-    /// Sends a report. Retries on timeouts, rate limits and server errors.
+    /// Sends a message. Retries on timeouts, rate limits and server errors.
     ///
     /// # Errors
     /// Names the receiver; never the URL, which is a secret.
-    pub async fn tell(
+    pub async fn send(
         &self,
-        report: &WeekReport,
+        message: &Message,
         policy: &OutboundPolicy,
         pace: &dyn BackoffClock,
     ) -> Result<(), WebhookError> {
         let name = self.name();
         let (Self::Slack(address) | Self::Signed(address, _)) = self;
         let url = delivery::address(address.expose()).ok_or(WebhookError::Address(name))?;
-        let (id, body) = (Uuid::new_v4().to_string(), self.body(report).to_string());
-        let mut wait = FIRST_DELAY;
-        let mut tries = 1;
+        let (id, body) = (Uuid::new_v4().to_string(), self.body(message).to_string());
+        let mut attempt = 1;
         loop {
             let now = pace.now();
             let letter = self.letter(url.clone(), (&id, &body), now);
-            let failed = match letter.hand_over(policy, TIMEOUT, now).await {
+            let (failed, retry_after) = match letter.hand_over(policy, TIMEOUT, now).await {
                 Ok(receipt) if receipt.status.is_success() => return Ok(()),
-                Ok(receipt) => WebhookError::Refused(name, receipt.status),
-                Err(HandOverError::Refused(why)) => WebhookError::Forbidden(name, why),
-                Err(HandOverError::Unreachable(error)) => WebhookError::Unreachable(name, error),
+                Ok(receipt) => (WebhookError::Refused(name, receipt.status), receipt.retry_after),
+                Err(HandOverError::Refused(why)) => (WebhookError::Forbidden(name, why), None),
+                Err(HandOverError::Unreachable(error)) => {
+                    (WebhookError::Unreachable(name, error), None)
+                }
             };
-            if tries == MAX_ATTEMPTS || !failed.may_pass() {
-                return Err(failed);
-            }
-            pace.pause(wait.mul_f64(1.0 + pace.chance() / 4.0)).await;
-            wait *= 2;
-            tries += 1;
+            let (elapsed, chance) = (Duration::ZERO, pace.chance());
+            let delay = BACKOFF.delay(FailedAttempt { attempt, elapsed, retry_after, chance });
+            let Some(delay) = delay.filter(|_| failed.may_pass()) else { return Err(failed) };
+            pace.pause(delay).await;
+            attempt += 1;
         }
     }
 
-    fn body(&self, report: &WeekReport) -> Value {
+    fn body(&self, message: &Message) -> Value {
         match self {
-            Self::Slack(_) => slack::message(report),
-            Self::Signed(..) => json!({ "event": "week.report", "report": report }),
+            Self::Slack(_) => slack::blocks(message),
+            Self::Signed(..) => signed_body(message),
         }
     }
 
@@ -125,6 +130,20 @@ impl Webhook {
             Self::Signed(_, secret) => signed(url, secret, (id, body), now),
         }
     }
+}
+
+/// The body of a signed message: what people read, and the data for programs beside it.
+fn signed_body(message: &Message) -> Value {
+    let mut body = json!({
+        "event": message.event,
+        "title": message.title,
+        "text": message.text,
+        "url": message.link,
+    });
+    if let (Some(body), Some(data)) = (body.as_object_mut(), message.data.as_object()) {
+        body.extend(data.clone());
+    }
+    body
 }
 
 /// Creates a signed message.

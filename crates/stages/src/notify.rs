@@ -1,11 +1,12 @@
-//! People who are not looking are told when a turn ends or a person is needed.
+//! Notifications to webhooks and browsers: when a turn ends, a person is needed, or a report is
+//! ready.
 //!
-//! An event that is news is noted in the commit that writes it. From there the courier settles who
-//! is told, and tells them until they have it or it is too old; whoever runs a session waits for
-//! none of it. A crash at any point means at worst that someone is told the same twice, under the
-//! same name.
+//! A chat event that people are notified of is noted in the commit that writes it (an outbox). The
+//! notifier turns it into one job per receiver and retries each until it is delivered or too old;
+//! chats wait for none of it. A crash at any point means at worst that a receiver gets a message
+//! twice, under the same id.
 
-/// What people ask for, checked.
+/// Validation of requests to add receivers.
 mod requests;
 
 use std::sync::Arc;
@@ -14,12 +15,12 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use ratchet_core::chat::delivery_retry::{
-    Attempt, DeliveryPatience, DeliveryResult, RetryDecision,
-};
+use ratchet_core::backoff::{Backoff, FailedAttempt};
+use ratchet_core::chat::delivery_retry::{DELIVERY_BACKOFF, DeliveryResult, RetryDecision};
 use ratchet_core::chat::notification::{
     Notification, NotificationKind, NotificationSource, notice_id, test_message,
 };
+use ratchet_core::job::{JobKind, later};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::delivery;
@@ -27,28 +28,27 @@ use ratchet_remote::delivery::{HandOverError, OutgoingMessage};
 use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
 use ratchet_remote::web_push::{PushTarget, VapidKey};
 use ratchet_remote::webhook;
-use ratchet_store::catalog::{DeliveryState, DueDelivery, NewNotice, ReceiverKeys};
+use ratchet_store::catalog::{DeliveryState, DueDelivery, LeaseStatus, NewNotice, ReceiverKeys};
 use ratchet_store::chat::PendingNotification;
 use ratchet_store::{Store, StoreResult};
 
 pub use requests::{NotificationRequestError, browser, events, name, webhook};
 
-/// Events that are settled at once.
+/// Events that are enqueued per query.
 const PAGE: u32 = 100;
-/// What the server's key for push services is kept as.
+/// Name of the server's key for push services.
 const VAPID: &str = "vapid";
 
-/// How much, and how long.
+/// Limits of the notifier.
 #[derive(Clone, Copy, Debug)]
 pub struct CourierLimits {
-    /// Receivers that are told something at the same time.
+    /// Concurrent deliveries.
     pub at_once: usize,
-    /// How long an answer may take.
+    /// Timeout of a delivery.
     pub answer: Duration,
-    /// How often to look whether something is due, if nobody says so.
+    /// The longest time between two polls.
     pub look_every: Duration,
-    /// How long to go on trying.
-    pub patience: DeliveryPatience,
+    pub backoff: Backoff,
 }
 
 impl Default for CourierLimits {
@@ -57,38 +57,37 @@ impl Default for CourierLimits {
             at_once: 16,
             answer: Duration::from_secs(15),
             look_every: Duration::from_secs(30),
-            patience: DeliveryPatience::default(),
+            backoff: DELIVERY_BACKOFF,
         }
     }
 }
 
-/// Whoever tells people who are not looking. One is enough for a data folder.
+/// The worker that delivers notifications. One is enough for a data folder.
 #[derive(Debug)]
 pub struct Notifier {
-    /// Where news and receivers are kept.
     pub store: Store,
-    /// Where people reach this server, without a slash at the end.
+    /// Public URL of this server, without a slash at the end.
     pub server: String,
     pub outbound: OutboundPolicy,
     pub pace: Arc<dyn BackoffClock>,
-    /// How much, and how long.
     pub limits: CourierLimits,
 }
 
 impl Notifier {
-    /// Tells whoever wants to hear, until told to stop. What is under way then is tried again by
-    /// whoever comes next.
+    /// Delivers notifications until `stop` ends. Unfinished deliveries are retried by the next
+    /// server.
     pub async fn run(&self, stop: impl Future<Output = ()>) {
         tokio::pin!(stop);
-        if let Err(error) = self.store.catalog.free_deliveries().await {
-            tracing::warn!(%error, "cannot take up notices that an earlier server had begun to tell");
+        let now = self.pace.now();
+        if let Err(error) = self.store.catalog.expire_leases(JobKind::Notice, now).await {
+            tracing::warn!(%error, "cannot take over the deliveries of an earlier server");
         }
         let mut under_way = FuturesUnordered::new();
         loop {
             let pause = match self.look(&mut under_way).await {
                 Ok(pause) => pause,
                 Err(error) => {
-                    tracing::warn!(%error, "cannot look for notices to tell");
+                    tracing::warn!(%error, "cannot look for notifications to deliver");
                     self.limits.look_every
                 }
             };
@@ -101,14 +100,14 @@ impl Notifier {
         }
     }
 
-    /// Begins to tell what is due; returns how long there is nothing else to do.
+    /// Starts due deliveries; returns the time until the next one.
     async fn look<'a>(
         &'a self,
         under_way: &mut FuturesUnordered<BoxFuture<'a, ()>>,
     ) -> StoreResult<Duration> {
         self.settle().await?;
         let room = self.limits.at_once.saturating_sub(under_way.len());
-        // Longer than any try takes, so that nobody else begins another meanwhile.
+        // Longer than any attempt takes, so that no other worker starts another meanwhile.
         let hold = self.limits.answer.saturating_mul(2);
         let (catalog, secrets) = (&self.store.catalog, self.store.secrets.clone());
         let now = self.pace.now();
@@ -118,15 +117,17 @@ impl Notifier {
         if under_way.len() >= self.limits.at_once {
             return Ok(self.limits.look_every);
         }
-        let next = catalog.next_delivery().await?;
-        let until = next.map(|next| next.since(now).max(0).unsigned_abs());
-        let until = until.map(Duration::from_nanos).unwrap_or(self.limits.look_every);
-        // What is due but waits for another delivery to the same receiver comes after that one.
-        let shortest = if under_way.is_empty() { Duration::ZERO } else { self.limits.answer };
-        Ok(until.max(shortest).min(self.limits.look_every))
+        let next = catalog.next_job(JobKind::Notice).await?;
+        let until = match next {
+            Some(next) if next > now => Duration::from_nanos(next.since(now).unsigned_abs()),
+            // Due, but behind another delivery to the same receiver.
+            Some(_) => self.limits.answer,
+            None => self.limits.look_every,
+        };
+        Ok(until.min(self.limits.look_every))
     }
 
-    /// Settles who is told of what has happened.
+    /// Enqueues noted events for their receivers.
     async fn settle(&self) -> StoreResult<()> {
         loop {
             let news = self.store.telemetry.pending_notifications(PAGE).await?;
@@ -148,7 +149,7 @@ impl Notifier {
         };
         let Some(notice) = Notification::of(&event) else { return Ok(()) };
         let now = self.pace.now();
-        if age(event.at, now) > self.limits.patience.whole {
+        if age(event.at, now) > self.limits.backoff.max_elapsed {
             return Ok(());
         }
         let catalog = &self.store.catalog;
@@ -164,12 +165,12 @@ impl Notifier {
             id: notice_id(&chat_id, event.seq),
             kind: notice.kind,
             session: Some(chat_id.to_string()),
-            message: notice.message(place, event.at),
+            message: notice.message(place).payload(event.at).to_string(),
         };
         catalog.post_notice(project, new, now).await
     }
 
-    /// Tries once, and notes what became of it.
+    /// Makes one attempt and records its result.
     async fn deliver(&self, due: DueDelivery) {
         let now = self.pace.now();
         let age = age(due.made_at, now);
@@ -177,14 +178,15 @@ impl Notifier {
             Some(letter) => self.hand_over(letter, &due.receiver, now).await,
             None => Err(DeliveryState::Failed),
         };
-        let attempt = Attempt {
-            receiver: due.receiver_kind,
-            tries: due.tries.saturating_add(1),
-            age,
+        let attempt = FailedAttempt {
+            attempt: due.tries.saturating_add(1),
+            elapsed: age,
+            retry_after: None,
             chance: self.pace.chance(),
         };
         let now = self.pace.now();
-        let step = reached.map(|reached| attempt.next_step(reached, &self.limits.patience));
+        let backoff = &self.limits.backoff;
+        let step = reached.map(|reached| reached.next_step(due.receiver_kind, attempt, backoff));
         let settled = match step {
             Ok(RetryDecision::Delivered) => DeliveryState::Delivered,
             Ok(RetryDecision::Again(pause)) => DeliveryState::Again(later(now, pause)),
@@ -200,12 +202,18 @@ impl Notifier {
         if settled != DeliveryState::Delivered {
             tracing::info!(receiver, notice, status, "a notice did not arrive");
         }
-        if let Err(error) = self.store.catalog.finish_delivery(due, (settled, status), now).await {
-            tracing::error!(%error, receiver, notice, "cannot keep what became of a notice");
+        match self.store.catalog.finish_delivery(due, (settled, status), now).await {
+            Ok(LeaseStatus::Held) => {}
+            Ok(LeaseStatus::Lost) => {
+                tracing::warn!(receiver, notice, "a delivery took longer than its lease");
+            }
+            Err(error) => {
+                tracing::error!(%error, receiver, notice, "cannot store the result of a delivery");
+            }
         }
     }
 
-    /// Hands a message over, if it may go where its receiver is.
+    /// Sends a message, if the outbound policy allows the receiver's address.
     async fn hand_over(
         &self,
         letter: OutgoingMessage,
@@ -222,10 +230,12 @@ impl Notifier {
         }
     }
 
-    /// What is handed over; `None` if that cannot be written, now or later.
+    /// The request to send; `None` if it can never be built.
     async fn letter(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
         let message = match due.kind {
-            NotificationKind::Test => test_message(due.project.as_str(), &self.server, due.made_at),
+            NotificationKind::Test => {
+                test_message(due.project.as_str(), &self.server).payload(due.made_at).to_string()
+            }
             _ => due.message.clone(),
         };
         match due.keys.as_ref()? {
@@ -243,8 +253,8 @@ impl Notifier {
     }
 }
 
-/// Who this server is to push services; made when it is first asked for. The contact is where
-/// people reach the server, if that is an `https` address.
+/// Returns the server's key for push services, which is generated at the first call. The contact
+/// is the server's public URL, if that is an `https` address.
 ///
 /// # Errors
 /// Fails if the key was sealed with another secret than this server's.
@@ -259,15 +269,11 @@ pub async fn vapid(
     Ok(VapidKey::read(&kept, contact)?)
 }
 
-/// News of nothing, for someone who tries whether news arrives. What it says is added on the way.
+/// Returns a test notification. Its message is added at delivery.
 pub fn trial(id: String) -> NewNotice {
     NewNotice { id, kind: NotificationKind::Test, session: None, message: String::new() }
 }
 
 fn age(of: Timestamp, now: Timestamp) -> Duration {
     Duration::from_nanos(now.since(of).max(0).unsigned_abs())
-}
-
-fn later(now: Timestamp, pause: Duration) -> Timestamp {
-    now.plus_nanos(i64::try_from(pause.as_nanos()).unwrap_or(i64::MAX))
 }

@@ -1,22 +1,34 @@
-//! What runs by itself: which runs are due, and whose they are.
+//! Scheduled jobs: which runs are due, and who runs them.
 //!
-//! Any number of servers may ask; the row of a run in the catalog is the claim on it, so that each
-//! run is one server's. Time is an argument.
+//! A run is a job of the catalog's queue, claimed by its due time, so that of any number of servers
+//! one gets it. Time is an argument.
+
+/// What jobs need from the machine that runs them.
+mod environment;
+/// What each kind of job does.
+mod jobs;
+mod scheduler;
+
+use std::time::Duration;
 
 use ratchet_agent::judge::{DefaultModels, JudgeName, JudgeNameError};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
-use ratchet_store::catalog::{Catalog, RunClaim, Schedule, ScheduleOutcome, ScheduleRun};
+use ratchet_store::catalog::{Catalog, JobLease, LeaseStatus, RunClaim, Schedule, ScheduleRun};
 use ratchet_store::project::ProjectId;
 
-/// Names nobody as a judge, where the scores that are there will do.
+pub use environment::{EnvironmentError, JobEnvironment, SuggestionTexts};
+pub use jobs::ScheduledJobError;
+pub use scheduler::{Scheduler, SchedulerStop};
+
+/// The name of no judge, for jobs that use existing scores.
 pub const NOBODY: &str = "none";
 
-/// The judge of that name, its model included; `None` for [`NOBODY`].
+/// Parses the name of a judge, with its model; `None` for [`NOBODY`].
 ///
 /// # Errors
-/// Lists who there is.
+/// Lists the known judges.
 pub fn judge(name: &str) -> Result<Option<JudgeName>, JudgeNameError> {
     if name == NOBODY {
         return Ok(None);
@@ -24,42 +36,46 @@ pub fn judge(name: &str) -> Result<Option<JudgeName>, JudgeNameError> {
     JudgeName::parse(name, &DefaultModels::builtin()).map(Some)
 }
 
-/// How long a claim holds without a renewal, in nanoseconds.
-pub const HOLD: i64 = 5 * 60 * 1_000_000_000;
+/// The lease of a run, unless renewed.
+pub const LEASE: Duration = Duration::from_secs(5 * 60);
 
-/// How many runs are looked at for the last that was due.
+/// How many runs are searched for the last one that was due.
 const RECENT_RUNS: u64 = 20;
 
-/// A run that is ours.
+/// A claimed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueRun {
     pub schedule: Schedule,
-    pub claim: RunClaim,
+    pub due_at: Timestamp,
+    pub lease: JobLease,
 }
 
 impl DueRun {
-    /// The week that it reports on: the last that had ended when it was due.
+    /// The last complete week at the due time.
     pub fn week(&self) -> Week {
-        Week::last_ended(self.claim.due_at, &self.schedule.zone)
+        Week::last_ended(self.due_at, &self.schedule.zone)
+    }
+
+    pub const fn project(&self) -> &ProjectId {
+        &self.lease.project
     }
 }
 
-/// Whoever runs what is due.
+/// A process that claims runs.
 #[derive(Clone, Debug)]
 pub struct Runner {
-    /// Where schedules are kept.
     pub catalog: Catalog,
-    /// A name that no other process has.
+    /// Unique per process.
     pub name: String,
-    /// The clocks that new projects go by.
+    /// Time zone of new projects' schedules.
     pub zone: Zone,
 }
 
 impl Runner {
     /// Claims what is due in a project.
     ///
-    /// Of runs that were missed only the last is made up for, and each run is claimed once. A run
-    /// whose server died is claimed again when its claim has run out.
+    /// Of missed runs only the last is made up for. A run whose server died is claimed again when
+    /// its lease has expired.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -68,15 +84,12 @@ impl Runner {
         let mut claimed = Vec::new();
         for schedule in self.catalog.schedules(project.clone()).await? {
             let Some(due_at) = self.due(project, &schedule, now).await? else { continue };
-            let claim = self.claim(project, &schedule, due_at, now);
-            if self.catalog.claim_run(claim.clone(), now).await? {
-                claimed.push(DueRun { schedule, claim });
-            }
+            claimed.extend(self.claim(project, schedule, due_at, now).await?);
         }
         Ok(claimed)
     }
 
-    /// Claims a run that someone asks for now, due or not; `None` if it is under way already.
+    /// Claims a run now, due or not; `None` if the schedule is running already.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -86,30 +99,26 @@ impl Runner {
         schedule: Schedule,
         now: Timestamp,
     ) -> StoreResult<Option<DueRun>> {
-        let claim = self.claim(project, &schedule, now, now);
-        let is_ours = self.catalog.claim_run(claim.clone(), now).await?;
-        Ok(is_ours.then_some(DueRun { schedule, claim }))
+        self.claim(project, schedule, now, now).await
     }
 
-    /// Keeps a run for longer, and returns whether it still is ours.
+    /// Extends the lease of a run.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn renew(&self, run: &DueRun, now: Timestamp) -> StoreResult<bool> {
-        let until = now.plus_nanos(HOLD);
-        self.catalog.renew_run(RunClaim { until, ..run.claim.clone() }).await
+    pub async fn renew(&self, run: &DueRun, now: Timestamp) -> StoreResult<LeaseStatus> {
+        self.catalog.renew_job(run.lease.clone(), LEASE, now).await
     }
 
-    /// Leaves a run that could not be ended to whoever looks next.
+    /// Returns an unfinished run to the queue.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn leave(&self, run: &DueRun, now: Timestamp) -> StoreResult<()> {
-        self.catalog.renew_run(RunClaim { until: now, ..run.claim.clone() }).await?;
-        Ok(())
+    pub async fn release(&self, run: &DueRun, now: Timestamp) -> StoreResult<LeaseStatus> {
+        self.catalog.release_job(run.lease.clone(), now).await
     }
 
-    /// Notes how a run went.
+    /// Records the result of a run: a summary, or an error.
     ///
     /// # Errors
     /// Fails only when the database does.
@@ -118,15 +127,12 @@ impl Runner {
         run: &DueRun,
         outcome: Result<String, String>,
         now: Timestamp,
-    ) -> StoreResult<()> {
-        let told = match outcome {
-            Ok(message) => (ScheduleOutcome::Done, message),
-            Err(why) => (ScheduleOutcome::Failed, why),
-        };
-        self.catalog.end_run(run.claim.clone(), told, now).await
+    ) -> StoreResult<LeaseStatus> {
+        let run = (run.lease.clone(), run.schedule.name.clone());
+        self.catalog.end_run(run, outcome, now).await
     }
 
-    /// The run that is due: the last since the one before, or one that nobody ended.
+    /// The run that is due: the last one since the previous run, or an unfinished one.
     async fn due(
         &self,
         project: &ProjectId,
@@ -135,15 +141,15 @@ impl Runner {
     ) -> StoreResult<Option<Timestamp>> {
         let name = schedule.name.clone();
         let runs = self.catalog.schedule_runs(project.clone(), name, RECENT_RUNS).await?;
-        // A run of the future is one of a clock that was set back since: it must not keep all
-        // others from running until then.
+        // A run of the future was due before the clock was set back: it must not keep all others
+        // from running until then.
         let last = runs.into_iter().find(|run| run.due_at <= now);
-        let left = |run: &&ScheduleRun| run.ended_at.is_none() && run.claimed_until <= now;
-        let left = last.as_ref().filter(left);
+        let is_free = |run: &ScheduleRun| run.leased_until.is_none_or(|until| until <= now);
+        let left = last.as_ref().filter(|run| run.ended_at.is_none() && is_free(run));
         if !schedule.is_on {
-            // Someone may ask for a run of what does not run by itself.
-            let asked = left.filter(|run| run.runner.is_empty());
-            return Ok(asked.map(|run| run.due_at));
+            // A run of a paused schedule can be requested.
+            let requested = left.filter(|run| run.runner.is_empty());
+            return Ok(requested.map(|run| run.due_at));
         }
         let after = last.as_ref().map_or(schedule.due_after, |run| run.due_at);
         let due_after = schedule.due_after.min(now);
@@ -151,19 +157,21 @@ impl Runner {
         Ok(due.or_else(|| left.map(|run| run.due_at)))
     }
 
-    fn claim(
+    async fn claim(
         &self,
         project: &ProjectId,
-        schedule: &Schedule,
+        schedule: Schedule,
         due_at: Timestamp,
         now: Timestamp,
-    ) -> RunClaim {
-        RunClaim {
+    ) -> StoreResult<Option<DueRun>> {
+        let claim = RunClaim {
             project: project.clone(),
             schedule: schedule.name.clone(),
             due_at,
             runner: self.name.clone(),
-            until: now.plus_nanos(HOLD),
-        }
+            lease: LEASE,
+        };
+        let lease = self.catalog.claim_run(claim, now).await?;
+        Ok(lease.map(|lease| DueRun { schedule, due_at, lease }))
     }
 }

@@ -7,6 +7,11 @@
 mod session_scores;
 /// Where reports are kept.
 mod report_store;
+/// Scoring of the sessions of a time range.
+mod session_scoring;
+mod pipeline;
+/// The file that suggestions are appended to.
+mod learnings_file;
 
 use std::collections::BTreeSet;
 
@@ -31,7 +36,9 @@ use crate::sink::Sink;
 use crate::source::{Source, SourceError};
 
 pub use crate::improve::SuggestionModel;
+pub use pipeline::{PipelineError, WeekDelivery, WeeklyPipeline};
 pub use report_store::ReportStore;
+pub use session_scoring::{AT_ONCE, SessionScoring, WeekScored};
 
 /// Four weeks, in nanoseconds: what "a month" is to a count of suggestions.
 const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;

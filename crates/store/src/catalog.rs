@@ -35,6 +35,8 @@ mod recording_settings;
 mod media;
 /// Annotation queues.
 mod queue;
+/// The durable job queue.
+mod job;
 mod comment;
 mod dataset;
 mod dataset_item;
@@ -87,6 +89,7 @@ pub use dataset_history::DatasetMoment;
 pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
 pub use identity::{Admission, Identity};
+pub use job::{JobFailure, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
 pub use login::{LOGIN_IDLE, LOGIN_LIFETIME, Login, LoginUser};
@@ -107,7 +110,7 @@ pub use report::{NewReport, ReportEffect, SavedReport, StoredReport};
 pub use saved_view::{NewView, SavedView, ViewedPage};
 pub use schedule::{
     NewSchedule, RunClaim, Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle,
-    ScheduleWebhooks, ScheduledWeek, WEEKLY,
+    ScheduleWebhooks, ScheduledJob, ScheduledScoring, WEEKLY,
 };
 pub use score_config::StoredScoreConfig;
 pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};

@@ -13,6 +13,7 @@ use ratchet_testkit::build::{at, batch, generation, observation, project, span, 
 use ratchet_testkit::folder::{DataFolder, options};
 use ratchet_testkit::reading::Reading;
 use ratchet_testkit::recording::RecordBatch;
+use ratchet_testkit::soak::scaled;
 
 fn embedded() -> Fresh {
     let folder = DataFolder::new();
@@ -97,6 +98,11 @@ fn borders() {
 #[test]
 fn random_stories() {
     behaviour::random::check(embedded, 250);
+}
+
+#[test]
+fn jobs_are_never_lost_completed_twice_or_handed_out_while_leased() {
+    behaviour::jobs::check(scaled(80, 2_000));
 }
 
 fn priced() -> StoreOptions {

@@ -25,6 +25,8 @@ pub mod aggregates;
 pub mod metrics;
 pub mod retention;
 pub mod borders;
+/// The job queue, model-checked.
+pub mod jobs;
 /// Property tests: random patches, compared with the reference store.
 pub mod random;
 

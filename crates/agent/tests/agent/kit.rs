@@ -7,7 +7,7 @@ use ratchet_agent::provider::Provider;
 use ratchet_agent::provider::anthropic::Anthropic;
 use ratchet_agent::provider::bedrock::{Bedrock, BedrockAccess, BedrockCredentials};
 use ratchet_agent::provider::openai::OpenAi;
-use ratchet_agent::retry::Retries;
+use ratchet_core::backoff::Backoff;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::record::price::PriceTable;
 use ratchet_core::secret::Secret;
@@ -21,9 +21,10 @@ pub(crate) fn prices() -> PriceList {
 }
 
 /// A retry policy without delays.
-pub(crate) fn instant_retries() -> Retries {
+pub(crate) fn instant_retries() -> Backoff {
     let first = Duration::from_millis(1);
-    Retries { attempts: 3, first, longest: first, together: Duration::from_secs(5) }
+    let (cap, max_elapsed) = (first, Duration::from_secs(5));
+    Backoff { max_attempts: 3, first, cap, max_retry_after: max_elapsed, max_elapsed }
 }
 
 pub(crate) fn client() -> reqwest::Client {
@@ -31,7 +32,7 @@ pub(crate) fn client() -> reqwest::Client {
 }
 
 pub(crate) fn model(provider: Provider, name: &str) -> Model {
-    Model::new(provider, name, prices()).with_retries(instant_retries())
+    Model::new(provider, name, prices()).with_backoff(instant_retries())
 }
 
 pub(crate) fn anthropic(server: &ScriptedModel) -> Model {

@@ -10,8 +10,9 @@ use ratchet_server::api::schedules::{
 };
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
-use ratchet_stages::schedule::Runner;
+use ratchet_stages::schedule::{Runner, Scheduler};
 use ratchet_store::Store;
+use ratchet_store::catalog::ScheduledJob;
 use ratchet_store::project::ProjectId;
 use serde_json::json;
 use uuid::Uuid;
@@ -20,10 +21,11 @@ use crate::cmd::score::dollars;
 use crate::cmd::week::{TellArgs, webhook_secret, zone};
 use crate::config::Config;
 use crate::exit::Outcome;
+use crate::local_environment;
 use crate::print::{OutputArgs, table};
 use crate::rubrics::Rubrics;
 use crate::runtime;
-use crate::scheduler::{self, Station};
+use crate::startup_message;
 use crate::target::{Remote, Target, TargetArgs};
 
 /// How often a server is asked whether a run has ended.
@@ -41,7 +43,7 @@ enum Action {
     /// List schedules and their next run
     List(ScheduleArgs),
     /// Add a schedule, or update the one with this name
-    Add(AddArgs),
+    Add(Box<AddArgs>),
     /// Run a schedule now
     Run(NamedArgs),
     /// Pause a schedule
@@ -85,6 +87,11 @@ struct AddArgs {
     /// Time zone, such as Europe/Berlin [default: local]
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
+    /// Job: `weekly-report` scores the last complete week and reports on it; `score` scores the
+    /// sessions of the last seven days
+    #[arg(long, value_name = "JOB", default_value = ScheduledJob::WEEKLY_REPORT,
+        value_parser = ScheduledJob::KINDS)]
+    job: String,
     /// Judge: `offline` (free, no key), `anthropic[:MODEL]`, `bedrock:MODEL`,
     /// `openai:MODEL`, `claude[:MODEL]`, `connection:NAME[:MODEL]`, or `none`; API keys are read
     /// from the environment of the server
@@ -152,10 +159,12 @@ fn schedules_text(views: &[ScheduleView]) -> String {
         let next = view.next.clone().unwrap_or_else(|| "-".to_owned());
         let state = view.state.as_str().to_owned();
         let (cron, zone, judge) = (view.cron.clone(), view.zone.clone(), view.judge.clone());
-        [view.name.clone(), state, cron, zone, judge, view.rubric.clone(), next]
+        let job = view.job.clone();
+        [view.name.clone(), state, job, cron, zone, judge, view.rubric.clone(), next]
     };
     let rows: Vec<_> = views.iter().map(row).collect();
-    let table = table(["NAME", "STATUS", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
+    let table =
+        table(["NAME", "STATUS", "JOB", "CRON", "ZONE", "JUDGE", "RUBRIC", "NEXT RUN"], &rows);
     format!(
         "{table}Schedules run while `ratchet serve` is up; `ratchet schedule run` starts one now.\n"
     )
@@ -165,6 +174,8 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
     let request = ScheduleRequest {
         cron: args.cron.clone(),
         zone: zone(args.zone.as_deref())?.name().to_owned(),
+        // An older server knows only the weekly report.
+        job: Some(args.job.clone()).filter(|job| job != ScheduledJob::WEEKLY_REPORT),
         judge: Some(args.judge.clone()),
         rubric: Some(args.rubric.clone()),
         max_cost: args.max_cost.map(Money::dollars),
@@ -258,9 +269,13 @@ async fn run_here(args: &NamedArgs, folder: &Store, project: ProjectId) -> anyho
     let runner = Runner { catalog, name: Uuid::new_v4().to_string(), zone: zone(None)? };
     let claimed = runner.claim_now(&project, schedule, Clock::System.now()).await?;
     let run = claimed.with_context(|| format!("{} is running already", args.name))?;
-    let Config { data, outbound, .. } = Config::load(&args.schedule.target.config, Vec::new())?;
-    let station = Station { folder: folder.clone(), data, runner, outbound };
-    scheduler::run_one(&station, &run, &stop).await
+    let config = Config::load(&args.schedule.target.config, Vec::new())?;
+    let server =
+        config.url.map_or_else(|| startup_message::url(config.addresses.web.0), |url| url.0);
+    let Config { data, outbound, .. } = config;
+    let scheduler = local_environment::scheduler(folder.clone(), data, outbound, server);
+    let scheduler = Scheduler { runner, ..scheduler };
+    Ok(scheduler.run_one(&run, &|| stop.is_requested()).await?)
 }
 
 /// Has a server run a schedule, and waits until it has.

@@ -12,6 +12,7 @@ use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::Stop;
 use ratchet_stages::score::ScoringContext;
+use ratchet_stages::weekly_report::{SessionScoring, WeekDelivery, WeeklyPipeline};
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
@@ -19,10 +20,10 @@ use crate::cmd::score::{JudgeArgs, find_rubric};
 use crate::config::Config;
 use crate::data_target::{DataTarget, WorkplaceArgs};
 use crate::exit::Outcome;
+use crate::local_environment;
 use crate::print::print;
 use crate::runtime;
 use crate::signals::Signals;
-use crate::weekly::{self, WeekDelivery, Weekly};
 
 /// The variable that holds what messages to a webhook are signed with.
 const WEBHOOK_SECRET: &str = "RATCHET_WEBHOOK_SECRET";
@@ -121,19 +122,23 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
 async fn told(args: &WeekArgs, place: &DataTarget, stop: &Stop) -> anyhow::Result<WeekDelivery> {
     let config = Config::load(&args.place.config, Vec::new())?;
     let judge = &args.judge;
-    let weekly = Weekly {
-        week: args.week()?,
+    let scoring = SessionScoring {
+        run: place.run.clone(),
         rubric: find_rubric(place, &args.rubric)?,
         judge: if judge.is_nobody() { None } else { Some(Box::pin(judge.open(place)).await?) },
         at_once: judge.concurrency,
         batch: judge.batch(),
-        templates: weekly::templates(&config.data)?,
-        words: weekly::words(place.data())?,
+    };
+    let pipeline = WeeklyPipeline {
+        week: args.week()?,
+        scoring,
+        templates: local_environment::templates(&config.data)?,
+        instructions: local_environment::suggestion_instructions(place.data())?,
         learnings: args.learnings.clone(),
         hooks: args.tell.hooks()?,
         // Whoever types the command chooses the address.
         outbound: OutboundPolicy::unrestricted(),
-        run: place.run.clone(),
+        link: None,
     };
     let desk = ScoringContext {
         source: &place.source,
@@ -143,7 +148,7 @@ async fn told(args: &WeekArgs, place: &DataTarget, stop: &Stop) -> anyhow::Resul
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    weekly.run(&desk, place.archive().await?).await
+    Ok(pipeline.run(&desk, place.archive().await?).await?)
 }
 
 impl WeekArgs {

@@ -135,6 +135,13 @@ fn schedules_are_listed_added_switched_run_and_removed() {
     assert!(done(schedule(&["run", "mornings"])).contains("sessions scored"));
     assert!(done(schedule(&["history", "mornings"])).contains("done"));
     done(schedule(&["remove", "mornings"]));
+    let nightly = ["add", "nightly", "--job", "score", "--cron", "0 1 * * *"];
+    let listed = done(schedule(&nightly));
+    assert!(listed.contains(" score ") && listed.contains("0 1 * * *"), "{listed}");
+    let ran = done(schedule(&["run", "nightly"]));
+    assert!(ran.contains("sessions scored") && !ran.contains("report"), "{ran}");
+    let Finished { stderr, .. } = schedule(&nightly).args(["--learnings", "x.md"]).run();
+    assert!(stderr.contains("only a weekly report makes suggestions"), "{stderr}");
     let Finished { stderr, .. } = schedule(&["remove", "weekly"]).run();
     assert!(stderr.contains("pause it instead"), "{stderr}");
     let Finished { stderr, .. } = schedule(&["add", "x", "--cron", "61 * * * *"]).run();

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::event::{ChatEvent, EventKind};
 use super::state::ChatStateName;
 use crate::id::SessionId;
-use crate::time::Timestamp;
+use crate::message::Message;
 
 /// Maximum characters of a text that is sent: enough to know what it is about. The rest can be read
 /// after signing in.
@@ -20,14 +20,18 @@ pub enum NotificationKind {
     PersonNeeded,
     /// Its process died or did not start.
     ChatFailed,
+    /// A scheduled run has made or changed the report of a week.
+    WeekReport,
     /// A test.
     Test,
 }
 
 impl NotificationKind {
-    pub const ALL: [Self; 4] = [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::Test];
+    pub const ALL: [Self; 5] =
+        [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport, Self::Test];
     /// Types that receivers can subscribe to.
-    pub const NEWS: [Self; 3] = [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed];
+    pub const NEWS: [Self; 4] =
+        [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport];
 
     /// Name in webhooks and the API. `session.failed` keeps its name: receivers have stored it.
     pub const fn as_str(self) -> &'static str {
@@ -35,6 +39,7 @@ impl NotificationKind {
             Self::TurnEnded => "turn.ended",
             Self::PersonNeeded => "person.needed",
             Self::ChatFailed => "session.failed",
+            Self::WeekReport => "week.report",
             Self::Test => "test",
         }
     }
@@ -48,6 +53,8 @@ impl NotificationKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notification {
     pub kind: NotificationKind,
+    /// A sentence for people.
+    text: String,
     /// A JSON object.
     facts: Value,
 }
@@ -85,29 +92,45 @@ impl Notification {
         }
     }
 
-    /// Returns the message for receivers: a JSON object of a few thousand bytes at most.
-    pub fn message(&self, place: NotificationSource<'_>, at: Timestamp) -> String {
+    /// Returns the message for receivers: a few thousand bytes at most.
+    pub fn message(&self, place: NotificationSource<'_>) -> Message {
         let NotificationSource { project, chat, title, server } = place;
         let path = format!("/project/{project}/chats/{chat}");
+        let title = title.map(|title| short(title, SHOWN));
+        let url = format!("{server}{path}");
         let mut data = json!({
             "project": project,
             "session": chat.to_string(),
-            "title": title.map(|title| short(title, SHOWN)),
+            "title": title,
             "path": path,
-            "url": format!("{server}{path}"),
+            "url": url,
         });
         if let (Some(data), Some(facts)) = (data.as_object_mut(), self.facts.as_object()) {
             data.extend(facts.clone());
         }
-        message(self.kind, &data, at)
+        Message {
+            event: self.kind.as_str().to_owned(),
+            title: title.unwrap_or_else(|| "Chat".to_owned()),
+            text: self.text.clone(),
+            sections: Vec::new(),
+            link: Some(url),
+            data,
+        }
     }
 }
 
 /// Returns the message of a test.
-pub fn test_message(project: &str, server: &str, at: Timestamp) -> String {
+pub fn test_message(project: &str, server: &str) -> Message {
     let path = format!("/project/{project}/settings/notifications");
-    let data = json!({"project": project, "path": path, "url": format!("{server}{path}")});
-    message(NotificationKind::Test, &data, at)
+    let url = format!("{server}{path}");
+    Message {
+        event: NotificationKind::Test.as_str().to_owned(),
+        title: "Ratchet".to_owned(),
+        text: "Test notification".to_owned(),
+        sections: Vec::new(),
+        data: json!({"project": project, "path": path, "url": url}),
+        link: Some(url),
+    }
 }
 
 /// Id of the notification of an event: the same for every delivery attempt.
@@ -115,16 +138,13 @@ pub fn notice_id(chat: &SessionId, seq: u64) -> String {
     format!("{chat}-{seq}")
 }
 
-fn message(kind: NotificationKind, data: &Value, at: Timestamp) -> String {
-    json!({"type": kind.as_str(), "timestamp": at.to_string(), "data": data}).to_string()
-}
-
 fn turn_ended(body: &Value) -> Notification {
     let outcome = if body["is_error"] == true { "failed" } else { "done" };
     // The agent's last message is not sent: it may be confidential.
     let facts =
         json!({"state": ChatStateName::Idle.as_str(), "turn": body["turn"], "outcome": outcome});
-    Notification { kind: NotificationKind::TurnEnded, facts }
+    let text = if outcome == "done" { "Turn finished" } else { "Turn failed" };
+    Notification { kind: NotificationKind::TurnEnded, text: text.to_owned(), facts }
 }
 
 fn person_needed(kind: EventKind, body: &Value) -> Notification {
@@ -135,14 +155,15 @@ fn person_needed(kind: EventKind, body: &Value) -> Notification {
         EventKind::Permission => format!("may it use {}?", text(&body["tool"])),
         _ => text(asked).to_owned(),
     };
+    let text = short(&text, SHOWN);
     let ask = json!({
         "id": short(text_or(&body["id"], ""), NAME),
         "kind": kind.as_str(),
-        "text": short(&text, SHOWN),
+        "text": text,
         "more": questions.len().saturating_sub(1),
     });
     let facts = json!({"state": ChatStateName::Waiting.as_str(), "ask": ask});
-    Notification { kind: NotificationKind::PersonNeeded, facts }
+    Notification { kind: NotificationKind::PersonNeeded, text, facts }
 }
 
 fn chat_failed(body: &Value) -> Option<Notification> {
@@ -150,8 +171,9 @@ fn chat_failed(body: &Value) -> Option<Notification> {
         return None;
     }
     let why = short(text_or(&body["why"], ""), SHOWN);
+    let text = format!("The agent stopped: {why}");
     let facts = json!({"state": ChatStateName::Failed.as_str(), "why": why});
-    Some(Notification { kind: NotificationKind::ChatFailed, facts })
+    Some(Notification { kind: NotificationKind::ChatFailed, text, facts })
 }
 
 fn text(value: &Value) -> &str {
@@ -176,6 +198,7 @@ fn short(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Timestamp;
 
     fn event(kind: EventKind, body: &Value) -> ChatEvent {
         let at = Timestamp::from_nanos(0);
@@ -187,8 +210,7 @@ mod tests {
         let (title, server) = (Some("Ship\nit"), "https://ratchet.test");
         let place = NotificationSource { project: "shop", chat: &chat, title, server };
         let notice = Notification::of(&event(kind, body))?;
-        let message = notice.message(place, Timestamp::from_nanos(0));
-        Some(serde_json::from_str(&message).unwrap())
+        Some(notice.message(place).payload(Timestamp::from_nanos(0)))
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! or on a page.
 
 mod markdown;
+mod message;
 mod terminal;
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::Message;
 use crate::quality::calibration::panel::DriftAlert;
 use crate::quality::success_metrics::{Measure, Reading, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
@@ -57,6 +59,11 @@ impl WeekReport {
     /// Renders as Markdown.
     pub fn to_markdown(&self) -> String {
         markdown::text(self)
+    }
+
+    /// Converts to a message for webhooks and Slack, with a link to its page.
+    pub fn to_message(&self, link: Option<String>) -> Message {
+        message::message(self, link)
     }
 }
 

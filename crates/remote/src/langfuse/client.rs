@@ -44,6 +44,7 @@ mod export;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ratchet_core::backoff::{Backoff, parse_retry_after};
 use ratchet_core::secret::Secret;
 use reqwest::header::{LOCATION, RETRY_AFTER};
 use reqwest::{Client, Response, Url, redirect};
@@ -53,7 +54,7 @@ use tokio::sync::Semaphore;
 use self::backoff_clock::BackoffClock;
 use self::error::advice;
 use self::request::ApiRequest;
-use self::retry::{AttemptError, RetryRule, parse_retry_after};
+use self::retry::{AttemptError, CLIENT_BACKOFF};
 use self::route::Routes;
 use super::wire::error::ErrorBody;
 use super::wire::read::read;
@@ -81,7 +82,7 @@ pub struct Access {
 pub struct ClientLimits {
     /// Timeout of one attempt, response body included.
     pub timeout: Duration,
-    pub retry: RetryRule,
+    pub retry: Backoff,
     /// Maximum concurrent requests.
     pub at_once: usize,
     pub answer_bytes: usize,
@@ -91,7 +92,7 @@ impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             timeout: Duration::from_secs(60),
-            retry: RetryRule::default(),
+            retry: CLIENT_BACKOFF,
             at_once: 4,
             answer_bytes: 256_000_000,
         }
@@ -184,7 +185,8 @@ impl Inner {
             let chance = self.pace.chance();
             let error = failure.attempt_error();
             let retry = &self.limits.retry;
-            let wait = error.and_then(|error| retry.wait(error, request.repeat, attempt, chance));
+            let wait =
+                error.and_then(|error| error.delay(request.repeat, (attempt, chance), retry));
             let Some(wait) = wait else {
                 return Err(self.give_up(request.label(), failure, attempt));
             };

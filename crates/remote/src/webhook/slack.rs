@@ -1,50 +1,33 @@
-use ratchet_core::quality::report::{
-    WeekReport, change_words, counted, interval_words, trend_words,
-};
+use ratchet_core::message::{Message, MessageLine, MessageSection};
 use serde_json::{Value, json};
 
 /// Slack's limit for the text of a section, with a margin.
 const MAX_CHARS: usize = 2_900;
-/// The maximum number of issues and suggestions in a message.
-const MAX_LISTED: usize = 5;
+/// Slack's limit for the text of a header.
+const MAX_TITLE_CHARS: usize = 150;
 
-/// Formats a report as Slack blocks, with a fallback text.
-pub(super) fn message(report: &WeekReport) -> Value {
-    let title = format!("Weekly quality report {}", report.week);
+/// Formats a message as Slack blocks, with a fallback text.
+pub(super) fn blocks(message: &Message) -> Value {
+    let title: String = message.title.chars().take(MAX_TITLE_CHARS).collect();
+    let text = escaped(&message.text);
     let mut blocks = vec![
         json!({ "type": "header", "text": { "type": "plain_text", "text": title } }),
-        section(&escaped(&report.headline())),
+        section(&text),
     ];
-    let alerts = report.drift.iter().map(|alert| format!("• {}", escaped(&alert.words())));
-    blocks.extend(list("*Judge drift*\n", alerts));
-    let standings = report.synthesis.dimensions.iter().filter_map(|standing| {
-        let marks = standing.marks?;
-        Some(format!(
-            "*{}* {:.2} ({}), {} vs. previous week, {}",
-            escaped(&standing.name),
-            marks.mean,
-            interval_words(marks.interval),
-            escaped(&change_words(&standing.change)),
-            escaped(&trend_words(&standing.trend))
-        ))
-    });
-    blocks.extend(list("", standings));
-    let issues = report.synthesis.issues.iter().take(MAX_LISTED).map(|issue| {
-        let count = counted(issue.sessions.len(), "session");
-        format!("• {count}: {}", escaped(&issue.title))
-    });
-    blocks.extend(list("*Common issues*\n", issues));
-    let suggestions = report.suggestions.iter().take(MAX_LISTED).map(|suggestion| {
-        let (severity, edit) = (suggestion.severity.as_str(), suggestion.edit.as_str());
-        format!("• {} ({severity}, {edit})", escaped(&suggestion.title))
-    });
-    blocks.extend(list("*Suggestions*\n", suggestions));
-    json!({ "text": format!("{title}: {}", escaped(&report.headline())), "blocks": blocks })
+    blocks.extend(message.sections.iter().map(|part| section(&lines(part))));
+    if let Some(link) = &message.link {
+        blocks.push(section(&format!("<{}|Open in Ratchet>", entities(link))));
+    }
+    json!({ "text": format!("{}: {text}", escaped(&title)), "blocks": blocks })
 }
 
-fn list(head: &str, lines: impl Iterator<Item = String>) -> Option<Value> {
-    let lines: Vec<String> = lines.collect();
-    (!lines.is_empty()).then(|| section(&format!("{head}{}", lines.join("\n"))))
+fn lines(part: &MessageSection) -> String {
+    let head = part.title.iter().map(|title| format!("*{}*", escaped(title)));
+    let lines = part.lines.iter().map(|line| match line {
+        MessageLine::Field { name, value } => format!("*{}* {}", escaped(name), escaped(value)),
+        MessageLine::Item(text) => format!("• {}", escaped(text)),
+    });
+    head.chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 fn section(text: &str) -> Value {
@@ -54,11 +37,49 @@ fn section(text: &str) -> Value {
 
 /// Escapes links, mentions and markup.
 fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let text = entities(text);
     let is_markup = |char: char| matches!(char, '*' | '_' | '~' | '`');
     // A word joiner in front disables markup characters and keeps underscores in names.
     text.chars()
         .map(|char| if char.is_control() { ' ' } else { char })
         .flat_map(|char| is_markup(char).then_some('\u{2060}').into_iter().chain([char]))
         .collect()
+}
+
+fn entities(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_any_kind_becomes_blocks_and_its_text_stays_text() {
+        let message = Message {
+            event: "gate.failed".to_owned(),
+            title: "Gate failed".to_owned(),
+            text: "Accuracy fell <by *far*>".to_owned(),
+            sections: vec![MessageSection {
+                title: Some("Figures".to_owned()),
+                lines: vec![
+                    MessageLine::Field { name: "accuracy".to_owned(), value: "0.61".to_owned() },
+                    MessageLine::Item("<!channel>".to_owned()),
+                ],
+            }],
+            link: Some("https://ratchet.test/my_gate".to_owned()),
+            data: Value::Null,
+        };
+        let blocks = blocks(&message);
+        let texts: Vec<&str> =
+            (0..4).map(|at| blocks["blocks"][at]["text"]["text"].as_str().unwrap()).collect();
+        let expected = [
+            "Gate failed",
+            "Accuracy fell &lt;by \u{2060}*far\u{2060}*&gt;",
+            "*Figures*\n*accuracy* 0.61\n• &lt;!channel&gt;",
+            "<https://ratchet.test/my_gate|Open in Ratchet>",
+        ];
+        assert_eq!(texts, expected);
+        assert!(blocks["text"].as_str().unwrap().starts_with("Gate failed: "));
+    }
 }

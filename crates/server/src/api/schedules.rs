@@ -10,7 +10,9 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::http;
 use ratchet_stages::schedule::{self, NOBODY};
-use ratchet_store::catalog::{NewSchedule, Schedule, ScheduleRun, ScheduleToggle};
+use ratchet_store::catalog::{
+    NewSchedule, Schedule, ScheduleRun, ScheduleToggle, ScheduledJob, ScheduledScoring,
+};
 use ratchet_store::project::ProjectId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -28,7 +30,7 @@ const MAX_NAME: usize = 100;
 /// Maximum length of other texts of a schedule.
 const MAX_WORD: usize = 1_000;
 
-/// A schedule of the weekly pipeline.
+/// A schedule of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleView {
@@ -40,6 +42,8 @@ pub struct ScheduleView {
     pub cron: String,
     /// Time zone.
     pub zone: String,
+    /// What it runs: `weekly-report` or `score`.
+    pub job: String,
     /// The judge.
     pub judge: String,
     /// The rubric.
@@ -88,18 +92,19 @@ impl ScheduleView {
     pub fn new(schedule: Schedule, now: Timestamp) -> Self {
         let next = schedule.is_on.then(|| schedule.cron.next(now, &schedule.zone)).flatten();
         let state = if schedule.is_on { ScheduleState::On } else { ScheduleState::Paused };
-        let what = schedule.what;
+        let scoring = schedule.job.scoring();
         Self {
             name: schedule.name,
             state,
             cron: schedule.cron.to_string(),
             zone: schedule.zone.name().to_owned(),
-            judge: what.judge,
-            rubric: what.rubric,
-            max_cost: what.max_cost.map(Money::dollars),
-            learnings: what.learnings,
-            slack: what.notifies_slack,
-            webhook: what.notifies_webhook,
+            job: schedule.job.kind().to_owned(),
+            judge: scoring.judge.clone(),
+            rubric: scoring.rubric.clone(),
+            max_cost: scoring.max_cost.map(Money::dollars),
+            learnings: schedule.job.learnings().map(str::to_owned),
+            slack: schedule.notifies_slack,
+            webhook: schedule.notifies_webhook,
             next: next.map(|next| next.to_string()),
         }
     }
@@ -113,6 +118,10 @@ pub struct ScheduleRequest {
     pub cron: String,
     /// Time zone, such as `Europe/Berlin`.
     pub zone: String,
+    /// What it runs: `weekly-report` (the default) scores the last complete week and reports on
+    /// it; `score` scores the sessions of the last seven days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
     /// The judge; `offline`, which costs nothing, by default.
     pub judge: Option<String>,
     /// The rubric; the built-in one by default.
@@ -159,14 +168,28 @@ impl ScheduleRequest {
             let money = Money::from_dollars(dollars);
             money.ok_or_else(|| invalid("maxCost", &"an amount of dollars, such as 2.50"))
         });
+        let scoring = ScheduledScoring {
+            judge,
+            rubric: self.rubric.unwrap_or_else(|| rubric::DEFAULT.to_owned()),
+            max_cost: max_cost.transpose()?,
+        };
+        let kind = self.job.as_deref().unwrap_or(ScheduledJob::WEEKLY_REPORT);
+        if kind == ScheduledJob::SCORING {
+            if self.learnings.is_some() {
+                return Err(invalid("learnings", &"only a weekly report makes suggestions"));
+            }
+            if scoring.judge == NOBODY {
+                return Err(invalid("judge", &"scoring needs a judge"));
+            }
+        }
+        let job = ScheduledJob::new(kind, scoring, self.learnings).ok_or_else(|| {
+            invalid("job", &format!("must be one of {}", ScheduledJob::KINDS.join(", ")))
+        })?;
         Ok(NewSchedule {
             name: name.to_owned(),
             cron: Cron::parse(&self.cron).map_err(|why| invalid("cron", &why))?,
             zone: Zone::parse(&self.zone).map_err(|why| invalid("zone", &why))?,
-            judge,
-            rubric: self.rubric.unwrap_or_else(|| rubric::DEFAULT.to_owned()),
-            max_cost: max_cost.transpose()?,
-            learnings: self.learnings,
+            job,
             slack: self.slack.map(Secret::new),
             webhook: self.webhook.map(Secret::new),
         })

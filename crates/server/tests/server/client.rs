@@ -261,7 +261,7 @@ async fn a_busy_server_is_asked_again_when_it_says_so() {
     let trace = client.trace(&TraceId::parse("t2").unwrap()).await.unwrap();
     assert_eq!(trace.unwrap().observations.len(), 1);
     let waits: Vec<_> = pace.waits().iter().map(std::time::Duration::as_millis).collect();
-    assert_eq!(waits, [7_000, 750, 1_500]);
+    assert_eq!(waits, [7_250, 750, 1_500]);
 }
 
 #[tokio::test]

@@ -26,7 +26,10 @@ async fn secrets_are_shown_once_and_addresses_never() {
     let made = made.json();
     let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
     assert!(secret.starts_with("whsec_"), "{made}");
-    assert_eq!(made["events"], json!(["turn.ended", "person.needed", "session.failed"]));
+    assert_eq!(
+        made["events"],
+        json!(["turn.ended", "person.needed", "session.failed", "week.report"])
+    );
     let again = change(&server, id, Role::Owner, &json!({"newSecret": true})).await;
     let another = again.json()["secret"].as_str().unwrap().to_owned();
     assert_ne!(another, secret);

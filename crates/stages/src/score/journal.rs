@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
@@ -15,7 +16,7 @@ use super::write_scores::hash;
 use super::{Request, ScoringContext, WritePolicy};
 
 /// How long a session is a run's own unless it says that it is still at it. Longer than any call.
-const CLAIM_NANOS: i64 = 15 * 60 * 1_000_000_000;
+const LEASE: Duration = Duration::from_secs(15 * 60);
 
 /// Where it is written down what was asked, said and paid: a project's part of a catalog.
 #[derive(Clone, Debug)]
@@ -120,30 +121,29 @@ impl<'a> RunJournal<'a> {
         self.journal.project.clone()
     }
 
-    fn of(&self, session: &SessionId, now: Timestamp) -> ScoringClaim {
+    fn of(&self, session: &SessionId) -> ScoringClaim {
         ScoringClaim {
             session: session.to_string(),
             rubric: self.run.rubric.clone(),
             run: self.run.id.clone(),
-            expires_at: now.plus_nanos(CLAIM_NANOS),
         }
     }
 
     /// Takes a session, or goes on having it; false if another run has it.
     pub(super) async fn claim(&self, session: &SessionId, now: Timestamp) -> StoreResult<bool> {
-        let claim = self.of(session, now);
+        let claim = (self.of(session), LEASE);
         self.journal.catalog.claim_session(self.project(), claim, now).await
     }
 
     /// Lets a session go; what was said of it stays for the next run.
     pub(super) async fn release(&self, session: &SessionId) -> StoreResult<()> {
-        let claim = self.of(session, Timestamp::default());
+        let claim = self.of(session);
         self.journal.catalog.release_session(self.project(), claim).await
     }
 
     /// Lets a session go whose scores are written.
     pub(super) async fn settle(&self, session: &SessionId) -> StoreResult<()> {
-        let claim = self.of(session, Timestamp::default());
+        let claim = self.of(session);
         self.journal.catalog.finish_session(self.project(), claim).await
     }
 

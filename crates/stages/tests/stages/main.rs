@@ -14,3 +14,5 @@ mod crowd;
 mod real;
 /// Whoever is not looking is told.
 mod notices;
+/// Runs of schedules, from the claim to the result.
+mod schedules;

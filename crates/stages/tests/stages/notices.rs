@@ -2,7 +2,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ratchet_core::chat::delivery_retry::DeliveryPatience;
+use ratchet_core::backoff::Backoff;
+use ratchet_core::chat::delivery_retry::DELIVERY_BACKOFF;
 use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
@@ -42,14 +43,14 @@ fn tell(stage: &Stage, answer: Duration) -> JoinSet<()> {
 
 /// The same, of those at addresses that are allowed.
 fn tell_within(stage: &Stage, answer: Duration, allowed: &str) -> JoinSet<()> {
-    let (first, longest) = (Duration::from_millis(2), Duration::from_millis(20));
-    let patience = DeliveryPatience { first, longest, ..DeliveryPatience::default() };
+    let (first, cap) = (Duration::from_millis(2), Duration::from_millis(20));
+    let backoff = Backoff { first, cap, ..DELIVERY_BACKOFF };
     let courier = Notifier {
         store: stage.data.folder().clone(),
         server: "https://ratchet.test".to_owned(),
         outbound: allowed.parse().unwrap(),
         pace: Arc::new(FromStart(Instant::now())),
-        limits: CourierLimits { answer, patience, ..CourierLimits::default() },
+        limits: CourierLimits { answer, backoff, ..CourierLimits::default() },
     };
     let mut running = JoinSet::new();
     running.spawn(async move { courier.run(std::future::pending()).await });

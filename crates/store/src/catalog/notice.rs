@@ -1,12 +1,13 @@
 //! Notifications by webhook and browser push: receivers and deliveries.
 
-/// The delivery queue.
+/// Deliveries: jobs, one per notification and receiver.
 mod delivery;
 /// Secrets of the server itself.
 mod server_key;
 
 use ratchet_core::chat::delivery_retry::ReceiverKind;
 use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::job::JobKind;
 use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use ratchet_core::secret::Secret;
@@ -16,7 +17,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::{Catalog, Noun, Verb};
+use super::{Catalog, Noun, Verb, job};
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
@@ -158,6 +159,7 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
+            job::hold(tx, (&project, JobKind::Notice, &id), false)?;
             let made = wanted(tx, &project, &id)?;
             let audited = verb.what(noun(kind), &id).named(&made.name);
             tx.note(&project, now, &audited.became(described(&made)))?;
@@ -194,6 +196,9 @@ impl Catalog {
                     now.into(),
                 ],
             )?;
+            if is_paused != before.is_paused {
+                job::hold(tx, (&project, JobKind::Notice, &id), is_paused)?;
+            }
             if let Some(secret) = change.secret.clone() {
                 sign_with(tx, (&project, &id), secret, &secrets)?;
             }
@@ -231,7 +236,7 @@ fn remove(
     now: Timestamp,
 ) -> StoreResult<()> {
     let key = [project.into(), (&known.id).into()];
-    tx.execute("DELETE FROM notice_delivery WHERE project = $1 AND receiver = $2", &key)?;
+    job::delete_group(tx, (project, JobKind::Notice, &known.id))?;
     tx.execute("DELETE FROM notice_receiver WHERE project = $1 AND id = $2", &key)?;
     let audited = Verb::Removed.what(noun(known.kind), &known.id).named(&known.name);
     tx.note(project, now, &audited.was(described(known)))

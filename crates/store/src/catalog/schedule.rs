@@ -1,4 +1,6 @@
-/// Runs of schedules.
+/// What schedules run.
+mod scheduled_job;
+/// Runs of schedules: jobs of the queue.
 mod run;
 
 use ratchet_core::calendar::Zone;
@@ -14,6 +16,7 @@ use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
 pub use run::{RunClaim, ScheduleOutcome, ScheduleRun};
+pub use scheduled_job::{ScheduledJob, ScheduledScoring};
 
 /// Maximum number of schedules per project.
 const MAX_SCHEDULES: usize = 100;
@@ -23,7 +26,7 @@ pub const WEEKLY: &str = "weekly";
 /// Sundays at 02:00.
 const WEEKLY_CRON: &str = "0 2 * * SUN";
 
-/// A schedule of the weekly pipeline.
+/// When a job runs, again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// Unique in the project.
@@ -31,26 +34,14 @@ pub struct Schedule {
     pub cron: Cron,
     /// Time zone of the cron expression and of its weeks.
     pub zone: Zone,
-    pub what: ScheduledWeek,
+    pub job: ScheduledJob,
+    pub notifies_slack: bool,
+    /// Whether a webhook is notified.
+    pub notifies_webhook: bool,
     pub is_on: bool,
     /// Runs due up to this time are skipped: the schedule did not exist or was off.
     pub due_after: Timestamp,
     pub created_at: Timestamp,
-}
-
-/// What a schedule runs: the pipeline for the last complete week.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScheduledWeek {
-    /// Name of the judge.
-    pub judge: String,
-    pub rubric: String,
-    /// Cost limit of a run.
-    pub max_cost: Option<Money>,
-    /// The file that suggestions are appended to.
-    pub learnings: Option<String>,
-    pub notifies_slack: bool,
-    /// Whether a webhook is notified.
-    pub notifies_webhook: bool,
 }
 
 /// A schedule to save.
@@ -59,13 +50,7 @@ pub struct NewSchedule {
     pub name: String,
     pub cron: Cron,
     pub zone: Zone,
-    /// Name of the judge.
-    pub judge: String,
-    pub rubric: String,
-    /// Cost limit of a run.
-    pub max_cost: Option<Money>,
-    /// The file that suggestions are appended to.
-    pub learnings: Option<String>,
+    pub job: ScheduledJob,
     /// URL of a Slack webhook, a secret.
     pub slack: Option<Secret>,
     /// URL of another webhook, possibly a secret.
@@ -80,7 +65,7 @@ pub struct ScheduleWebhooks {
 }
 
 const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, \
-                       created_at, rubric, max_cost";
+                       created_at, rubric, max_cost, job";
 
 impl Catalog {
     /// Creates the weekly schedule of a project, turned on, if it has none.
@@ -140,29 +125,30 @@ impl Catalog {
                 let why = format!("a project has at most {MAX_SCHEDULES} schedules");
                 return Err(StoreError::BadQuery(why));
             }
-            let owner = owner(&project, &new.name);
+            let (owner, scoring) = (owner(&project, &new.name), new.job.scoring());
             let seal = |secret: Option<&Secret>| -> StoreResult<Value> {
                 Ok(secret.map(|secret| secrets.seal(secret, &owner)).transpose()?.into())
             };
             tx.execute(
                 "INSERT INTO schedule (project, name, cron, zone, judge, learnings, slack, \
-                 webhook, is_on, due_after, created_at, rubric, max_cost) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10, $11) \
+                 webhook, is_on, due_after, created_at, rubric, max_cost, job) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9, $10, $11, $12) \
                  ON CONFLICT (project, name) DO UPDATE SET cron = $3, zone = $4, judge = $5, \
                  learnings = $6, slack = $7, webhook = $8, is_on = 1, due_after = $9, \
-                 rubric = $10, max_cost = $11",
+                 rubric = $10, max_cost = $11, job = $12",
                 &[
                     (&project).into(),
                     (&new.name).into(),
                     new.cron.to_string().into(),
                     new.zone.name().into(),
-                    (&new.judge).into(),
-                    new.learnings.clone().into(),
+                    (&scoring.judge).into(),
+                    new.job.learnings().into(),
                     seal(new.slack.as_ref())?,
                     seal(new.webhook.as_ref())?,
                     now.into(),
-                    (&new.rubric).into(),
-                    new.max_cost.map(Money::pico).into(),
+                    (&scoring.rubric).into(),
+                    scoring.max_cost.map(Money::pico).into(),
+                    new.job.kind().into(),
                 ],
             )?;
             let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
@@ -219,7 +205,7 @@ impl Catalog {
                 return Err(StoreError::BadQuery(why));
             }
             let which = [(&project).into(), (&name).into()];
-            tx.execute("DELETE FROM schedule_run WHERE project = $1 AND schedule = $2", &which)?;
+            run::delete_runs(tx, &project, &name)?;
             tx.execute("DELETE FROM schedule WHERE project = $1 AND name = $2", &which)?;
             tx.note(&project, now, &Verb::Deleted.what(Noun::Schedule, &name).named(&name))
         })
@@ -274,19 +260,22 @@ fn wanted(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Schedule>
 
 fn read(row: &Row<'_>) -> StoreResult<Schedule> {
     let (slack, webhook): (Option<String>, Option<String>) = (row.get(5)?, row.get(6)?);
-    let what = ScheduledWeek {
+    let scoring = ScheduledScoring {
         judge: row.get(3)?,
         rubric: row.get(10)?,
         max_cost: row.get::<Option<i64>>(11)?.map(Money::from_pico),
-        learnings: row.get(4)?,
-        notifies_slack: slack.is_some(),
-        notifies_webhook: webhook.is_some(),
     };
+    let kind: String = row.get(12)?;
+    let job = ScheduledJob::new(&kind, scoring, row.get(4)?);
     Ok(Schedule {
         name: row.get(0)?,
         cron: row.get(1)?,
         zone: row.get(2)?,
-        what,
+        job: job.ok_or_else(|| {
+            StoreError::BadQuery(format!("this version knows no scheduled job called {kind}"))
+        })?,
+        notifies_slack: slack.is_some(),
+        notifies_webhook: webhook.is_some(),
         is_on: row.get(7)?,
         due_after: row.get(8)?,
         created_at: row.get(9)?,

@@ -6,10 +6,14 @@ mod verdicts;
 /// Batch requests to model providers.
 mod batch;
 
+use std::time::Duration;
+
+use ratchet_core::job::JobKind;
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
+use super::job::{self, LeaseStatus, NewJob};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use crate::StoreResult;
 use crate::project::ProjectId;
@@ -91,9 +95,17 @@ pub struct ScoringClaim {
     pub session: String,
     pub rubric: String,
     pub run: String,
-    /// Expiry, unless renewed.
-    pub expires_at: Timestamp,
 }
+
+impl ScoringClaim {
+    fn id(&self) -> String {
+        // Rubric names have no slash.
+        format!("{}/{}", self.rubric, self.session)
+    }
+}
+
+/// The kind of job that a claim is the lease of.
+const KIND: JobKind = JobKind::ScoreSession;
 
 const COLUMNS: &str = "id, rubric, judge, started_at, ended_at, outcome, scored, skipped, failed, \
                        calls, repeated, cost";
@@ -175,26 +187,30 @@ impl Catalog {
     pub async fn claim_session(
         &self,
         project: ProjectId,
-        claim: ScoringClaim,
+        (claim, lease): (ScoringClaim, Duration),
         now: Timestamp,
     ) -> StoreResult<bool> {
         self.transact(move |tx| {
-            let taken = tx.execute(
-                "INSERT INTO scoring_claim (project, session, rubric, run, expires_at) \
-                 VALUES ($1, $2, $3, $4, $5) \
-                 ON CONFLICT (project, session, rubric) DO UPDATE \
-                 SET run = excluded.run, expires_at = excluded.expires_at \
-                 WHERE scoring_claim.run = excluded.run OR scoring_claim.expires_at <= $6",
-                &[
-                    (&project).into(),
-                    (&claim.session).into(),
-                    (&claim.rubric).into(),
-                    (&claim.run).into(),
-                    claim.expires_at.into(),
-                    now.into(),
-                ],
-            )?;
-            Ok(taken > 0)
+            let id = claim.id();
+            let known = job::one(tx, &project, KIND, &id)?;
+            let ours = known.filter(|job| job.owner.as_ref() == Some(&claim.run));
+            if let Some(ours) = ours {
+                let status = job::renew(tx, &ours.lease(), lease, now)?;
+                return Ok(status == LeaseStatus::Held);
+            }
+            let new = NewJob {
+                kind: KIND,
+                id,
+                group: None,
+                payload: "{}".to_owned(),
+                priority: 0,
+                run_at: now,
+                // People start these runs: there is no end to their attempts.
+                max_attempts: u32::MAX,
+                is_held: false,
+            };
+            let claimed = job::claim_one(tx, &project, &new, (&claim.run, lease), now)?;
+            Ok(claimed.is_some())
         })
         .await
     }
@@ -214,16 +230,11 @@ impl Catalog {
 
 /// Releases all sessions of a run.
 fn leave(tx: &Tx<'_>, project: &ProjectId, run: &str) -> StoreResult<()> {
-    let sql = "DELETE FROM scoring_claim WHERE project = $1 AND run = $2";
-    tx.execute(sql, &[project.into(), run.into()]).map(drop)
+    job::forget(tx, (project, KIND, run), None)
 }
 
 fn release(tx: &Tx<'_>, project: &ProjectId, claim: &ScoringClaim) -> StoreResult<()> {
-    let sql = "DELETE FROM scoring_claim \
-               WHERE project = $1 AND session = $2 AND rubric = $3 AND run = $4";
-    let values =
-        [project.into(), (&claim.session).into(), (&claim.rubric).into(), (&claim.run).into()];
-    tx.execute(sql, &values).map(drop)
+    job::forget(tx, (project, KIND, &claim.run), Some(&claim.id()))
 }
 
 fn write(tx: &Tx<'_>, project: &ProjectId, run: &ScoringRun) -> StoreResult<()> {

@@ -116,11 +116,16 @@ impl CatalogDb {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use ratchet_core::id::SessionId;
+    use ratchet_core::job::JobKind;
+    use ratchet_core::time::Timestamp;
 
     use super::super::CATALOG_FILE;
     use super::*;
     use crate::catalog::administration::TABLES;
+    use crate::catalog::{Catalog, ScheduleRun, ScoringClaim};
     use crate::disk_reserve::DiskReserve;
     use crate::project::ProjectId;
     use crate::{Store, StoreOptions};
@@ -202,5 +207,74 @@ mod tests {
             assert_eq!(chat.settings.as_str(), r#"{"model":"m"}"#, "{id}");
         }
         opened.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn deliveries_runs_and_leases_of_older_folders_become_jobs() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(CATALOG_FILE);
+        let mut db = connection::open(&file, Purpose::Write).unwrap();
+        let step = CATALOG_MIGRATIONS.iter().position(|sql| sql.contains("CREATE TABLE job"));
+        connection::migrate(&mut db, &file, &CATALOG_MIGRATIONS[..step.unwrap()]).unwrap();
+        db.execute_batch(
+            "INSERT INTO notice_receiver VALUES ('p', 'r', 'webhook', 'ops', 'https://x/…', 'r', \
+             '', '[]', 1, NULL, 0, 0);
+             INSERT INTO notice_delivery VALUES \
+             ('p', 'r', 'n1', 'turn.ended', 's\"1', '{\"a\": 1}', 'delivered', 2, 204, 10, 10, 0, 12), \
+             ('p', 'r', 'n2', 'turn.ended', NULL, '{}', 'waiting', 3, 503, 20, 25, 99, 21), \
+             ('p', 'r', 'n3', 'test', NULL, '', 'refused', 1, NULL, 30, 30, 0, 31);
+             INSERT INTO schedule (project, name, cron, zone, judge, is_on, due_after, created_at) \
+             VALUES ('p', 'weekly', '0 2 * * SUN', 'UTC', 'offline', 1, 0, 0);
+             INSERT INTO schedule_run VALUES \
+             ('p', 'weekly', 100, 'a', 101, 150, 140, 'done', 'it \"went\" well'), \
+             ('p', 'weekly', 200, 'b', 201, 250, 240, 'failed', 'no key'), \
+             ('p', 'weekly', 300, 'c', 301, 350, NULL, 'running', ''), \
+             ('p', 'weekly', 400, '', 400, 400, NULL, 'running', '');
+             INSERT INTO scoring_claim VALUES ('p', 's/1', 'session-quality', 'run', 500);",
+        )
+        .unwrap();
+        drop(db);
+        let catalog = Catalog::apart(&file).unwrap();
+        let project = ProjectId::parse("p").unwrap();
+        let told = catalog.notice_deliveries(project.clone(), "r".into(), 9).await.unwrap();
+        let told: Vec<_> = told
+            .into_iter()
+            .map(|one| (one.notice, one.session, one.outcome.as_str(), one.tries, one.status))
+            .collect();
+        let session = Some("s\"1".to_owned());
+        let expected = [
+            ("n3".to_owned(), None, "refused", 1, None),
+            ("n2".to_owned(), None, "waiting", 3, Some(503)),
+            ("n1".to_owned(), session, "delivered", 2, Some(204)),
+        ];
+        assert_eq!(told, expected);
+        let job = catalog.job(project.clone(), JobKind::Notice, "r/n2".into()).await.unwrap();
+        assert!(job.unwrap().state.is_held, "its receiver is paused");
+        let runs = catalog.schedule_runs(project.clone(), "weekly".into(), 9).await.unwrap();
+        let until = |run: &ScheduleRun| run.leased_until.map(Timestamp::nanos);
+        let runs: Vec<_> = runs
+            .iter()
+            .map(|run| (run.due_at.nanos(), run.runner.as_str(), until(run), run.message.as_str()))
+            .collect();
+        let expected = [
+            (400, "", None, ""),
+            (300, "c", Some(350), ""),
+            (200, "b", None, "no key"),
+            (100, "a", None, "it \"went\" well"),
+        ];
+        assert_eq!(runs, expected);
+        let claim = |run: &str| ScoringClaim {
+            session: "s/1".into(),
+            rubric: "session-quality".into(),
+            run: run.into(),
+        };
+        for (run, now, is_ours) in
+            [("other", 499, false), ("run", 499, true), ("other", 500, false)]
+        {
+            let now = Timestamp::from_nanos(now);
+            let lease = (claim(run), Duration::from_nanos(100));
+            let claimed = catalog.claim_session(project.clone(), lease, now).await.unwrap();
+            assert_eq!(claimed, is_ours, "{run}");
+        }
     }
 }

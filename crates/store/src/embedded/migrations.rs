@@ -46,4 +46,7 @@ pub(super) const CATALOG_MIGRATIONS: &[Migration] = &[
     include_str!("migrations/catalog/0031_key_permissions.sql"),
     include_str!("migrations/catalog/0032_chat_budgets.sql"),
     include_str!("migrations/catalog/0033_clock.sql"),
+    include_str!("migrations/catalog/0034_jobs.sql"),
+    include_str!("migrations/catalog/0035_schedule_jobs.sql"),
+    include_str!("migrations/catalog/0036_scoring_leases.sql"),
 ];

@@ -1,4 +1,4 @@
-// Shows push notifications and opens the chat they are about.
+// Shows push notifications and opens the page they are about.
 
 // What happened, in words. The server sends no more than these need.
 function words(type, data) {
@@ -12,7 +12,7 @@ function words(type, data) {
     case "session.failed":
       return data.why ? `The agent stopped: ${data.why}` : "The agent stopped";
     default:
-      return "Test notification";
+      return data.text ?? "Test notification";
   }
 }
 

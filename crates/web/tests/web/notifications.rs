@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use ratchet_core::chat::delivery_retry::ReceiverKind;
-use ratchet_store::catalog::{DeliveryState, NoticeReceiver, Role};
+use ratchet_store::catalog::{DeliveryState, LeaseStatus, NoticeReceiver, Role};
 use ratchet_testkit::webhook_receiver::FakeBrowser;
 
 use crate::browser::{Browser, Site, id};
@@ -47,7 +47,9 @@ async fn a_webhook_is_added_tried_changed_and_removed() {
     let hold = (10, Duration::from_secs(60));
     let due = catalog.claim_deliveries(hold, secrets, site.now()).await.unwrap();
     let [due] = <[_; 1]>::try_from(due).unwrap();
-    catalog.finish_delivery(due, (DeliveryState::Failed, Some(404)), site.now()).await.unwrap();
+    let ended =
+        catalog.finish_delivery(due, (DeliveryState::Failed, Some(404)), site.now()).await.unwrap();
+    assert_eq!(ended, LeaseStatus::Held);
     owner.get(&at).await.check(200, "failed").check(200, "404");
     let asked = owner.post(&format!("{at}/secret"), &[]).await;
     asked.check(200, "Rotate the signing secret of");
@@ -75,7 +77,9 @@ async fn a_webhook_at_a_private_address_says_which_setting_allows_it() {
     let due = catalog.claim_deliveries(hold, secrets, site.now()).await.unwrap();
     let [due] = <[_; 1]>::try_from(due).unwrap();
     // As the courier does whose look at the name finds no public address.
-    catalog.finish_delivery(due, (DeliveryState::Refused, None), site.now()).await.unwrap();
+    let ended =
+        catalog.finish_delivery(due, (DeliveryState::Refused, None), site.now()).await.unwrap();
+    assert_eq!(ended, LeaseStatus::Held);
     let shown = owner.get(&at).await;
     shown.check(200, "refused").check(200, "blocked").check(200, "the address is private");
     shown.check(200, "outbound.allow = &quot;hooks.internal&quot;");

@@ -12,7 +12,7 @@ use ratchet_stages::chat::workspace_policy::ChatRequest;
 use ratchet_stages::chat::{ChatLimits, ChatSettings, NewChatRequest};
 use ratchet_store::catalog::{
     Change, NewComment, NewDataset, NewDatasetItem, NewKey, NewPrompt, NewQueue, NewQueueItem,
-    NewSchedule, Permissions, QueueId, Role,
+    NewSchedule, Permissions, QueueId, Role, ScheduledJob, ScheduledScoring,
 };
 use ratchet_store::query::PageNumber;
 use ratchet_testkit::build::{START, batch, generation, project, score, text, trace};
@@ -130,14 +130,13 @@ async fn keep_named(site: &Site) {
         ..NewDatasetItem::default()
     };
     catalog.save_dataset_item(id("shop"), item, START).await.unwrap();
+    let (judge, rubric) = ("offline".to_owned(), OURS.to_owned());
+    let scoring = ScheduledScoring { judge, rubric, max_cost: None };
     let schedule = NewSchedule {
         name: CHOSEN.to_owned(),
         cron: Cron::parse("0 2 * * SUN").unwrap(),
         zone: Zone::utc(),
-        judge: "offline".to_owned(),
-        rubric: OURS.to_owned(),
-        max_cost: None,
-        learnings: None,
+        job: ScheduledJob::WeeklyReport { scoring, learnings: None },
         slack: None,
         webhook: None,
     };

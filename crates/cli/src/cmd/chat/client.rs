@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use ratchet_agent::sse::SseReader;
+use ratchet_core::backoff::{Backoff, FailedAttempt};
+use ratchet_remote::langfuse::client::backoff_clock::{BackoffClock as _, SystemBackoffClock};
 use reqwest::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,10 +15,14 @@ use super::events::ReceivedEvent;
 use super::sanitize::plain_line;
 use crate::target::Remote;
 
-/// Maximum number of consecutive reconnects: for about a minute.
-const MAX_RETRIES: u32 = 32;
-/// First and maximum delay between reconnects.
-const RECONNECT_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// Backoff of reconnects: for about a minute.
+const RECONNECT: Backoff = Backoff {
+    max_attempts: 40,
+    first: Duration::from_millis(200),
+    cap: Duration::from_secs(2),
+    max_retry_after: Duration::ZERO,
+    max_elapsed: Duration::MAX,
+};
 
 /// A chat on a server.
 #[derive(Clone, Debug)]
@@ -255,16 +261,17 @@ impl Events<'_> {
     /// Waits before the next reconnect, with backoff.
     async fn pause(&mut self, why: &str) -> anyhow::Result<()> {
         self.retries += 1;
-        if self.retries > MAX_RETRIES {
+        let (attempt, chance) = (self.retries, SystemBackoffClock.chance());
+        let delay = RECONNECT.delay(FailedAttempt { attempt, chance, ..FailedAttempt::default() });
+        let Some(delay) = delay else {
             bail!(
                 "cannot follow the events of chat {}: {why}\n`ratchet chat --resume {}` \
                  continues it",
                 self.client.chat,
                 self.client.chat
             );
-        }
-        let (first, max) = RECONNECT_DELAYS;
-        tokio::time::sleep((first * self.retries).min(max)).await;
+        };
+        tokio::time::sleep(delay).await;
         Ok(())
     }
 }

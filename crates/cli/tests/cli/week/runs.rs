@@ -1,11 +1,13 @@
 use ratchet_core::calendar::Zone;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::schedule::{HOLD, Runner};
-use ratchet_store::catalog::{NewProject, ScheduleOutcome, ScheduleToggle};
+use ratchet_stages::schedule::{LEASE, Runner};
+use ratchet_store::catalog::{LeaseStatus, NewProject, ScheduleOutcome, ScheduleToggle};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
 
 const MINUTE: i64 = 60 * 1_000_000_000;
+/// The lease of a run, in nanoseconds.
+const HOLD: i64 = LEASE.as_secs() as i64 * 1_000_000_000;
 
 fn time(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
@@ -35,7 +37,7 @@ impl Servers {
     /// The runs that a server gets, by when they were due.
     async fn due(&self, name: &str, now: Timestamp) -> Vec<String> {
         let runs = self.runner(name).claim_due(&self.project, now).await.unwrap();
-        runs.iter().map(|run| run.claim.due_at.to_string()).collect()
+        runs.iter().map(|run| run.due_at.to_string()).collect()
     }
 }
 
@@ -56,9 +58,10 @@ async fn of_missed_runs_the_last_is_made_up_for_once() {
     let runner = servers.runner("a");
     let runs = runner.claim_due(&servers.project, later).await.unwrap();
     assert_eq!(runs.len(), 1);
-    assert_eq!(runs[0].claim.due_at, time("2026-11-15T02:00:00Z"));
+    assert_eq!(runs[0].due_at, time("2026-11-15T02:00:00Z"));
     assert_eq!(runs[0].week().to_string(), "2026-11-08");
-    runner.end(&runs[0], Ok("fine".into()), later).await.unwrap();
+    let ended = runner.end(&runs[0], Ok("fine".into()), later).await.unwrap();
+    assert_eq!(ended, LeaseStatus::Held);
     assert_eq!(servers.due("b", later.plus_nanos(HOLD * 10)).await, [""; 0]);
     let known = servers.data.catalog();
     let known = known.schedule_runs(servers.project.clone(), "weekly".into(), 10).await.unwrap();
@@ -72,13 +75,15 @@ async fn a_run_whose_server_died_is_taken_over_when_its_claim_ran_out() {
     let sunday = time("2026-11-15T02:00:10Z");
     let first = servers.runner("a").claim_due(&servers.project, sunday).await.unwrap();
     let soon = sunday.plus_nanos(4 * MINUTE);
-    assert!(servers.runner("a").renew(&first[0], soon).await.unwrap());
+    let renewed = servers.runner("a").renew(&first[0], soon).await.unwrap();
+    assert_eq!(renewed, LeaseStatus::Held);
     assert_eq!(servers.due("b", sunday.plus_nanos(HOLD + MINUTE)).await, [""; 0]);
     let late = soon.plus_nanos(HOLD);
     assert_eq!(servers.due("b", late).await, ["2026-11-15T02:00:00.000Z"]);
     // The first comes back from the dead: the run is no longer its own.
-    assert!(!servers.runner("a").renew(&first[0], late).await.unwrap());
-    servers.runner("a").end(&first[0], Err("too late".into()), late).await.unwrap();
+    let renewed = servers.runner("a").renew(&first[0], late).await.unwrap();
+    let ended = servers.runner("a").end(&first[0], Err("too late".into()), late).await.unwrap();
+    assert_eq!((renewed, ended), (LeaseStatus::Lost, LeaseStatus::Lost));
     let known = servers.data.catalog();
     let known = known.schedule_runs(servers.project.clone(), "weekly".into(), 10).await.unwrap();
     assert_eq!((known[0].outcome, known[0].runner.as_str()), (ScheduleOutcome::Running, "b"));

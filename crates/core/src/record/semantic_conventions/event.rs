@@ -57,9 +57,9 @@ impl Events {
     }
 
     /// Takes the events of these names, in order, as messages.
-    pub(super) fn take_messages(&mut self, names: &[&str]) -> Vec<Message> {
+    pub(super) fn take_messages(&mut self, names: &[&str]) -> Vec<EventMessage> {
         let is_message = |event: &mut SpanEvent| names.contains(&event.name.as_str());
-        self.events.extract_if(.., is_message).map(Message).collect()
+        self.events.extract_if(.., is_message).map(EventMessage).collect()
     }
 
     /// Returns the message of an exception event.
@@ -87,9 +87,9 @@ fn parse_listed(list: &str) -> Option<Listed> {
 
 /// An event as a message: its role and attributes.
 #[derive(Debug)]
-pub(super) struct Message(SpanEvent);
+pub(super) struct EventMessage(SpanEvent);
 
-impl Serialize for Message {
+impl Serialize for EventMessage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let attributes = &self.0.attributes;
         let mut map = serializer.serialize_map(None)?;

@@ -1,32 +1,17 @@
-//! Retry policy. Pure: clock and randomness are arguments.
+//! Which failed requests are retried, and when. Pure: randomness is an argument.
 
 use std::time::Duration;
 
-use ratchet_core::time::Timestamp;
+use ratchet_core::backoff::{Backoff, FailedAttempt};
 
-/// Attempts and delays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryRule {
-    /// Total attempts, the first included.
-    pub attempts: u32,
-    /// The delay after the first attempt; doubled after each further one.
-    pub first_wait: Duration,
-    /// The maximum delay, unless the server asks for more.
-    pub longest_wait: Duration,
-    /// The maximum `Retry-After` that is honoured; beyond it, the caller decides.
-    pub max_retry_after: Duration,
-}
-
-impl Default for RetryRule {
-    fn default() -> Self {
-        Self {
-            attempts: 6,
-            first_wait: Duration::from_millis(500),
-            longest_wait: Duration::from_secs(30),
-            max_retry_after: Duration::from_secs(120),
-        }
-    }
-}
+/// Backoff of requests to a Langfuse server.
+pub const CLIENT_BACKOFF: Backoff = Backoff {
+    max_attempts: 6,
+    first: Duration::from_millis(500),
+    cap: Duration::from_secs(30),
+    max_retry_after: Duration::from_secs(120),
+    max_elapsed: Duration::MAX,
+};
 
 /// Whether a request may be sent twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,46 +37,30 @@ pub enum AttemptError {
     },
 }
 
-impl RetryRule {
+impl AttemptError {
     /// Returns the delay before the next attempt; `None` to give up.
     ///
-    /// `chance` adds jitter: half of the delay is fixed and half is random. A server's
-    /// `Retry-After` is a minimum.
-    ///
     /// ```
-    /// use ratchet_remote::langfuse::client::retry::{AttemptError, Repeat, RetryRule};
+    /// use ratchet_remote::langfuse::client::retry::{AttemptError, CLIENT_BACKOFF, Repeat};
     ///
     /// let busy = AttemptError::Status { code: 429, retry_after: None };
-    /// let wait = RetryRule::default().wait(busy, Repeat::Harmless, 1, 0.5);
+    /// let wait = busy.delay(Repeat::Harmless, (1, 0.5), &CLIENT_BACKOFF);
     /// assert_eq!(wait.unwrap().as_millis(), 375);
     /// ```
-    pub fn wait(
-        &self,
-        error: AttemptError,
+    pub fn delay(
+        self,
         repeat: Repeat,
-        attempt: u32,
-        chance: f64,
+        (attempt, chance): (u32, f64),
+        backoff: &Backoff,
     ) -> Option<Duration> {
-        if attempt >= self.attempts || !may_repeat(error, repeat) {
+        if !may_repeat(self, repeat) {
             return None;
         }
-        let doubled = 2u32.saturating_pow(attempt.saturating_sub(1));
-        let full = self.first_wait.saturating_mul(doubled).min(self.longest_wait);
-        let chance = if chance.is_nan() { 0.0 } else { chance.clamp(0.0, 1.0) };
-        let own = (full / 2) + (full / 2).mul_f64(chance);
-        match error {
-            AttemptError::Status { retry_after: Some(retry_after), .. }
-                if retry_after > self.max_retry_after =>
-            {
-                None
-            }
-            AttemptError::Status { retry_after: Some(retry_after), .. } => {
-                Some(retry_after.max(own))
-            }
-            AttemptError::Status { retry_after: None, .. }
-            | AttemptError::NotSent
-            | AttemptError::NoAnswer => Some(own),
-        }
+        let retry_after = match self {
+            Self::Status { retry_after, .. } => retry_after,
+            Self::NotSent | Self::NoAnswer => None,
+        };
+        backoff.delay(FailedAttempt { attempt, elapsed: Duration::ZERO, retry_after, chance })
     }
 }
 
@@ -105,32 +74,13 @@ fn may_repeat(error: AttemptError, repeat: Repeat) -> bool {
     }
 }
 
-/// Parses `Retry-After`: seconds, or a date.
-pub fn parse_retry_after(header: &str, now: Timestamp) -> Option<Duration> {
-    let header = header.trim();
-    if let Ok(seconds) = header.parse() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let nanos = Timestamp::parse_http_date(header)?.since(now);
-    Some(Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rule() -> RetryRule {
-        RetryRule {
-            attempts: 4,
-            first_wait: Duration::from_secs(1),
-            longest_wait: Duration::from_secs(3),
-            max_retry_after: Duration::from_secs(60),
-        }
-    }
-
     #[track_caller]
-    fn check(error: AttemptError, repeat: Repeat, attempt: u32, expected_millis: Option<u128>) {
-        let wait = rule().wait(error, repeat, attempt, 0.5);
+    fn check(error: AttemptError, repeat: Repeat, expected_millis: Option<u128>) {
+        let wait = error.delay(repeat, (1, 0.5), &CLIENT_BACKOFF);
         assert_eq!(wait.map(|wait| wait.as_millis()), expected_millis);
     }
 
@@ -139,57 +89,27 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_a_bound_and_attempts_end() {
-        check(AttemptError::NotSent, Repeat::Harmless, 1, Some(750));
-        check(AttemptError::NoAnswer, Repeat::Harmless, 2, Some(1_500));
-        check(status(500), Repeat::Harmless, 3, Some(2_250));
-        check(status(500), Repeat::Harmless, 4, None);
-        check(status(500), Repeat::Harmless, u32::MAX, None);
-    }
-
-    #[test]
     fn a_refusal_is_final() {
         for code in [400, 401, 403, 404, 409, 413, 422] {
-            check(status(code), Repeat::Harmless, 1, None);
+            check(status(code), Repeat::Harmless, None);
         }
+        check(status(500), Repeat::Harmless, Some(375));
+        check(AttemptError::NoAnswer, Repeat::Harmless, Some(375));
     }
 
     #[test]
     fn non_idempotent_requests_are_retried_only_if_nothing_was_done() {
-        check(AttemptError::NotSent, Repeat::Doubles, 1, Some(750));
-        check(status(429), Repeat::Doubles, 1, Some(750));
-        check(status(503), Repeat::Doubles, 1, Some(750));
-        check(status(500), Repeat::Doubles, 1, None);
-        check(AttemptError::NoAnswer, Repeat::Doubles, 1, None);
+        check(AttemptError::NotSent, Repeat::Doubles, Some(375));
+        check(status(429), Repeat::Doubles, Some(375));
+        check(status(503), Repeat::Doubles, Some(375));
+        check(status(500), Repeat::Doubles, None);
+        check(AttemptError::NoAnswer, Repeat::Doubles, None);
     }
 
     #[test]
-    fn retry_after_is_honoured_up_to_the_limit() {
-        let busy = |seconds| AttemptError::Status {
-            code: 429,
-            retry_after: Some(Duration::from_secs(seconds)),
-        };
-        check(busy(0), Repeat::Harmless, 1, Some(750));
-        check(busy(40), Repeat::Harmless, 1, Some(40_000));
-        check(busy(61), Repeat::Harmless, 1, None);
-    }
-
-    #[test]
-    fn chance_never_leaves_the_bounds() {
-        for chance in [-1.0, 0.0, 1.0, 7.0, f64::NAN] {
-            let wait = rule().wait(AttemptError::NotSent, Repeat::Harmless, 1, chance);
-            assert!((500..=1_000).contains(&wait.unwrap().as_millis()), "{chance}");
-        }
-    }
-
-    #[test]
-    fn the_header_holds_seconds_or_a_date() {
-        let now = Timestamp::parse("2026-11-15T12:00:00Z").unwrap();
-        let seconds = |header| parse_retry_after(header, now).map(|wait| wait.as_secs());
-        assert_eq!(seconds(" 7 "), Some(7));
-        assert_eq!(seconds("Sun, 15 Nov 2026 12:00:30 GMT"), Some(30));
-        assert_eq!(seconds("Sun, 15 Nov 2026 11:00:00 GMT"), Some(0));
-        assert_eq!(seconds("soon"), None);
-        assert_eq!(seconds("-1"), None);
+    fn retry_after_is_honoured() {
+        let retry_after = Some(Duration::from_secs(40));
+        let busy = AttemptError::Status { code: 429, retry_after };
+        check(busy, Repeat::Harmless, Some(40_250));
     }
 }

@@ -11,7 +11,8 @@ pub struct WebhookRequest {
     pub name: String,
     /// The URL, http or https. It is stored encrypted and not shown again.
     pub url: String,
-    /// Subscribed events: `turn.ended`, `person.needed`, `session.failed`; all by default.
+    /// Subscribed events: `turn.ended`, `person.needed`, `session.failed`, `week.report`; all by
+    /// default.
     pub events: Option<Vec<String>>,
 }
 

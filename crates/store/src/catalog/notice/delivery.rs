@@ -1,12 +1,17 @@
 use std::time::Duration;
 
-use ratchet_core::chat::delivery_retry::ReceiverKind;
+use ratchet_core::chat::delivery_retry::{DELIVERY_BACKOFF, ReceiverKind};
 use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::job::{JobKind, JobPhase, Retry};
 use ratchet_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{NoticeReceiver, ReceiverKeys, owner, remove, wanted};
 use crate::catalog::Catalog;
-use crate::catalog::sql::{FromColumn, Row, Tx, Value};
+use crate::catalog::job::{
+    self, JobFailure, JobLease, JobOrder, JobRecord, JobRequest, LeaseStatus, NewJob,
+};
+use crate::catalog::sql::Tx;
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
@@ -39,8 +44,6 @@ pub enum DeliveryOutcome {
 }
 
 impl DeliveryOutcome {
-    pub const ALL: [Self; 4] = [Self::Waiting, Self::Delivered, Self::Failed, Self::Refused];
-
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -48,11 +51,6 @@ impl DeliveryOutcome {
             Self::Failed => "failed",
             Self::Refused => "refused",
         }
-    }
-
-    /// Parses its name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
     }
 }
 
@@ -76,6 +74,7 @@ pub struct NoticeDelivery {
 /// A claimed delivery.
 #[derive(Clone, Debug)]
 pub struct DueDelivery {
+    pub lease: JobLease,
     pub project: ProjectId,
     pub receiver: String,
     /// `None` if they were encrypted with another key.
@@ -104,7 +103,21 @@ pub enum DeliveryState {
     Gone,
 }
 
-const COLUMNS: &str = "notice, kind, session, outcome, tries, status, made_at, due_at, tried_at";
+/// What a job of a delivery says.
+#[derive(Serialize, Deserialize)]
+struct Payload {
+    notice: String,
+    kind: String,
+    session: Option<String>,
+    message: String,
+}
+
+/// What an attempt leaves behind.
+#[derive(Default, Serialize, Deserialize)]
+struct AttemptResult {
+    status: Option<u32>,
+    refused: bool,
+}
 
 impl Catalog {
     /// Wakes the delivery worker.
@@ -135,7 +148,7 @@ impl Catalog {
             let receivers = tx.rows(&sql, &[(&project).into()], super::read)?;
             let wants = |known: &&NoticeReceiver| known.events.contains(&new.kind);
             for known in receivers.iter().filter(wants) {
-                post(tx, (&project, &known.id), &new, now)?;
+                post(tx, &project, known, &new, now)?;
             }
             Ok(())
         })
@@ -155,7 +168,7 @@ impl Catalog {
     ) -> StoreResult<()> {
         let posted = self.transact(move |tx| {
             let known = wanted(tx, &project, &receiver)?;
-            post(tx, (&project, &known.id), &new, now)
+            post(tx, &project, &known, &new, now)
         });
         posted.await?;
         self.wake_delivery();
@@ -169,52 +182,17 @@ impl Catalog {
     /// Fails only when the database does.
     pub async fn claim_deliveries(
         &self,
-        (most, hold): (u64, Duration),
+        (limit, lease): (u64, Duration),
         secrets: Secrets,
         now: Timestamp,
     ) -> StoreResult<Vec<DueDelivery>> {
-        let hold = i64::try_from(hold.as_nanos()).unwrap_or(i64::MAX);
+        let owner = "notifier".to_owned();
+        let kind = JobKind::Notice;
+        let request = JobRequest { kind, owner, lease, limit, max_running: None };
         self.transact(move |tx| {
-            let due = due(tx, most, &secrets, now)?;
-            for one in &due {
-                tx.execute(
-                    "UPDATE notice_delivery SET claimed_until = $4 \
-                     WHERE project = $1 AND receiver = $2 AND notice = $3",
-                    &[
-                        (&one.project).into(),
-                        (&one.receiver).into(),
-                        (&one.notice).into(),
-                        now.plus_nanos(hold).into(),
-                    ],
-                )?;
-            }
-            Ok(due)
-        })
-        .await
-    }
-
-    /// Releases the claims of an earlier server process: a folder has one server at a time.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn free_deliveries(&self) -> StoreResult<()> {
-        self.transact(move |tx| {
-            tx.execute("UPDATE notice_delivery SET claimed_until = 0 WHERE claimed_until > 0", &[])
-                .map(drop)
-        })
-        .await
-    }
-
-    /// Returns when the next delivery of any project is due, if one is pending.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn next_delivery(&self) -> StoreResult<Option<Timestamp>> {
-        self.transact(move |tx| {
-            let sql = "SELECT MIN(d.due_at) FROM notice_delivery d JOIN notice_receiver r \
-                       ON r.project = d.project AND r.id = d.receiver \
-                       WHERE d.outcome = 'waiting' AND d.claimed_until = 0 AND r.is_paused = 0";
-            Ok(tx.one(sql, &[], |row| row.get::<Option<Timestamp>>(0))?.flatten())
+            let jobs = job::claim_some(tx, &request, now)?;
+            let due = jobs.into_iter().map(|job| due(tx, job, &secrets, now));
+            due.filter_map(Result::transpose).collect()
         })
         .await
     }
@@ -228,36 +206,37 @@ impl Catalog {
         tried: DueDelivery,
         (settled, status): (DeliveryState, Option<u16>),
         now: Timestamp,
-    ) -> StoreResult<()> {
+    ) -> StoreResult<LeaseStatus> {
         self.transact(move |tx| {
-            let (project, receiver) = (&tried.project, &tried.receiver);
-            if settled == DeliveryState::Gone && gone(tx, &tried, now)? {
-                return Ok(());
-            }
-            let (outcome, due) = match settled {
-                DeliveryState::Delivered => (DeliveryOutcome::Delivered, tried.made_at),
-                DeliveryState::Again(at) => (DeliveryOutcome::Waiting, at),
-                DeliveryState::Failed | DeliveryState::Gone => {
-                    (DeliveryOutcome::Failed, tried.made_at)
+            let retry = match settled {
+                DeliveryState::Delivered => None,
+                DeliveryState::Again(at) => Some(Retry::At(at)),
+                DeliveryState::Failed | DeliveryState::Refused | DeliveryState::Gone => {
+                    Some(Retry::Never)
                 }
-                DeliveryState::Refused => (DeliveryOutcome::Refused, tried.made_at),
             };
-            tx.execute(
-                "UPDATE notice_delivery SET outcome = $4, tries = $5, status = $6, due_at = $7, \
-                 tried_at = $8, claimed_until = 0 \
-                 WHERE project = $1 AND receiver = $2 AND notice = $3",
-                &[
-                    project.into(),
-                    receiver.into(),
-                    (&tried.notice).into(),
-                    outcome.as_str().into(),
-                    tried.tries.saturating_add(1).into(),
-                    status.map(u32::from).into(),
-                    due.into(),
-                    now.into(),
-                ],
-            )?;
-            trim(tx, project, receiver)
+            let refused = settled == DeliveryState::Refused;
+            let error = match status {
+                _ if refused => "the address is not public".to_owned(),
+                Some(status) => format!("HTTP status {status}"),
+                None => "no response".to_owned(),
+            };
+            let result = AttemptResult { status: status.map(u32::from), refused };
+            let result = serde_json::to_string(&result).ok();
+            let lease = match retry {
+                None => job::complete(tx, &tried.lease, result, now)?,
+                Some(retry) => {
+                    job::fail(tx, &tried.lease, JobFailure { error, retry, result }, now)?
+                }
+            };
+            if lease == LeaseStatus::Lost {
+                return Ok(lease);
+            }
+            job::prune(tx, (&tried.project, JobKind::Notice, &tried.receiver), MAX_FINISHED)?;
+            if settled == DeliveryState::Gone {
+                gone(tx, &tried, now)?;
+            }
+            Ok(lease)
         })
         .await
     }
@@ -274,11 +253,13 @@ impl Catalog {
     ) -> StoreResult<Vec<NoticeDelivery>> {
         self.transact(move |tx| {
             wanted(tx, &project, &receiver)?;
-            let sql = format!(
-                "SELECT {COLUMNS} FROM notice_delivery WHERE project = $1 AND receiver = $2 \
-                 ORDER BY made_at DESC, notice DESC LIMIT $3"
-            );
-            tx.rows(&sql, &[(&project).into(), (&receiver).into(), most.into()], read)
+            let jobs = job::of_group(
+                tx,
+                (&project, JobKind::Notice, &receiver),
+                JobOrder::Enqueued,
+                most,
+            )?;
+            Ok(jobs.into_iter().filter_map(|job| shown(&job)).collect())
         })
         .await
     }
@@ -286,115 +267,122 @@ impl Catalog {
 
 fn post(
     tx: &Tx<'_>,
-    (project, receiver): (&ProjectId, &str),
+    project: &ProjectId,
+    known: &NoticeReceiver,
     new: &NewNotice,
     now: Timestamp,
 ) -> StoreResult<()> {
-    let waiting = "SELECT COUNT(*) FROM notice_delivery WHERE project = $1 AND receiver = $2 \
-                   AND outcome = 'waiting'";
-    let waiting = tx.one(waiting, &[project.into(), receiver.into()], |row| row.get::<u64>(0))?;
+    let waiting = "SELECT COUNT(*) FROM job WHERE project = $1 AND kind = $2 AND group_id = $3 \
+                   AND phase IN ('queued', 'leased')";
+    let group = [project.into(), JobKind::Notice.as_str().into(), (&known.id).into()];
+    let waiting = tx.one(waiting, &group, |row| row.get::<u64>(0))?;
     if waiting.unwrap_or(0) >= MAX_PENDING {
         return Ok(());
     }
-    tx.execute(
-        "INSERT INTO notice_delivery (project, receiver, notice, kind, session, message, outcome, \
-         tries, made_at, due_at, claimed_until) \
-         VALUES ($1, $2, $3, $4, $5, $6, 'waiting', 0, $7, $7, 0) \
-         ON CONFLICT (project, receiver, notice) DO NOTHING",
-        &[
-            project.into(),
-            receiver.into(),
-            (&new.id).into(),
-            new.kind.as_str().into(),
-            new.session.clone().into(),
-            (&new.message).into(),
-            now.into(),
-        ],
-    )
-    .map(drop)
+    let payload = Payload {
+        notice: new.id.clone(),
+        kind: new.kind.as_str().to_owned(),
+        session: new.session.clone(),
+        message: new.message.clone(),
+    };
+    let job = NewJob {
+        kind: JobKind::Notice,
+        id: format!("{}/{}", known.id, new.id),
+        group: Some(known.id.clone()),
+        payload: serde_json::to_string(&payload).unwrap_or_default(),
+        priority: 0,
+        run_at: now,
+        max_attempts: DELIVERY_BACKOFF.max_attempts,
+        // A test is also sent to a paused receiver.
+        is_held: known.is_paused && new.kind != NotificationKind::Test,
+    };
+    job::enqueue(tx, project, &job, now).map(drop)
 }
 
-fn due(tx: &Tx<'_>, most: u64, secrets: &Secrets, now: Timestamp) -> StoreResult<Vec<DueDelivery>> {
-    // The first of each receiver; a test message is also sent to a paused one.
-    let sql = "SELECT d.project, d.receiver, r.kind, r.sealed, d.notice, d.kind, d.message, \
-               d.tries, d.made_at FROM notice_delivery d \
-               JOIN notice_receiver r ON r.project = d.project AND r.id = d.receiver \
-               WHERE d.outcome = 'waiting' AND d.due_at <= $1 AND d.claimed_until <= $1 \
-               AND (r.is_paused = 0 OR d.kind = 'test') \
-               AND NOT EXISTS (SELECT 1 FROM notice_delivery o WHERE o.project = d.project \
-               AND o.receiver = d.receiver AND o.outcome = 'waiting' \
-               AND (r.is_paused = 0 OR o.kind = 'test') AND (o.claimed_until > $1 \
-               OR (o.due_at <= $1 AND (o.made_at < d.made_at \
-               OR (o.made_at = d.made_at AND o.notice < d.notice))))) \
-               ORDER BY d.due_at, d.notice LIMIT $2";
-    tx.rows(sql, &[now.into(), most.into()], |row| {
-        let (project, receiver): (ProjectId, String) = (row.get(0)?, row.get(1)?);
-        let opened = secrets.open(&row.get::<String>(3)?, &owner(&project, &receiver));
-        let keys = match opened {
-            Ok(opened) => ReceiverKeys::read(&opened),
-            Err(StoreError::Sealed(_)) => None,
-            Err(error) => return Err(error),
-        };
-        Ok(DueDelivery {
-            project,
-            receiver,
-            keys,
-            receiver_kind: row.get(2)?,
-            notice: row.get(4)?,
-            kind: row.get(5)?,
-            message: row.get(6)?,
-            tries: row.get(7)?,
-            made_at: row.get(8)?,
-        })
-    })
+/// The delivery of a claimed job; `None` if it can never be made, which is recorded.
+fn due(
+    tx: &Tx<'_>,
+    job: JobRecord,
+    secrets: &Secrets,
+    now: Timestamp,
+) -> StoreResult<Option<DueDelivery>> {
+    let lease = job.lease();
+    let receiver = job.group.clone().unwrap_or_default();
+    let sql = "SELECT kind, sealed FROM notice_receiver WHERE project = $1 AND id = $2";
+    let key = [(&job.project).into(), (&receiver).into()];
+    let known: Option<(ReceiverKind, String)> =
+        tx.one(sql, &key, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (Some((receiver_kind, sealed)), Some((payload, kind))) = (known, payload(&job)) else {
+        let error = "its receiver or its event no longer exists".to_owned();
+        let failure = JobFailure { error, retry: Retry::Never, result: None };
+        return job::fail(tx, &lease, failure, now).map(|_| None);
+    };
+    let keys = match secrets.open(&sealed, &owner(&job.project, &receiver)) {
+        Ok(opened) => ReceiverKeys::read(&opened),
+        Err(StoreError::Sealed(_)) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(Some(DueDelivery {
+        lease,
+        project: job.project,
+        receiver,
+        keys,
+        receiver_kind,
+        notice: payload.notice,
+        kind,
+        message: payload.message,
+        tries: job.state.attempts.saturating_sub(1),
+        made_at: job.enqueued_at,
+    }))
 }
 
-/// Handles a receiver that no longer exists; returns whether nothing is left to record.
-fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<bool> {
+fn payload(job: &JobRecord) -> Option<(Payload, NotificationKind)> {
+    let payload: Payload = serde_json::from_str(&job.payload).ok()?;
+    let kind = NotificationKind::parse(&payload.kind)?;
+    Some((payload, kind))
+}
+
+/// Handles a receiver that no longer exists.
+fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<()> {
     let (project, kind) = (&tried.project, tried.receiver_kind);
     let known = match wanted(tx, project, &tried.receiver) {
         Ok(known) => known,
-        Err(StoreError::NotFound(_)) => return Ok(true),
+        Err(StoreError::NotFound(_)) => return Ok(()),
         Err(error) => return Err(error),
     };
     match kind {
-        ReceiverKind::Browser => remove(tx, project, &known, now).map(|()| true),
+        ReceiverKind::Browser => remove(tx, project, &known, now),
         ReceiverKind::Webhook => {
             let sql = "UPDATE notice_receiver SET is_paused = 1, updated_at = $3 \
                        WHERE project = $1 AND id = $2";
-            tx.execute(sql, &[project.into(), (&known.id).into(), now.into()]).map(|_| false)
+            tx.execute(sql, &[project.into(), (&known.id).into(), now.into()])?;
+            job::hold(tx, (project, JobKind::Notice, &known.id), true)
         }
     }
 }
 
-/// Deletes all but the last finished deliveries.
-fn trim(tx: &Tx<'_>, project: &ProjectId, receiver: &str) -> StoreResult<()> {
-    tx.execute(
-        "DELETE FROM notice_delivery WHERE project = $1 AND receiver = $2 \
-         AND outcome <> 'waiting' AND notice NOT IN (SELECT notice FROM notice_delivery \
-         WHERE project = $1 AND receiver = $2 AND outcome <> 'waiting' \
-         ORDER BY made_at DESC, notice DESC LIMIT $3)",
-        &[project.into(), receiver.into(), MAX_FINISHED.into()],
-    )
-    .map(drop)
-}
-
-fn read(row: &Row<'_>) -> StoreResult<NoticeDelivery> {
-    Ok(NoticeDelivery {
-        notice: row.get(0)?,
-        kind: row.get(1)?,
-        session: row.get(2)?,
-        outcome: row.get(3)?,
-        tries: row.get(4)?,
-        status: row.get(5)?,
-        made_at: row.get(6)?,
-        due_at: row.get(7)?,
-        tried_at: row.get(8)?,
+/// The delivery of a job, for people to look at.
+fn shown(job: &JobRecord) -> Option<NoticeDelivery> {
+    let (payload, kind) = payload(job)?;
+    let result: AttemptResult =
+        job.result.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let is_under_way = matches!(job.state.phase, JobPhase::Leased { .. });
+    let outcome = match job.state.phase {
+        JobPhase::Queued { .. } | JobPhase::Leased { .. } => DeliveryOutcome::Waiting,
+        JobPhase::Done => DeliveryOutcome::Delivered,
+        JobPhase::Dead if result.refused => DeliveryOutcome::Refused,
+        JobPhase::Dead => DeliveryOutcome::Failed,
+    };
+    let tries = job.state.attempts.saturating_sub(u32::from(is_under_way));
+    Some(NoticeDelivery {
+        notice: payload.notice,
+        kind,
+        session: payload.session,
+        outcome,
+        tries,
+        status: result.status,
+        made_at: job.enqueued_at,
+        due_at: job.run_at,
+        tried_at: job.started_at.filter(|_| tries > 0),
     })
-}
-
-impl FromColumn for DeliveryOutcome {
-    fn from_column(value: Value) -> Option<Self> {
-        Self::parse(&String::from_column(value)?)
-    }
 }

@@ -1,13 +1,22 @@
+use std::time::Duration;
+
+use ratchet_core::job::{JobKind, JobPhase, Retry};
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
 
-use crate::catalog::sql::{FromColumn, Row, Value};
+use crate::catalog::job::{self, JobFailure, JobLease, JobOrder, JobRecord, LeaseStatus, NewJob};
+use crate::catalog::sql::Tx;
 use crate::catalog::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
 /// Maximum stored length of a run's message.
 const MESSAGE_BYTES: usize = 2_000;
+/// Attempts of a run: a server that dies uses one up.
+const MAX_ATTEMPTS: u32 = 10;
+/// Finished runs retained per schedule.
+const MAX_FINISHED: u64 = 1_000;
 
 /// One run of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +27,8 @@ pub struct ScheduleRun {
     pub runner: String,
     /// Start of the last attempt.
     pub began_at: Timestamp,
-    /// Expiry of the lease.
-    pub claimed_until: Timestamp,
+    /// Expiry of the lease; `None` without one.
+    pub leased_until: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub outcome: ScheduleOutcome,
     /// Summary, or the error.
@@ -36,8 +45,6 @@ pub enum ScheduleOutcome {
 }
 
 impl ScheduleOutcome {
-    pub const ALL: [Self; 3] = [Self::Running, Self::Done, Self::Failed];
-
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -45,14 +52,9 @@ impl ScheduleOutcome {
             Self::Failed => "failed",
         }
     }
-
-    /// Parses its name.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|outcome| outcome.as_str() == word)
-    }
 }
 
-/// A request for the lease of a due run.
+/// A due run of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunClaim {
     pub project: ProjectId,
@@ -60,41 +62,38 @@ pub struct RunClaim {
     pub due_at: Timestamp,
     /// Runner id, unique per process.
     pub runner: String,
-    /// Expiry of the lease, unless renewed.
-    pub until: Timestamp,
+    pub lease: Duration,
 }
 
-const COLUMNS: &str = "due_at, runner, began_at, claimed_until, ended_at, outcome, message";
+/// What the job of a run says.
+#[derive(Serialize, Deserialize)]
+struct RunPayload {
+    /// Nanoseconds.
+    due_at: i64,
+}
 
 impl Catalog {
-    /// Acquires the lease of a run; returns whether the caller holds it now. Only one caller gets
-    /// it. A finished run cannot be claimed; an expired lease goes to the next caller.
+    /// Claims a run. Only one caller gets it, and a schedule has one run at a time. A finished run
+    /// cannot be claimed; an expired lease goes to the next caller.
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn claim_run(&self, claim: RunClaim, now: Timestamp) -> StoreResult<bool> {
+    pub async fn claim_run(
+        &self,
+        claim: RunClaim,
+        now: Timestamp,
+    ) -> StoreResult<Option<JobLease>> {
         self.transact(move |tx| {
-            let touched = tx.execute(
-                "INSERT INTO schedule_run (project, schedule, due_at, runner, began_at, \
-                 claimed_until, outcome, message) VALUES ($1, $2, $3, $4, $5, $6, 'running', '') \
-                 ON CONFLICT (project, schedule, due_at) DO UPDATE \
-                 SET runner = $4, began_at = $5, claimed_until = $6 \
-                 WHERE schedule_run.ended_at IS NULL AND schedule_run.claimed_until <= $5",
-                &[
-                    (&claim.project).into(),
-                    (&claim.schedule).into(),
-                    claim.due_at.into(),
-                    (&claim.runner).into(),
-                    now.into(),
-                    claim.until.into(),
-                ],
-            )?;
-            Ok(touched == 1)
+            let new = new_run(&claim.schedule, claim.due_at);
+            let owner = (claim.runner.as_str(), claim.lease);
+            let claimed = job::claim_one(tx, &claim.project, &new, owner, now)?;
+            Ok(claimed.map(|job| job.lease()))
         })
         .await
     }
 
-    /// Requests a run now, due or not: the next server that polls claims it.
+    /// Requests a run now, due or not: the next server that polls claims it. A run that was
+    /// requested before and has not started is that run.
     ///
     /// # Errors
     /// Fails if the project has no such schedule, or if it is running already.
@@ -106,77 +105,46 @@ impl Catalog {
     ) -> StoreResult<ScheduleRun> {
         self.transact(move |tx| {
             super::wanted(tx, &project, &schedule)?;
-            let which = [(&project).into(), (&schedule).into()];
-            let newest = format!(
-                "SELECT {COLUMNS} FROM schedule_run WHERE project = $1 AND schedule = $2 \
-                 ORDER BY due_at DESC LIMIT 1"
-            );
-            let is_running = |run: &ScheduleRun| run.ended_at.is_none() && run.claimed_until > now;
-            if tx.one(&newest, &which, read)?.is_some_and(|run| is_running(&run)) {
+            let last = last_runs(tx, &project, &schedule, 1)?.into_iter().next();
+            if last.as_ref().is_some_and(|run| run.leased_until.is_some_and(|until| until > now)) {
                 return Err(StoreError::BadQuery(format!("{schedule} is running already")));
             }
-            tx.execute(
-                "INSERT INTO schedule_run (project, schedule, due_at, runner, began_at, \
-                 claimed_until, outcome, message) VALUES ($1, $2, $3, '', $3, $3, 'running', '') \
-                 ON CONFLICT (project, schedule, due_at) DO NOTHING",
-                &[(&project).into(), (&schedule).into(), now.into()],
-            )?;
+            let is_waiting = |run: &ScheduleRun| run.ended_at.is_none() && run.runner.is_empty();
+            if let Some(run) = last.filter(is_waiting) {
+                return Ok(run);
+            }
+            job::enqueue(tx, &project, &new_run(&schedule, now), now)?;
             let audited = Verb::Changed.what(Noun::Schedule, &schedule).named(&schedule);
             tx.note(&project, now, &audited.became("run now"))?;
-            let asked = tx.one(&newest, &which, read)?;
+            let asked = last_runs(tx, &project, &schedule, 1)?.into_iter().next();
             asked.ok_or_else(|| StoreError::NotFound(format!("a run of {schedule}")))
         })
         .await
     }
 
-    /// Renews a lease; returns whether the caller still held it.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn renew_run(&self, claim: RunClaim) -> StoreResult<bool> {
-        self.transact(move |tx| {
-            let touched = tx.execute(
-                "UPDATE schedule_run SET claimed_until = $5 WHERE project = $1 AND schedule = $2 \
-                 AND due_at = $3 AND runner = $4 AND ended_at IS NULL",
-                &[
-                    (&claim.project).into(),
-                    (&claim.schedule).into(),
-                    claim.due_at.into(),
-                    (&claim.runner).into(),
-                    claim.until.into(),
-                ],
-            )?;
-            Ok(touched == 1)
-        })
-        .await
-    }
-
-    /// Records the result of a run, if the caller still holds the lease.
+    /// Records the result of a run: a summary, or an error.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn end_run(
         &self,
-        claim: RunClaim,
-        (outcome, message): (ScheduleOutcome, String),
+        (lease, schedule): (JobLease, String),
+        outcome: Result<String, String>,
         now: Timestamp,
-    ) -> StoreResult<()> {
+    ) -> StoreResult<LeaseStatus> {
         self.transact(move |tx| {
-            tx.execute(
-                "UPDATE schedule_run SET ended_at = $5, outcome = $6, message = $7 \
-                 WHERE project = $1 AND schedule = $2 AND due_at = $3 AND runner = $4 \
-                 AND ended_at IS NULL",
-                &[
-                    (&claim.project).into(),
-                    (&claim.schedule).into(),
-                    claim.due_at.into(),
-                    (&claim.runner).into(),
-                    now.into(),
-                    outcome.as_str().into(),
-                    elide(&message, MESSAGE_BYTES).as_ref().into(),
-                ],
-            )?;
-            Ok(())
+            let status = match outcome {
+                Ok(message) => {
+                    let result = serde_json::to_string(&elide(&message, MESSAGE_BYTES)).ok();
+                    job::complete(tx, &lease, result, now)?
+                }
+                Err(error) => {
+                    let failure = JobFailure { error, retry: Retry::Never, result: None };
+                    job::fail(tx, &lease, failure, now)?
+                }
+            };
+            job::prune(tx, (&lease.project, JobKind::ScheduleRun, &schedule), MAX_FINISHED)?;
+            Ok(status)
         })
         .await
     }
@@ -191,31 +159,61 @@ impl Catalog {
         schedule: String,
         most: u64,
     ) -> StoreResult<Vec<ScheduleRun>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM schedule_run WHERE project = $1 AND schedule = $2 \
-             ORDER BY due_at DESC LIMIT $3"
-        );
-        self.transact(move |tx| {
-            tx.rows(&sql, &[(&project).into(), (&schedule).into(), most.into()], read)
-        })
-        .await
+        self.transact(move |tx| last_runs(tx, &project, &schedule, most)).await
     }
 }
 
-fn read(row: &Row<'_>) -> StoreResult<ScheduleRun> {
-    Ok(ScheduleRun {
-        due_at: row.get(0)?,
-        runner: row.get(1)?,
-        began_at: row.get(2)?,
-        claimed_until: row.get(3)?,
-        ended_at: row.get(4)?,
-        outcome: row.get(5)?,
-        message: row.get(6)?,
-    })
+/// Deletes the run history of a schedule.
+pub(super) fn delete_runs(tx: &Tx<'_>, project: &ProjectId, schedule: &str) -> StoreResult<()> {
+    job::delete_group(tx, (project, JobKind::ScheduleRun, schedule))
 }
 
-impl FromColumn for ScheduleOutcome {
-    fn from_column(value: Value) -> Option<Self> {
-        Self::parse(&String::from_column(value)?)
+fn last_runs(
+    tx: &Tx<'_>,
+    project: &ProjectId,
+    schedule: &str,
+    most: u64,
+) -> StoreResult<Vec<ScheduleRun>> {
+    let group = (project, JobKind::ScheduleRun, schedule);
+    let jobs = job::of_group(tx, group, JobOrder::Due, most)?;
+    Ok(jobs.into_iter().map(run_of).collect())
+}
+
+fn new_run(schedule: &str, due_at: Timestamp) -> NewJob {
+    let payload = RunPayload { due_at: due_at.nanos() };
+    NewJob {
+        kind: JobKind::ScheduleRun,
+        id: format!("{}/{schedule}", due_at.nanos()),
+        group: Some(schedule.to_owned()),
+        payload: serde_json::to_string(&payload).unwrap_or_default(),
+        priority: 0,
+        run_at: due_at,
+        max_attempts: MAX_ATTEMPTS,
+        is_held: false,
+    }
+}
+
+fn run_of(job: JobRecord) -> ScheduleRun {
+    let payload: Option<RunPayload> = serde_json::from_str(&job.payload).ok();
+    let (outcome, leased_until) = match job.state.phase {
+        JobPhase::Queued { .. } => (ScheduleOutcome::Running, None),
+        JobPhase::Leased { expires_at, .. } => (ScheduleOutcome::Running, Some(expires_at)),
+        JobPhase::Done => (ScheduleOutcome::Done, None),
+        JobPhase::Dead => (ScheduleOutcome::Failed, None),
+    };
+    let summary = job.result.and_then(|text| serde_json::from_str(&text).ok());
+    let message = match outcome {
+        ScheduleOutcome::Running => None,
+        ScheduleOutcome::Done => summary,
+        ScheduleOutcome::Failed => job.state.error,
+    };
+    ScheduleRun {
+        due_at: payload.map_or(job.run_at, |payload| Timestamp::from_nanos(payload.due_at)),
+        runner: job.owner.unwrap_or_default(),
+        began_at: job.started_at.unwrap_or(job.enqueued_at),
+        leased_until,
+        ended_at: job.finished_at,
+        outcome,
+        message: message.unwrap_or_default(),
     }
 }

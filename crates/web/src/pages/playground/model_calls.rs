@@ -5,7 +5,8 @@ use ratchet_agent::budget::{Allowance, Budget};
 use ratchet_agent::model::Model;
 use ratchet_agent::request::LlmRequest;
 use ratchet_agent::response::LlmResponse;
-use ratchet_agent::retry::Retries;
+use ratchet_agent::retry::MODEL_BACKOFF;
+use ratchet_core::backoff::Backoff;
 use ratchet_stages::llm_connections;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_store::catalog::LlmConnection;
@@ -89,7 +90,7 @@ async fn open(
 ) -> Result<Model, ConnectError> {
     let (project, outbound) = (&place.project.id, &web.settings.outbound);
     let model = llm_connections::model(&web.store, project, chosen, outbound, place.now).await?;
-    Ok(model.with_retries(Retries { attempts: 2, ..Retries::default() }))
+    Ok(model.with_backoff(Backoff { max_attempts: 2, ..MODEL_BACKOFF }))
 }
 
 /// Asks the model behind a connection for a word, to see whether it answers.

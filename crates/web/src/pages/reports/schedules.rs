@@ -4,7 +4,9 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::calendar::Zone;
-use ratchet_store::catalog::{Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle};
+use ratchet_store::catalog::{
+    Schedule, ScheduleOutcome, ScheduleRun, ScheduleToggle, ScheduledJob,
+};
 
 use super::{Tab, tabs};
 use crate::components::table::{self, Column, Row, Table};
@@ -65,14 +67,14 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Ma
             h2 { bdi { (schedule.name) } " "
                 @if schedule.is_on { span.badge.good { "on" } } @else { span.badge.warn { "paused" } } }
             p {
-                "Scores and reports the previous week. " (times(&schedule.cron.to_string(), schedule.zone.name()))
-                ", judge " (badge::tag(&schedule.what.judge))
-                ", rubric " (badge::tag(&schedule.what.rubric))
-                @if let Some(most) = schedule.what.max_cost { ", max " (figure::money(most)) }
+                (description(&schedule.job)) " " (times(&schedule.cron.to_string(), schedule.zone.name()))
+                ", judge " (badge::tag(&schedule.job.scoring().judge))
+                ", rubric " (badge::tag(&schedule.job.scoring().rubric))
+                @if let Some(most) = schedule.job.scoring().max_cost { ", max " (figure::money(most)) }
                 ". "
                 @if let Some(next) = next { "Next run: " (figure::when(next, place.now)) "." }
-                @if schedule.what.notifies_slack { " Notifies Slack." }
-                @if schedule.what.notifies_webhook { " Notifies a webhook." }
+                @if schedule.notifies_slack { " Notifies Slack." }
+                @if schedule.notifies_webhook { " Notifies a webhook." }
             }
             @if place.visitor.can_own() {
                 form.inline method="post" action=(action) {
@@ -87,6 +89,13 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Ma
             }
             @if runs.is_empty() { p.muted { "No runs yet." } } @else { (history(runs, place)) }
         }
+    }
+}
+
+const fn description(job: &ScheduledJob) -> &'static str {
+    match job {
+        ScheduledJob::WeeklyReport { .. } => "Scores and reports the previous week.",
+        ScheduledJob::Scoring(_) => "Scores the sessions of the last 7 days.",
     }
 }
 

@@ -44,6 +44,7 @@ const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
         NotificationKind::TurnEnded => ("turn-ended", "Turn finished"),
         NotificationKind::PersonNeeded => ("person-needed", "Input needed"),
         NotificationKind::ChatFailed => ("session-failed", "Chat failed"),
+        NotificationKind::WeekReport => ("week-report", "Weekly report ready"),
         NotificationKind::Test => ("test", "Test"),
     }
 }

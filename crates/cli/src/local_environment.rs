@@ -1,0 +1,133 @@
+//! What scheduled jobs need from this machine: judges, rubrics, texts and secrets, from the data
+//! folder and the environment.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use anyhow::Context;
+use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::error::ModelError;
+use ratchet_agent::judge::JudgeName;
+use ratchet_core::calendar::Zone;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::money::Money;
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::quality::suggestion::{Templates, advice};
+use ratchet_core::secret::Secret;
+use ratchet_server::clock::Clock;
+use ratchet_stages::llm_connections::ConnectError;
+use ratchet_stages::schedule::{
+    EnvironmentError, JobEnvironment, Runner, Scheduler, SuggestionTexts,
+};
+use ratchet_stages::score::judge::Judge;
+use ratchet_store::Store;
+use ratchet_store::project::ProjectId;
+use uuid::Uuid;
+
+use crate::cmd::week::webhook_secret;
+use crate::data_target::SEED;
+use crate::judge_factory::{self, JudgeFactory};
+use crate::rubrics::Rubrics;
+
+/// A data folder of this machine.
+#[derive(Debug)]
+struct LocalEnvironment {
+    store: Store,
+    data: PathBuf,
+    outbound: OutboundPolicy,
+}
+
+/// Returns the scheduler of this process. `server` is the public URL.
+pub(crate) fn scheduler(
+    store: Store,
+    data: PathBuf,
+    outbound: OutboundPolicy,
+    server: String,
+) -> Scheduler {
+    let (name, zone) = (Uuid::new_v4().to_string(), Zone::of_this_machine());
+    let runner = Runner { catalog: store.catalog.clone(), name, zone };
+    let environment = LocalEnvironment { store: store.clone(), data, outbound: outbound.clone() };
+    let environment = Arc::new(environment);
+    Scheduler { store, environment, runner, outbound, server, clock: || Clock::System.now() }
+}
+
+impl LocalEnvironment {
+    async fn open(
+        &self,
+        project: &ProjectId,
+        name: &JudgeName,
+        max_cost: Option<Money>,
+    ) -> anyhow::Result<Judge> {
+        let seed = self.store.secrets.sign(SEED)?;
+        let factory = JudgeFactory {
+            folder: Some(&self.store),
+            project,
+            data: Some(&self.data),
+            seed: &seed,
+            outbound: &self.outbound,
+        };
+        let allowance = Allowance { money: max_cost, ..Allowance::default() };
+        factory.open(name, Budget::new(allowance)).await
+    }
+}
+
+impl JobEnvironment for LocalEnvironment {
+    fn judge<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        name: &'a JudgeName,
+        max_cost: Option<Money>,
+    ) -> Pin<Box<dyn Future<Output = Result<Judge, EnvironmentError>> + Send + 'a>> {
+        Box::pin(async move {
+            self.open(project, name, max_cost).await.map_err(|error| missing(&error))
+        })
+    }
+
+    fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError> {
+        let found = Rubrics::open(&self.data).and_then(|rubrics| rubrics.find(name));
+        found.map(|found| found.rubric).map_err(|error| missing(&error))
+    }
+
+    fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
+        let texts = || -> anyhow::Result<SuggestionTexts> {
+            Ok(SuggestionTexts {
+                templates: templates(&self.data)?,
+                instructions: suggestion_instructions(Some(&self.data))?,
+            })
+        };
+        texts().map_err(|error| missing(&error))
+    }
+
+    fn webhook_secret(&self) -> Result<Secret, EnvironmentError> {
+        webhook_secret().map_err(|error| missing(&error))
+    }
+}
+
+/// An error for the log, and for everyone who may see the project without a provider's response.
+fn missing(error: &anyhow::Error) -> EnvironmentError {
+    let model = error.chain().find_map(|cause| match cause.downcast_ref() {
+        Some(ConnectError::Model(error)) => Some(error),
+        _ => cause.downcast_ref::<ModelError>(),
+    });
+    let detail = format!("{error:#}");
+    let public = model.map_or_else(|| detail.clone(), ModelError::without_reply);
+    EnvironmentError { detail, public }
+}
+
+/// Returns the templates of suggestions: the user's in `<data>/prompts`, or the built-in ones.
+pub(crate) fn templates(data: &Path) -> anyhow::Result<Templates> {
+    let file = data.join("prompts").join("suggestions.toml");
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Templates::with_overrides(&text)
+            .with_context(|| format!("{} is not valid", file.display())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Templates::shipped()),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", file.display())),
+    }
+}
+
+/// Returns the instructions of the model that makes suggestions: the user's, or the built-in ones.
+pub(crate) fn suggestion_instructions(data: Option<&Path>) -> anyhow::Result<String> {
+    judge_factory::words(data, advice::FILE, advice::SHIPPED)
+}

@@ -1,0 +1,58 @@
+use serde_json::json;
+
+use super::{WeekReport, change_words, counted, interval_words, trend_words};
+use crate::message::{Message, MessageLine, MessageSection};
+use crate::quality::synthesis::Standing;
+
+/// Event name of the message.
+const EVENT: &str = "week.report";
+/// The maximum number of issues and suggestions in a message.
+const MAX_LISTED: usize = 5;
+
+/// Converts a report to a message; the whole report is its data.
+pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
+    let drift = report.drift.iter().map(|alert| MessageLine::Item(alert.words()));
+    let dimensions = report.synthesis.dimensions.iter().filter_map(field);
+    let issues = report.synthesis.issues.iter().take(MAX_LISTED).map(|issue| {
+        let count = counted(issue.sessions.len(), "session");
+        MessageLine::Item(format!("{count}: {}", issue.title))
+    });
+    let suggestions = report.suggestions.iter().take(MAX_LISTED).map(|suggestion| {
+        let (severity, edit) = (suggestion.severity.as_str(), suggestion.edit.as_str());
+        MessageLine::Item(format!("{} ({severity}, {edit})", suggestion.title))
+    });
+    let sections = [
+        section(Some("Judge drift"), drift),
+        section(None, dimensions),
+        section(Some("Common issues"), issues),
+        section(Some("Suggestions"), suggestions),
+    ];
+    Message {
+        event: EVENT.to_owned(),
+        title: format!("Weekly quality report {}", report.week),
+        text: report.headline(),
+        sections: sections.into_iter().flatten().collect(),
+        link,
+        data: json!({ "report": report }),
+    }
+}
+
+fn field(standing: &Standing) -> Option<MessageLine> {
+    let marks = standing.marks?;
+    let value = format!(
+        "{:.2} ({}), {} vs. previous week, {}",
+        marks.mean,
+        interval_words(marks.interval),
+        change_words(&standing.change),
+        trend_words(&standing.trend)
+    );
+    Some(MessageLine::Field { name: standing.name.clone(), value })
+}
+
+fn section(
+    title: Option<&str>,
+    lines: impl Iterator<Item = MessageLine>,
+) -> Option<MessageSection> {
+    let lines: Vec<MessageLine> = lines.collect();
+    (!lines.is_empty()).then(|| MessageSection { title: title.map(str::to_owned), lines })
+}

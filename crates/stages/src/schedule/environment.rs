@@ -1,0 +1,58 @@
+use futures_util::future::BoxFuture;
+use ratchet_agent::judge::JudgeName;
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::money::Money;
+use ratchet_core::quality::suggestion::Templates;
+use ratchet_core::secret::Secret;
+use ratchet_store::project::ProjectId;
+
+use crate::score::judge::Judge;
+
+/// What scheduled jobs need from the machine that runs them. It is asked for each run, so that
+/// changed files and variables count.
+pub trait JobEnvironment: Send + Sync {
+    /// Prepares a judge; no model is called yet.
+    fn judge<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        name: &'a JudgeName,
+        max_cost: Option<Money>,
+    ) -> BoxFuture<'a, Result<Judge, EnvironmentError>>;
+
+    /// Returns the rubric of this name.
+    ///
+    /// # Errors
+    /// Fails if there is none, or if its file is invalid.
+    fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError>;
+
+    /// Returns the texts that suggestions are made from.
+    ///
+    /// # Errors
+    /// Fails if the user's files are invalid.
+    fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError>;
+
+    /// Returns the secret that signs messages to webhooks.
+    ///
+    /// # Errors
+    /// Fails if it is not set.
+    fn webhook_secret(&self) -> Result<Secret, EnvironmentError>;
+}
+
+/// The texts that suggestions are made from.
+#[derive(Clone, Debug)]
+pub struct SuggestionTexts {
+    /// Used where no model makes suggestions.
+    pub templates: Templates,
+    /// The instructions of the model that makes them.
+    pub instructions: String,
+}
+
+/// Something that a job needs is missing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct EnvironmentError {
+    /// For the log.
+    pub detail: String,
+    /// For everyone who may see the project: without a provider's response.
+    pub public: String,
+}

@@ -1,0 +1,203 @@
+use std::error::Error;
+use std::path::PathBuf;
+
+use ratchet_agent::error::ModelError;
+use ratchet_agent::judge::JudgeNameError;
+use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::message::Message;
+use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::client::TimeWindow;
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::webhook::{Webhook, WebhookError};
+use ratchet_store::StoreError;
+use ratchet_store::catalog::{NewNotice, ReportEffect, ScheduledJob, ScheduledScoring};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::{DueRun, EnvironmentError, Scheduler, judge};
+use crate::score::ScoringContext;
+use crate::score::judge::Judge;
+use crate::weekly_report::{
+    AT_ONCE, PipelineError, ReportStore, SessionScoring, WeekDelivery, WeeklyPipeline,
+};
+
+/// Seven days, in nanoseconds.
+const SEVEN_DAYS: i64 = 7 * 86_400 * 1_000_000_000;
+/// Event name of the message about a scoring run.
+const SCORED: &str = "sessions.scored";
+
+/// Error of a scheduled job.
+#[derive(Debug, thiserror::Error)]
+pub enum ScheduledJobError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Judge(#[from] JudgeNameError),
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
+    #[error("another server has taken the run over")]
+    LeaseLost,
+}
+
+impl ScheduledJobError {
+    /// The error and its causes, for the log.
+    pub fn detail(&self) -> String {
+        chain(self)
+    }
+
+    /// The error for everyone who may see the project: without a provider's response.
+    pub fn public(&self) -> String {
+        match self {
+            Self::Environment(error) => error.public.clone(),
+            Self::Pipeline(error) => {
+                error.model_error().map_or_else(|| chain(self), ModelError::without_reply)
+            }
+            Self::Store(_) | Self::Judge(_) | Self::Webhook(_) | Self::LeaseLost => chain(self),
+        }
+    }
+}
+
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+impl Scheduler {
+    /// Does the job of a run; returns a summary.
+    pub(super) async fn work(
+        &self,
+        run: &DueRun,
+        context: &ScoringContext<'_>,
+    ) -> Result<String, ScheduledJobError> {
+        match &run.schedule.job {
+            ScheduledJob::WeeklyReport { scoring, learnings } => {
+                let learnings = learnings.as_ref().map(PathBuf::from);
+                Box::pin(self.report_week(run, (scoring, learnings), context)).await
+            }
+            ScheduledJob::Scoring(scoring) => {
+                Box::pin(self.score_sessions(run, scoring, context)).await
+            }
+        }
+    }
+
+    async fn report_week(
+        &self,
+        run: &DueRun,
+        (scoring, learnings): (&ScheduledScoring, Option<PathBuf>),
+        context: &ScoringContext<'_>,
+    ) -> Result<String, ScheduledJobError> {
+        let week = run.week();
+        let texts = self.environment.suggestion_texts()?;
+        let (project, server) = (run.project(), &self.server);
+        let pipeline = WeeklyPipeline {
+            scoring: self.session_scoring(run, scoring).await?,
+            week: week.clone(),
+            templates: texts.templates,
+            instructions: texts.instructions,
+            learnings,
+            hooks: self.hooks(run).await?,
+            outbound: self.outbound.clone(),
+            link: Some(format!("{server}/project/{project}/reports/{}", week.days().0)),
+        };
+        let journal = context.journal;
+        let archive = ReportStore::Catalog { catalog: &journal.catalog, project: &journal.project };
+        let delivered = pipeline.run(context, archive).await?;
+        if delivered.done.saved.effect == ReportEffect::Made {
+            self.notify_report(run, &delivered, (context.clock)()).await?;
+        }
+        Ok(delivered.line())
+    }
+
+    async fn score_sessions(
+        &self,
+        run: &DueRun,
+        scoring: &ScheduledScoring,
+        context: &ScoringContext<'_>,
+    ) -> Result<String, ScheduledJobError> {
+        let scoring = self.session_scoring(run, scoring).await?;
+        let from = run.due_at.plus_nanos(-SEVEN_DAYS);
+        let between = TimeWindow { from: Some(from), to: Some(run.due_at) };
+        let scored = Box::pin(scoring.run(context, between)).await?;
+        let line = scored.line();
+        let project = run.project();
+        let message = Message {
+            event: SCORED.to_owned(),
+            title: format!("Scheduled scoring: {}", run.schedule.name),
+            text: line.clone(),
+            sections: Vec::new(),
+            link: Some(format!("{}/project/{project}/sessions", self.server)),
+            data: json!({
+                "scored": scored.scored,
+                "failed": scored.failed,
+                "cost": scored.cost.dollars(),
+            }),
+        };
+        for hook in self.hooks(run).await? {
+            hook.send(&message, &self.outbound, &SystemBackoffClock).await?;
+        }
+        Ok(line)
+    }
+
+    async fn session_scoring(
+        &self,
+        run: &DueRun,
+        scoring: &ScheduledScoring,
+    ) -> Result<SessionScoring, ScheduledJobError> {
+        let rubric = self.environment.rubric(&scoring.rubric)?;
+        let judge: Option<Judge> = match judge(&scoring.judge)? {
+            Some(name) => {
+                Some(self.environment.judge(run.project(), &name, scoring.max_cost).await?)
+            }
+            None => None,
+        };
+        let run = Uuid::new_v4().to_string();
+        Ok(SessionScoring { run, rubric, judge, at_once: AT_ONCE, batch: None })
+    }
+
+    /// The webhooks of a run's schedule.
+    async fn hooks(&self, run: &DueRun) -> Result<Vec<Webhook>, ScheduledJobError> {
+        let (project, name) = (run.project().clone(), run.schedule.name.clone());
+        let secrets = self.store.secrets.clone();
+        let known = self.store.catalog.schedule_webhooks(project, name, secrets).await?;
+        let signed = match known.webhook {
+            Some(url) => Some(Webhook::Signed(url, self.environment.webhook_secret()?)),
+            None => None,
+        };
+        Ok(known.slack.map(Webhook::Slack).into_iter().chain(signed).collect())
+    }
+
+    /// Notifies the project's receivers of a new report.
+    async fn notify_report(
+        &self,
+        run: &DueRun,
+        delivered: &WeekDelivery,
+        now: Timestamp,
+    ) -> Result<(), ScheduledJobError> {
+        let (project, report) = (run.project(), &delivered.done.report);
+        let path = format!("/project/{project}/reports/{}", report.week);
+        let url = format!("{}{path}", self.server);
+        let message = report.to_message(Some(url.clone()));
+        // The report itself is too large for a push service.
+        let data = json!({
+            "project": project.as_str(),
+            "week": report.week,
+            "title": message.title,
+            "text": message.text,
+            "path": path,
+            "url": url,
+        });
+        let new = NewNotice {
+            id: format!("week-{}", report.week),
+            kind: NotificationKind::WeekReport,
+            session: None,
+            message: Message { data, ..message }.payload(now).to_string(),
+        };
+        self.store.catalog.post_notice(project.clone(), new, now).await?;
+        self.store.catalog.wake_delivery();
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::time::Timestamp;
+use ratchet_store::StoreResult;
+use ratchet_store::catalog::LeaseStatus;
+use ratchet_store::Store;
+
+use super::{DueRun, JobEnvironment, Runner, ScheduledJobError};
+use crate::score::ScoringContext;
+use crate::score::journal::Journal;
+use crate::sink::{LocalSink, Sink};
+use crate::source::Source;
+
+/// How often due runs are looked for.
+const POLL_EVERY: Duration = Duration::from_secs(30);
+/// How often the lease of a run is renewed.
+const RENEW_EVERY: Duration = Duration::from_secs(60);
+
+/// Runs scheduled jobs while a server is up: one task, one run at a time.
+#[derive(Clone)]
+pub struct Scheduler {
+    pub store: Store,
+    pub environment: Arc<dyn JobEnvironment>,
+    pub runner: Runner,
+    /// Where connections and webhooks may lead.
+    pub outbound: OutboundPolicy,
+    /// Public URL of this server, without a slash at the end.
+    pub server: String,
+    pub clock: fn() -> Timestamp,
+}
+
+/// Whether the server is stopping.
+pub type SchedulerStop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler").field("runner", &self.runner).finish_non_exhaustive()
+    }
+}
+
+impl Scheduler {
+    /// Runs what is due, until `stop` ends. `wake` ends when someone requests a run.
+    pub async fn run<W: Future<Output = ()>>(
+        &self,
+        stop: impl Future<Output = ()>,
+        wake: impl Fn() -> W,
+        is_stopping: SchedulerStop<'_>,
+    ) {
+        tokio::pin!(stop);
+        let mut polls = tokio::time::interval(POLL_EVERY);
+        polls.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = &mut stop => return,
+                () = wake() => {}
+                _tick = polls.tick() => {}
+            }
+            if let Err(error) = self.poll(is_stopping).await {
+                tracing::warn!(error.cause = %error, "cannot look for scheduled runs");
+            }
+        }
+    }
+
+    async fn poll(&self, is_stopping: SchedulerStop<'_>) -> StoreResult<()> {
+        for project in self.store.catalog.projects().await? {
+            for run in self.runner.claim_due(&project.id, (self.clock)()).await? {
+                match self.run_one(&run, is_stopping).await {
+                    Ok(line) => tracing::info!(schedule = run.schedule.name, "{line}"),
+                    Err(error) => tracing::warn!(
+                        schedule = run.schedule.name,
+                        error.cause = %error.detail(),
+                        "a scheduled run failed"
+                    ),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does a claimed run and records its result; returns a summary.
+    ///
+    /// # Errors
+    /// Fails if the job does, or if the lease is lost.
+    pub async fn run_one(
+        &self,
+        run: &DueRun,
+        is_stopping: SchedulerStop<'_>,
+    ) -> Result<String, ScheduledJobError> {
+        let mut renewals = tokio::time::interval(RENEW_EVERY);
+        // Boxed: a run is the largest future of a server.
+        let mut work = Box::pin(self.in_context(run, is_stopping));
+        let worked = loop {
+            tokio::select! {
+                worked = &mut work => break worked,
+                _tick = renewals.tick() => {
+                    if self.runner.renew(run, (self.clock)()).await? == LeaseStatus::Lost {
+                        return Err(ScheduledJobError::LeaseLost);
+                    }
+                }
+            }
+        };
+        let now = (self.clock)();
+        let status = if worked.is_err() && is_stopping() {
+            // It did not fail: the next server continues it.
+            self.runner.release(run, now).await?
+        } else {
+            let outcome = worked.as_ref().map(String::clone).map_err(ScheduledJobError::public);
+            self.runner.end(run, outcome, now).await?
+        };
+        match status {
+            LeaseStatus::Held => worked,
+            LeaseStatus::Lost => Err(ScheduledJobError::LeaseLost),
+        }
+    }
+
+    async fn in_context(
+        &self,
+        run: &DueRun,
+        is_stopping: SchedulerStop<'_>,
+    ) -> Result<String, ScheduledJobError> {
+        let project = run.project().clone();
+        let (telemetry, catalog) = (self.store.telemetry.clone(), self.store.catalog.clone());
+        let source = Source::Local(telemetry.clone(), project.clone());
+        let journal = Journal { catalog: catalog.clone(), project: project.clone() };
+        let sink = Sink::Local(LocalSink { telemetry, catalog, project });
+        let context = ScoringContext {
+            source: &source,
+            sink: &sink,
+            journal: &journal,
+            clock: &self.clock,
+            is_stopping,
+            watch: &|_| (),
+        };
+        self.work(run, &context).await
+    }
+}

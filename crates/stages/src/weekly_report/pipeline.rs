@@ -1,0 +1,178 @@
+//! The weekly pipeline: score the sessions of a week, report on them, notify. `ratchet week` and
+//! schedules both run it.
+
+use std::io;
+use std::path::PathBuf;
+
+use ratchet_agent::error::ModelError;
+use ratchet_core::calendar::Week;
+use ratchet_core::money::Money;
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::quality::label::DATASET;
+use ratchet_core::quality::suggestion::Templates;
+use ratchet_remote::langfuse::client::TimeWindow;
+use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
+use ratchet_remote::webhook::{Webhook, WebhookError};
+use ratchet_store::catalog::ReportEffect;
+use uuid::Uuid;
+
+use super::session_scoring::{AT_ONCE, SessionScoring, WeekScored};
+use super::{
+    ReportStore, SuggestionModel, WeekDone, WeekError, WeekRequest, learnings_file, report,
+};
+use crate::review::{ReviewError, panel};
+use crate::score::judge::Judge;
+use crate::score::select_sessions::SessionFilter;
+use crate::score::{self, Rescore, ScoreError, ScoringContext, WritePolicy};
+
+/// The pipeline of one week.
+#[derive(Debug)]
+pub struct WeeklyPipeline {
+    pub week: Week,
+    pub scoring: SessionScoring,
+    /// Suggestions where no model makes them.
+    pub templates: Templates,
+    /// The instructions of the model that makes suggestions.
+    pub instructions: String,
+    /// The file that suggestions are appended to.
+    pub learnings: Option<PathBuf>,
+    /// Notified of the report.
+    pub hooks: Vec<Webhook>,
+    pub outbound: OutboundPolicy,
+    /// URL of the report's page.
+    pub link: Option<String>,
+}
+
+/// The result of the pipeline.
+#[derive(Debug)]
+pub struct WeekDelivery {
+    pub done: WeekDone,
+    pub scoring: WeekScored,
+}
+
+/// Error of the pipeline.
+#[derive(Debug, thiserror::Error)]
+pub enum PipelineError {
+    #[error(transparent)]
+    Score(#[from] ScoreError),
+    #[error(transparent)]
+    Review(#[from] ReviewError),
+    #[error(transparent)]
+    Report(#[from] WeekError),
+    #[error("cannot append to {}", file.display())]
+    Learnings {
+        file: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
+    /// A report of the sessions scored so far would pass for one of the week.
+    #[error(
+        "stopped before all sessions of the week were scored; run the same command to continue"
+    )]
+    Stopped,
+}
+
+impl PipelineError {
+    /// The failure of a model, if that is the cause.
+    pub const fn model_error(&self) -> Option<&ModelError> {
+        match self {
+            Self::Score(ScoreError::Judge(error))
+            | Self::Review(
+                ReviewError::Model(error) | ReviewError::Judging(ScoreError::Judge(error)),
+            )
+            | Self::Report(WeekError::Labels(
+                ReviewError::Model(error) | ReviewError::Judging(ScoreError::Judge(error)),
+            )) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl WeekDelivery {
+    /// The cost of all model calls.
+    pub fn cost(&self) -> Money {
+        self.scoring.cost + self.done.advice_cost
+    }
+
+    /// A summary in one line.
+    pub fn line(&self) -> String {
+        let effect = match self.done.saved.effect {
+            ReportEffect::Made => "new report",
+            ReportEffect::Changed => "report updated",
+            ReportEffect::Same => "report unchanged",
+        };
+        let scored = WeekScored { cost: self.cost(), ..self.scoring }.line();
+        let (week, headline) = (&self.done.report.week, self.done.report.headline());
+        let note = self.done.report.advice.note.as_deref();
+        let note = note.map(|note| format!(" {note}.")).unwrap_or_default();
+        format!("week {week}: {scored}, {effect}; {headline}{note}")
+    }
+}
+
+impl WeeklyPipeline {
+    /// Scores, reports and notifies.
+    ///
+    /// # Errors
+    /// Fails if a step does; what was scored and paid for until then is kept.
+    pub async fn run(
+        &self,
+        context: &ScoringContext<'_>,
+        archive: ReportStore<'_>,
+    ) -> Result<WeekDelivery, PipelineError> {
+        let between = TimeWindow { from: Some(self.week.start()), to: Some(self.week.end()) };
+        // Boxed: scoring and model calls are large futures.
+        let scoring = Box::pin(self.scoring.run(context, between)).await?;
+        if let Some(judge) = &self.scoring.judge {
+            Box::pin(self.rejudge_panel(context, judge.clone())).await?;
+        }
+        let request = WeekRequest {
+            week: self.week.clone(),
+            rubric: self.scoring.rubric.clone(),
+            templates: self.templates.clone(),
+            adviser: self.adviser(),
+        };
+        let place = (context.source, context.sink);
+        let done = Box::pin(report(place, archive, &request, (context.clock)())).await?;
+        if let Some(file) = &self.learnings {
+            let failed = |cause| PipelineError::Learnings { file: file.clone(), cause };
+            learnings_file::append(file, &done).map_err(failed)?;
+        }
+        let message = done.report.to_message(self.link.clone());
+        for hook in &self.hooks {
+            hook.send(&message, &self.outbound, &SystemBackoffClock).await?;
+        }
+        Ok(WeekDelivery { done, scoring })
+    }
+
+    /// Has the judge score its panel again, so that the report can say whether it has drifted.
+    async fn rejudge_panel(
+        &self,
+        context: &ScoringContext<'_>,
+        judge: Judge,
+    ) -> Result<(), ReviewError> {
+        let request = score::Request {
+            run: Uuid::new_v4().to_string(),
+            rubric: self.scoring.rubric.clone(),
+            judge,
+            wanted: SessionFilter::These(Vec::new()),
+            again: Rescore::Always,
+            keeping: WritePolicy::Anew,
+            at_once: AT_ONCE,
+            batch: None,
+        };
+        panel::rejudge_panel(context, DATASET, &request).await.map(drop)
+    }
+
+    /// A model that judges also makes suggestions.
+    fn adviser(&self) -> Option<SuggestionModel> {
+        match &self.scoring.judge {
+            Some(Judge::Model(judge)) => {
+                let (judge, words) = (judge.clone(), self.instructions.clone());
+                Some(SuggestionModel { judge, words })
+            }
+            Some(Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_)) | None => None,
+        }
+    }
+}

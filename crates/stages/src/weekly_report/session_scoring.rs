@@ -1,0 +1,92 @@
+use std::time::Duration;
+
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::money::Money;
+use ratchet_remote::langfuse::client::TimeWindow;
+use ratchet_store::catalog::RunOutcome;
+
+use super::pipeline::PipelineError;
+use crate::score::judge::Judge;
+use crate::score::select_sessions::{SessionCriteria, SessionFilter};
+use crate::score::{self, Rescore, ScoringContext, WritePolicy};
+
+/// Traces that a session must have.
+const MIN_TRACES: u64 = 3;
+/// A session without activity for this long is complete, in nanoseconds.
+const IDLE: i64 = 30 * 60 * 1_000_000_000;
+/// Default number of sessions judged at a time.
+pub const AT_ONCE: usize = 4;
+
+/// How the sessions of a time range are scored.
+#[derive(Debug)]
+pub struct SessionScoring {
+    /// Id of the scoring run; never used before.
+    pub run: String,
+    pub rubric: Rubric,
+    /// `None` to use existing scores.
+    pub judge: Option<Judge>,
+    /// Sessions judged at a time.
+    pub at_once: usize,
+    /// The polling interval of a provider's batch API; `None` for direct calls.
+    pub batch: Option<Duration>,
+}
+
+/// The result of scoring the sessions of a time range.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WeekScored {
+    /// Sessions that were scored now.
+    pub scored: usize,
+    pub failed: usize,
+    pub cost: Money,
+    /// Whether the budget was exhausted before all sessions were scored.
+    pub is_cut: bool,
+}
+
+impl WeekScored {
+    /// A summary in one line.
+    pub fn line(&self) -> String {
+        let Self { scored, failed, cost, is_cut } = self;
+        let cost = if *cost > Money::ZERO { format!(" for {cost}") } else { String::new() };
+        let cut = if *is_cut { ", budget exhausted, the next run continues" } else { "" };
+        format!("{scored} sessions scored{cost}, {failed} failed{cut}")
+    }
+}
+
+impl SessionScoring {
+    /// Scores complete sessions that are new or have grown.
+    ///
+    /// # Errors
+    /// Fails if sessions cannot be read or scores cannot be written, and if it was stopped.
+    pub async fn run(
+        &self,
+        context: &ScoringContext<'_>,
+        between: TimeWindow,
+    ) -> Result<WeekScored, PipelineError> {
+        let Some(judge) = self.judge.clone() else { return Ok(WeekScored::default()) };
+        let request = score::Request {
+            run: self.run.clone(),
+            rubric: self.rubric.clone(),
+            judge,
+            wanted: SessionFilter::Active(SessionCriteria {
+                between,
+                min_traces: MIN_TRACES,
+                idle_nanos: IDLE,
+                user: None,
+                environment: None,
+                tag: None,
+                sample: None,
+            }),
+            again: Rescore::IfGrown,
+            keeping: WritePolicy::Write,
+            at_once: self.at_once,
+            batch: self.batch,
+        };
+        let report = score::run(context, &request).await?;
+        let is_cut = report.outcome == RunOutcome::Stopped;
+        if is_cut && (context.is_stopping)() {
+            return Err(PipelineError::Stopped);
+        }
+        let (scored, failed) = (report.sessions.len(), report.failed.len());
+        Ok(WeekScored { scored, failed, cost: report.tally.cost, is_cut })
+    }
+}

@@ -1,0 +1,65 @@
+use ratchet_core::money::Money;
+
+/// What a schedule runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScheduledJob {
+    /// Scores the sessions of the last complete week and reports on it.
+    WeeklyReport {
+        scoring: ScheduledScoring,
+        /// The file that suggestions are appended to.
+        learnings: Option<String>,
+    },
+    /// Scores the sessions of the seven days before the run, without a report.
+    Scoring(ScheduledScoring),
+}
+
+/// How a scheduled job scores sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduledScoring {
+    /// Name of the judge.
+    pub judge: String,
+    pub rubric: String,
+    /// Cost limit of a run.
+    pub max_cost: Option<Money>,
+}
+
+impl ScheduledJob {
+    /// The names of all jobs.
+    pub const KINDS: [&'static str; 2] = [Self::WEEKLY_REPORT, Self::SCORING];
+    /// The name of the weekly report.
+    pub const WEEKLY_REPORT: &'static str = "weekly-report";
+    /// The name of scoring without a report.
+    pub const SCORING: &'static str = "score";
+
+    /// Builds a job from its name; `None` for an unknown name.
+    pub fn new(kind: &str, scoring: ScheduledScoring, learnings: Option<String>) -> Option<Self> {
+        match kind {
+            Self::WEEKLY_REPORT => Some(Self::WeeklyReport { scoring, learnings }),
+            Self::SCORING => Some(Self::Scoring(scoring)),
+            _ => None,
+        }
+    }
+
+    /// Returns its name.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::WeeklyReport { .. } => Self::WEEKLY_REPORT,
+            Self::Scoring(_) => Self::SCORING,
+        }
+    }
+
+    /// Returns how it scores sessions.
+    pub const fn scoring(&self) -> &ScheduledScoring {
+        match self {
+            Self::WeeklyReport { scoring, .. } | Self::Scoring(scoring) => scoring,
+        }
+    }
+
+    /// Returns the file that suggestions are appended to.
+    pub fn learnings(&self) -> Option<&str> {
+        match self {
+            Self::WeeklyReport { learnings, .. } => learnings.as_deref(),
+            Self::Scoring(_) => None,
+        }
+    }
+}
