@@ -3,12 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Read timeout within a request.
-const TIMEOUT: Duration = Duration::from_secs(30);
+use crate::wait::TIMEOUT;
 
 #[derive(Clone, Debug)]
 pub struct Asked {
