@@ -1,8 +1,9 @@
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::io::Write;
+use std::process::{Child, ChildStdin, Stdio};
 
 use ratchet_testkit::fixtures;
 use ratchet_testkit::process::Launch;
+use ratchet_testkit::wait::{self, Lines};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -14,7 +15,7 @@ const SESSION: &str = "5e551011-0000-4000-8000-000000000001";
 struct Client {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: Lines,
     asked: u64,
     _home: TempDir,
 }
@@ -26,7 +27,7 @@ impl Client {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().unwrap());
+        let output = Lines::of(child.stdout.take().unwrap());
         let mut client = Self { child, input, output, asked: 0, _home: home };
         let hello = client.ask(
             "initialize",
@@ -48,8 +49,7 @@ impl Client {
         self.asked += 1;
         let id = self.asked;
         self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
+        let line = self.output.next(&format!("answer to {method}"));
         let answer: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(answer["id"], id, "{answer}");
         answer
@@ -77,7 +77,7 @@ impl Client {
     /// Hangs up; the server ends by itself.
     fn end(mut self) {
         self.input = None;
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        assert_eq!(wait::exit("the MCP server", &mut self.child).code(), Some(0));
     }
 }
 
