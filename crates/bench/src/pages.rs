@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use ratchet_browser::{Browser, Cost};
+use ratchet_store::blocking::run_blocking;
 use serde::Serialize;
 
 use crate::child::{AuthMode, PROJECT, Server};
@@ -61,7 +62,7 @@ pub(crate) async fn measure(
         eprintln!("  opening {name}");
         let took = ask(&server.target, REPETITIONS, |_| path.clone()).await?;
         let url = format!("http://{}{path}", server.target.authority);
-        let costs = tokio::task::spawn_blocking(move || open(&url)).await?;
+        let costs = run_blocking(move || open(&url)).await?;
         let paints = costs.iter().filter_map(|cost| cost.first_paint).collect();
         readings.push(PageReading {
             name,

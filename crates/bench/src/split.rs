@@ -16,9 +16,11 @@ use ratchet_server::app::Limits;
 use ratchet_server::clock::Clock;
 use ratchet_server::otlp::{Decoded, Format, decode_traces};
 use ratchet_stages::record;
-use ratchet_store::embedded::{DiskReserve, Options, Prepared, Store};
+use ratchet_store::disk_reserve::DiskReserve;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
+use ratchet_store::telemetry::Prepared;
+use ratchet_store::{Store, StoreOptions};
 use serde::Serialize;
 
 use crate::child::PROJECT;
@@ -46,7 +48,7 @@ pub(crate) struct Split {
 
 /// Opens a folder in this process.
 pub(crate) fn open(data: &Path) -> anyhow::Result<Store> {
-    let options = Options {
+    let options = StoreOptions {
         prices: Arc::new(PriceTable::builtin()),
         queue_len: 256,
         readers: 4,

@@ -11,7 +11,7 @@ use ratchet_stages::chat::prompt_layers::LayerFolders;
 use ratchet_stages::chat::work_folder::Boundary;
 use ratchet_stages::chat::workspace_policy::WorkspacePolicy;
 use ratchet_stages::chat::{ChatFolders, ChatLimits, ChatService, Chats, Launcher};
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 
 use crate::cmd::supervise;
 use crate::config::Config;

@@ -25,7 +25,7 @@ use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_server::app::{Limits, Timeouts};
 use ratchet_server::rate_limit::Rate;
-use ratchet_store::embedded::DiskReserve;
+use ratchet_store::disk_reserve::DiskReserve;
 use ratchet_web::form_budget::FormLimits;
 
 use chat::ChatConfig;

@@ -20,9 +20,8 @@ use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
 use ratchet_stages::weekly_report::ReportStore;
 use ratchet_store::catalog::{Actor, Catalog};
-use ratchet_store::embedded::Store;
-use ratchet_store::private_files;
 use ratchet_store::project::ProjectId;
+use ratchet_store::{Store, private_files};
 use uuid::Uuid;
 
 use crate::config::{Config, ConfigArgs};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use ratchet_core::record::price::PriceTable;
 use ratchet_core::record::redact::KnownSecrets;
-use ratchet_store::embedded::{Options, Store};
+use ratchet_store::{Store, StoreOptions};
 
 use crate::config::Config;
 
@@ -14,7 +14,7 @@ use crate::config::Config;
 /// `command` is who holds the lock from now on, for the message to others.
 pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Store> {
     let holder = format!("{command}, process {}", std::process::id());
-    let options = Options {
+    let options = StoreOptions {
         prices: prices(&config.data)?,
         queue_len: config.store.queue,
         readers: config.store.readers,

@@ -13,7 +13,7 @@ use ratchet_core::record::price::PriceTable;
 use ratchet_server::clock::Clock;
 use ratchet_stages::llm_connections::judge::{self, JudgeAccess};
 use ratchet_stages::score::judge::{Briefing, Judge, ModelJudge};
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
 use crate::offline;

@@ -21,7 +21,7 @@ use ratchet_stages::score::{ScoreError, ScoringContext};
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
 use ratchet_stages::weekly_report::ReportStore;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use uuid::Uuid;
 
 use crate::cmd::week::webhook_secret;

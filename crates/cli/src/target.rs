@@ -20,8 +20,9 @@ use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionReque
 use ratchet_server::api::status::ConfirmedClockView;
 use ratchet_server::clock::Clock;
 use ratchet_stages::record::clock;
+use ratchet_store::Store;
+use ratchet_store::backup::{BackupReport, BackupSecrets};
 use ratchet_store::catalog::Actor;
-use ratchet_store::embedded::{BackupReport, BackupSecrets, Store};
 use ratchet_store::project::ProjectId;
 
 use crate::config::{Config, ConfigArgs};

@@ -10,14 +10,14 @@ use ratchet_core::permit_pool::PermitPool;
 use ratchet_core::record::price::PriceTable;
 use ratchet_stages::chat::Chats;
 use ratchet_stages::record::count::TokenCounting;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
+use ratchet_store::blocking::BlockingPool;
 use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
 
 use crate::auth::LocalKeys;
 use crate::body_budget::BodyBudget;
 use crate::clock::Clock;
-use crate::cpu_pool::CpuPool;
 use crate::metrics::Metrics;
 use crate::rate_limit::{PublicRates, Rate, RateLimiter};
 
@@ -41,7 +41,7 @@ pub struct Parts {
     /// Rate limiter for clients with only a public key.
     pub(crate) public_rates: PublicRates,
     /// Threads for CPU-bound work.
-    pub workers: CpuPool,
+    pub workers: BlockingPool,
     /// Memory budget of request bodies.
     pub(crate) bodies: BodyBudget,
     /// Permits for SSE streams: each occupies a connection for as long as its client likes.
@@ -58,7 +58,7 @@ impl App {
         let rates = RateLimiter::new(settings.limits.rate);
         let public_rates = PublicRates::new(settings.limits.public_rate);
         let metrics = Metrics::default();
-        let workers = CpuPool::default();
+        let workers = BlockingPool::per_core();
         let bodies = BodyBudget::new(settings.limits.inflight_bytes);
         let streams = PermitPool::new(settings.limits.streams, settings.limits.project_streams);
         Self(Arc::new(Parts {

@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
+use axum::BoxError;
 use axum::body::Body;
 use bytes::Bytes;
-use hyper::body::Frame;
-use tokio::task::JoinHandle;
+use futures_util::stream;
+use ratchet_store::blocking::run_blocking;
 
 /// Chunk size.
 pub(crate) const PIECE: u64 = 256 * 1024;
@@ -20,7 +19,13 @@ pub(crate) trait FileStream: Send + Sized + 'static {
 
     /// The response body, with each chunk read off the async runtime.
     fn into_body(self) -> Body {
-        Body::new(PiecesBody(State::Ready(self)))
+        Body::from_stream(stream::try_unfold(self, |mut source| async move {
+            let read = move || {
+                let piece = source.next_piece()?;
+                io::Result::Ok(piece.map(|piece| (piece, source)))
+            };
+            Ok::<_, BoxError>(run_blocking(read).await??)
+        }))
     }
 }
 
@@ -56,48 +61,5 @@ impl FileStream for FilePieces {
         }
         self.left -= wanted;
         read_exactly(&mut self.file, wanted).map(|piece| Some(piece.into()))
-    }
-}
-
-struct PiecesBody<P>(State<P>);
-
-enum State<P> {
-    Ready(P),
-    Reading(JoinHandle<(P, io::Result<Option<Bytes>>)>),
-    Ended,
-}
-
-// What is read is only ever moved as a whole.
-impl<P> Unpin for PiecesBody<P> {}
-
-impl<P: FileStream> hyper::body::Body for PiecesBody<P> {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let mut reading = match std::mem::replace(&mut self.0, State::Ended) {
-            State::Ended => return Poll::Ready(None),
-            State::Reading(reading) => reading,
-            State::Ready(mut pieces) => tokio::task::spawn_blocking(move || {
-                let piece = pieces.next_piece();
-                (pieces, piece)
-            }),
-        };
-        let Poll::Ready(read) = Pin::new(&mut reading).poll(context) else {
-            self.0 = State::Reading(reading);
-            return Poll::Pending;
-        };
-        let (pieces, piece) = match read {
-            Ok(read) => read,
-            Err(error) => return Poll::Ready(Some(Err(io::Error::other(error)))),
-        };
-        let frame = piece.transpose().map(|piece| piece.map(Frame::data));
-        if matches!(frame, Some(Ok(_))) {
-            self.0 = State::Ready(pieces);
-        }
-        Poll::Ready(frame)
     }
 }

@@ -1,8 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use ratchet_core::id::TraceId;
-use ratchet_store::StoreResult;
-use ratchet_store::embedded::Store;
+use ratchet_store::{Store, StoreResult};
 use serde::Serialize;
 use std::time::Duration;
 use utoipa::ToSchema;

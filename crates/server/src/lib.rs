@@ -28,8 +28,6 @@ mod origin;
 /// Rate limits.
 pub mod rate_limit;
 pub mod body;
-/// CPU-bound work off the async runtime.
-pub mod cpu_pool;
 pub mod metrics;
 pub mod own_traces;
 /// Liveness and readiness.
@@ -37,6 +35,7 @@ pub mod health;
 pub mod otlp;
 pub mod langfuse;
 pub mod api;
+pub mod mcp;
 mod feedback;
 
 mod connection;

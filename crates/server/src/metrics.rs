@@ -12,7 +12,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
-use ratchet_store::embedded::{DiskSpace, StoreStats};
+use ratchet_store::StoreStats;
+use ratchet_store::disk_reserve::DiskSpace;
 
 use crate::app::App;
 use crate::error::{ApiError, ApiResult};

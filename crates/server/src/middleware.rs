@@ -1,6 +1,5 @@
 //! Middleware of every handler: tracing, request metrics, panic handling and CORS.
 
-use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -14,6 +13,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use ratchet_store::blocking::panic_message;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
@@ -74,14 +74,9 @@ pub(crate) async fn catch_panic(request: Request, next: Next) -> Response {
     })
     .await;
     outcome.unwrap_or_else(|panic| {
-        let words = panic_words(panic.as_ref());
+        let words = panic_message(panic.as_ref());
         ApiError::internal(format!("a handler panicked: {words}")).into_response()
     })
-}
-
-fn panic_words(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
 /// CORS: lets web pages read responses to requests with a key, because feedback comes from
@@ -113,7 +108,7 @@ pub(crate) async fn allow_browsers(
 fn preflight() -> HeaderMap {
     let headers = "authorization, content-type, content-encoding, x-langfuse-sdk-name, \
                    x-langfuse-sdk-version, x-langfuse-sdk-variant, x-langfuse-public-key, \
-                   x-langfuse-ingestion-version, last-event-id";
+                   x-langfuse-ingestion-version, last-event-id, mcp-protocol-version";
     HeaderMap::from_iter([
         (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE")),
         (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(headers)),

@@ -10,6 +10,7 @@ use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithTonicConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
 use ratchet_core::secret::Secret;
+use ratchet_store::blocking::run_blocking;
 use tonic::metadata::{AsciiMetadataKey, AsciiMetadataValue, MetadataMap};
 use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
@@ -88,8 +89,7 @@ impl OwnTraces {
 
     /// Flushes the remaining spans and ends, within a few seconds.
     pub async fn stop(self) {
-        let stopped =
-            tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(FLUSH)).await;
+        let stopped = run_blocking(move || self.provider.shutdown_with_timeout(FLUSH)).await;
         if let Ok(Err(error)) = stopped {
             tracing::warn!(error.cause = %error, "the last traces of the server are lost");
         }

@@ -53,8 +53,7 @@ async fn count_all(app: &App) -> ApiResult<()> {
         if slice.is_empty() {
             return Ok(());
         }
-        let work = move || Ok(count::count(slice));
-        let counts = app.workers.run(usize::MAX, work).await?;
+        let counts = app.workers.run(move || count::count(slice)).await?;
         count::write(&app.store, counts, app.clock.now()).await?;
         tokio::time::sleep(SLICE_PAUSE).await;
     }

@@ -20,10 +20,9 @@ use ratchet_core::catalog::prompt::{ChatMessage, PromptBody};
 use ratchet_core::outbound::{OutboundPolicy, OutboundRefused};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::http;
-use ratchet_store::StoreError;
 use ratchet_store::catalog::{LlmConnection, LlmCredentials};
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
+use ratchet_store::{Store, StoreError};
 use reqwest::{Client, ClientBuilder, Url, redirect};
 
 /// How long a provider may take to be reached.

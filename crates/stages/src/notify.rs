@@ -27,10 +27,9 @@ use ratchet_remote::delivery::{HandOverError, OutgoingMessage};
 use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
 use ratchet_remote::web_push::{PushTarget, VapidKey};
 use ratchet_remote::webhook;
-use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DeliveryState, DueDelivery, NewNotice, ReceiverKeys};
 use ratchet_store::chat::PendingNotification;
-use ratchet_store::embedded::Store;
+use ratchet_store::{Store, StoreResult};
 
 pub use requests::{NotificationRequestError, browser, events, name, webhook};
 

@@ -4,7 +4,7 @@ use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 
 use crate::StoreResult;
 use crate::project::ProjectId;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// Maximum number of ids of one kind in [`Attached`]: a page of traces must fit into memory,
 /// however long the traces are.
@@ -39,8 +39,8 @@ impl Telemetry {
         project: ProjectId,
         traces: Vec<TraceId>,
     ) -> StoreResult<Vec<Attached>> {
-        match self {
-            Self::Embedded(engine) => engine.attached(project, traces).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.attached(project, traces).await,
         }
     }
 
@@ -53,8 +53,8 @@ impl Telemetry {
         project: ProjectId,
         traces: Vec<TraceId>,
     ) -> StoreResult<AttachedCount> {
-        match self {
-            Self::Embedded(engine) => engine.count_attached(project, traces).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.count_attached(project, traces).await,
         }
     }
 }

@@ -1,21 +1,135 @@
-//! Runs blocking work off the async runtime.
+//! Blocking work off the async runtime: file IO, database calls and long computations.
+//!
+//! Nothing else starts blocking threads, so that every kind of such work has a limit, its panics
+//! are reported as panics, and its logs belong to the span of its caller.
 
 use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+
+use tokio::sync::Semaphore;
 
 use crate::{StoreError, StoreResult};
+
+/// The limit of work that has no pool of its own. The runtime has 512 threads: pools with a limit
+/// of their own always find one.
+const SHARED_LIMIT: usize = 64;
+/// Work on fewer bytes takes well under a millisecond: not worth another thread.
+const SMALL: usize = 64 * 1024;
+
+static SHARED: LazyLock<BlockingPool> = LazyLock::new(|| BlockingPool::new(SHARED_LIMIT));
 
 /// The type-erased result of blocking work.
 pub(crate) type Outcome = Box<dyn Any + Send>;
 
-/// Runs work that may block on a blocking thread.
-///
 /// A generic closure would have the runtime's task code compiled for it in every calling crate.
 /// Boxed, all work shares one copy.
-pub(crate) async fn run_blocking<T: Send + 'static>(
+type Work = Box<dyn FnOnce() -> Outcome + Send>;
+
+/// Runs blocking work that has no pool of its own.
+///
+/// # Errors
+/// See [`BlockingPool::run`].
+pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> StoreResult<T> {
-    let work: Box<dyn FnOnce() -> Outcome + Send> = Box::new(move || Box::new(work()));
-    downcast(tokio::task::spawn_blocking(work).await.map_err(|_| StoreError::Closing)?)
+    SHARED.run(work).await
+}
+
+/// Runs blocking work on threads, with a concurrency limit. Callers above it wait in order.
+#[derive(Clone, Debug)]
+pub struct BlockingPool {
+    permits: Arc<Semaphore>,
+}
+
+impl BlockingPool {
+    /// A pool that runs at most `limit` pieces of work at the same time.
+    pub fn new(limit: usize) -> Self {
+        Self { permits: Arc::new(Semaphore::new(limit.max(1))) }
+    }
+
+    /// A pool for CPU-bound work: more than one thread per core would only cost memory.
+    pub fn per_core() -> Self {
+        Self::new(available_parallelism().map_or(1, usize::from))
+    }
+
+    /// Runs work on a thread.
+    ///
+    /// Dropping the future drops work that waits for its turn. Work that has started is completed,
+    /// and counts against the limit until then.
+    ///
+    /// # Errors
+    /// Fails if the work panics, or if the runtime is shutting down. A panic is an error here and
+    /// not a panic of the caller, because one damaged record must not end a background task.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> StoreResult<T> {
+        downcast(self.run_boxed(Box::new(move || Box::new(work()))).await?)
+    }
+
+    /// Runs CPU-bound work on that many bytes: on the caller's thread if they are few.
+    ///
+    /// # Errors
+    /// See [`BlockingPool::run`].
+    pub async fn run_sized<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> StoreResult<T> {
+        if bytes < SMALL {
+            return Ok(work());
+        }
+        self.run(work).await
+    }
+
+    /// Runs work that ends early once its caller has dropped the future.
+    ///
+    /// # Errors
+    /// See [`BlockingPool::run`].
+    pub(crate) async fn run_cancellable<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Cancellation) -> T + Send + 'static,
+    ) -> StoreResult<T> {
+        let caller = CancelOnDrop::default();
+        let cancellation = caller.0.clone();
+        self.run(move || work(cancellation)).await
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one place where blocking work starts")]
+    async fn run_boxed(&self, work: Work) -> StoreResult<Outcome> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Closing)?;
+        let span = tracing::Span::current();
+        let task = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            span.in_scope(work)
+        });
+        task.await.map_err(|error| match error.try_into_panic() {
+            Ok(panic) => StoreError::Panicked(panic_message(panic.as_ref()).to_owned()),
+            Err(_cancelled) => StoreError::Closing,
+        })
+    }
+}
+
+/// Whether the caller of blocking work is gone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cancellation(Arc<AtomicBool>);
+
+impl Cancellation {
+    pub(crate) fn is_requested(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Debug, Default)]
+struct CancelOnDrop(Cancellation);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Downcasts an outcome to its type.
@@ -23,3 +137,12 @@ pub(crate) fn downcast<T: 'static>(outcome: Outcome) -> StoreResult<T> {
     // The closure produced exactly this type: the downcast cannot fail.
     outcome.downcast().map(|outcome| *outcome).map_err(|_| StoreError::Closing)
 }
+
+/// Returns the message of a panic.
+pub fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests;

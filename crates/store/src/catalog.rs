@@ -119,7 +119,7 @@ pub use user::{NewUser, User};
 /// The catalog: one interface for every database engine.
 #[derive(Clone, Debug)]
 pub struct Catalog {
-    engine: Engine,
+    engine: CatalogEngine,
     keys: KeyCache,
     intakes: RecordingSettingsCache,
     prices: ProjectPrices,
@@ -132,7 +132,7 @@ pub struct Catalog {
 }
 
 #[derive(Clone, Debug)]
-enum Engine {
+enum CatalogEngine {
     /// SQLite in the data folder.
     Embedded(embedded::CatalogDb),
 }
@@ -146,7 +146,7 @@ impl Catalog {
     ) -> Self {
         Self {
             known_secrets,
-            engine: Engine::Embedded(db),
+            engine: CatalogEngine::Embedded(db),
             keys: KeyCache::default(),
             intakes: RecordingSettingsCache::default(),
             prices,
@@ -187,7 +187,7 @@ impl Catalog {
     {
         let actor = Arc::clone(&self.actor);
         match &self.engine {
-            Engine::Embedded(db) => db.transact(move |tx| work(&tx.by(&actor))).await,
+            CatalogEngine::Embedded(db) => db.transact(move |tx| work(&tx.by(&actor))).await,
         }
     }
 }

@@ -8,7 +8,7 @@ use ratchet_core::id::SessionId;
 
 use crate::StoreResult;
 use crate::project::ProjectId;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// A chat event that may cause notifications and is not processed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn pending_notifications(&self, limit: u32) -> StoreResult<Vec<PendingNotification>> {
-        match self {
-            Self::Embedded(engine) => engine.pending_notifications(limit).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.pending_notifications(limit).await,
         }
     }
 
@@ -37,8 +37,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn mark_notified(&self, numbers: Vec<i64>) -> StoreResult<()> {
-        match self {
-            Self::Embedded(engine) => engine.mark_notified(numbers).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.mark_notified(numbers).await,
         }
     }
 
@@ -54,8 +54,10 @@ impl Telemetry {
         after: u64,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
-        match self {
-            Self::Embedded(engine) => engine.chat_events(project, chat, after, limit).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => {
+                engine.chat_events(project, chat, after, limit).await
+            }
         }
     }
 
@@ -70,8 +72,10 @@ impl Telemetry {
         kind: EventKind,
         limit: u32,
     ) -> StoreResult<Vec<ChatEvent>> {
-        match self {
-            Self::Embedded(engine) => engine.newest_events(project, chat, kind, limit).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => {
+                engine.newest_events(project, chat, kind, limit).await
+            }
         }
     }
 
@@ -80,8 +84,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn last_event(&self, project: ProjectId, chat: SessionId) -> StoreResult<u64> {
-        match self {
-            Self::Embedded(engine) => engine.last_event(project, chat).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.last_event(project, chat).await,
         }
     }
 }

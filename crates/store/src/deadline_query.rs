@@ -8,7 +8,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
 use crate::query::{ObservationQuery, Page, TraceQuery};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// A page, and how far the query got before the deadline.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +42,8 @@ impl Telemetry {
         query: TraceQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Trace>> {
-        match self {
-            Self::Embedded(engine) => engine.seek_traces(query, time).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.seek_traces(query, time).await,
         }
     }
 
@@ -57,8 +57,8 @@ impl Telemetry {
         query: ObservationQuery,
         time: Duration,
     ) -> StoreResult<DeadlinePage<Observation>> {
-        match self {
-            Self::Embedded(engine) => engine.seek_observations(query, time).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.seek_observations(query, time).await,
         }
     }
 
@@ -72,8 +72,8 @@ impl Telemetry {
         by: ObservationOrder,
         time: Duration,
     ) -> StoreResult<Page<Observation>> {
-        match self {
-            Self::Embedded(engine) => engine.sorted_observations(query, by, time).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.sorted_observations(query, by, time).await,
         }
     }
 }

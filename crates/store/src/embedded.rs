@@ -33,7 +33,6 @@ mod prepare;
 mod read;
 mod retention;
 mod rollup;
-mod disk_reserve;
 mod score_row;
 mod deadline_query;
 mod session_row;
@@ -52,8 +51,6 @@ use std::sync::atomic::Ordering;
 
 use ratchet_core::id::{ObservationId, ScoreId, TraceId};
 use ratchet_core::record::observation::Observation;
-use ratchet_core::record::price::PriceTable;
-use ratchet_core::record::redact::KnownSecrets;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::time::Timestamp;
@@ -63,18 +60,16 @@ pub use backup::{
     BackupFile, BackupOutline, BackupReport, BackupSecrets, FileDigest, MANIFEST_FILE, Manifest,
     ManifestFile, Proof, is_backup_path, restore,
 };
-pub use catalog_db::CatalogDb;
+pub(crate) use catalog_db::CatalogDb;
 pub use checksum_check::check_checksums;
 pub use compact::CompactReport;
-pub(crate) use disk_reserve::DiskMonitor;
-use disk_reserve::ReserveFile;
-pub use disk_reserve::{DiskReserve, DiskSpace};
 pub use integrity_check::{Finding, Health, check_integrity};
 pub use prepare::{Prepared, WritableBatch};
 
 use crate::aggregate::{Aggregate, AggregateQuery};
 use crate::blocking::run_blocking;
-use crate::catalog::{self, Catalog};
+use crate::catalog;
+use crate::disk_reserve::{DiskMonitor, DiskSpace, ReserveFile};
 use crate::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, RunQuery,
     StoredExperimentItem,
@@ -88,8 +83,8 @@ use crate::query::{
     Matching, ObservationColumn, ObservationQuery, Page, ScoreColumn, ScoreQuery, TallyQuery,
     TextHits, TextQuery, TraceColumn, TraceQuery,
 };
-use crate::secrets::Secrets;
-use crate::telemetry::{Batch, Telemetry};
+use crate::store::{StoreOptions, StoreStats};
+use crate::telemetry::Batch;
 use crate::{StoreError, StoreResult};
 use connection::Purpose;
 use lock::Lock;
@@ -102,55 +97,22 @@ const TELEMETRY_FILE: &str = "telemetry.db";
 const CATALOG_FILE: &str = "catalog.db";
 const MEDIA_FOLDER: &str = "media";
 
-/// Options for opening a data folder.
+/// An open data folder: SQLite databases, media files and a lock, which is held until every clone of
+/// its parts is dropped.
 #[derive(Clone, Debug)]
-pub struct Options {
-    pub prices: Arc<PriceTable>,
-    /// Maximum number of queued batches; beyond it, writes are rejected.
-    pub queue_len: usize,
-    pub readers: usize,
-    /// Name of the lock holder for error messages of other processes: "ratchet serve, process 123".
-    pub holder: String,
-    /// Values to redact in every project, such as keys in the environment.
-    pub known_secrets: KnownSecrets,
-    /// Disk space that recording leaves free.
-    pub reserve: DiskReserve,
-}
-
-/// An open data folder. The lock is held until every clone of its parts is dropped.
-#[derive(Clone, Debug)]
-pub struct Store {
-    /// Traces, observations, sessions and scores.
-    pub telemetry: Telemetry,
-    pub catalog: Catalog,
-    pub media: MediaFiles,
-    /// Encrypts secrets and signs links.
-    pub secrets: Secrets,
-    engine: Engine,
-    catalog_db: CatalogDb,
+pub(crate) struct EmbeddedEngine {
+    pub(crate) telemetry: TelemetryDb,
+    pub(crate) catalog: CatalogDb,
+    pub(crate) media: MediaFiles,
     room: DiskMonitor,
 }
 
-/// Metrics of the store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StoreStats {
-    pub queue_depth: u64,
-    pub commits: u64,
-    /// Observations written since start, including duplicates.
-    pub observations: u64,
-    /// Bytes of `telemetry.db` and its WAL.
-    pub telemetry_bytes: u64,
-    /// Fields ignored because a newer value is stored.
-    pub outdated_fields: u64,
-}
-
-impl Store {
-    /// Opens a data folder, creating or migrating it as needed.
-    ///
-    /// # Errors
-    /// Fails if another process holds the lock, if the folder cannot be written, if a newer Ratchet
-    /// wrote it, or if it is damaged.
-    pub fn open(path: &Path, options: Options) -> StoreResult<Self> {
+impl EmbeddedEngine {
+    pub(crate) fn open(
+        path: &Path,
+        options: &StoreOptions,
+        prices: &ProjectPrices,
+    ) -> StoreResult<Self> {
         private_files::create_dir_all(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 StoreError::ReadOnly(path.to_owned())
@@ -161,66 +123,52 @@ impl Store {
         let ballast = ReserveFile::new(path, options.reserve);
         ballast.delete_if_full();
         let lock = Arc::new(Lock::take(path, &options.holder)?);
-        let prices = ProjectPrices::new(options.prices);
         let room = DiskMonitor::new(path.to_owned(), options.reserve);
         let sizes =
             Sizes { queue_len: options.queue_len, readers: options.readers, room: room.clone() };
-        let catalog_db = CatalogDb::open(path.join(CATALOG_FILE), lock.clone())?;
+        let catalog = CatalogDb::open(path.join(CATALOG_FILE), lock.clone())?;
         // Before a project of the same id can be created.
-        let deleted = catalog_db.transact_here(catalog::administration::deleted)?;
-        let engine = Engine::open(path, sizes, prices.clone(), lock, &deleted)?;
-        for (project, models) in catalog_db.transact_here(catalog::model::of_all_projects)? {
+        let deleted = catalog.transact_here(catalog::administration::deleted)?;
+        let telemetry = TelemetryDb::open(path, sizes, prices.clone(), lock, &deleted)?;
+        for (project, models) in catalog.transact_here(catalog::model::of_all_projects)? {
             prices.set(&project, models);
         }
         let media = MediaFiles::new(path.join(MEDIA_FOLDER), options.reserve);
         media.tidy();
         ballast.create_if_missing();
-        Ok(Self {
-            media,
-            secrets: Secrets::new(path),
-            telemetry: Telemetry::Embedded(engine.clone()),
-            catalog: Catalog::embedded(catalog_db.clone(), prices, options.known_secrets),
-            engine,
-            catalog_db,
-            room,
-        })
+        Ok(Self { telemetry, catalog, media, room })
     }
 
-    /// Rejects new work, finishes what is queued, checkpoints the WAL and closes.
-    ///
-    /// # Errors
-    /// Fails if the last checkpoint does; acknowledged writes are safe in the WAL even then.
-    pub async fn close(self) -> StoreResult<()> {
-        let outcome = self.engine.shared.writer.run(compact::checkpoint).await;
-        let shared = self.engine.shared.clone();
+    pub(crate) async fn close(self) -> StoreResult<()> {
+        let shared = self.telemetry.shared;
+        let outcome = shared.writer.run(compact::checkpoint).await;
         // Joins the writer thread, which may have to finish a transaction.
         run_blocking(move || shared.writer.close()).await?;
         outcome
     }
 
-    /// Returns free pages to the file system, in slices; recording continues.
-    ///
-    /// # Errors
-    /// Space returned before an error stays returned.
-    pub async fn compact(&self) -> StoreResult<CompactReport> {
-        compact::compact(&self.engine.shared.writer, &self.engine.shared.file).await
+    pub(crate) async fn compact(&self) -> StoreResult<CompactReport> {
+        compact::compact(&self.telemetry.shared.writer, &self.telemetry.shared.file).await
     }
 
-    /// Model prices of a project.
-    pub fn prices(&self, project: &ProjectId) -> Arc<PriceTable> {
-        self.engine.shared.prices.of(project)
-    }
-
-    /// Metrics for `/metrics`.
-    pub fn stats(&self) -> StoreStats {
-        let counters = &self.engine.shared.writer.counters;
+    pub(crate) fn stats(&self) -> StoreStats {
+        let counters = &self.telemetry.shared.writer.counters;
         StoreStats {
             queue_depth: counters.waiting.load(Ordering::Relaxed),
             commits: counters.commits.load(Ordering::Relaxed),
             observations: counters.observations.load(Ordering::Relaxed),
-            telemetry_bytes: compact::bytes_on_disk(&self.engine.shared.file),
+            telemetry_bytes: compact::bytes_on_disk(&self.telemetry.shared.file),
             outdated_fields: counters.outdated.load(Ordering::Relaxed),
         }
+    }
+
+    pub(crate) fn space(&self) -> Option<DiskSpace> {
+        self.room.look()
+    }
+
+    pub(crate) fn check_room(&self) -> StoreResult<()> {
+        let counters = &self.telemetry.shared.writer.counters;
+        self.room.check(counters.refused_bytes.load(Ordering::Relaxed))
     }
 }
 
@@ -234,7 +182,7 @@ struct Sizes {
 
 /// The telemetry engine: one writer, many readers.
 #[derive(Clone, Debug)]
-pub struct Engine {
+pub(crate) struct TelemetryDb {
     shared: Arc<Shared>,
 }
 
@@ -248,7 +196,7 @@ struct Shared {
     _lock: Arc<Lock>,
 }
 
-impl Engine {
+impl TelemetryDb {
     fn open(
         folder: &Path,
         sizes: Sizes,
@@ -291,7 +239,7 @@ impl Engine {
         id: TraceId,
     ) -> StoreResult<Option<Trace>> {
         let query = move |db: &_| read::traces::one(db, &project, &id);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn find_traces(
@@ -300,7 +248,7 @@ impl Engine {
         ids: Vec<TraceId>,
     ) -> StoreResult<Vec<Trace>> {
         let query = move |db: &_| read::traces::find(db, &project, &ids);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn observations(
@@ -317,7 +265,7 @@ impl Engine {
         id: ObservationId,
     ) -> StoreResult<Option<Observation>> {
         let query = move |db: &_| read::observations::one(db, &project, &id);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
@@ -330,7 +278,7 @@ impl Engine {
         id: ScoreId,
     ) -> StoreResult<Option<Score>> {
         let query = move |db: &_| read::scores::one(db, &project, &id);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
@@ -458,6 +406,16 @@ pub(crate) fn has_sums_for(query: &MetricsQuery<ObservationColumn>) -> bool {
     read::metrics::has_sums_for(query)
 }
 
+/// The code of a store error that comes from SQLite.
+pub(crate) fn sqlite_code(error: &StoreError) -> Option<ErrorCode> {
+    match error {
+        StoreError::Database(source) => {
+            source.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
+        }
+        _ => None,
+    }
+}
+
 /// Maps an SQLite error to a store error.
 pub(crate) fn sqlite_error(file: &Path, error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
@@ -468,6 +426,6 @@ pub(crate) fn sqlite_error(file: &Path, error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreError::Corrupt { file: file.to_owned(), what: error.to_string() }
         }
-        _ => StoreError::Database(error),
+        _ => StoreError::database(error),
     }
 }

@@ -67,6 +67,9 @@ pub enum StoreError {
     /// The query exceeded its time limit.
     #[error("the query takes too long; use a shorter time range or a narrower filter")]
     TooSlow,
+    /// Blocking work panicked; the message is that of the panic.
+    #[error("internal error: {0}")]
+    Panicked(String),
     /// The object exists already.
     #[error("{0} exists already")]
     Exists(String),
@@ -74,7 +77,7 @@ pub enum StoreError {
     NotFound(String),
     /// Any other failure of the database.
     #[error("the database failed")]
-    Database(#[source] rusqlite::Error),
+    Database(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Any other failure of a file.
     #[error("cannot {what} {}", path.display())]
     File {
@@ -86,6 +89,10 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    pub(crate) fn database(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Database(Box::new(error))
+    }
+
     /// The same error for another caller of a failed group commit; `None` if it concerns one batch
     /// only.
     pub(crate) fn again(&self) -> Option<Self> {

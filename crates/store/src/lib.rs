@@ -1,6 +1,6 @@
 //! Storage: the only crate with SQL and database files.
 //!
-//! Two interfaces, because two kinds of data scale differently: [`telemetry::Telemetry`] is huge,
+//! [`Store`] opens all of it. Two interfaces, because two kinds of data scale differently: [`telemetry::Telemetry`] is huge,
 //! append-mostly and merged by id; [`catalog::Catalog`] is small, relational and transactional.
 
 /// Errors of the store.
@@ -42,11 +42,19 @@ pub mod private_files;
 pub mod media;
 /// The server's encryption key: signed links and encrypted secrets.
 pub mod secrets;
-/// The embedded engine: SQLite in a data folder.
-pub mod embedded;
+/// Free disk space, and the reserve that recording leaves.
+pub mod disk_reserve;
+/// Backups of a data folder.
+pub mod backup;
+/// Checks of a data folder.
+pub mod integrity;
+mod store;
+/// The embedded engine: SQLite in a data folder. Nothing outside this crate knows it.
+mod embedded;
 /// Blocking work off the async runtime.
-mod blocking;
+pub mod blocking;
 mod prices;
 mod varint;
 
 pub use error::{StoreError, StoreResult};
+pub use store::{CompactReport, Store, StoreOptions, StoreStats};

@@ -11,7 +11,7 @@ use ratchet_core::id::{ObservationId, TraceId};
 use uuid::Uuid;
 
 use crate::project::ProjectId;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// Minimum number of records in memory.
 const CAPACITY: usize = 20_000;
@@ -169,8 +169,8 @@ impl Arrival {
 impl Telemetry {
     /// Returns the cursor after the latest arrival.
     pub fn arrived(&self) -> ArrivalCursor {
-        match self {
-            Self::Embedded(engine) => engine.arrived(),
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.arrived(),
         }
     }
 
@@ -182,8 +182,8 @@ impl Telemetry {
         after: ArrivalCursor,
         at_most: usize,
     ) -> Arrivals {
-        match self {
-            Self::Embedded(engine) => engine.arrivals(of, after, at_most),
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.arrivals(of, after, at_most),
         }
     }
 }

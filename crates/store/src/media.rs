@@ -13,7 +13,7 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 
 use crate::blocking::run_blocking;
 use crate::catalog::Catalog;
-use crate::embedded::{DiskMonitor, DiskReserve};
+use crate::disk_reserve::{DiskMonitor, DiskReserve};
 use crate::{StoreError, StoreResult, private_files};
 
 /// Files checked per catalog transaction.

@@ -9,7 +9,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
 use crate::aggregate::{Aggregate, AggregateQuery};
-use crate::embedded::{self, Prepared, WritableBatch};
+use crate::embedded::{self, TelemetryDb};
 use crate::experiment::{
     Experiment, ExperimentItemQuery, ExperimentQuery, ExperimentSummary, RunQuery,
     StoredExperimentItem,
@@ -22,6 +22,8 @@ use crate::query::{
 };
 use crate::score_stats::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
+
+pub use crate::embedded::{Prepared, WritableBatch};
 
 /// The records of one request: stored all or nothing.
 #[derive(Clone, Debug)]
@@ -66,17 +68,27 @@ impl Redact for Batch {
 
 /// The telemetry store: one interface for every engine.
 #[derive(Clone, Debug)]
-pub enum Telemetry {
+pub struct Telemetry {
+    pub(crate) engine: TelemetryEngine,
+}
+
+/// Where telemetry is stored.
+#[derive(Clone, Debug)]
+pub(crate) enum TelemetryEngine {
     /// SQLite in the data folder.
-    Embedded(embedded::Engine),
+    Embedded(TelemetryDb),
 }
 
 impl Telemetry {
+    pub(crate) fn embedded(db: TelemetryDb) -> Self {
+        Self { engine: TelemetryEngine::Embedded(db) }
+    }
+
     /// Prepares a batch without the database: merges duplicates, prices model calls, compresses
     /// payloads. CPU-bound: run it off the async runtime.
     pub fn prepare(&self, batch: Redacted<Batch>) -> Prepared {
-        match self {
-            Self::Embedded(engine) => engine.prepare(batch.into_inner()),
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.prepare(batch.into_inner()),
         }
     }
 
@@ -87,8 +99,8 @@ impl Telemetry {
     /// # Errors
     /// On any error nothing of the batch is stored.
     pub async fn write_batch(&self, batch: WritableBatch) -> StoreResult<()> {
-        match self {
-            Self::Embedded(engine) => engine.write_batch(batch).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.write_batch(batch).await,
         }
     }
 
@@ -97,8 +109,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a malformed cursor or on a condition that does not fit its column.
     pub async fn traces(&self, query: TraceQuery) -> StoreResult<Page<Trace>> {
-        match self {
-            Self::Embedded(engine) => engine.traces(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.traces(query).await,
         }
     }
 
@@ -107,8 +119,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does; a trace that is not there is `None`.
     pub async fn trace(&self, project: ProjectId, id: TraceId) -> StoreResult<Option<Trace>> {
-        match self {
-            Self::Embedded(engine) => engine.trace(project, id).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.trace(project, id).await,
         }
     }
 
@@ -121,8 +133,8 @@ impl Telemetry {
         project: ProjectId,
         ids: Vec<TraceId>,
     ) -> StoreResult<Vec<Trace>> {
-        match self {
-            Self::Embedded(engine) => engine.find_traces(project, ids).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.find_traces(project, ids).await,
         }
     }
 
@@ -131,8 +143,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a malformed cursor or on a condition that does not fit its column.
     pub async fn observations(&self, query: ObservationQuery) -> StoreResult<Page<Observation>> {
-        match self {
-            Self::Embedded(engine) => engine.observations(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.observations(query).await,
         }
     }
 
@@ -145,8 +157,8 @@ impl Telemetry {
         project: ProjectId,
         id: ObservationId,
     ) -> StoreResult<Option<Observation>> {
-        match self {
-            Self::Embedded(engine) => engine.observation(project, id).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.observation(project, id).await,
         }
     }
 
@@ -155,8 +167,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a malformed cursor.
     pub async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
-        match self {
-            Self::Embedded(engine) => engine.sessions(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.sessions(query).await,
         }
     }
 
@@ -165,8 +177,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does; a session that is not there is `None`.
     pub async fn session(&self, project: ProjectId, id: SessionId) -> StoreResult<Option<Session>> {
-        match self {
-            Self::Embedded(engine) => engine.session(project, id).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.session(project, id).await,
         }
     }
 
@@ -179,8 +191,8 @@ impl Telemetry {
         project: ProjectId,
         ids: Vec<SessionId>,
     ) -> StoreResult<Vec<SessionEnds>> {
-        match self {
-            Self::Embedded(engine) => engine.session_ends(project, ids).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.session_ends(project, ids).await,
         }
     }
 
@@ -189,8 +201,8 @@ impl Telemetry {
     /// # Errors
     /// Fails when the limit is too high.
     pub async fn users(&self, query: UserQuery) -> StoreResult<Users> {
-        match self {
-            Self::Embedded(engine) => engine.users(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.users(query).await,
         }
     }
 
@@ -199,8 +211,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn user_days(&self, scope: UserScope, user: String) -> StoreResult<Vec<UserDay>> {
-        match self {
-            Self::Embedded(engine) => engine.user_days(scope, user).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.user_days(scope, user).await,
         }
     }
 
@@ -209,8 +221,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn score_samples(&self, query: SampleQuery) -> StoreResult<Vec<Sample>> {
-        match self {
-            Self::Embedded(engine) => engine.score_samples(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.score_samples(query).await,
         }
     }
 
@@ -219,8 +231,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn score_pairs(&self, query: PairQuery) -> StoreResult<Pairs> {
-        match self {
-            Self::Embedded(engine) => engine.score_pairs(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.score_pairs(query).await,
         }
     }
 
@@ -229,8 +241,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a malformed cursor or on a condition that does not fit its column.
     pub async fn scores(&self, query: ScoreQuery) -> StoreResult<Page<Score>> {
-        match self {
-            Self::Embedded(engine) => engine.scores(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.scores(query).await,
         }
     }
 
@@ -239,8 +251,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does; a score that is not there is `None`.
     pub async fn score(&self, project: ProjectId, id: ScoreId) -> StoreResult<Option<Score>> {
-        match self {
-            Self::Embedded(engine) => engine.score(project, id).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.score(project, id).await,
         }
     }
 
@@ -249,8 +261,8 @@ impl Telemetry {
     /// # Errors
     /// On any error the score is unchanged.
     pub async fn delete_score(&self, project: ProjectId, id: ScoreId) -> StoreResult<bool> {
-        match self {
-            Self::Embedded(engine) => engine.delete_score(project, id).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.delete_score(project, id).await,
         }
     }
 
@@ -262,8 +274,8 @@ impl Telemetry {
         &self,
         query: ExperimentQuery,
     ) -> StoreResult<Page<ExperimentSummary>> {
-        match self {
-            Self::Embedded(engine) => engine.experiments(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.experiments(query).await,
         }
     }
 
@@ -275,8 +287,8 @@ impl Telemetry {
         &self,
         query: ExperimentItemQuery,
     ) -> StoreResult<Page<StoredExperimentItem>> {
-        match self {
-            Self::Embedded(engine) => engine.experiment_items(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.experiment_items(query).await,
         }
     }
 
@@ -285,8 +297,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn runs(&self, query: RunQuery) -> StoreResult<Page<Experiment>> {
-        match self {
-            Self::Embedded(engine) => engine.runs(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.runs(query).await,
         }
     }
 
@@ -296,8 +308,8 @@ impl Telemetry {
     /// # Errors
     /// On any error nothing is deleted.
     pub async fn delete_experiment(&self, project: ProjectId, id: String) -> StoreResult<bool> {
-        match self {
-            Self::Embedded(engine) => engine.delete_experiment(project, id).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.delete_experiment(project, id).await,
         }
     }
 
@@ -306,8 +318,8 @@ impl Telemetry {
     /// # Errors
     /// On any error nothing is deleted.
     pub async fn forget_item(&self, project: ProjectId, item: String) -> StoreResult<()> {
-        match self {
-            Self::Embedded(engine) => engine.forget_item(project, item).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.forget_item(project, item).await,
         }
     }
 
@@ -316,8 +328,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a malformed cursor.
     pub async fn search(&self, query: TextQuery) -> StoreResult<TextHits<Observation>> {
-        match self {
-            Self::Embedded(engine) => engine.search(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.search(query).await,
         }
     }
 
@@ -326,8 +338,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a condition that does not fit its column, or that needs payloads.
     pub async fn matching_traces(&self, query: TallyQuery<TraceColumn>) -> StoreResult<Matching> {
-        match self {
-            Self::Embedded(engine) => engine.matching_traces(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.matching_traces(query).await,
         }
     }
 
@@ -336,8 +348,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a condition that does not fit its column, or that needs payloads.
     pub async fn matching_scores(&self, query: TallyQuery<ScoreColumn>) -> StoreResult<Matching> {
-        match self {
-            Self::Embedded(engine) => engine.matching_scores(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.matching_scores(query).await,
         }
     }
 
@@ -349,8 +361,8 @@ impl Telemetry {
         &self,
         query: TallyQuery<ObservationColumn>,
     ) -> StoreResult<Matching> {
-        match self {
-            Self::Embedded(engine) => engine.matching_observations(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.matching_observations(query).await,
         }
     }
 
@@ -359,8 +371,8 @@ impl Telemetry {
     /// # Errors
     /// Fails on a condition that does not fit its column.
     pub async fn aggregate(&self, query: AggregateQuery) -> StoreResult<Aggregate> {
-        match self {
-            Self::Embedded(engine) => engine.aggregate(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.aggregate(query).await,
         }
     }
 
@@ -373,8 +385,8 @@ impl Telemetry {
         &self,
         query: MetricsQuery<TraceColumn>,
     ) -> StoreResult<MetricsAnswer> {
-        match self {
-            Self::Embedded(engine) => engine.trace_metrics(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.trace_metrics(query).await,
         }
     }
 
@@ -387,15 +399,15 @@ impl Telemetry {
         &self,
         query: MetricsQuery<ObservationColumn>,
     ) -> StoreResult<MetricsAnswer> {
-        match self {
-            Self::Embedded(engine) => engine.observation_metrics(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.observation_metrics(query).await,
         }
     }
 
     /// Whether the hourly rollup can answer, so that the query costs the same at any data size.
     pub fn has_sums_for(&self, query: &MetricsQuery<ObservationColumn>) -> bool {
-        match self {
-            Self::Embedded(_) => crate::embedded::has_sums_for(query),
+        match &self.engine {
+            TelemetryEngine::Embedded(_) => embedded::has_sums_for(query),
         }
     }
 
@@ -408,8 +420,8 @@ impl Telemetry {
         &self,
         query: MetricsQuery<ScoreColumn>,
     ) -> StoreResult<MetricsAnswer> {
-        match self {
-            Self::Embedded(engine) => engine.score_metrics(query).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.score_metrics(query).await,
         }
     }
 
@@ -422,8 +434,8 @@ impl Telemetry {
     /// # Errors
     /// On any error the slices before it are deleted and the rest is unchanged.
     pub async fn delete_traces(&self, project: ProjectId, ids: Vec<TraceId>) -> StoreResult<u64> {
-        match self {
-            Self::Embedded(engine) => engine.delete_traces(project, ids).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.delete_traces(project, ids).await,
         }
     }
 
@@ -433,8 +445,8 @@ impl Telemetry {
     /// # Errors
     /// On any error the slice is unchanged.
     pub async fn delete_before(&self, project: ProjectId, before: Timestamp) -> StoreResult<u64> {
-        match self {
-            Self::Embedded(engine) => engine.delete_before(project, before).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.delete_before(project, before).await,
         }
     }
 
@@ -443,8 +455,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn newest_time(&self, not_after: Timestamp) -> StoreResult<Option<Timestamp>> {
-        match self {
-            Self::Embedded(engine) => engine.newest_time(not_after).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.newest_time(not_after).await,
         }
     }
 
@@ -454,8 +466,8 @@ impl Telemetry {
     /// # Errors
     /// On any error nothing has changed.
     pub async fn abandon(&self, project: ProjectId) -> StoreResult<()> {
-        match self {
-            Self::Embedded(engine) => engine.abandon(project).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.abandon(project).await,
         }
     }
 
@@ -465,8 +477,8 @@ impl Telemetry {
     /// # Errors
     /// On any error the slice is unchanged.
     pub async fn delete_waiting_scores(&self, now: Timestamp) -> StoreResult<u64> {
-        match self {
-            Self::Embedded(engine) => engine.delete_waiting_scores(now).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.delete_waiting_scores(now).await,
         }
     }
 
@@ -476,8 +488,8 @@ impl Telemetry {
     /// # Errors
     /// On any error the slice is unchanged.
     pub async fn delete_abandoned(&self) -> StoreResult<u64> {
-        match self {
-            Self::Embedded(engine) => engine.delete_abandoned().await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.delete_abandoned().await,
         }
     }
 }

@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 
 use crate::StoreResult;
 use crate::project::ProjectId;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// A model call without usage, whose tokens are to be counted.
 #[derive(Clone, Debug)]
@@ -34,8 +34,8 @@ impl Telemetry {
     /// # Errors
     /// Fails only when the database does.
     pub async fn uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<Vec<Uncounted>> {
-        match self {
-            Self::Embedded(engine) => engine.uncounted(before, limit).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.uncounted(before, limit).await,
         }
     }
 
@@ -45,8 +45,8 @@ impl Telemetry {
     /// # Errors
     /// On any error nothing has changed.
     pub async fn drop_uncounted(&self, before: Timestamp, limit: u32) -> StoreResult<usize> {
-        match self {
-            Self::Embedded(engine) => engine.drop_uncounted(before, limit).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.drop_uncounted(before, limit).await,
         }
     }
 
@@ -58,8 +58,8 @@ impl Telemetry {
     /// # Errors
     /// On any error nothing has changed.
     pub async fn write_counts(&self, counts: Vec<TokenCount>, now: Timestamp) -> StoreResult<()> {
-        match self {
-            Self::Embedded(engine) => engine.write_counts(counts, now).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.write_counts(counts, now).await,
         }
     }
 }

@@ -11,7 +11,7 @@ use ratchet_core::record::score::Score;
 use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::query::Detail;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, TelemetryEngine};
 
 /// Position in a stream of a trace's observations, ordered by start.
 #[derive(Clone, Debug)]
@@ -148,8 +148,8 @@ impl Telemetry {
         &self,
         walk: ObservationWalk,
     ) -> StoreResult<StreamedRows<Observation, ObservationWalk>> {
-        match self {
-            Self::Embedded(engine) => engine.walk_observations(walk).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.walk_observations(walk).await,
         }
     }
 
@@ -161,8 +161,8 @@ impl Telemetry {
         &self,
         walk: ScoreWalk,
     ) -> StoreResult<StreamedRows<Score, ScoreWalk>> {
-        match self {
-            Self::Embedded(engine) => engine.walk_scores(walk).await,
+        match &self.engine {
+            TelemetryEngine::Embedded(engine) => engine.walk_scores(walk).await,
         }
     }
 }

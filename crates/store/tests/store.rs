@@ -4,10 +4,9 @@
 
 use ratchet_core::money::Money;
 use ratchet_core::record::price::PriceTable;
-use ratchet_store::StoreError;
 use ratchet_store::aggregate::Step;
-use ratchet_store::embedded::{Options, Store};
 use ratchet_store::telemetry::Telemetry;
+use ratchet_store::{Store, StoreError, StoreOptions};
 use ratchet_testkit::ask;
 use ratchet_testkit::behaviour::{self, Fresh, runtime};
 use ratchet_testkit::build::{at, batch, generation, observation, project, span, text, trace};
@@ -101,10 +100,10 @@ fn random_stories() {
     behaviour::random::check(embedded, 250);
 }
 
-fn priced() -> Options {
+fn priced() -> StoreOptions {
     let table = "[[model]]\nname = \"small\"\nprice = { input = 1.0, output = 2.0 }\n\
                  [[model]]\nname = \"large\"\nprice = { input = 10.0, output = 20.0 }\n";
-    Options { prices: PriceTable::parse(table).unwrap().into(), ..options() }
+    StoreOptions { prices: PriceTable::parse(table).unwrap().into(), ..options() }
 }
 
 /// Checks the cost of the observation, of its trace and of the hourly rollup.
@@ -206,7 +205,7 @@ fn what_is_deleted_gives_its_space_back() {
 
 #[test]
 fn a_full_queue_refuses_and_drops_nothing_silently() {
-    let folder = DataFolder::with(Options { queue_len: 1, ..options() });
+    let folder = DataFolder::with(StoreOptions { queue_len: 1, ..options() });
     let shop = project("shop");
     let store = folder.telemetry();
     let runtime = runtime();

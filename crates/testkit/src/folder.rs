@@ -2,13 +2,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ratchet_store::catalog::Catalog;
-use ratchet_store::embedded::{DiskReserve, Options, Store};
+use ratchet_store::disk_reserve::DiskReserve;
 use ratchet_store::telemetry::Telemetry;
+use ratchet_store::{Store, StoreOptions};
 use tempfile::TempDir;
 
 /// Options for test data folders: no prices, so that only provided costs are known.
-pub fn options() -> Options {
-    Options {
+pub fn options() -> StoreOptions {
+    StoreOptions {
         prices: Arc::default(),
         queue_len: 256,
         readers: 2,
@@ -32,7 +33,7 @@ impl DataFolder {
     }
 
     /// Creates and opens an empty data folder with these options.
-    pub fn with(options: Options) -> Self {
+    pub fn with(options: StoreOptions) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let folder = Store::open(dir.path(), options).unwrap();
         Self { folder, dir }

@@ -3,7 +3,7 @@ use ratchet_core::chat::stream_redaction::StreamRedactor;
 use ratchet_core::id::SessionId;
 use ratchet_core::record::redact::Redactor;
 use ratchet_store::StoreResult;
-use ratchet_store::embedded::Prepared;
+use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
 /// Records batches as tests do: without rules, without media, without the stages above the store.

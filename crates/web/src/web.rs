@@ -9,7 +9,7 @@ use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::permit_pool::PermitPool;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::chat::Chats;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
 use crate::form_budget::{FormBudget, FormLimits};

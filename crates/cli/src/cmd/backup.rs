@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 use clap::Args;
-use ratchet_store::embedded::{BackupReport, BackupSecrets};
+use ratchet_store::backup::{BackupReport, BackupSecrets};
 use ratchet_store::secrets::SECRET_FILE;
 use serde::Serialize;
 

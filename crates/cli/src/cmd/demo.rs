@@ -9,6 +9,7 @@ use ratchet_server::clock::Clock;
 use ratchet_server::rate_limit::Rate;
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::{Stop, Stopper};
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::KeyPair;
 
 use crate::config::layers::Flag;
@@ -146,7 +147,7 @@ impl Load {
         let started = Instant::now();
         let (seed, end) = (self.seed, self.end);
         let Traffic { exports, scores, verdicts, shelf, examples, traces, spans } =
-            tokio::task::spawn_blocking(move || imagine(seed, end)).await?;
+            run_blocking(move || imagine(seed, end)).await?;
         eprintln!("recording a week of {traces} traces over OTLP/HTTP …");
         let mut told = 0;
         visitor

@@ -10,7 +10,7 @@ mod server;
 
 use clap::Args;
 use ratchet_server::clock::Clock;
-use ratchet_store::embedded::{self, Finding, Health};
+use ratchet_store::integrity::{self, Finding, Health};
 use serde::Serialize;
 
 use crate::config::Config;
@@ -96,14 +96,14 @@ fn store_checks(config: &Config) -> Vec<Check> {
     if !disk::is_data_folder(&config.data) {
         return Vec::new();
     }
-    match embedded::check_integrity(&config.data) {
+    match integrity::check_integrity(&config.data) {
         Ok(findings) => findings.into_iter().map(Check::from).collect(),
         Err(error) => vec![Check::new("database", State::Bad, error.to_string())],
     }
 }
 
 fn deep_checks(config: &Config) -> Vec<Check> {
-    match embedded::check_checksums(&config.data) {
+    match integrity::check_checksums(&config.data) {
         Ok(findings) => findings.into_iter().map(Check::from).collect(),
         Err(error) => {
             vec![Check::new("deep", State::Bad, format!("{:#}", anyhow::Error::from(error)))]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use ratchet_store::embedded::{self, Proof};
+use ratchet_store::backup::{self, Proof};
 use ratchet_store::secrets::SECRET_FILE;
 
 use super::backup::CopyView;
@@ -28,7 +28,7 @@ pub(crate) struct RestoreArgs {
 pub(crate) fn run(args: &RestoreArgs) -> anyhow::Result<Outcome> {
     eprintln!("restoring {} into {}", args.from.display(), args.data.display());
     let proof = if args.without_manifest { Proof::None } else { Proof::Manifest };
-    let report = embedded::restore(&args.from, &args.data, proof)
+    let report = backup::restore(&args.from, &args.data, proof)
         .with_context(|| format!("cannot restore {}", args.from.display()))?;
     if !args.data.join(SECRET_FILE).exists() {
         eprintln!(

@@ -11,7 +11,7 @@ use ratchet_server::api::schedules::{
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
 use ratchet_stages::schedule::Runner;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 use serde_json::json;
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use ratchet_store::embedded::DiskReserve;
+use ratchet_store::disk_reserve::DiskReserve;
 
 /// An address to listen on, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,10 @@ use anyhow::{Context, anyhow, bail, ensure};
 use ratchet_core::secret::Secret;
 use ratchet_remote::http;
 use reqwest::header::{HeaderValue, LOCATION};
-use reqwest::{Client, Method, RequestBuilder, Response, Url, redirect};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::config::Credentials;
 
@@ -147,6 +148,26 @@ impl Remote {
         // Parts are escaped on the way in: a key may be called anything.
         url.path_segments_mut().map_err(|()| anyhow!("{} has no paths", self.base))?.extend(parts);
         Ok(url)
+    }
+
+    /// Sends a request to any path, and returns the status and the body up to a size.
+    pub(crate) async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        (body, max_bytes): (Option<&Value>, usize),
+    ) -> anyhow::Result<(StatusCode, Vec<u8>)> {
+        let mut request = self.request(method, self.base.join(path)?);
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let mut response = request.send().await.map_err(|error| self.unreached(error))?;
+        let mut read = Vec::new();
+        while let Some(piece) = response.chunk().await.context("the response ended early")? {
+            ensure!(read.len() + piece.len() <= max_bytes, "the response is too long");
+            read.extend_from_slice(&piece);
+        }
+        Ok((response.status(), read))
     }
 
     /// Has something made that comes as a stream.

@@ -6,7 +6,7 @@ use ratchet_server::api::schedules::{
     ScheduleView,
 };
 use ratchet_server::clock::Clock;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
 use super::Target;

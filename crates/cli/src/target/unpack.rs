@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use ratchet_server::api::tar::{ArchivedFile, BLOCK, Header, padding};
-use ratchet_store::embedded::{BackupReport, FileDigest, MANIFEST_FILE, Manifest, ManifestFile};
+use ratchet_store::backup::{BackupReport, FileDigest, MANIFEST_FILE, Manifest, ManifestFile};
 use ratchet_store::private_files;
 use reqwest::Response;
 

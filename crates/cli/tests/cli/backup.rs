@@ -4,7 +4,7 @@ use std::process::Command;
 
 use ratchet_core::id::ObservationId;
 use ratchet_remote::http;
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::otlp;
 use ratchet_testkit::process::{

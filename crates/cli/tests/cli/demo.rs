@@ -7,8 +7,8 @@ use ratchet_core::record::observation::ObservationKind;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
+use ratchet_store::Store;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step};
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Detail, Direction, PageNumber, Paging, ScoreQuery, ScoresOn, SessionQuery, TimeRange,

@@ -16,7 +16,8 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use ratchet_store::embedded::{BackupFile, BackupOutline, FileDigest, MANIFEST_FILE, Manifest};
+use ratchet_store::backup::{BackupFile, BackupOutline, FileDigest, MANIFEST_FILE, Manifest};
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::media::SweepGuard;
 
 use super::tar::{ArchivedFile, BLOCK, padding};
@@ -43,7 +44,7 @@ pub(super) async fn create(State(app): State<App>, _: BackupOperator) -> ApiResu
     let folder = scratch.join(format!("backup-{}", uuid::Uuid::new_v4()));
     let staying = app.store.media.stay().await;
     let made = app.store.outline_backup(folder.clone(), app.clock.now()).await;
-    let archive = tokio::task::spawn_blocking(move || {
+    let archive = run_blocking(move || {
         let opened = made.map_err(ApiError::from).and_then(|outline| {
             Archive::open(outline, Some(staying))
                 .map_err(|error| ApiError::Internal(Box::new(error)))
@@ -51,8 +52,7 @@ pub(super) async fn create(State(app): State<App>, _: BackupOperator) -> ApiResu
         remove(&folder);
         opened
     });
-    let archive = archive.await.map_err(|error| ApiError::Internal(Box::new(error)))??;
-    Ok(([(CONTENT_TYPE, "application/x-tar")], archive.into_body()).into_response())
+    Ok(([(CONTENT_TYPE, "application/x-tar")], archive.await??.into_body()).into_response())
 }
 
 fn remove(folder: &Path) {

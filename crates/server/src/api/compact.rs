@@ -1,6 +1,6 @@
 use axum::Json;
 use axum::extract::State;
-use ratchet_store::embedded::CompactReport;
+use ratchet_store::CompactReport;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -20,7 +20,7 @@ use http_body_util::BodyExt;
 use ratchet_core::record::media::MediaDisplay;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::ErrorBody;
-use ratchet_store::StoreResult;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::Media;
 use ratchet_store::media::{Incoming, MediaFiles};
 use ratchet_store::project::ProjectId;
@@ -174,7 +174,7 @@ pub(super) async fn upload(
     let files = app.store.media.clone();
     let upload = Upload { files: &files, len: media.content_length, body };
     let incoming = upload.receive(&app.settings.timeouts).await?;
-    blocking(move || files.keep(&incoming, media.hash)).await?;
+    run_blocking(move || files.keep(&incoming, media.hash)).await??;
     app.store.catalog.media_stored(project, media.id, app.clock.now()).await?;
     Ok(StatusCode::OK)
 }
@@ -189,7 +189,7 @@ struct Upload<'a> {
 impl Upload<'_> {
     async fn receive(mut self, timeouts: &Timeouts) -> ApiResult<Incoming> {
         let files = self.files.clone();
-        let mut incoming = blocking(move || files.receive()).await?;
+        let mut incoming = run_blocking(move || files.receive()).await??;
         let deadline = Instant::now() + timeouts.body;
         let mut waiting = BytesMut::new();
         loop {
@@ -206,7 +206,8 @@ impl Upload<'_> {
             self.check_len(incoming.bytes().saturating_add(waiting.len() as u64), is_last)?;
             if is_last || waiting.len() as u64 >= PIECE {
                 let piece = waiting.split().freeze();
-                incoming = blocking(move || incoming.write(&piece).map(|()| incoming)).await?;
+                incoming =
+                    run_blocking(move || incoming.write(&piece).map(|()| incoming)).await??;
             }
             if is_last {
                 return Ok(incoming);
@@ -249,7 +250,7 @@ pub(super) async fn download(
 ) -> ApiResult<Response> {
     let (_, media) = linked(&app, Grant::Download, followed).await?;
     let (files, hash) = (app.store.media.clone(), media.hash);
-    let file = blocking(move || files.open(hash)).await?;
+    let file = run_blocking(move || files.open(hash)).await??;
     let file = file.ok_or_else(|| ApiError::NotFound("media not found".to_owned()))?;
     let body = FilePieces::new(file, media.content_length).into_body();
     Ok((headers(&media), body).into_response())
@@ -271,11 +272,4 @@ fn headers(media: &Media) -> HeaderMap {
         ),
         (CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600, immutable")),
     ])
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> StoreResult<T> + Send + 'static,
-) -> ApiResult<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    Ok(done.map_err(|error| ApiError::Internal(Box::new(error)))??)
 }

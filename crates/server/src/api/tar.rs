@@ -3,7 +3,7 @@
 //! Only regular files. Sizes beyond 8 GiB are written in binary and long names as a preceding
 //! entry, both as in GNU tar.
 
-use ratchet_store::embedded::is_backup_path;
+use ratchet_store::backup::is_backup_path;
 
 /// The unit of a tar file: headers are one block, contents are padded to whole blocks.
 pub const BLOCK: usize = 512;

@@ -54,7 +54,7 @@ impl Received {
     ) -> ApiResult<T> {
         let worker = app.clone();
         let work = move |received: Self| received.read_json(&worker.settings.limits, weight, read);
-        app.workers.run(self.effort(), move || work(self)).await
+        app.workers.run_sized(self.effort(), move || work(self)).await?
     }
 }
 

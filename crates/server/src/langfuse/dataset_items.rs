@@ -5,12 +5,12 @@ use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::catalog::dataset::{DatasetStatus, check_item_id};
 use ratchet_core::id::Id;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::record::media::reference::{FoundReference, references};
 use ratchet_remote::langfuse::wire::dataset::{
     CreateDatasetItem, DatasetItemView, MediaReference, ReferencedMedia,
 };
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
@@ -200,9 +200,10 @@ impl Seen {
         let bytes = items.iter().flat_map(fields).map(|(_, json)| json.as_str().len()).sum();
         let with_references = move || {
             let found = |item: DatasetItem| (references_of(&item), item);
-            Ok(items.into_iter().map(found).map(|(found, item)| (item, found)).collect())
+            items.into_iter().map(found).map(|(found, item)| (item, found)).collect()
         };
-        let items: Vec<(DatasetItem, References)> = app.workers.run(bytes, with_references).await?;
+        let items: Vec<(DatasetItem, References)> =
+            app.workers.run_sized(bytes, with_references).await?;
         let found = items.iter().flat_map(|(_, found)| found);
         let ids = found.map(|(_, reference)| reference.media.clone()).collect();
         let media = app.store.catalog.stored_media(project.clone(), ids).await?;

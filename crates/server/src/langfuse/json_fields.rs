@@ -1,6 +1,6 @@
 use axum::extract::{FromRequest, Request};
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json;
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;
 use serde::de::DeserializeOwned;
@@ -54,7 +54,7 @@ impl<T: Send + 'static> LongSent<T> {
         app: &App,
         read: fn(T) -> ApiResult<N>,
     ) -> ApiResult<N> {
-        app.workers.run(self.bytes, move || read(self.sent)).await
+        app.workers.run_sized(self.bytes, move || read(self.sent)).await?
     }
 }
 

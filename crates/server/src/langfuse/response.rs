@@ -23,7 +23,7 @@ pub(super) async fn json<T: Serialize>(
 ) -> ApiResult<Response> {
     let write =
         move || serde_json::to_vec(&view()).map_err(|error| ApiError::Internal(Box::new(error)));
-    let body = app.workers.run(bytes, write).await?;
+    let body = app.workers.run_sized(bytes, write).await??;
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 

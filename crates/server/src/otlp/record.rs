@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 use ratchet_store::catalog::RecordingSettings;
-use ratchet_store::embedded::Prepared;
+use ratchet_store::telemetry::Prepared;
 
 use super::log::LogDraft;
 use super::partial_success::Intake as Decoder;
@@ -45,7 +45,7 @@ pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected
     let intake = app.store.catalog.intake(&delivery.caller.project).await?;
     let worker = app.clone();
     let Ready { work, accepted, rejected } =
-        app.workers.run(effort, move || read(&worker, delivery, intake)).await?;
+        app.workers.run_sized(effort, move || read(&worker, delivery, intake)).await??;
     let prepared = match work {
         Work::Nothing => None,
         Work::Prepared(prepared) => Some(prepared),
@@ -89,7 +89,10 @@ async fn prepare(
 ) -> ApiResult<Prepared> {
     events.locate(&app.store.telemetry, &arrival.project).await?;
     let worker = app.clone();
-    app.workers.run(effort, move || Ok(events.prepare(&worker.store.telemetry, arrival))).await
+    Ok(app
+        .workers
+        .run_sized(effort, move || events.prepare(&worker.store.telemetry, arrival))
+        .await?)
 }
 
 fn read(app: &App, delivery: Delivery, intake: Arc<RecordingSettings>) -> ApiResult<Ready> {
@@ -103,7 +106,7 @@ fn read(app: &App, delivery: Delivery, intake: Arc<RecordingSettings>) -> ApiRes
     };
     let arrival = Arrival { project: caller.project, sender, received_at, intake, text_bytes };
     match delivery.signal {
-        Signal::Traces => spans(app, &limits, (delivery.format, &body), arrival),
+        Signal::Traces => spans(app, &limits, (delivery.format, &body), &arrival),
         Signal::Logs => logs(&limits, (delivery.format, &body), arrival),
         Signal::Metrics => metrics(app, (delivery.format, &body), received_at),
     }
@@ -113,7 +116,7 @@ fn spans(
     app: &App,
     limits: &Limits,
     (format, body): (Format, &Unpacked),
-    arrival: Arrival,
+    arrival: &Arrival,
 ) -> ApiResult<Ready> {
     let decoder = Decoder::new(limits, body.room(), arrival.received_at);
     let Decoded { groups, accepted, rejected } = decode::<SpanDraft>(format, body, decoder)?;

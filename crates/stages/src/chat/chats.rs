@@ -2,6 +2,8 @@ use std::path::{Path, PathBuf};
 
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_core::id::{SessionId, TraceId};
+use ratchet_store::StoreError;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{Actor, Chat};
 use ratchet_store::project::ProjectId;
 use serde_json::json;
@@ -50,9 +52,9 @@ pub enum ChatsError {
     /// The chat refuses it.
     #[error(transparent)]
     Chat(#[from] ChatError),
-    /// The thread that read files is gone.
-    #[error("files could not be looked at")]
-    Thread(#[source] tokio::task::JoinError),
+    /// Files could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl Chats {
@@ -75,7 +77,7 @@ impl Chats {
         let id = SessionId::parse(&id.to_string())
             .map_err(|why| ChatError::Setting(format!("id: {why}")))?;
         let (policy, chat_id) = (self.policy.clone(), id.clone());
-        let ready = on_a_thread(move || policy.prepare(&chat_id, &folder, request)).await??;
+        let ready = run_blocking(move || policy.prepare(&chat_id, &folder, request)).await??;
         let (workspace, settings) = (ready.workspace, ready.settings);
         let chat = self.service.create(project, NewChat { id, title, workspace, settings }).await?;
         Ok((chat, ready.notes))
@@ -97,7 +99,7 @@ impl Chats {
         let exposure = policy.boundary.exposure_of(ChatSettings::read(&chat.settings)?.own_root);
         let enclosing =
             move || policy.enclosures(&of, (Path::new(&chat.workspace), exposure), attached);
-        let mut blocks = on_a_thread(enclosing).await??;
+        let mut blocks = run_blocking(enclosing).await??;
         let message = if blocks.is_empty() {
             UserMessage::text(id, text)
         } else {
@@ -108,11 +110,4 @@ impl Chats {
         };
         Ok(self.service.send(project, chat_id, NewMessage { message, by }).await?)
     }
-}
-
-/// Runs work that touches files on a blocking thread.
-async fn on_a_thread<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ChatsError> {
-    tokio::task::spawn_blocking(work).await.map_err(ChatsError::Thread)
 }

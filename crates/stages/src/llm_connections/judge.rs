@@ -3,8 +3,8 @@ use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeName;
 use ratchet_agent::model::{Model, PriceList};
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_store::Store;
 use ratchet_store::catalog::LlmConnection;
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 

@@ -5,9 +5,8 @@
 //! until the new time has held for a day with records that agree, or a person confirms it.
 
 use ratchet_core::time::Timestamp;
-use ratchet_store::StoreResult;
 use ratchet_store::catalog::ClockMark;
-use ratchet_store::embedded::Store;
+use ratchet_store::{Store, StoreResult};
 
 const DAY: i64 = 86_400_000_000_000;
 /// How far the clock may be beyond what is known without anyone wondering: a server may have been

@@ -4,9 +4,8 @@
 use ratchet_core::record::tokens::{Tokens, approximate_payload};
 use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_store::StoreResult;
-use ratchet_store::embedded::Store;
 use ratchet_store::token_count::{TokenCount, Uncounted};
+use ratchet_store::{Store, StoreResult};
 
 /// How long a call must have been still: clients often send usage a moment later.
 const SETTLED_NANOS: i64 = 5_000_000_000;

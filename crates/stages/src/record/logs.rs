@@ -7,8 +7,8 @@ use ratchet_core::record::claude_code::Patches;
 use ratchet_core::record::claude_code::event::Event;
 use ratchet_core::record::log::LogRecord;
 use ratchet_store::StoreResult;
-use ratchet_store::embedded::Prepared;
 use ratchet_store::project::ProjectId;
+use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
 use super::{Arrival, OtlpBatch, redacted};

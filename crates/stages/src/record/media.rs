@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::time::Timestamp;
-use ratchet_store::StoreResult;
 use ratchet_store::catalog::TraceUse;
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
+use ratchet_store::{Store, StoreResult};
 
 /// How long media stay after a use of them was last heard of: they come in before, beside and
 /// after what refers to them, and clients hold what they could not send.

@@ -1,8 +1,7 @@
 use ratchet_core::time::Timestamp;
-use ratchet_store::StoreResult;
 use ratchet_store::catalog::Project;
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
+use ratchet_store::{Store, StoreResult};
 
 const NANOS_PER_DAY: i64 = 86_400_000_000_000;
 

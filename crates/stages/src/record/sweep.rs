@@ -2,9 +2,8 @@
 
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::Catalog;
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
-use ratchet_store::{StoreError, StoreResult};
+use ratchet_store::{Store, StoreError, StoreResult};
 
 use super::clock::{self, ClockHold};
 use super::{media, retention};

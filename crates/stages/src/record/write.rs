@@ -4,7 +4,7 @@ use ratchet_core::record::clock_skew;
 use ratchet_core::record::redact::Redacted;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{Catalog, RecordingSettings};
-use ratchet_store::embedded::Prepared;
+use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
 /// Redacts a batch by the rules of its project, moves stamps from after its receipt back to it, and

@@ -17,7 +17,7 @@ use ratchet_stages::chat::{
     ChatError, ChatFolders, ChatLimits, ChatService, ChatSettings, EventFeed, Launcher, NewChat,
     NewMessage,
 };
-use ratchet_store::embedded::Options;
+use ratchet_store::StoreOptions;
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{at, project};
 use ratchet_testkit::claude;
@@ -50,7 +50,7 @@ impl Stage {
     /// The same, where the prices of models are known.
     pub(crate) fn fake_with_prices() -> Self {
         let prices = PriceTable::builtin().into();
-        Self { data: DataFolder::with(Options { prices, ..options() }), ..Self::fake() }
+        Self { data: DataFolder::with(StoreOptions { prices, ..options() }), ..Self::fake() }
     }
 
     pub(crate) fn real() -> Self {

@@ -1,19 +1,17 @@
-use std::sync::{Arc, LazyLock};
-use std::thread::available_parallelism;
+use std::sync::LazyLock;
 
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use ratchet_core::secret::Secret;
-use tokio::sync::Semaphore;
 
-use crate::blocking::run_blocking;
+use crate::blocking::BlockingPool;
 use crate::{StoreError, StoreResult};
 
 /// Hashes and verifies passwords with a slow hash, because people's passwords are short. The work
 /// runs on blocking threads outside any transaction, with a concurrency limit: each hash takes 19
 /// MB and a core.
 #[derive(Clone, Debug)]
-pub(super) struct Passwords(Arc<Semaphore>);
+pub(super) struct Passwords(BlockingPool);
 
 /// A hash to verify against when there is no such user, so that timing reveals nothing.
 static DUMMY_HASH: LazyLock<Option<String>> = LazyLock::new(|| {
@@ -23,15 +21,14 @@ static DUMMY_HASH: LazyLock<Option<String>> = LazyLock::new(|| {
 
 impl Default for Passwords {
     fn default() -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
-        Self(Arc::new(Semaphore::new(cores)))
+        Self(BlockingPool::per_core())
     }
 }
 
 impl Passwords {
     /// The hash to store.
     pub(super) async fn hash(&self, password: Secret) -> StoreResult<String> {
-        self.slowly(move || hash(&password)).await?
+        self.0.run(move || hash(&password)).await?
     }
 
     /// Whether a password matches a hash. Takes the same time if there is no hash.
@@ -40,7 +37,7 @@ impl Passwords {
         password: Secret,
         known: Option<String>,
     ) -> StoreResult<bool> {
-        self.slowly(move || {
+        let verify = move || {
             let is_known = known.is_some();
             let hash = known.as_ref().or(DUMMY_HASH.as_ref());
             let is_right = hash.is_some_and(|hash| {
@@ -48,21 +45,8 @@ impl Passwords {
                 Argon2::default().verify_password(bytes, hash.as_str()).is_ok()
             });
             is_known && is_right
-        })
-        .await
-    }
-
-    async fn slowly<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> StoreResult<T> {
-        let slot = Arc::clone(&self.0).acquire_owned().await;
-        run_blocking(move || {
-            let done = work();
-            drop(slot);
-            done
-        })
-        .await
+        };
+        self.0.run(verify).await
     }
 }
 

@@ -14,7 +14,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, OptionalExtension, params_from_iter};
 
 use super::Actor;
-use crate::embedded::sqlite_error;
+use crate::embedded::{sqlite_code, sqlite_error};
 use crate::query::{Page, PageNumber};
 use crate::{StoreError, StoreResult};
 
@@ -75,9 +75,7 @@ impl<'db> Tx<'db> {
         exists: impl FnOnce() -> String,
     ) -> StoreResult<()> {
         match self.execute(sql, values) {
-            Err(StoreError::Database(error))
-                if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) =>
-            {
+            Err(error) if sqlite_code(&error) == Some(ErrorCode::ConstraintViolation) => {
                 Err(StoreError::Exists(exists()))
             }
             other => other.map(drop),
@@ -148,7 +146,7 @@ fn numbered(sql: &str) -> String {
 
 impl Row<'_> {
     pub(crate) fn get<T: FromColumn>(&self, column: usize) -> StoreResult<T> {
-        let value = match self.row.get_ref(column).map_err(StoreError::Database)? {
+        let value = match self.row.get_ref(column).map_err(StoreError::database)? {
             ValueRef::Null => Some(Value::Null),
             ValueRef::Integer(number) => Some(Value::Whole(number)),
             ValueRef::Real(number) => Some(Value::Real(number)),

@@ -3,19 +3,19 @@ use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;
 use rusqlite::Connection;
 
-use super::{Engine, read};
+use super::{TelemetryDb, read};
 use crate::attached::{Attached, AttachedCount};
 use crate::project::ProjectId;
 use crate::trace_stream::{ObservationWalk, ScoreWalk, StreamedRows};
 use crate::{StoreError, StoreResult};
 
-impl Engine {
+impl TelemetryDb {
     pub(crate) async fn walk_observations(
         &self,
         walk: ObservationWalk,
     ) -> StoreResult<StreamedRows<Observation, ObservationWalk>> {
         let query = move |db: &Connection| read::trace_stream::observations(db, walk);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn walk_scores(
@@ -23,7 +23,7 @@ impl Engine {
         walk: ScoreWalk,
     ) -> StoreResult<StreamedRows<Score, ScoreWalk>> {
         let query = move |db: &Connection| read::trace_stream::scores(db, walk);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn attached(
@@ -32,7 +32,7 @@ impl Engine {
         traces: Vec<TraceId>,
     ) -> StoreResult<Vec<Attached>> {
         let query = move |db: &Connection| read::attached::list(db, &project, &traces);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn count_attached(
@@ -41,6 +41,6 @@ impl Engine {
         traces: Vec<TraceId>,
     ) -> StoreResult<AttachedCount> {
         let query = move |db: &Connection| read::attached::count(db, &project, &traces);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 }

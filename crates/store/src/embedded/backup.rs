@@ -21,7 +21,7 @@ use self::tree::BackupTree;
 pub use self::tree::{BackupFile, is_backup_path};
 
 use super::connection::{self, Purpose};
-use super::{MEDIA_FOLDER, Store, sqlite_error};
+use super::{EmbeddedEngine, MEDIA_FOLDER, sqlite_error};
 use crate::blocking::run_blocking;
 use crate::media::hash_named;
 use crate::{StoreError, StoreResult, private_files};
@@ -58,13 +58,9 @@ pub struct BackupOutline {
     pub manifest: Manifest,
 }
 
-impl Store {
-    /// Copies everything into a new folder while it is in use: a snapshot of each database, all
-    /// media of the catalog's copy, files that chats need, and the user's texts.
-    ///
-    /// # Errors
-    /// Fails if the target is not empty or cannot be written.
-    pub async fn backup(
+impl EmbeddedEngine {
+    /// See [`Store::backup`](crate::Store::backup).
+    pub(crate) async fn backup(
         &self,
         to: PathBuf,
         secrets: BackupSecrets,
@@ -75,12 +71,12 @@ impl Store {
         run_blocking(move || here.copy_all(&to, secrets, now)).await?
     }
 
-    /// Copies the databases into a new folder and lists the other files of a backup, for streaming.
-    /// The caller must prevent media deletion meanwhile.
-    ///
-    /// # Errors
-    /// Fails if the target is not empty or cannot be written.
-    pub async fn outline_backup(&self, to: PathBuf, now: Timestamp) -> StoreResult<BackupOutline> {
+    /// See [`Store::outline_backup`](crate::Store::outline_backup).
+    pub(crate) async fn outline_backup(
+        &self,
+        to: PathBuf,
+        now: Timestamp,
+    ) -> StoreResult<BackupOutline> {
         let here = self.clone();
         let outline = move || {
             let databases = copy_databases(&here.databases(), &to)?;
@@ -93,11 +89,11 @@ impl Store {
     }
 
     fn databases(&self) -> [PathBuf; 2] {
-        [self.engine.shared.file.clone(), self.catalog_db.file().to_owned()]
+        [self.telemetry.shared.file.clone(), self.catalog.file().to_owned()]
     }
 
     fn path(&self) -> &Path {
-        self.catalog_db.file().parent().unwrap_or(Path::new("."))
+        self.catalog.file().parent().unwrap_or(Path::new("."))
     }
 
     /// Copies everything. The manifest is written last: a folder without one is incomplete.

@@ -8,13 +8,17 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::connection::{self, Purpose};
 use super::lock::Lock;
 use super::{CATALOG_MIGRATIONS, sqlite_error};
-use crate::blocking::{Outcome, downcast, run_blocking};
+use crate::blocking::{BlockingPool, Outcome, downcast};
 use crate::catalog::Tx;
 use crate::{StoreError, StoreResult};
 
+/// Threads for transactions. One of them works, the others wait for the connection, so that it is
+/// never idle between two transactions; the rest wait without a thread.
+const THREADS: usize = 4;
+
 /// The catalog database. Small: one connection is enough.
 #[derive(Clone, Debug)]
-pub struct CatalogDb {
+pub(crate) struct CatalogDb {
     shared: Arc<Shared>,
 }
 
@@ -22,6 +26,7 @@ pub struct CatalogDb {
 struct Shared {
     file: PathBuf,
     db: Mutex<Connection>,
+    threads: BlockingPool,
     /// The lock against other processes; `None` if the file is shared.
     lock: Option<Arc<Lock>>,
 }
@@ -55,7 +60,8 @@ impl CatalogDb {
     fn with_lock(file: PathBuf, lock: Option<Arc<Lock>>) -> StoreResult<Self> {
         let mut db = connection::open(&file, Purpose::Write)?;
         connection::migrate(&mut db, &file, CATALOG_MIGRATIONS)?;
-        Ok(Self { shared: Arc::new(Shared { file, db: Mutex::new(db), lock }) })
+        let threads = BlockingPool::new(THREADS);
+        Ok(Self { shared: Arc::new(Shared { file, db: Mutex::new(db), threads, lock }) })
     }
 
     pub(super) fn file(&self) -> &Path {
@@ -84,7 +90,7 @@ impl CatalogDb {
 
     async fn transact_boxed(&self, work: Work) -> Result<Outcome, RolledBack> {
         let here = self.clone();
-        run_blocking(move || here.transact_here(work)).await?
+        self.shared.threads.run(move || here.transact_here(work)).await?
     }
 
     /// Like `transact`, blocking the current thread.
@@ -112,10 +118,12 @@ impl CatalogDb {
 mod tests {
     use ratchet_core::id::SessionId;
 
-    use super::super::{CATALOG_FILE, DiskReserve, Options, Store};
+    use super::super::CATALOG_FILE;
     use super::*;
     use crate::catalog::administration::TABLES;
+    use crate::disk_reserve::DiskReserve;
     use crate::project::ProjectId;
+    use crate::{Store, StoreOptions};
 
     /// A project that is deleted must leave nothing behind.
     #[test]
@@ -176,7 +184,7 @@ mod tests {
             db.execute(sql, (id, parent, setting, cost, agent_cost)).unwrap();
         }
         drop(db);
-        let options = Options {
+        let options = StoreOptions {
             prices: Arc::default(),
             queue_len: 1,
             readers: 1,

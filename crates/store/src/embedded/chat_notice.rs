@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::column::Column;
 use super::writer::Writer;
-use super::{Engine, chat_row};
+use super::{TelemetryDb, chat_row};
 use crate::chat::PendingNotification;
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
@@ -20,7 +20,7 @@ pub(super) fn forget(db: &Connection, first: i64, last: i64) -> rusqlite::Result
     db.prepare_cached(sql)?.execute([first, last]).map(drop)
 }
 
-impl Engine {
+impl TelemetryDb {
     /// See `Telemetry::pending_notifications`.
     pub(crate) async fn pending_notifications(
         &self,
@@ -40,7 +40,7 @@ impl Engine {
             })?;
             rows.collect()
         };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     /// See `Telemetry::mark_notified`.

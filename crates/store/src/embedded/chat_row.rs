@@ -15,7 +15,7 @@ use super::apply::Applier;
 use super::block::compress_checked;
 use super::column::Column;
 use super::load::project_number;
-use super::{Engine, Prepared, chat_notice};
+use super::{Prepared, TelemetryDb, chat_notice};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -167,7 +167,7 @@ fn find(db: &Connection, project: &ProjectId, id: &SessionId) -> rusqlite::Resul
     db.prepare_cached(sql)?.query_row(key, |row| row.get(0)).optional()
 }
 
-impl Engine {
+impl TelemetryDb {
     /// See `Telemetry::chat_events`.
     pub(crate) async fn chat_events(
         &self,
@@ -192,7 +192,7 @@ impl Engine {
             }
             Ok(events)
         };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     /// See `Telemetry::newest_events`.
@@ -212,7 +212,7 @@ impl Engine {
             let rows = statement.query_map(params![first, last, kind.as_str(), limit], read)?;
             rows.collect()
         };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     /// See `Telemetry::last_event`.
@@ -220,7 +220,7 @@ impl Engine {
         let query = move |db: &Connection| -> rusqlite::Result<u64> {
             find(db, &project, &chat)?.map_or(Ok(0), |chat| last_place(db, chat))
         };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 }
 

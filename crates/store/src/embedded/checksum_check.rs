@@ -12,7 +12,8 @@ use super::chat_row::unpacked;
 use super::column::Column;
 use super::connection::{self, Purpose};
 use super::integrity_check::{Finding, Health};
-use super::{CATALOG_FILE, DiskReserve, MEDIA_FOLDER, TELEMETRY_FILE, payload};
+use super::{CATALOG_FILE, MEDIA_FOLDER, TELEMETRY_FILE, payload};
+use crate::disk_reserve::DiskReserve;
 use crate::media::{MediaFiles, hash_named, hash_of};
 use crate::{StoreError, StoreResult};
 
@@ -32,13 +33,13 @@ pub fn check_checksums(folder: &Path) -> StoreResult<Vec<Finding>> {
     let read = |db: &Connection| -> rusqlite::Result<Vec<Finding>> {
         Ok(vec![pages(db, TELEMETRY_FILE)?, payloads(db)?, events(db)?])
     };
-    let mut findings = read(&telemetry).map_err(StoreError::Database)?;
+    let mut findings = read(&telemetry).map_err(StoreError::database)?;
     findings.push(media(folder)?);
     let read = |db: &Connection| -> rusqlite::Result<Vec<Finding>> {
         let unknown_projects = unknown_projects(&telemetry, db)?;
         Ok(vec![pages(db, CATALOG_FILE)?, kin(&unknown_projects), transcripts(db, folder)?])
     };
-    findings.extend(read(&catalog).map_err(StoreError::Database)?);
+    findings.extend(read(&catalog).map_err(StoreError::database)?);
     Ok(findings)
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Trace;
 
-use super::{Engine, read};
+use super::{TelemetryDb, read};
 use crate::StoreResult;
 use crate::deadline_query::{DeadlinePage, ObservationOrder};
 use crate::live_tail::{ArrivalCursor, Arrivals, RecordKind};
 use crate::project::ProjectId;
 use crate::query::{ObservationQuery, Page, TraceOrder, TraceQuery};
 
-impl Engine {
+impl TelemetryDb {
     pub(crate) async fn seek_traces(
         &self,
         query: TraceQuery,

@@ -9,8 +9,8 @@ use ratchet_core::record::merge::Metadata;
 use ratchet_core::record::observation::ObservationPatch;
 use ratchet_core::record::trace::TracePatch;
 
+use super::Prepared;
 use super::prepare::WritableBatch;
-use super::{Prepared, Store};
 use crate::StoreResult;
 use crate::catalog::{Catalog, MediaOwner, MediaRef, MediaUse};
 
@@ -27,16 +27,6 @@ impl Catalog {
             self.note_mentions(project, mentions, now).await?;
         }
         Ok(WritableBatch::noted(prepared))
-    }
-}
-
-impl Store {
-    /// Deletes the bytes of media that no project knows, and returns the number of files.
-    ///
-    /// # Errors
-    /// Fails if a file cannot be removed.
-    pub async fn remove_unknown_media(&self) -> StoreResult<u64> {
-        self.media.remove_unknown(&self.catalog).await
     }
 }
 

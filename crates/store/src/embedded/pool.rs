@@ -1,16 +1,14 @@
 //! A pool of read connections, used from blocking threads.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
-use tokio::sync::Semaphore;
 
 use super::connection::{self, Purpose};
-use super::sqlite_error;
-use crate::blocking::{Outcome, downcast, run_blocking};
+use super::{sqlite_code, sqlite_error};
+use crate::blocking::{BlockingPool, Cancellation, Outcome, downcast};
 use crate::{StoreError, StoreResult};
 
 /// Query timeout: longer than a client is likely to wait.
@@ -26,15 +24,14 @@ type Query = Box<dyn FnOnce(&Connection) -> StoreResult<Outcome> + Send>;
 pub(super) struct Pool {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    /// One permit per connection.
-    permits: Arc<Semaphore>,
+    /// One thread per connection.
+    threads: BlockingPool,
 }
 
 impl Pool {
     /// A pool of at most `size` connections, opened on demand.
     pub(super) fn new(file: PathBuf, size: usize) -> Self {
-        let permits = Arc::new(Semaphore::new(size.max(1)));
-        Self { file, idle: Mutex::new(Vec::new()), permits }
+        Self { file, idle: Mutex::new(Vec::new()), threads: BlockingPool::new(size) }
     }
 
     /// Runs a query on a blocking thread, on one snapshot. It is interrupted when the caller drops
@@ -57,15 +54,11 @@ impl Pool {
     }
 
     async fn ask(self: &Arc<Self>, time: Duration, query: Query) -> StoreResult<Outcome> {
-        let permit = self.permits.clone().acquire_owned().await;
         let pool = self.clone();
-        let waiting = Waiting::default();
-        let is_left = waiting.is_left.clone();
-        let work = move || {
-            let _permit = permit.map_err(|_| StoreError::Closing)?;
+        let work = move |cancellation: Cancellation| {
             let mut db = pool.take()?;
             let started = Instant::now();
-            let gives_up = move || is_left.load(Ordering::Relaxed) || started.elapsed() >= time;
+            let gives_up = move || cancellation.is_requested() || started.elapsed() >= time;
             db.progress_handler(INSTRUCTIONS_PER_CHECK, Some(gives_up))
                 .map_err(|error| sqlite_error(&pool.file, error))?;
             let transaction = db.transaction().map_err(|error| sqlite_error(&pool.file, error))?;
@@ -79,7 +72,7 @@ impl Pool {
             }
             answer
         };
-        run_blocking(work).await?
+        self.threads.run_cancellable(work).await?
     }
 
     fn take(&self) -> StoreResult<Connection> {
@@ -88,25 +81,9 @@ impl Pool {
     }
 }
 
-/// Interrupts the query when dropped, because its client has disconnected.
-#[derive(Debug, Default)]
-struct Waiting {
-    is_left: Arc<AtomicBool>,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.is_left.store(true, Ordering::Relaxed);
-    }
-}
-
 fn interrupted(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Database(why)
-            if why.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) =>
-        {
-            StoreError::TooSlow
-        }
-        other => other,
+    match sqlite_code(&error) {
+        Some(ErrorCode::OperationInterrupted) => StoreError::TooSlow,
+        _ => error,
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::apply::Applier;
 use super::writer::Writer;
-use super::{Engine, chat_row, retention};
+use super::{TelemetryDb, chat_row, retention};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -16,7 +16,7 @@ const SLICE: u32 = 2_000;
 /// Part of a deleted project's id that no other id has.
 const TOMBSTONE_MARK: &str = "#";
 
-impl Engine {
+impl TelemetryDb {
     /// See `Telemetry::abandon`.
     pub(crate) async fn abandon(&self, project: ProjectId) -> StoreResult<()> {
         let rename = move |writer: &mut Writer| {

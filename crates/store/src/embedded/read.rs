@@ -86,11 +86,11 @@ impl List<'_> {
         read: &mut impl FnMut(&Row<'_>) -> rusqlite::Result<Option<Listed<T>>>,
     ) -> StoreResult<()> {
         let sql = self.sql(filter, limit);
-        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+        let mut statement = db.prepare_cached(&sql).map_err(StoreError::database)?;
         let params = params_from_iter(filter.params.iter());
-        let mut rows = statement.query(params).map_err(StoreError::Database)?;
-        while let Some(row) = rows.next().map_err(StoreError::Database)? {
-            if let Some(listed) = read(row).map_err(StoreError::Database)? {
+        let mut rows = statement.query(params).map_err(StoreError::database)?;
+        while let Some(row) = rows.next().map_err(StoreError::database)? {
+            if let Some(listed) = read(row).map_err(StoreError::database)? {
                 slice.take(listed);
             }
             if is_over(slice) {
@@ -125,7 +125,7 @@ impl List<'_> {
             let params = params_from_iter(self.filter.params.iter());
             db.prepare_cached(&sql)?.query_row(params, |row| row.get(0))
         };
-        let count: i64 = count(db).map_err(StoreError::Database)?;
+        let count: i64 = count(db).map_err(StoreError::database)?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 

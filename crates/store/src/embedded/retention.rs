@@ -4,7 +4,7 @@ use ratchet_core::id::TraceId;
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, params};
 
-use super::Engine;
+use super::TelemetryDb;
 use super::apply::Applier;
 use super::chat_row;
 use super::column::Column;
@@ -82,7 +82,7 @@ fn delete(
     Ok((deleted, ids.collect()))
 }
 
-impl Engine {
+impl TelemetryDb {
     /// See `Telemetry::newest_time`.
     pub(crate) async fn newest_time(&self, not_after: Timestamp) -> StoreResult<Option<Timestamp>> {
         // One index seek per project, however many traces there are.
@@ -92,7 +92,7 @@ impl Engine {
             let newest = db.query_row(sql, [Column(not_after)], |row| row.get(0));
             newest.map(|at: Option<Column<Timestamp>>| at.map(|at| at.0))
         };
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 }
 

@@ -9,7 +9,7 @@ use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::Engine;
+use super::TelemetryDb;
 use super::apply::{Applier, OpenTrace};
 use super::column::{Column, uncolumn};
 use super::load::{load_observation, load_trace, project_number};
@@ -20,7 +20,7 @@ use crate::project::ProjectId;
 use crate::token_count::{TokenCount, Uncounted};
 use crate::{StoreError, StoreResult};
 
-impl Engine {
+impl TelemetryDb {
     /// See `Telemetry::uncounted`.
     pub(crate) async fn uncounted(
         &self,
@@ -39,7 +39,7 @@ impl Engine {
                 })
                 .collect()
         };
-        self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
     }
 
     /// See `Telemetry::drop_uncounted`.
@@ -49,7 +49,7 @@ impl Engine {
             db.prepare_cached(sql)?.query_row([Column(before)], |row| row.get(0))
         };
         // The writer is a bottleneck: it is used only if there is something to do.
-        if !self.shared.readers.read(move |db| any(db).map_err(StoreError::Database)).await? {
+        if !self.shared.readers.read(move |db| any(db).map_err(StoreError::database)).await? {
             return Ok(0);
         }
         let forget = move |writer: &mut Writer| {

@@ -1,14 +1,14 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::record::session::Session;
 
-use super::{Engine, read};
+use super::{TelemetryDb, read};
 use crate::project::ProjectId;
 use crate::query::{Page, SessionEnds, SessionQuery};
 use crate::score_stats::{PairQuery, Pairs, Sample, SampleQuery};
 use crate::user::{UserDay, UserQuery, UserScope, Users};
 use crate::{StoreError, StoreResult};
 
-impl Engine {
+impl TelemetryDb {
     pub(crate) async fn sessions(&self, query: SessionQuery) -> StoreResult<Page<Session>> {
         self.shared.readers.read(move |db| read::sessions::list(db, &query)).await
     }
@@ -19,7 +19,7 @@ impl Engine {
         id: SessionId,
     ) -> StoreResult<Option<Session>> {
         let query = move |db: &_| read::sessions::one(db, &project, &id);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn session_ends(
@@ -28,7 +28,7 @@ impl Engine {
         ids: Vec<SessionId>,
     ) -> StoreResult<Vec<SessionEnds>> {
         let query = move |db: &_| read::sessions::ends(db, &project, &ids);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn users(&self, query: UserQuery) -> StoreResult<Users> {
@@ -41,16 +41,16 @@ impl Engine {
         user: String,
     ) -> StoreResult<Vec<UserDay>> {
         let query = move |db: &_| read::users::days(db, &scope, &user);
-        self.shared.readers.read(move |db| query(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn score_samples(&self, query: SampleQuery) -> StoreResult<Vec<Sample>> {
         let read = move |db: &_| read::score_stats::samples(db, &query);
-        self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
     }
 
     pub(crate) async fn score_pairs(&self, query: PairQuery) -> StoreResult<Pairs> {
         let read = move |db: &_| read::score_stats::pairs(db, &query);
-        self.shared.readers.read(move |db| read(db).map_err(StoreError::Database)).await
+        self.shared.readers.read(move |db| read(db).map_err(StoreError::database)).await
     }
 }

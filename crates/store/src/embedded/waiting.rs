@@ -9,7 +9,7 @@ use ratchet_core::record::score::{ScorePatch, ScoreTarget};
 use ratchet_core::time::Timestamp;
 use rusqlite::params;
 
-use super::Engine;
+use super::TelemetryDb;
 use super::apply::Applier;
 use super::column::Column;
 use super::load::load_score;
@@ -25,7 +25,7 @@ const MAX_WAITING: i64 = 10_000;
 /// Maximum number of rows deleted per slice.
 const SLICE: u32 = 2_000;
 
-impl Engine {
+impl TelemetryDb {
     /// See `Telemetry::delete_waiting_scores`.
     pub(crate) async fn delete_waiting_scores(&self, now: Timestamp) -> StoreResult<u64> {
         let slice = move |writer: &mut Writer| {

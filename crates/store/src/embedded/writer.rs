@@ -13,9 +13,9 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use super::apply::{Applier, WriterCache};
-use super::disk_reserve::{DiskMonitor, DiskSpace};
 use super::prepare::Prepared;
 use super::{compact, sqlite_error};
+use crate::disk_reserve::{DiskMonitor, DiskSpace};
 use crate::live_tail::Log;
 use crate::{StoreError, StoreResult};
 

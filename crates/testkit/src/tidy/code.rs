@@ -22,6 +22,26 @@ fn sql_stays_in_the_store() {
 }
 
 #[test]
+fn the_embedded_engine_is_private_to_the_store() {
+    LineRule {
+        advice: "SQLite is known only to store/src/embedded and store/src/catalog/sql: give Store a \
+                 method, and callers a type of the store's interface",
+        covers: |path| {
+            let knows = ["crates/store/src/embedded", "crates/store/src/catalog/sql"];
+            is_rust(path) && !knows.iter().any(|place| path.starts_with(place))
+        },
+        is_broken_by: |line| {
+            ["rusqlite", "pub mod embedded", "store::embedded"].iter().any(|it| line.contains(it))
+        },
+    }
+    .check(
+        "crates/store/src/a.rs",
+        &["Database(#[source] rusqlite::Error),", "pub mod embedded;"],
+        &["mod embedded;", "pub use crate::embedded::Prepared;"],
+    );
+}
+
+#[test]
 fn telemetry_is_written_by_the_record_stage() {
     LineRule {
         advice: "write telemetry through stages::record (record::write, record::scores::write, \
@@ -39,6 +59,38 @@ fn telemetry_is_written_by_the_record_stage() {
         "crates/stages/src/chat/a.rs",
         &["telemetry.write_batch(batch).await?;", "store.telemetry.write_counts(counts, now)"],
         &["record::write(telemetry, catalog, batch, text_bytes).await?;"],
+    );
+}
+
+/// The modules that may name Langfuse's wire types: each converts them at its border.
+const WIRE_MODULES: [&str; 8] = [
+    "crates/remote/src/",
+    "crates/server/src/langfuse",
+    "crates/server/src/mcp",
+    "crates/server/src/error.rs",
+    "crates/server/src/openapi.rs",
+    "crates/server/src/api/media.rs",
+    "crates/server/src/api/chats/wire.rs",
+    "crates/stages/src/sink/langfuse.rs",
+];
+
+#[test]
+fn wire_types_stay_at_the_edge() {
+    LineRule {
+        advice: "use the types of core, and convert Langfuse's wire types in remote, in \
+                 server::langfuse or in stages::sink::langfuse",
+        covers: |path| {
+            is_product(path) && !WIRE_MODULES.iter().any(|module| path.starts_with(module))
+        },
+        is_broken_by: |line| line.contains("langfuse::wire"),
+    }
+    .check(
+        "crates/web/src/pages/a.rs",
+        &[
+            "use ratchet_remote::langfuse::wire::dashboard::WidgetView;",
+            "fn show(filter: &ratchet_remote::langfuse::wire::dashboard::WidgetFilter) {}",
+        ],
+        &["use ratchet_remote::langfuse::client::LangfuseClient;", "let wire = Wire::new();"],
     );
 }
 

@@ -28,14 +28,31 @@ fn no_test_sleeps() {
     report(offences, "wait for the event itself, or pause the clock, instead of sleeping");
 }
 
+/// Lines that yield within a `while` or `loop`, however deep.
 fn busy_loops(file: &SourceFile) -> Vec<Offence> {
-    lines_with(file, |line| line.contains("yield_now("))
+    let mut offences = Vec::new();
+    // The lines that enclose the current one.
+    let mut enclosing: Vec<(usize, &str)> = Vec::new();
+    for (number, line) in test_lines(file) {
+        let text = line.trim_start();
+        let indentation = line.len() - text.len();
+        enclosing.retain(|(outer, _)| text.is_empty() || *outer < indentation);
+        let is_in_loop =
+            enclosing.iter().any(|(_, text)| text.contains("while ") || text.contains("loop {"));
+        if is_in_loop && text.contains("yield_now(") {
+            offences.push(file.offence(number, text));
+        }
+        enclosing.push((indentation, text));
+    }
+    offences
 }
 
 #[test]
 fn no_test_waits_in_a_busy_loop() {
-    let text = "    while !is_done() {\n        tokio::task::yield_now().await;\n    }";
-    assert_eq!(busy_loops(&sample("crates/core/tests/a.rs", text)).len(), 1);
+    let found = |text: &str| busy_loops(&sample("crates/core/tests/a.rs", text)).len();
+    assert_eq!(found("while !is_done() {\n    tokio::task::yield_now().await;\n}"), 1);
+    assert_eq!(found("loop {\n    match a() {\n        _ => thread::yield_now(),\n    }\n}"), 1);
+    assert_eq!(found("while a() {\n    b();\n}\nthread::yield_now();"), 0);
     let offences = repository().iter().flat_map(busy_loops).collect();
     let advice = "use testkit::wait::until or until_async: a loop of yield_now takes the processor \
                   from what it waits for, and hangs the run if that never comes";

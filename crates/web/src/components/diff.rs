@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
+use ratchet_store::blocking::run_blocking;
 use similar::{ChangeTag, TextDiff};
 
 /// Texts beyond this many bytes are compared by lines alone.
@@ -20,7 +21,7 @@ pub async fn beside(old: String, new: String) -> Markup {
     if old.len() + new.len() <= QUICK_UP_TO {
         return diff(&old, &new);
     }
-    let drawn = tokio::task::spawn_blocking(move || diff(&old, &new)).await;
+    let drawn = run_blocking(move || diff(&old, &new)).await;
     drawn.unwrap_or_else(|_| html! { p.muted { "The texts could not be compared." } })
 }
 

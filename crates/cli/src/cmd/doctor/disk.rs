@@ -8,7 +8,7 @@ use rustix::fs::Access;
 use super::{Check, State};
 use crate::config::Config;
 use crate::print::bytes_text;
-use ratchet_store::embedded::DiskSpace;
+use ratchet_store::disk_reserve::DiskSpace;
 use ratchet_store::secrets::SECRET_FILE;
 
 /// Below this, it is time to act.

@@ -1,6 +1,6 @@
 use ratchet_core::time::Timestamp;
 use ratchet_server::api::status::StatusView;
-use ratchet_store::embedded::DiskSpace;
+use ratchet_store::disk_reserve::DiskSpace;
 
 use super::disk::judge_space;
 use super::{Check, State};

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::list::PAGES;
 use super::stage::stage;
 use super::{LIGHT, report};
-use ratchet_store::embedded::Store;
+use ratchet_store::Store;
 use ratchet_testkit::build::{self, BatchBuilder};
 use ratchet_testkit::process::PROJECT;
 use ratchet_testkit::recording::RecordBatch;

@@ -99,7 +99,7 @@ impl From<ChatsError> for ChatRefusal {
         match error {
             ChatsError::Policy(error) => error.into(),
             ChatsError::Chat(error) => error.into(),
-            ChatsError::Thread(error) => Self::Api(ApiError::Internal(Box::new(error))),
+            ChatsError::Store(error) => Self::Api(error.into()),
         }
     }
 }

@@ -208,7 +208,7 @@ impl Writer {
         write: impl FnOnce(bool) -> ApiResult<Vec<u8>> + Send + 'static,
     ) -> ApiResult<Vec<u8>> {
         let is_first = self.is_first;
-        let bytes = self.app.workers.run(size, move || write(is_first)).await?;
+        let bytes = self.app.workers.run_sized(size, move || write(is_first)).await??;
         self.is_first &= bytes.is_empty();
         Ok(bytes)
     }

@@ -1,5 +1,6 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{Chat, ChatOrigin, ChatStatus};
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
@@ -43,11 +44,10 @@ impl ChatService {
         let (family, config) =
             (original.origin.family.clone(), self.shared.launcher.family(&original));
         let own = launch::uuid(&original.id)?;
-        let looked = tokio::task::spawn_blocking(move || {
+        let looked = run_blocking(move || {
             thread::is_kept(&config, own).then(|| thread::place(&config, own, at))
         });
-        let looked = looked.await.map_err(|_| ChatError::Stopping)?;
-        let (parent, fork_at) = match (looked, at) {
+        let (parent, fork_at) = match (looked.await?, at) {
             (Some(Some(place)), _) => (original.id, place.to_string()),
             (Some(None) | None, Some(at)) => {
                 return Err(ChatError::Setting(format!("at: the chat has no message {at}")));

@@ -10,6 +10,7 @@ use ratchet_core::chat::stream_redaction::{StreamRedactor, TimedEvent};
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
 use ratchet_core::record::claude_code::Patches;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{Chat, ChatStatus};
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
@@ -32,8 +33,7 @@ pub(super) async fn recover(shared: &Arc<Shared>) -> Result<(), ChatError> {
         if let Some(process) = &chat.status.process {
             let identity = ProcessIdentity { pid: process.pid, started: process.started.clone() };
             let scratch = shared.launcher.scratch(&chat.id);
-            let was_there =
-                tokio::task::spawn_blocking(move || identity.end_orphan(&scratch)).await;
+            let was_there = run_blocking(move || identity.end_orphan(&scratch)).await;
             if was_there.unwrap_or(false) {
                 tracing::info!(chat_id = %chat.id, "ended an agent of an earlier server");
             }
@@ -146,5 +146,5 @@ async fn kept(
     let message = Uuid::parse_str(&turn.to_string()).ok().filter(|_| has_message);
     let reading = move || turn_lines::of_turn(&config, conversation, message);
     // A damaged transcript must not keep a server from starting.
-    tokio::task::spawn_blocking(reading).await.unwrap_or_default()
+    run_blocking(reading).await.unwrap_or_default()
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 use ratchet_agent::claude::command::ClaudeCommand;
 use ratchet_agent::claude::process_slots::{ProcessSlot, ProcessSlots, WorkPermit};
 use ratchet_core::chat::notification::Notification;
-use ratchet_store::StoreError;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{Chat, ChatStatus};
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
+use ratchet_store::{Store, StoreError};
 use tokio::sync::watch;
 
 use super::super::chat_actor::{Writing, Written};
@@ -91,8 +91,7 @@ impl Shared {
         self: Arc<Self>,
         chat: Chat,
     ) -> Result<(ClaudeCommand, Option<WorkFolder>, AgentMemory), ChatError> {
-        let command = tokio::task::spawn_blocking(move || self.launcher.command(&chat));
-        command.await.map_err(|_| ChatError::Stopping)?
+        run_blocking(move || self.launcher.command(&chat)).await?
     }
 
     /// Acquires a slot for a process, if one is free.

@@ -4,7 +4,7 @@ use ratchet_core::money::Money;
 use ratchet_core::record::observation::ObservationKind;
 use ratchet_core::record::price::PriceTable;
 use ratchet_stages::chat::{BudgetChoice, ChatChange, ChatError, ChatLimits, ChatSettings};
-use ratchet_store::embedded::Options;
+use ratchet_store::StoreOptions;
 use ratchet_testkit::folder::{self, DataFolder};
 use ratchet_testkit::scripted::{Failure, Reply, Tokens};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn dear(thousands: u64) -> Reply {
 fn priced() -> Stage {
     let prices = PriceTable::builtin().into();
     let mut stage = Stage::real();
-    stage.data = DataFolder::with(Options { prices, ..folder::options() });
+    stage.data = DataFolder::with(StoreOptions { prices, ..folder::options() });
     stage
 }
 

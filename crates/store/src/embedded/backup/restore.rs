@@ -8,10 +8,11 @@ use rusqlite::Connection;
 use super::manifest::{CopyMode, MANIFEST_FILE, Manifest, ManifestFile, copy};
 use super::tree::{self, BackupFile, SECRET_FILES, is_backup_path};
 use super::{BackupReport, failed, make_empty, sync};
+use crate::disk_reserve::DiskReserve;
 use crate::embedded::connection::{self, Purpose};
 use crate::embedded::{
-    CATALOG_FILE, CATALOG_MIGRATIONS, DiskReserve, MEDIA_FOLDER, TELEMETRY_FILE,
-    TELEMETRY_MIGRATIONS, sqlite_error,
+    CATALOG_FILE, CATALOG_MIGRATIONS, MEDIA_FOLDER, TELEMETRY_FILE, TELEMETRY_MIGRATIONS,
+    sqlite_error,
 };
 use crate::media::{MediaFiles, hash_named};
 use crate::secrets::SECRET_FILE;

@@ -99,8 +99,8 @@ impl List<'_> {
             Ok(keys)
         };
         let params = params_from_iter(filter.params.iter());
-        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
-        statement.query_row(params, keys).optional().map_err(StoreError::Database)
+        let mut statement = db.prepare_cached(&sql).map_err(StoreError::database)?;
+        statement.query_row(params, keys).optional().map_err(StoreError::database)
     }
 
     /// The list's conditions, limited to a slice.

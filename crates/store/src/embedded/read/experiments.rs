@@ -82,7 +82,7 @@ pub(in crate::embedded) fn items(
         let mut blocks = Blocks::new(db);
         for item in &mut page.rows {
             let found = outcome(db, &mut blocks, (&query.of.project, project), item);
-            item.outcome = found.map_err(StoreError::Database)?;
+            item.outcome = found.map_err(StoreError::database)?;
         }
     }
     Ok(page)
@@ -116,7 +116,7 @@ pub(in crate::embedded) fn runs(
 }
 
 fn number(db: &Connection, project: &ProjectId) -> StoreResult<Option<i64>> {
-    project_number(db, project).map_err(StoreError::Database)
+    project_number(db, project).map_err(StoreError::database)
 }
 
 fn wanted(project: i64, query: &ExperimentQuery) -> Where {

@@ -64,7 +64,7 @@ fn count<C>(
             "conditions on input, output or metadata cannot be counted; use search".to_owned();
         return Err(StoreError::BadQuery(why));
     }
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(Matching::default()) };
     let Source { from, project: of_project, time } = *source;
     let mut newest = Where::default();
@@ -92,12 +92,12 @@ fn count<C>(
             })
         })
     };
-    let found: Matching = read().map_err(StoreError::Database)?;
+    let found: Matching = read().map_err(StoreError::database)?;
     let sql = format!("SELECT 1 {from} {} ORDER BY {time} DESC LIMIT 1 OFFSET ?", beyond.sql());
     let next = || {
         let params = beyond.params.into_iter().chain([Value::Integer(to_i64(query.at_most))]);
         db.prepare_cached(&sql)?.exists(params_from_iter(params))
     };
-    let is_cut = found.looked_at >= query.at_most && next().map_err(StoreError::Database)?;
+    let is_cut = found.looked_at >= query.at_most && next().map_err(StoreError::database)?;
     Ok(Matching { is_cut, ..found })
 }

@@ -79,7 +79,7 @@ fn observations(
     table: &mut Table,
 ) -> StoreResult<u64> {
     let mut filter = Where::default();
-    let way = Way::of(db, project, &query.conditions).map_err(StoreError::Database)?;
+    let way = Way::of(db, project, &query.conditions).map_err(StoreError::database)?;
     filter.and(way.project(), [project.into()]);
     filter.within("o.start", range);
     filter.observations(&query.conditions)?;
@@ -130,7 +130,7 @@ pub(in crate::embedded) fn of_scores(
 }
 
 fn number<C>(db: &Connection, query: &MetricsQuery<C>) -> StoreResult<Option<i64>> {
-    project_number(db, &query.project).map_err(StoreError::Database)
+    project_number(db, &query.project).map_err(StoreError::database)
 }
 
 fn exact<C>(query: &MetricsQuery<C>) -> Vec<Tally> {

@@ -39,7 +39,7 @@ pub(in crate::embedded) fn list(
     query: &ObservationQuery,
     cache: &TracePageCache,
 ) -> StoreResult<Page<Observation>> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let way = way(db, project, query)?;
     let list = asked(db, project, query, way)?;
@@ -56,7 +56,7 @@ pub(in crate::embedded) fn seek(
     query: &ObservationQuery,
     (time, cache): (Duration, &TracePageCache),
 ) -> StoreResult<DeadlinePage<Observation>> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let way = project.map(|project| way(db, project, query)).transpose()?;
     let is_found_soon =
         query.trace.is_some() || query.conditions.is_empty() || way == Some(Way::ByTrace);
@@ -77,7 +77,7 @@ pub(in crate::embedded) fn sorted(
     query: &ObservationQuery,
     by: ObservationOrder,
 ) -> StoreResult<Page<Observation>> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let way = way(db, project, query)?;
     let key = match by {
@@ -97,7 +97,7 @@ fn way(db: &Connection, project: i64, query: &ObservationQuery) -> StoreResult<W
     if query.trace.is_some() {
         return Ok(Way::ByObservation);
     }
-    Way::of(db, project, &query.conditions).map_err(StoreError::Database)
+    Way::of(db, project, &query.conditions).map_err(StoreError::database)
 }
 
 fn asked<'a>(
@@ -175,6 +175,6 @@ pub(super) fn with_content(
 
 fn tally(db: &Connection, project: i64) -> StoreResult<u64> {
     let sql = "SELECT observations FROM project WHERE no = ?";
-    let count = db.query_row(sql, [project], |row| row.get(0)).map_err(StoreError::Database)?;
+    let count = db.query_row(sql, [project], |row| row.get(0)).map_err(StoreError::database)?;
     Ok(to_u64(count))
 }

@@ -15,7 +15,7 @@ use crate::{StoreError, StoreResult};
 
 /// The scores that match, newest first.
 pub(in crate::embedded) fn list(db: &Connection, query: &ScoreQuery) -> StoreResult<Page<Score>> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let mut filter = Where::default();
     filter.and("s.project = ?", [project.into()]);

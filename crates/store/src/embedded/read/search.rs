@@ -19,7 +19,7 @@ pub(in crate::embedded) fn search(
 ) -> StoreResult<TextHits<Observation>> {
     let mut hits =
         TextHits { rows: Vec::new(), cursor: None, searched_back_to: None, rows_read: 0 };
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(hits) };
     let mut filter = Where::default();
     filter.and("o.project = ?", [project.into()]);
@@ -51,7 +51,7 @@ pub(in crate::embedded) fn search(
         }
         Ok(())
     };
-    look().map_err(StoreError::Database)?;
+    look().map_err(StoreError::database)?;
     Ok(hits)
 }
 

@@ -20,7 +20,7 @@ pub(in crate::embedded) fn list(
     db: &Connection,
     query: &SessionQuery,
 ) -> StoreResult<Page<Session>> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let mut filter = Where::default();
     filter.and("s.project = ?", [project.into()]);

@@ -47,7 +47,7 @@ pub(in crate::embedded) fn aggregate(
     db: &Connection,
     query: &AggregateQuery,
 ) -> StoreResult<Aggregate> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let (source, groups, rows_read) = match project {
         None => (AggregateSource::Rollup, Groups::default(), 0),
         Some(project) if can_roll_up(query) => {
@@ -82,7 +82,7 @@ fn from_rollup(
     project: i64,
     query: &AggregateQuery,
 ) -> StoreResult<(Groups, u64)> {
-    let words = words(db, project).map_err(StoreError::Database)?;
+    let words = words(db, project).map_err(StoreError::database)?;
     let word = |number: i64| match number {
         NONE => None,
         OTHER => Some(OTHER_WORD.to_owned()),
@@ -93,8 +93,8 @@ fn from_rollup(
         "SELECT hour, environment, kind, name, model, {SUMS} FROM rollup \
          WHERE project = ? AND hour >= ? AND hour < ?"
     );
-    let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
-    let rows = statement.query(params![project, from, to]).map_err(StoreError::Database)?;
+    let mut statement = db.prepare_cached(&sql).map_err(StoreError::database)?;
+    let rows = statement.query(params![project, from, to]).map_err(StoreError::database)?;
     let read = |row: &Row<'_>| {
         let value = |dimension: &Dimension| match dimension {
             Dimension::Environment => row.get(1).map(word),
@@ -107,7 +107,7 @@ fn from_rollup(
     };
     let (mut groups, mut rows_read) = (Groups::default(), 0);
     for row in rows.mapped(read) {
-        let (at, key, sums) = row.map_err(StoreError::Database)?;
+        let (at, key, sums) = row.map_err(StoreError::database)?;
         rows_read += 1;
         groups.at(at, key)?.add(&sums);
     }
@@ -142,9 +142,9 @@ fn from_scan(db: &Connection, project: i64, query: &AggregateQuery) -> StoreResu
         1,
     );
     let sql = format!("{select} {}", filter.sql());
-    let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+    let mut statement = db.prepare_cached(&sql).map_err(StoreError::database)?;
     let params = params_from_iter(filter.params.iter());
-    let rows = statement.query(params).map_err(StoreError::Database)?;
+    let rows = statement.query(params).map_err(StoreError::database)?;
     let mut blocks = Blocks::new(db);
     let read = |row: &Row<'_>| {
         let key = query.by.iter().map(|dimension| dimension_of(row, *dimension));
@@ -162,7 +162,7 @@ fn from_scan(db: &Connection, project: i64, query: &AggregateQuery) -> StoreResu
     let (mut groups, mut rows_read) = (Groups::default(), 0);
     for row in rows.mapped(read) {
         rows_read += 1;
-        if let Some((key, facts)) = row.map_err(StoreError::Database)? {
+        if let Some((key, facts)) = row.map_err(StoreError::database)? {
             let at = step_of(facts.start.nanos().div_euclid(HOUR), query.step);
             add_facts(groups.at(at, key)?, &facts, 1);
         }

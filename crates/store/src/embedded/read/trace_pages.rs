@@ -103,7 +103,7 @@ pub(super) fn page(
         return Ok(None);
     };
     let id = id_value(&trace.to_string());
-    let state = TraceState::read(db, project, &id).map_err(StoreError::Database)?;
+    let state = TraceState::read(db, project, &id).map_err(StoreError::database)?;
     let Some(state) = state.filter(|state| state.observations >= cache.long) else {
         return Ok(None);
     };
@@ -125,7 +125,7 @@ pub(super) fn page(
         let total = matches!(query.paging, Paging::Numbered(_)).then_some(total);
         return Ok(Some(Page { rows: Vec::new(), total, cursor: None }));
     };
-    wanted.read(db, &window, query).map(Some).map_err(StoreError::Database)
+    wanted.read(db, &window, query).map(Some).map_err(StoreError::database)
 }
 
 impl TraceState {
@@ -183,10 +183,10 @@ impl PageRequest<'_> {
             cache.put(known);
             return Ok(Some(known.clone()));
         }
-        let begin = self.begin(db, &usable).map_err(StoreError::Database)?;
+        let begin = self.begin(db, &usable).map_err(StoreError::database)?;
         let Some((mut after, mut first)) = begin else { return Ok(None) };
         loop {
-            let found = self.find(db, after, cache.keys).map_err(StoreError::Database)?;
+            let found = self.find(db, after, cache.keys).map_err(StoreError::database)?;
             let window = Arc::new(KeyWindow { first, ..found });
             cache.put(&window);
             if window.place(&self.start, self.take).is_some() {

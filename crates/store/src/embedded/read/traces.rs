@@ -18,7 +18,7 @@ use crate::query::{Detail, Page, Paging, Test, TimeRange, TraceOrder, TraceQuery
 use crate::{StoreError, StoreResult};
 
 pub(in crate::embedded) fn list(db: &Connection, query: &TraceQuery) -> StoreResult<Page<Trace>> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let Some(project) = project else { return Ok(nothing(&query.paging)) };
     let order = match query.paging {
         Paging::Numbered(_) => order_columns(query.order.0),
@@ -35,11 +35,11 @@ pub(in crate::embedded) fn seek(
     query: &TraceQuery,
     time: Duration,
 ) -> StoreResult<DeadlinePage<Trace>> {
-    let project = project_number(db, &query.project).map_err(StoreError::Database)?;
+    let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let is_few = |project| narrow::are_few_traces(db, project, &query.conditions);
     let is_found_soon = match project {
         Some(project) if !query.conditions.is_empty() => {
-            is_few(project).map_err(StoreError::Database)?
+            is_few(project).map_err(StoreError::database)?
         }
         _ => true,
     };
@@ -156,7 +156,7 @@ fn payload_of(
 
 fn tally(db: &Connection, project: i64) -> StoreResult<u64> {
     let sql = "SELECT traces FROM project WHERE no = ?";
-    let count = db.query_row(sql, [project], |row| row.get(0)).map_err(StoreError::Database)?;
+    let count = db.query_row(sql, [project], |row| row.get(0)).map_err(StoreError::database)?;
     Ok(to_u64(count))
 }
 

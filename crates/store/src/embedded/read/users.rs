@@ -23,7 +23,7 @@ pub(in crate::embedded) fn list(db: &Connection, query: &UserQuery) -> StoreResu
     if query.limit > MAX_LIMIT {
         return Err(StoreError::BadQuery(format!("limit is at most {MAX_LIMIT}")));
     }
-    let Some(mut filter) = filter(db, &query.scope).map_err(StoreError::Database)? else {
+    let Some(mut filter) = filter(db, &query.scope).map_err(StoreError::database)? else {
         return Ok(Users::default());
     };
     if !query.containing.is_empty() {
@@ -36,7 +36,7 @@ pub(in crate::embedded) fn list(db: &Connection, query: &UserQuery) -> StoreResu
         order(query.order),
         query.limit,
     );
-    read_users(db, &sql, &filter).map_err(StoreError::Database)
+    read_users(db, &sql, &filter).map_err(StoreError::database)
 }
 
 fn read_users(db: &Connection, sql: &str, filter: &Where) -> rusqlite::Result<Users> {

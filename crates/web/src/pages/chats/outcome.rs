@@ -72,11 +72,7 @@ pub(super) fn hitch_of_chats(error: ChatsError) -> PageResult<Hitch> {
             Ok(Hitch::bad(format!("workspace: {error}")))
         }
         ChatsError::Policy(error) => Ok(Hitch::bad(error.to_string())),
-        ChatsError::Thread(error) => {
-            tracing::error!(%error, "cannot read files of a chat");
-            let status = StatusCode::INTERNAL_SERVER_ERROR;
-            Ok(Hitch { status, words: "the files could not be read".to_owned() })
-        }
+        ChatsError::Store(error) => Err(error.into()),
     }
 }
 

@@ -4,23 +4,13 @@ use maud::{Markup, html};
 use ratchet_core::catalog::dataset::upload::Target;
 use ratchet_core::json_size::small_tree;
 use ratchet_core::payload::Json;
-use ratchet_store::StoreError;
 use serde_json::Value;
 
 use crate::components::{figure, json, toast};
-use crate::page_error::PageResult;
 use crate::request_context::{Params, RequestContext};
 
 /// Bytes of a part of an item that are drawn; a longer one shows its beginning.
 const DRAWN: usize = 100_000;
-
-/// Does work that takes long beside the async runtime.
-pub(super) async fn beside<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> PageResult<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|_| StoreError::Closing.into())
-}
 
 /// A field in which people choose what a column becomes.
 pub(super) fn select(name: &str, chosen: Target) -> Markup {

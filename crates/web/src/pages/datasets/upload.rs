@@ -9,6 +9,7 @@ use ratchet_core::catalog::dataset::upload::{Mapping, MappingError, Target, gues
 use ratchet_core::record::limit::elide;
 use ratchet_stages::dataset_import;
 use ratchet_stages::dataset_import::{BadTable, Cells, Format, Into, MAX_ROWS, Preview};
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::Dataset;
 use serde_json::Value;
 
@@ -132,7 +133,7 @@ pub(super) async fn receive(
 async fn read(upload: &Upload) -> PageResult<Result<Preview, BadTable>> {
     let upload = upload.clone();
     let read = move || dataset_import::preview(&upload.bytes, upload.format, SHOWN);
-    form::beside(read).await
+    Ok(run_blocking(read).await?)
 }
 
 /// A file that waits for this very person, in this dataset.
@@ -289,7 +290,7 @@ pub(super) async fn confirm(
     };
     let Ok(mapping) = Mapping::new(columns.clone()) else { return Ok(again(html! {})) };
     let (bytes, format) = (upload.bytes.clone(), upload.format);
-    let cases = form::beside(move || dataset_import::cases(&bytes, format, &mapping)).await?;
+    let cases = run_blocking(move || dataset_import::cases(&bytes, format, &mapping)).await?;
     let cases = match cases {
         Ok(cases) => cases,
         Err(bad) => return Ok(again(problems(&bad))),

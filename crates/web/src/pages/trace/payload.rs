@@ -16,6 +16,7 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 use ratchet_core::record::message_formats::{self, Medium, Picture};
+use ratchet_store::blocking::run_blocking;
 
 /// Maximum media size on pages; larger files need the API.
 const MAX_MEDIA: u64 = 50_000_000;
@@ -120,7 +121,6 @@ pub(super) async fn media(
         read.map_err(|_| PageError::not_there("media"))?;
         Ok(Some(bytes))
     };
-    let done = tokio::task::spawn_blocking(read).await;
-    let bytes = done.map_err(|_| missing())??.ok_or_else(missing)?;
+    let bytes = run_blocking(read).await??.ok_or_else(missing)?;
     Ok(part.answer(media.content_type, bytes))
 }

@@ -47,7 +47,7 @@ pub(super) fn answer(
     query: &MetricsQuery<ObservationColumn>,
 ) -> StoreResult<Option<MetricsAnswer>> {
     let Some(plan) = Plan::new(query) else { return Ok(None) };
-    let (whole, edges) = hours(db, project, query.range).map_err(StoreError::Database)?;
+    let (whole, edges) = hours(db, project, query.range).map_err(StoreError::database)?;
     let fresh = query.metrics.iter().map(|metric| Tally::summed(metric.aggregation)).collect();
     let mut table = Table::new(fresh);
     let Some(mut rows_read) = plan.read(db, project, whole, &mut table)? else { return Ok(None) };
@@ -154,21 +154,21 @@ impl<'a> Plan<'a> {
         (from, to): (i64, i64),
         table: &mut Table,
     ) -> StoreResult<Option<u64>> {
-        let words = words(db, project).map_err(StoreError::Database)?;
+        let words = words(db, project).map_err(StoreError::database)?;
         let latency = if self.needs_latency { ", latency_nanos, latency" } else { "" };
         let sql = format!(
             "SELECT hour, environment, kind, name, model, count, input_tokens, output_tokens, \
              total_tokens, cost, costs_known, approximate_cost{latency} FROM rollup \
              WHERE project = ? AND hour >= ? AND hour < ?"
         );
-        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+        let mut statement = db.prepare_cached(&sql).map_err(StoreError::database)?;
         let rows = statement.query(params![project, from, to]);
-        let mut rows = rows.map_err(StoreError::Database)?;
+        let mut rows = rows.map_err(StoreError::database)?;
         let (mut rows_read, mut key) = (0, Key::default());
-        while let Some(row) = rows.next().map_err(StoreError::Database)? {
+        while let Some(row) = rows.next().map_err(StoreError::database)? {
             rows_read += 1;
             let sums = HourSums::read(row, &words, self.needs_latency);
-            let sums = sums.map_err(StoreError::Database)?;
+            let sums = sums.map_err(StoreError::database)?;
             match self.passes(&sums) {
                 None => return Ok(None),
                 Some(false) => continue,

@@ -73,19 +73,19 @@ impl<C: Copy + std::fmt::Debug> Scan<C> {
         mut passes: impl FnMut(&Row<'_>) -> rusqlite::Result<bool>,
     ) -> StoreResult<u64> {
         let (sql, layout) = self.select(query)?;
-        let mut statement = db.prepare_cached(&sql).map_err(StoreError::Database)?;
+        let mut statement = db.prepare_cached(&sql).map_err(StoreError::database)?;
         let params = params_from_iter(self.filter.params.iter());
-        let mut rows = statement.query(params).map_err(StoreError::Database)?;
+        let mut rows = statement.query(params).map_err(StoreError::database)?;
         let started = Instant::now();
         let (mut rows_read, mut key) = (0, Key::default());
-        while let Some(row) = rows.next().map_err(StoreError::Database)? {
+        while let Some(row) = rows.next().map_err(StoreError::database)? {
             rows_read += 1;
             if rows_read % STRIDE == 0 && started.elapsed() > BUDGET {
                 return Err(too_slow(rows_read));
             }
-            if passes(row).map_err(StoreError::Database)? {
-                layout.key(row, query, &mut key).map_err(StoreError::Database)?;
-                layout.count(row, table.group(&key)?).map_err(StoreError::Database)?;
+            if passes(row).map_err(StoreError::database)? {
+                layout.key(row, query, &mut key).map_err(StoreError::database)?;
+                layout.count(row, table.group(&key)?).map_err(StoreError::database)?;
             }
         }
         Ok(rows_read)
