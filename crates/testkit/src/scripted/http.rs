@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::wait::TIMEOUT;
+/// Read timeout within a request, and of a client that never disconnects from a silent response.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]
 pub struct Asked {
