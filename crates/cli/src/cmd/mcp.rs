@@ -13,8 +13,8 @@ use ratchet_server::mcp::{
     read_answer,
 };
 use ratchet_stages::source::Source;
+use ratchet_store::Store;
 use ratchet_store::catalog::{Actor, Permissions, Role};
-use ratchet_store::embedded::Store;
 use ratchet_store::project::ProjectId;
 use rmcp::ServiceExt;
 use rmcp::transport::stdio;

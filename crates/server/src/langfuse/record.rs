@@ -4,7 +4,7 @@ use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::events::{Outcome, Rules, Statements, Submitter};
 use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
-use ratchet_store::embedded::Prepared;
+use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
 use crate::app::App;
