@@ -1,7 +1,10 @@
 //! What a page is asked to tell of itself, in its own language.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
+use crate::TIMEOUT;
 use crate::page::Page;
 use crate::wire::Reply;
 
@@ -25,10 +28,11 @@ impl Page {
     /// Calls one of the functions, again if the page is left meanwhile.
     #[track_caller]
     pub(crate) fn tell(&self, function: &str, arguments: &[Value]) -> Value {
+        let began = Instant::now();
         loop {
             match self.evaluate(function, arguments) {
                 Ok(value) => return value,
-                Err(error) if is_left(&error) => self.settle(),
+                Err(error) if is_left(&error) && began.elapsed() < TIMEOUT => self.settle(),
                 Err(error) => panic!("{function}({arguments:?}): {error}"),
             }
         }
@@ -39,11 +43,12 @@ impl Page {
     pub(crate) fn await_truth(&self, expression: &str) {
         let what = Value::from(expression);
         let ask = format!("({FUNCTIONS}).until({what}, () => Boolean({expression}))");
+        let began = Instant::now();
         loop {
             match self.run(&ask) {
                 Ok(_) => return,
-                Err(error) if is_left(&error) => self.settle(),
-                Err(error) => panic!("{error}"),
+                Err(error) if is_left(&error) && began.elapsed() < TIMEOUT => self.settle(),
+                Err(error) => panic!("{expression}: {error}"),
             }
         }
     }

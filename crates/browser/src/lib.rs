@@ -47,5 +47,5 @@ pub use watch::{Problem, Trouble};
 
 use std::time::Duration;
 
-/// How long anything may take before a test gives up on it: machines that build are slow.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// After this a wait fails. Long, because machines may be busy; a passing test never takes it.
+const TIMEOUT: Duration = Duration::from_secs(60);

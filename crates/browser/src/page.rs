@@ -1,11 +1,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::TIMEOUT;
 use crate::ask::is_left;
 use crate::keys::Stroke;
 use crate::watch::{Problem, Seen, Watch};
@@ -85,6 +87,7 @@ impl Page {
     /// Waits until nothing is under way any more and all of it has been drawn.
     #[track_caller]
     pub fn settle(&self) {
+        let began = Instant::now();
         loop {
             self.watch.wait("the page", Seen::is_quiet);
             match self.evaluate("drawn", &[]) {
@@ -92,6 +95,7 @@ impl Page {
                 Ok(_) => {}
                 Err(error) => assert!(is_left(&error), "the page cannot be drawn: {error}"),
             }
+            assert!(began.elapsed() < TIMEOUT, "the page is never at rest");
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 
 use serde_json::Value;
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 
 /// Something that should not happen on a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,7 +224,7 @@ impl Watch {
     #[track_caller]
     pub(crate) fn wait(&self, what: &str, is_so: impl Fn(&Seen) -> bool) {
         let (seen, waited) =
-            self.changed.wait_timeout_while(self.seen(), PATIENCE, |seen| !is_so(seen)).unwrap();
+            self.changed.wait_timeout_while(self.seen(), TIMEOUT, |seen| !is_so(seen)).unwrap();
         let under_way: Vec<&String> = seen.under_way.values().collect();
         let problems = &seen.problems;
         assert!(!waited.timed_out(), "{what} takes too long: {under_way:?}, {problems:?}");

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::TIMEOUT;
 use crate::watch::Watch;
 
 /// What came back, or the browser's complaint.
@@ -40,7 +40,7 @@ impl Wire {
         let id = self.next();
         self.waiting.lock().unwrap().insert(id, sender);
         self.send(id, session, method, params)?;
-        let reply = receiver.recv_timeout(PATIENCE);
+        let reply = receiver.recv_timeout(TIMEOUT);
         self.waiting.lock().unwrap().remove(&id);
         reply.map_err(|_| format!("{method}: the browser has ended or does not answer"))?
     }

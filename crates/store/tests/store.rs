@@ -13,7 +13,11 @@ use ratchet_testkit::build::{at, batch, generation, observation, project, span, 
 use ratchet_testkit::folder::{DataFolder, options};
 use ratchet_testkit::reading::Reading;
 use ratchet_testkit::recording::RecordBatch;
+<<<<<<< HEAD
 use ratchet_testkit::soak::scaled;
+=======
+use ratchet_testkit::wait;
+>>>>>>> wip-waits
 
 fn embedded() -> Fresh {
     let folder = DataFolder::new();
@@ -199,7 +203,10 @@ fn what_is_deleted_gives_its_space_back() {
             folder.telemetry().record(told.build()).await.unwrap();
         }
         let full = folder.folder().compact().await.unwrap().bytes_after;
-        while folder.telemetry().delete_before(shop.clone(), at(1_000)).await.unwrap() > 0 {}
+        wait::until_async("everything old is deleted", async || {
+            folder.telemetry().delete_before(shop.clone(), at(1_000)).await.unwrap() == 0
+        })
+        .await;
         let empty = folder.folder().compact().await.unwrap().bytes_after;
         assert!(empty * 4 < full, "{full} bytes before, {empty} after");
     });

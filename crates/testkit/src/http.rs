@@ -2,15 +2,13 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// Response timeout.
-const TIMEOUT: Duration = Duration::from_secs(60);
+use crate::wait::TIMEOUT;
 
 /// A request builder.
 #[derive(Clone, Debug)]

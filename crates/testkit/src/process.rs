@@ -17,7 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::http::{self, Answer, Request};
-use crate::wait::{Lines, TIMEOUT};
+use crate::wait::{self, Lines, TIMEOUT};
 use log::Log;
 
 pub use rustix::process::Signal;
@@ -128,9 +128,14 @@ impl Launch {
     }
 
     /// Runs a command to its end.
+    ///
+    /// # Panics
+    /// On timeout; the message has the command.
+    #[track_caller]
     pub fn run(mut self) -> Finished {
         let typed = self.typed.take().map_or_else(Stdio::null, Stdio::from);
-        let output = self.command.stdin(typed).output().unwrap();
+        self.command.stdin(typed).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = wait::output(&format!("{:?}", self.command), self.command.spawn().unwrap());
         Finished {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),

@@ -7,7 +7,7 @@ use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, kill_process};
@@ -16,10 +16,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use tempfile::TempDir;
 
 use crate::process::{Launch, Signal};
+use crate::wait::TIMEOUT;
 pub use display::Display;
-
-/// Timeout for something to appear.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A program in a pseudo-terminal. Killed on drop.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ mod direction;
 mod layout;
 mod manifest;
 mod vocabulary;
+mod waits;
 mod words;
 
 use std::fmt::Write as _;
@@ -73,6 +74,18 @@ impl SourceFile {
     fn offence(&self, line: usize, what: impl Into<String>) -> Offence {
         Offence { path: self.path.clone(), line, what: what.into() }
     }
+}
+
+/// The lines of a file that are tests or their helpers, with their numbers.
+fn test_lines(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
+    let path = &file.path;
+    let is_test_file =
+        path.contains("/tests/") || path.ends_with("/tests.rs") || is_in_test_crate(path);
+    let quotes_what_is_forbidden = path.starts_with("crates/testkit/src/tidy");
+    let is_checked = is_rust(path) && !quotes_what_is_forbidden;
+    let start = file.lines().find(|(_, line)| *line == "mod tests {").map(|(number, _)| number);
+    let first = if is_test_file { 1 } else { start.unwrap_or(usize::MAX) };
+    file.lines().filter(move |(number, _)| is_checked && *number >= first)
 }
 
 /// Fails with the violations and what to do about them, if there are any.

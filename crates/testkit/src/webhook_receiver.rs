@@ -14,10 +14,10 @@ use ratchet_core::secret::Secret;
 use ratchet_remote::webhook;
 use serde_json::Value;
 
+use crate::wait;
+
 pub use browser::FakeBrowser;
 
-/// Timeout for a message.
-const TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum number of unread messages.
 const MAX_WAITING: usize = 1_000;
 
@@ -92,9 +92,12 @@ impl Inbox {
     }
 
     /// Waits for the next message.
+    ///
+    /// # Panics
+    /// On timeout.
     #[track_caller]
     pub fn next(&self) -> ReceivedMessage {
-        self.heard.recv_timeout(TIMEOUT).unwrap()
+        wait::receive("message", &self.heard)
     }
 
     /// Whether there are no unread messages.

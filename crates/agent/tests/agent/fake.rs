@@ -33,7 +33,7 @@ async fn words_are_answered_line_by_line_as_they_were_said() {
     let end = talk.process.end().await;
     assert_eq!((end.cause, end.code), (EndCause::Asked, Some(0)), "{end}");
     assert!(matches!(talk.next().await, FromClaude::Ended(_)));
-    assert!(talk.lines.next().await.is_none());
+    assert!(talk.try_next().await.is_none());
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn stderr_is_part_of_the_exit_error() {
     let stage = Stage::new();
     let talk = Talk::start(&stage.fake()).await;
     talk.say("fail 7").await;
-    let end = talk.process.wait().await;
+    let end = talk.exit().await;
     assert_eq!(end.to_string(), "claude ended with code 7: something went wrong inside");
 }
 
@@ -144,7 +144,7 @@ async fn an_idle_process_is_ended_but_not_while_a_person_answers() {
     talk.process.answer(&id, &Reply::deny("no").unwrap()).await.unwrap();
     assert_eq!(talk.result().await["result"], "it was denied");
     talk.say("silence").await;
-    assert_eq!(talk.process.wait().await.cause, EndCause::Silence);
+    assert_eq!(talk.exit().await.cause, EndCause::Silence);
 }
 
 #[tokio::test]

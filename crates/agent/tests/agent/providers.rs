@@ -8,6 +8,7 @@ use ratchet_agent::request::{
 use ratchet_agent::response::StopReason;
 use ratchet_core::record::tokens::Provenance;
 use ratchet_testkit::scripted::{Call, Failure, Reply, ScriptedModel, Tokens};
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
 use crate::kit;
@@ -194,11 +195,9 @@ async fn a_question_can_be_given_up() {
         server.script([Reply::failing(Failure::Silence)]);
         let budget = Budget::unlimited();
         {
-            let (ask, asked) = (LlmRequest::new("?"), async {
-                while server.requests().is_empty() {
-                    tokio::task::yield_now().await;
-                }
-            });
+            let ask = LlmRequest::new("?");
+            let asked =
+                wait::until_async("the model is asked", async || !server.requests().is_empty());
             let question = model.ask(&ask, &budget);
             tokio::select! {
                 biased;

@@ -1,11 +1,11 @@
 //! Chat fixtures for the real and the scripted program.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
 
 use ratchet_agent::claude::command::{ClaudeCommand, ClaudeFolders};
 use ratchet_agent::claude::environment::{self, EnvNames};
+use ratchet_agent::claude::exit::ClaudeEnd;
 use ratchet_agent::claude::lines::{ClaudeLines, CliLine, FromClaude};
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::process::ClaudeProcess;
@@ -16,14 +16,12 @@ use ratchet_core::chat::reader::{LineReader, LineSignal};
 use ratchet_core::money::Money;
 use ratchet_testkit::claude;
 use ratchet_testkit::scripted::ScriptedModel;
+use ratchet_testkit::wait;
 use serde_json::Value;
 use uuid::Uuid;
 
 /// Each real process takes 200 MB, and a core while it starts.
 static PROCESS_SLOTS: LazyLock<ProcessSlots> = LazyLock::new(|| ProcessSlots::new(3));
-
-/// Timeout for one line.
-const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Workspace folders and a scripted model.
 pub(crate) struct Stage {
@@ -98,11 +96,17 @@ impl Talk {
 
     /// Returns the next message.
     pub(crate) async fn next(&mut self) -> FromClaude {
-        match tokio::time::timeout(TIMEOUT, self.lines.next()).await {
-            Ok(Some(said)) => said,
-            Ok(None) => panic!("it has ended"),
-            Err(_) => panic!("it says nothing more"),
-        }
+        self.try_next().await.unwrap_or_else(|| panic!("the program has ended"))
+    }
+
+    /// Returns the next message; `None` after the last.
+    pub(crate) async fn try_next(&mut self) -> Option<FromClaude> {
+        wait::with_timeout("a line of the program", self.lines.next()).await
+    }
+
+    /// Returns how the program exited.
+    pub(crate) async fn exit(&self) -> Arc<ClaudeEnd> {
+        wait::with_timeout("the program's exit", self.process.wait()).await
     }
 
     /// Returns all lines up to the first match; a request of the program ends the wait.

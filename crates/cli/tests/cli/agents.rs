@@ -1,17 +1,14 @@
 //! Sessions with agents on a server that is killed, with the real program.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use ratchet_testkit::http;
 use ratchet_testkit::process::Ratchet;
 use ratchet_testkit::scripted::Reply;
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
 use crate::chat::Stage;
-
-/// No test waits longer for a chat to be in some state.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn post(running: &Ratchet, path: &str, body: &Value) -> Value {
     let answer = running.send(http::post(path).json(body.to_string()));
@@ -26,15 +23,9 @@ pub(crate) fn get(running: &Ratchet, path: &str) -> Value {
 }
 
 /// The chat once it is in a state.
-pub(crate) fn until(state: &str, look: impl Fn() -> Value) -> Value {
-    let began = Instant::now();
-    loop {
-        let seen = look();
-        if seen["state"] == state {
-            return seen;
-        }
-        assert!(began.elapsed() < PATIENCE, "not {state}: {seen}");
-    }
+#[track_caller]
+pub(crate) fn until_state(state: &str, look: impl Fn() -> Value) -> Value {
+    wait::for_value(&format!("a chat that is {state}"), look, |seen| seen["state"] == state)
 }
 
 /// Agents that run with their folders in this one.
@@ -66,9 +57,9 @@ fn a_server_that_is_killed_goes_on_with_its_chats() {
         sent["turn"].as_str().unwrap().to_owned()
     };
     let first = say(&running, "Remember the word plum.");
-    until("idle", || get(&running, &chat));
+    until_state("idle", || get(&running, &chat));
     let broken = say(&running, "Make a file.");
-    until("waiting", || get(&running, &chat));
+    until_state("waiting", || get(&running, &chat));
     running.kill_hard();
 
     let running = stage.serve();
@@ -77,7 +68,7 @@ fn a_server_that_is_killed_goes_on_with_its_chats() {
     assert!(seen["why"].as_str().unwrap().contains("restarted"), "{seen}");
     assert_eq!(agents_in(&stage.data().canonicalize().unwrap()), 0, "an agent outlives its server");
     let last = say(&running, "Which word was it?");
-    until("idle", || get(&running, &chat));
+    until_state("idle", || get(&running, &chat));
     let asked = stage.model.requests().pop().unwrap()["messages"].to_string();
     assert!(asked.contains("the word plum"), "the conversation went on: {asked}");
 

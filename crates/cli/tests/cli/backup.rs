@@ -10,6 +10,7 @@ use ratchet_testkit::otlp;
 use ratchet_testkit::process::{
     Finished, Launch, PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal,
 };
+use ratchet_testkit::wait;
 use reqwest::StatusCode;
 
 use crate::{ask, fails, folder, json, ok, ratchet, server};
@@ -42,7 +43,8 @@ fn recorded_name(data: &Path) -> Option<String> {
 }
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Runtime::new().unwrap().block_on(work)
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(wait::with_timeout("the server's answer", work))
 }
 
 #[track_caller]

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -16,6 +15,7 @@ use ratchet_store::query::{
     TraceOrder, TraceQuery,
 };
 use ratchet_testkit::http;
+use ratchet_testkit::wait::Lines;
 use tempfile::TempDir;
 
 use crate::{fails, ok, ratchet};
@@ -153,16 +153,16 @@ fn look(listen: &str) -> (EndAtDrop, String, SocketAddr) {
     let data = home.path().join("data");
     command.arg("--data").arg(data).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let lines = Lines::of(child.stdout.take().unwrap());
     let mut said = String::new();
     let address = loop {
-        let line = lines.next().unwrap();
+        let line = lines.next("address of the demo");
         said += &format!("{line}\n");
         if let Some((_, address)) = line.split_once("is listening on http://") {
             break address.replace("localhost", "127.0.0.1").parse().unwrap();
         }
     };
-    said.extend(lines.next());
+    said += &lines.next("line after the address");
     (EndAtDrop { child, _home: home }, said, address)
 }
 

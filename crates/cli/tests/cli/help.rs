@@ -1,5 +1,7 @@
-use std::io::{BufRead, BufReader};
+use std::io::Read;
 use std::process::Stdio;
+
+use ratchet_testkit::wait::{self, Lines};
 
 use crate::{fails, ok, ratchet};
 
@@ -96,9 +98,9 @@ fn every_command_has_a_manual_page() {
 fn a_reader_that_goes_away_is_no_error() {
     let (mut command, _home) = ratchet(&["completions", "bash"]).into_parts();
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::with_capacity(16, child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let output = child.wait_with_output().unwrap();
+    // Its end of the pipe is closed after a few bytes.
+    Lines::of(child.stdout.take().unwrap().take(16)).next("line of the completions");
+    let output = wait::output("ratchet completions", child);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }

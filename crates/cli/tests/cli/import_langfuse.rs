@@ -7,6 +7,7 @@ use std::sync::mpsc::sync_channel;
 use ratchet_testkit::http;
 use ratchet_testkit::process::{Launch, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
 use ratchet_testkit::proxy::{Proxy, Seen, Verdict};
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
 use crate::{ask, fails, folder, json as json_of, ratchet, server};
@@ -246,7 +247,7 @@ fn a_copy_that_was_killed_goes_on_where_it_was() {
     });
     let (mut command, _home) = copy(&proxy.web(), into.path()).into_parts();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_for_it.recv().unwrap();
+    wait::receive("third slice", &wait_for_it);
     child.kill().unwrap();
     child.wait().unwrap();
     drop(release);

@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Stdio;
 
-use ratchet_testkit::http;
+use ratchet_testkit::{http, wait};
 use serde_json::{Value, json};
 
 use crate::{ask, fails, folder, json as json_of, ok, ratchet, server};
@@ -62,7 +62,7 @@ fn rows_come_from_standard_input_and_many_at_once() {
             .unwrap();
     }
     child.stdin.take().unwrap().write_all(rows.as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = wait::output("ratchet import", child);
     assert!(output.status.success());
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&report["traces"], &report["bad"]), (&json!(2_500), &json!(0)));

@@ -1,10 +1,11 @@
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ratchet_testkit::process::{Launch, PUBLIC_KEY, SECRET_KEY};
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use ratchet_testkit::wait::{self, Lines};
 use ratchet_testkit::{claude, fixtures};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -17,7 +18,7 @@ const SESSION: &str = "5e551011-0000-4000-8000-000000000001";
 struct Client {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: Lines,
     asked: u64,
     _home: TempDir,
 }
@@ -29,7 +30,7 @@ impl Client {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         let input = child.stdin.take();
-        let output = BufReader::new(child.stdout.take().unwrap());
+        let output = Lines::of(child.stdout.take().unwrap());
         let mut client = Self { child, input, output, asked: 0, _home: home };
         let hello = client.ask(
             "initialize",
@@ -51,8 +52,7 @@ impl Client {
         self.asked += 1;
         let id = self.asked;
         self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
+        let line = self.output.next(&format!("answer to {method}"));
         let answer: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(answer["id"], id, "{answer}");
         answer
@@ -80,7 +80,7 @@ impl Client {
     /// Hangs up; the server ends by itself.
     fn end(mut self) {
         self.input = None;
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        assert_eq!(wait::exit("the MCP server", &mut self.child).code(), Some(0));
     }
 }
 
@@ -214,8 +214,11 @@ fn the_real_program_calls_tools_over_http() {
         .env("ANTHROPIC_API_KEY", "none")
         .current_dir(home.path())
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
+    let said = wait::output("claude", said);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let result: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"));
     assert_eq!((&result["result"], &result["permission_denials"]), (&json!("Done."), &json!([])));

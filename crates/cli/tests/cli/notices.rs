@@ -3,6 +3,7 @@ use std::path::Path;
 use ratchet_testkit::claude;
 use ratchet_testkit::http::{self, Request};
 use ratchet_testkit::process::{Launch, Ratchet};
+use ratchet_testkit::wait;
 use ratchet_testkit::webhook_receiver::{Inbox, InboxAnswer};
 use serde_json::{Value, json};
 use tempfile::tempdir;
@@ -55,12 +56,11 @@ fn a_server_that_is_killed_while_it_tells_tells_the_same_after_its_restart() {
     let test = made(&server, &format!("{at}/tests"), &json!({}));
     let (id, body) = inbox.next().verified(&secret);
     assert_eq!((json!(id), &body["type"]), (test["notice"].clone(), &json!("test")));
-    let deliveries = loop {
-        let all = read(&server, http::get(&format!("{at}/deliveries")));
-        if all.as_array().unwrap().iter().all(|one| one["outcome"] == "delivered") {
-            break all;
-        }
-    };
+    let deliveries = wait::for_value(
+        "deliveries that are all marked as delivered",
+        || read(&server, http::get(&format!("{at}/deliveries"))),
+        |all| all.as_array().unwrap().iter().all(|one| one["outcome"] == "delivered"),
+    );
     let told: Vec<&Value> =
         deliveries.as_array().unwrap().iter().map(|one| &one["event"]).collect();
     assert_eq!(told, ["test", "turn.ended"]);

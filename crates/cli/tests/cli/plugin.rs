@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use ratchet_testkit::process::{PUBLIC_KEY, SECRET_KEY};
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
-use ratchet_testkit::{claude, fixtures, http};
+use ratchet_testkit::{claude, fixtures, http, wait};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -73,7 +73,7 @@ fn hook(server: &str, input: &str) -> String {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let finished = child.wait_with_output().unwrap();
+    let finished = wait::output("the hook", child);
     assert_eq!(finished.status.code(), Some(0), "a hook must not stop a session");
     assert_eq!(finished.stdout, b"", "what a hook prints would go into the conversation");
     let log = home.path().join(".local/state/ratchet/claude-code-hook.log");
@@ -167,8 +167,11 @@ fn sub_agents_of_the_real_program_judge_a_session() {
         .env("RATCHET_SECRET_KEY", SECRET_KEY)
         .current_dir(home.path())
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
+    let said = wait::output("claude", said);
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let result: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"));
     assert_eq!(result["permission_denials"], json!([]), "{result}");

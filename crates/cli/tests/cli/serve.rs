@@ -1,4 +1,4 @@
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 
@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ratchet_testkit::http::{self, basic};
 use ratchet_testkit::process::{Launch, PROJECT, PUBLIC_KEY, Ratchet, SECRET_KEY, Signal};
+use ratchet_testkit::wait::{self, Lines};
 
 use crate::{fails, json, ratchet, server};
 
@@ -91,8 +92,9 @@ fn people_get_lines_to_paste() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut child = EndAtDrop(child);
     let mut text = String::new();
-    for line in BufReader::new(child.0.stdout.take().unwrap()).lines() {
-        let line = line.unwrap();
+    let lines = Lines::of(child.0.stdout.take().unwrap());
+    loop {
+        let line = lines.next("line that says where it listens");
         text += &line;
         text += "\n";
         if line.contains("is listening on") {
@@ -290,6 +292,7 @@ fn begin_request(running: &Ratchet, body_len: usize) -> TcpStream {
         "POST /api/v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Basic {pair}\r\n\
          content-length: {body_len}\r\nexpect: 100-continue\r\n\r\n"
     );
+    client.set_read_timeout(Some(wait::TIMEOUT)).unwrap();
     client.write_all(head.as_bytes()).unwrap();
     // The server says "go on" when a handler asks for the body.
     let mut go_on = [0; 25];

@@ -1,32 +1,21 @@
 //! Agents end with whoever runs them, whatever ended that; with the real program.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use ratchet_testkit::http;
 use ratchet_testkit::process::{Ratchet, Signal};
 use ratchet_testkit::pty::Pty;
 use ratchet_testkit::say;
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
-use crate::agents::{get, post, until};
+use crate::agents::{get, post, until_state};
 use crate::chat::Stage;
 
-/// No test waits longer for something to become true.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What the model answers before it holds its tongue: calls of tools, one after the other.
 const CALLS: usize = 5;
 const COST: f64 = 0.0015;
-
-#[track_caller]
-fn wait_until(what: &str, is_true: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is_true() {
-        assert!(began.elapsed() < PATIENCE, "never: {what}");
-        std::thread::yield_now();
-    }
-}
 
 /// Processes that have something with these words in a file of theirs under `/proc`.
 fn processes(file: &str, is_it: impl Fn(&[&[u8]]) -> bool) -> Vec<String> {
@@ -67,7 +56,7 @@ fn has_much_to_do(stage: &Stage) {
 /// whether anyone asks it something.
 fn check_nobody_goes_on(model: &ScriptedModel, data: &Path) {
     let asked = model.requests().len();
-    wait_until("all agents are gone", || agents_in(data).is_empty());
+    wait::until("all agents are gone", || agents_in(data).is_empty());
     model.go_on();
     let address = model.url().trim_start_matches("http://").parse().unwrap();
     let heard = http::send(address, &http::get("/requests")).unwrap().json();
@@ -99,15 +88,15 @@ fn check_signal(signal: Signal) {
     let path = format!("/api/v1/chats/{chat}");
     let sent = post(&running, &format!("{path}/messages"), &json!({"text": "Work on the plan."}));
     let turn = sent["turn"].as_str().unwrap().to_owned();
-    wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
-    wait_until("all of it is told", || events(&running, &chat, "tool_result").len() == CALLS);
+    wait::until("the model was asked often", || stage.model.requests().len() > CALLS);
+    wait::until("all of it is told", || events(&running, &chat, "tool_result").len() == CALLS);
     assert!(agents_in(&stage.data()).len() > 1, "the agent and its shell");
     assert_eq!(supervisors(&chat).len(), 1);
 
     running.signal(signal);
     drop(running.wait());
     check_nobody_goes_on(&stage.model, &stage.data());
-    wait_until("the supervisor is gone, too", || supervisors(&chat).is_empty());
+    wait::until("the supervisor is gone, too", || supervisors(&chat).is_empty());
 
     // What was billed is known: every answer that the model gave.
     let running = stage.serve();
@@ -150,7 +139,7 @@ fn an_agent_ends_with_a_chat_whose_terminal_hangs_up() {
     let mut pty = Pty::start(stage.begun().env("TERM", "xterm-256color"), (100, 30));
     pty.wait_until("a prompt", |display| display.cursor_row().starts_with(['›', '>']));
     pty.press("Work on the plan.\r");
-    wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
+    wait::until("the model was asked often", || stage.model.requests().len() > CALLS);
     assert!(!agents_in(&stage.data()).is_empty());
     pty.hang_up();
     check_nobody_goes_on(&stage.model, &stage.data());
@@ -164,20 +153,20 @@ fn an_agent_that_nobody_would_end_is_ended_now() {
     let chat = begin(&stage, &running);
     let path = format!("/api/v1/chats/{chat}");
     post(&running, &format!("{path}/messages"), &json!({"text": "Work on the plan."}));
-    wait_until("the model was asked often", || stage.model.requests().len() > CALLS);
+    wait::until("the model was asked often", || stage.model.requests().len() > CALLS);
     let [supervisor] = &supervisors(&chat)[..] else { panic!("there is one supervisor") };
     let killed = std::process::Command::new("kill").args(["-9", supervisor]).status();
     assert!(killed.unwrap().success());
-    let seen = until("failed", || get(&running, &path));
+    let seen = until_state("failed", || get(&running, &path));
     assert!(seen["why"].as_str().unwrap().contains("supervisor"), "{seen}");
     check_nobody_goes_on(&stage.model, &stage.data());
 
     // The next message starts both anew, and both go when nobody needs them.
     post(&running, &format!("{path}/messages"), &json!({"text": "Go on."}));
-    until("running", || get(&running, &path));
+    until_state("running", || get(&running, &path));
     assert_eq!(supervisors(&chat).len(), 1);
     assert_eq!(running.send(http::request("DELETE", &path)).status / 100, 2);
-    wait_until("all are gone", || {
+    wait::until("all are gone", || {
         agents_in(&stage.data()).is_empty() && supervisors(&chat).is_empty()
     });
 }

@@ -1,11 +1,11 @@
 use std::io::Write;
-use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ratchet_server::app::{Limits, Settings};
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{request, span};
+use ratchet_testkit::wait;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -119,13 +119,14 @@ async fn bodies_share_the_memory_for_bodies() {
     let mut slow = TcpStream::connect(server.web).await.unwrap();
     let sent = format!("{}{}", head("content-length: 900"), " ".repeat(700));
     slow.write_all(sent.as_bytes()).await.unwrap();
-    until(|| server.app.bodies_in_flight() >= 700).await;
+    let in_flight = async || server.app.bodies_in_flight();
+    wait::for_value_async("the start of a body", in_flight, |bytes| *bytes >= 700).await;
     let reply = server.post("/v1/traces").protobuf(body.clone()).send().await;
     reply.check(503, "too many large requests");
     assert_eq!(reply.header("retry-after"), "1");
     server.post("/v1/traces").json("{}".to_owned()).send().await.check(200, "");
     drop(slow);
-    until(|| server.app.bodies_in_flight() == 0).await;
+    wait::for_value_async("the end of the body", in_flight, |bytes| *bytes == 0).await;
     server.post("/v1/traces").protobuf(body).send().await.check(200, "");
     server.stop().await;
 }
@@ -196,16 +197,6 @@ async fn large_bodies_are_recorded_too() {
     server.post("/v1/traces").protobuf(body).send().await.check(200, "");
     assert!(server.trace(1).await.is_some());
     server.stop().await;
-}
-
-/// Waits until a condition holds.
-async fn until(holds: impl Fn() -> bool) {
-    let wait = async {
-        while !holds() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap();
 }
 
 fn head(header: &str) -> String {

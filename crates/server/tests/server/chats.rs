@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::{Permission, Role};
+use ratchet_testkit::wait;
 use reqwest::Response;
 use serde_json::{Value, json};
 use tempfile::{TempDir, tempdir};
@@ -75,6 +76,10 @@ pub(crate) struct Events {
 impl Events {
     /// The next frame; `None` when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Value> {
+        wait::with_timeout("an event of the chat", self.read()).await
+    }
+
+    async fn read(&mut self) -> Option<Value> {
         loop {
             if let Some((frame, rest)) = self.text.split_once("\n\n") {
                 let (frame, rest) = (frame.to_owned(), rest.to_owned());

@@ -1,8 +1,10 @@
+use std::io;
 use std::time::Duration;
 
 use ratchet_server::app::{Limits, Settings, Timeouts};
 use ratchet_store::catalog::Role;
 use ratchet_testkit::otlp::{request, span};
+use ratchet_testkit::wait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -55,7 +57,7 @@ async fn a_body_has_a_deadline_even_if_pieces_keep_coming() {
         }
     };
     tokio::select! {
-        read = from.read_to_end(&mut reply) => drop(read),
+        read = wait::with_timeout("a response", from.read_to_end(&mut reply)) => drop(read),
         () = drip => {}
     }
     let reply = String::from_utf8(reply).unwrap();
@@ -134,7 +136,8 @@ async fn idle_connections_make_room_for_recording() {
         assert!(server.trace(number).await.is_some());
     }
     let mut closed = Vec::new();
-    drop(idle.swap_remove(0).read_to_end(&mut closed).await);
+    let mut oldest = idle.swap_remove(0);
+    drop(wait::with_timeout("the end of a connection", oldest.read_to_end(&mut closed)).await);
     assert!(closed.is_empty(), "the oldest was closed without a word");
     server.stop().await;
 }
@@ -148,27 +151,24 @@ async fn one_address_does_not_take_all_connections() {
     let mut busy = Vec::new();
     for count in 1..=3 {
         busy.push(connect_from(&server, "127.0.0.2", &half).await);
-        while server.app.bodies_in_flight() < count {
-            tokio::task::yield_now().await;
-        }
+        wait::until_async("all bodies are being read", async || {
+            server.app.bodies_in_flight() >= count
+        })
+        .await;
     }
-    let mut refused = connect_from(&server, "127.0.0.2", "").await;
-    let mut reply = String::new();
-    refused.read_to_string(&mut reply).await.unwrap();
+    let refused = connect_from(&server, "127.0.0.2", "").await;
+    let reply = whole(refused).await.unwrap();
     assert!(reply.starts_with("HTTP/1.1 503"), "{reply}");
     assert!(reply.contains("too many connections from your address"), "{reply}");
     assert!(server.raw(HEALTH).await.starts_with("HTTP/1.1 200"), "others are served");
     drop(busy.pop());
-    loop {
-        let health = std::str::from_utf8(HEALTH).unwrap();
-        let mut reply = String::new();
-        let mut again = connect_from(&server, "127.0.0.2", health).await;
+    let health = std::str::from_utf8(HEALTH).unwrap();
+    wait::until_async("the address is served again", async || {
+        let again = connect_from(&server, "127.0.0.2", health).await;
         // The error response may be cut off by unread bytes.
-        drop(again.read_to_string(&mut reply).await);
-        if reply.starts_with("HTTP/1.1 200") {
-            break;
-        }
-    }
+        whole(again).await.is_ok_and(|reply| reply.starts_with("HTTP/1.1 200"))
+    })
+    .await;
     server.stop().await;
 }
 
@@ -218,10 +218,12 @@ async fn a_request_under_way_is_finished_when_the_server_stops() {
     stream.write_all(format!("{}{first}", head(body.len())).as_bytes()).await.unwrap();
     reach_handler(&server).await;
     server.begin_stop();
-    wait_until_refused(&server).await;
+    wait::until_async("connections are refused", async || {
+        TcpStream::connect(server.web).await.is_err()
+    })
+    .await;
     stream.write_all(second.as_bytes()).await.unwrap();
-    let mut reply = String::new();
-    stream.read_to_string(&mut reply).await.unwrap();
+    let reply = whole(stream).await.unwrap();
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
     assert!(server.trace(1).await.is_some());
     server.stop().await;
@@ -236,20 +238,18 @@ async fn a_client_that_never_ends_is_cut_at_the_deadline() {
     reach_handler(&server).await;
     server.stop().await;
     let mut reply = String::new();
-    drop(stream.read_to_string(&mut reply).await);
+    drop(wait::with_timeout("the connection's end", stream.read_to_string(&mut reply)).await);
     assert_eq!(reply, "");
 }
 
 /// Waits until the server has started to read a body.
 async fn reach_handler(server: &TestServer) {
-    while server.app.bodies_in_flight() == 0 {
-        tokio::task::yield_now().await;
-    }
+    wait::until_async("a body is being read", async || server.app.bodies_in_flight() > 0).await;
 }
 
-/// Waits until connections are refused.
-async fn wait_until_refused(server: &TestServer) {
-    while TcpStream::connect(server.web).await.is_ok() {
-        tokio::task::yield_now().await;
-    }
+/// Everything until the server closes the connection.
+async fn whole(mut stream: TcpStream) -> io::Result<String> {
+    let mut reply = String::new();
+    wait::with_timeout("the whole response", stream.read_to_string(&mut reply)).await?;
+    Ok(reply)
 }

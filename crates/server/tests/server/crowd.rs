@@ -92,7 +92,7 @@ impl Crowd {
         let path = format!("/api/v1/chats/{chat}/messages");
         let said = json!({"text": "deltas 10"}).to_string();
         self.stage.server.post(&path).json(said).send().await.check(202, "turn");
-        while !states.next().await.unwrap().is_state("idle") {}
+        states.until_idle().await;
     }
 
     async fn count_agents(&self) {
@@ -160,6 +160,14 @@ struct Frame {
 }
 
 impl Frames {
+    async fn until_idle(&mut self) {
+        loop {
+            if self.next().await.unwrap().is_state("idle") {
+                return;
+            }
+        }
+    }
+
     async fn next(&mut self) -> Option<Frame> {
         loop {
             while let Some(end) = self.text.find("\n\n") {

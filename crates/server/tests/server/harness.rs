@@ -18,6 +18,7 @@ use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permission, Permission
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::otlp::trace_id;
+use ratchet_testkit::wait;
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
@@ -63,7 +64,8 @@ impl TestServer {
     /// Stops the server and waits for it.
     pub(crate) async fn stop(mut self) -> DataFolder {
         self.stopper.stop();
-        self.running.join_next().await.unwrap().unwrap().unwrap();
+        let ended = wait::with_timeout("the server's end", self.running.join_next()).await;
+        ended.unwrap().unwrap().unwrap();
         self.data
     }
 
@@ -110,7 +112,9 @@ impl TestServer {
         let mut stream = TcpStream::connect(self.web).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         let mut reply = Vec::new();
-        stream.read_to_end(&mut reply).await.unwrap();
+        wait::with_timeout("the end of the connection", stream.read_to_end(&mut reply))
+            .await
+            .unwrap();
         String::from_utf8(reply).unwrap()
     }
 
@@ -167,6 +171,7 @@ impl Request {
     fn new(method: reqwest::Method, to: SocketAddr, path: &str) -> Self {
         Self(
             ratchet_remote::http::on_this_machine()
+                .timeout(wait::TIMEOUT)
                 .build()
                 .unwrap()
                 .request(method, format!("http://{to}{path}")),

@@ -9,6 +9,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_server::app::{Limits, Settings, Timeouts};
 use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::Role;
+use ratchet_testkit::wait;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -47,18 +48,27 @@ impl SlowReader {
     /// Reads only the head of the response.
     async fn is_accepted(&mut self) -> bool {
         let mut head = [0; 12];
-        self.stream.read_exact(&mut head).await.unwrap();
+        wait::with_timeout("a response", self.stream.read_exact(&mut head)).await.unwrap();
         head.ends_with(b"200")
     }
 
     /// Reads until the server closes the connection; returns the data of each frame.
     async fn rest(mut self) -> Vec<Value> {
         let mut bytes = Vec::new();
-        self.stream.read_to_end(&mut bytes).await.unwrap();
+        let read = self.stream.read_to_end(&mut bytes);
+        wait::with_timeout("the end of the connection", read).await.unwrap();
         let text = String::from_utf8(unchunked(&bytes)).unwrap();
         let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
         data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }
+}
+
+/// Waits until there is room for one more stream.
+async fn until_accepted(stage: &Stage, chat: &str) {
+    wait::until_async("another stream is accepted", async || {
+        SlowReader::ask(stage.server.web, chat, 0).await.is_accepted().await
+    })
+    .await;
 }
 
 /// The body of a chunked response.
@@ -114,10 +124,11 @@ async fn a_client_that_never_reads_is_given_up() {
     let path = format!("/api/v1/chats/{chat}");
     for turn in 1..=TURNS {
         stage.say(&chat, LOUD).await;
-        while stage.server.get(&path).send().await.json()["turns"] != turn {}
+        let read = async || stage.server.get(&path).send().await.json();
+        wait::for_value_async("the end of the turn", read, |chat| chat["turns"] == turn).await;
     }
     // Its permit is free again after it disconnects.
-    while !SlowReader::ask(stage.server.web, &chat, 0).await.is_accepted().await {}
+    until_accepted(&stage, &chat).await;
 }
 
 #[tokio::test]
@@ -132,7 +143,7 @@ async fn too_many_streams_are_refused_until_one_ends() {
     refused.check(503, "1 event streams are open");
     assert_eq!(refused.header("retry-after"), "5");
     drop(first);
-    while !SlowReader::ask(stage.server.web, &chat, 0).await.is_accepted().await {}
+    until_accepted(&stage, &chat).await;
 }
 
 #[tokio::test]
@@ -144,7 +155,8 @@ async fn a_silent_stream_gives_signs_of_life() {
     let mut stream = SlowReader::ask(stage.server.web, &chat, 0).await.stream;
     let mut text = String::new();
     while text.matches(": still here\n\n").count() < 2 {
-        text.push(char::from(stream.read_u8().await.unwrap()));
+        let byte = wait::with_timeout("a heartbeat", stream.read_u8()).await;
+        text.push(char::from(byte.unwrap()));
     }
     let text = text.to_lowercase();
     assert!(text.contains("retry: 1000\n\n"), "{text}");
@@ -191,7 +203,10 @@ async fn whoever_was_away_until_events_were_too_old_is_told_so() {
     stage.server.delete(&format!("/api/v1/chats/{chat}")).send().await.check(200, "");
     let telemetry = &stage.server.app.store.telemetry;
     let later = Timestamp::parse("2027-01-01T00:00:00Z").unwrap();
-    while telemetry.delete_before(project(), later).await.unwrap() > 0 {}
+    wait::until_async("everything old is deleted", async || {
+        telemetry.delete_before(project(), later).await.unwrap() == 0
+    })
+    .await;
     let path = format!("/api/v1/chats/{chat}/events");
     let gone = stage.server.get(&path).header("last-event-id", &last.to_string()).send().await;
     gone.check(400, "the last one is 0; what was there may have been too old");
@@ -220,7 +235,8 @@ async fn events_come_over_http_2_as_well() {
     let done = quick.next().await.unwrap();
     let mut text = String::new();
     while !text.contains("event: done") {
-        let bytes = answer.frame().await.unwrap().unwrap().into_data().unwrap();
+        let frame = wait::with_timeout("an event", answer.frame()).await;
+        let bytes = frame.unwrap().unwrap().into_data().unwrap();
         text.push_str(std::str::from_utf8(&bytes).unwrap());
     }
     let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();

@@ -10,6 +10,7 @@ use ratchet_stages::record::count::TokenCounting;
 use ratchet_store::aggregate::{AggregateQuery, Step, Sums};
 use ratchet_store::query::TimeRange;
 use ratchet_store::user::UserScope;
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
 use crate::harness::{TestServer, project};
@@ -37,16 +38,9 @@ async fn begin(server: &TestServer) {
 }
 
 /// Waits until the call meets a condition.
-async fn until(server: &TestServer, is_so: impl Fn(&Value) -> bool) -> Value {
-    let looking = async {
-        loop {
-            let seen = read(server, "/api/public/observations/o").await;
-            if is_so(&seen) {
-                return seen;
-            }
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(120), looking).await.unwrap()
+async fn call_once(server: &TestServer, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    let read = async || read(server, "/api/public/observations/o").await;
+    wait::for_value_async(what, read, is_so).await
 }
 
 /// The cost of the hour, the trace, the session and the user, and its approximate part.
@@ -120,7 +114,8 @@ async fn a_known_model_without_usage_is_counted_and_real_usage_replaces_the_coun
     let before = read(&server, "/api/public/observations/o").await;
     assert_eq!(before["usageDetails"], json!({}), "{before}");
     server.clock.advance(Duration::from_secs(10));
-    let counted = until(&server, |seen| seen["usageDetails"]["input"].as_u64() > Some(0)).await;
+    let is_counted = |seen: &Value| seen["usageDetails"]["input"].as_u64() > Some(0);
+    let counted = call_once(&server, "counted tokens", is_counted).await;
     let units = |kind: &str| counted["usageDetails"][kind].as_f64().unwrap();
     assert_eq!(units("output"), 2.0, "hello world");
     let cost = Money::from_dollars(units("input") * 0.5 + units("output") * 2.0).unwrap();
@@ -133,7 +128,8 @@ async fn a_known_model_without_usage_is_counted_and_real_usage_replaces_the_coun
     let more = json!({"id": "o", "traceId": "t", "output": "hello world hello world"});
     record(&server, &[event("generation-update", 3, more)]).await;
     server.clock.advance(Duration::from_secs(10));
-    until(&server, |seen| seen["usageDetails"]["output"].as_u64() == Some(4)).await;
+    let is_counted = |seen: &Value| seen["usageDetails"]["output"].as_u64() == Some(4);
+    call_once(&server, "tokens of the new output", is_counted).await;
 
     let real = json!({"id": "o", "traceId": "t", "usageDetails": {"input": 1, "output": 1}});
     record(&server, &[event("generation-update", 0, real)]).await;
@@ -152,20 +148,11 @@ async fn nothing_is_counted_when_settings_say_so() {
     let server = TestServer::start_with(Settings { token_counting, ..Settings::default() }).await;
     begin(&server).await;
     server.clock.advance(Duration::from_secs(10));
-    let waiting = async {
-        while !server
-            .app
-            .store
-            .telemetry
-            .uncounted(server.app.clock.now(), 9)
-            .await
-            .unwrap()
-            .is_empty()
-        {
-            read(&server, "/api/public/observations/o").await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(120), waiting).await.unwrap();
+    wait::until_async("no call waits to be counted", async || {
+        let telemetry = &server.app.store.telemetry;
+        telemetry.uncounted(server.app.clock.now(), 9).await.unwrap().is_empty()
+    })
+    .await;
     let seen = read(&server, "/api/public/observations/o").await;
     assert_eq!(seen["usageDetails"], json!({}));
     server.stop().await;

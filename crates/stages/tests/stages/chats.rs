@@ -12,6 +12,7 @@ use ratchet_stages::chat::{
     ChatChange, ChatError, ChatLimits, ChatService, ChatSettings, ModelChoice,
 };
 use ratchet_store::catalog::{ChatProcess, ChatStatus};
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
 use crate::talk::{Stage, assert_in_order, body, is_alive, kill};
@@ -235,7 +236,7 @@ async fn what_an_earlier_server_left_running_is_ended() {
     let now = ratchet_testkit::build::START;
     catalog.set_chat_status(stage.shop.clone(), chat_id.clone(), status, now).await.unwrap();
     let chats = stage.serve(ChatLimits::default()).await;
-    assert!(!left.wait().unwrap().success(), "it was killed");
+    assert!(!wait::exit("the process left running", &mut left).success(), "it was killed");
     let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
     assert_eq!((chat.status.state, chat.status.process), (ChatStateName::Parked, None));
     assert_eq!(stage.kept(&chat_id).await.len(), 1);

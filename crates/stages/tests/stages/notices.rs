@@ -12,6 +12,7 @@ use ratchet_stages::chat::{ChatLimits, ChatService};
 use ratchet_stages::notify::{self, CourierLimits, Notifier};
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
 use ratchet_testkit::build::START;
+use ratchet_testkit::wait;
 use ratchet_testkit::webhook_receiver::{FakeBrowser, Inbox, InboxAnswer, ReceivedMessage};
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -81,17 +82,15 @@ async fn browser(stage: &Stage, url: &str, browser: &FakeBrowser) -> NoticeRecei
 
 /// What became of everything for a receiver, once nothing is left to do.
 async fn ended(stage: &Stage, to: &NoticeReceiver) -> Vec<NoticeDelivery> {
-    let deadline = Instant::now() + LONG;
-    loop {
+    let read = async || {
         let (project, id) = (stage.shop.clone(), to.id.clone());
-        let all = stage.data.catalog().notice_deliveries(project, id, 100).await.unwrap();
-        let has_ended = |one: &NoticeDelivery| one.outcome != DeliveryOutcome::Waiting;
-        if !all.is_empty() && all.iter().all(has_ended) {
-            return all;
-        }
-        assert!(Instant::now() < deadline, "{all:?}");
-        tokio::task::yield_now().await;
-    }
+        stage.data.catalog().notice_deliveries(project, id, 100).await.unwrap()
+    };
+    let has_ended = |one: &NoticeDelivery| one.outcome != DeliveryOutcome::Waiting;
+    wait::for_value_async("deliveries that have ended", read, |all| {
+        !all.is_empty() && all.iter().all(has_ended)
+    })
+    .await
 }
 
 /// Has the agent do something; returns once it rests or waits for a person.
@@ -244,14 +243,11 @@ async fn browsers_read_what_they_are_pushed_and_go_when_they_are_gone() {
     let expires = claims["exp"].as_i64().unwrap() - START.millis() / 1_000;
     assert!((1..=86_400).contains(&expires), "{expires}");
     ended(&stage, &first).await;
-    let second = browser(&stage, &inbox.url("push/bob"), &bob).await;
+    browser(&stage, &inbox.url("push/bob"), &bob).await;
     inbox.answer([InboxAnswer::Status(410), InboxAnswer::Status(410)]);
     turn(&stage, &chats, "hello", "idle").await;
     inbox.next();
     inbox.next();
-    let deadline = Instant::now() + LONG;
-    while !stage.data.catalog().notice_receivers(stage.shop.clone()).await.unwrap().is_empty() {
-        assert!(Instant::now() < deadline, "{} and {} are still there", first.id, second.id);
-        tokio::task::yield_now().await;
-    }
+    let read = async || stage.data.catalog().notice_receivers(stage.shop.clone()).await.unwrap();
+    wait::for_value_async("the removal of both browsers", read, Vec::is_empty).await;
 }

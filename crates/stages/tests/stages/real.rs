@@ -185,12 +185,8 @@ async fn a_sub_agent_hangs_on_the_call_that_began_it() {
     let chat_id = stage.new_chat(&chats).await;
     let mut client = stage.look_on(&chats, &chat_id, 0).await;
     let turn = stage.say(&chats, &chat_id, "Send someone to look.").await.unwrap();
-    let said = loop {
-        let said = client.until(EventKind::TextDelta).await;
-        if said["text"] == "Nothing there." {
-            break said;
-        }
-    };
+    let is_found = |said: &Value| said["text"] == "Nothing there.";
+    let said = client.until_such(EventKind::TextDelta, is_found).await;
     assert_eq!(said["parent"], "toolu_errand");
     client.until_state("idle").await;
     chats.close(stage.shop.clone(), chat_id.clone()).await.unwrap();

@@ -22,12 +22,7 @@ const QUEUED: &str = "waiting for a slot (1 of 1)";
 
 /// Looks on until the chat says that it waits for a slot.
 async fn until_queued(client: &mut Client) -> Value {
-    loop {
-        let body = client.until(EventKind::State).await;
-        if body["why"] == QUEUED {
-            return body;
-        }
-    }
+    client.until_such(EventKind::State, |body| body["why"] == QUEUED).await
 }
 
 #[tokio::test]

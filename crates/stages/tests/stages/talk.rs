@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment::{self, EnvNames};
@@ -24,11 +23,9 @@ use ratchet_testkit::build::{at, project};
 use ratchet_testkit::claude;
 use ratchet_testkit::folder::{DataFolder, options};
 use ratchet_testkit::scripted::ScriptedModel;
+use ratchet_testkit::wait;
 use serde_json::Value;
 use uuid::Uuid;
-
-/// No test waits longer than this for an event.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A data folder, a model, and the folders of agents.
 pub(crate) struct Stage {
@@ -162,8 +159,9 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn next(&mut self) -> Option<Result<ChatEvent, ChatError>> {
-        let next = tokio::time::timeout(PATIENCE, self.feed.next()).await;
-        let next = next.unwrap_or_else(|_| panic!("nothing came after {:#?}", self.told()));
+        // Not `wait::with_timeout`: the message has all events, which takes long to write.
+        let next = tokio::time::timeout(wait::TIMEOUT, self.feed.next()).await;
+        let next = next.unwrap_or_else(|_| panic!("no event came after {:#?}", self.told()));
         next.map(|event| {
             let event = ChatEvent::clone(&*event?);
             self.seen.push(event.clone());
@@ -171,24 +169,32 @@ impl Client {
         })
     }
 
-    /// Looks on until something of this kind comes; gives what it says.
+    /// Returns the body of the next event of a kind.
     pub(crate) async fn until(&mut self, kind: EventKind) -> Value {
+        self.until_such(kind, |_| true).await
+    }
+
+    /// Returns the body of the next event of a kind that meets a condition.
+    pub(crate) async fn until_such(
+        &mut self,
+        kind: EventKind,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Value {
         loop {
             let event = self.next().await.unwrap().unwrap();
-            if event.kind == kind {
-                return body(&event);
+            if event.kind != kind {
+                continue;
+            }
+            let body = body(&event);
+            if is_it(&body) {
+                return body;
             }
         }
     }
 
-    /// Looks on until the chat does this.
+    /// Returns the event of the chat's change to a state.
     pub(crate) async fn until_state(&mut self, state: &str) -> Value {
-        loop {
-            let body = self.until(EventKind::State).await;
-            if body["state"] == state {
-                return body;
-            }
-        }
+        self.until_such(EventKind::State, |body| body["state"] == state).await
     }
 
     /// What was seen but for raw lines.

@@ -1,16 +1,14 @@
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, mpsc};
 use std::thread::ThreadId;
-use std::time::Duration;
 
 use proptest::prelude::*;
+use ratchet_testkit::wait;
 use tracing::Instrument;
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 
 use super::*;
-
-const SOON: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn a_panic_is_an_error_with_its_message_and_returns_its_permit() {
@@ -56,9 +54,7 @@ async fn dropping_the_future_cancels_work_and_drops_what_waits() {
     let (ended, has_ended) = mpsc::channel();
     let running = pool.run_cancellable(move |cancellation| {
         started.send(()).unwrap();
-        while !cancellation.is_requested() {
-            std::thread::yield_now();
-        }
+        wait::until("the work is cancelled", || cancellation.is_requested());
         ended.send("cancelled").unwrap();
     });
     let has_run = Arc::new(AtomicBool::new(false));
@@ -70,7 +66,7 @@ async fn dropping_the_future_cancels_work_and_drops_what_waits() {
         _ = waiting => unreachable!("it waits"),
         _ = has_started => {}
     }
-    assert_eq!(has_ended.recv_timeout(SOON).unwrap(), "cancelled");
+    assert_eq!(wait::receive("end of the work", &has_ended), "cancelled");
     pool.run(|| ()).await.unwrap();
     assert!(!has_run.load(Ordering::SeqCst));
 }

@@ -6,6 +6,7 @@ use ratchet_store::telemetry::Telemetry;
 use tokio::task::JoinSet;
 
 use super::Behaviour;
+use super::retention::{delete_all_abandoned, delete_all_before};
 use crate::ask;
 use crate::build::{at, batch, project, span};
 use crate::recording::RecordBatch;
@@ -144,7 +145,7 @@ async fn retention(store: Telemetry) {
     tell(&store, &shop, "old", long).await.unwrap();
     let late = ChatEvent { at: at(9_000), ..event(2, "{}") };
     tell(&store, &shop, "new", vec![event(1, "{}"), late]).await.unwrap();
-    while store.delete_before(shop.clone(), at(6_000)).await.unwrap() > 0 {}
+    delete_all_before(&store, &shop, 6_000).await;
     assert_eq!(all(&store, &shop, "old").await, []);
     assert_eq!(all(&store, &shop, "new").await.len(), 2, "it is still being talked in");
 }
@@ -153,7 +154,7 @@ async fn abandoned(store: Telemetry) {
     let shop = project("shop");
     tell(&store, &shop, "c", vec![event(1, "{}")]).await.unwrap();
     store.abandon(shop.clone()).await.unwrap();
-    while store.delete_abandoned().await.unwrap() > 0 {}
+    delete_all_abandoned(&store).await;
     assert_eq!(all(&store, &shop, "c").await, []);
     tell(&store, &shop, "c", vec![event(1, "{}")]).await.unwrap();
 }

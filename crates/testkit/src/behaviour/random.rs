@@ -14,6 +14,7 @@ use ratchet_store::aggregate::{Dimension, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Telemetry;
 
+use super::retention::delete_all_before;
 use super::{Fresh, aggregates, metrics, runtime, users};
 use crate::ask;
 use crate::build::{ObservationBuilder, Patch, TraceBuilder, at, batch, observation, project};
@@ -87,7 +88,7 @@ async fn tell(store: &Telemetry, shop: &ProjectId, story: &[StoreOperation]) {
                 store.record(told).await.unwrap();
             }
             StoreOperation::DeletedBefore(millis) => {
-                while store.delete_before(shop.clone(), at(*millis)).await.unwrap() > 0 {}
+                delete_all_before(store, shop, *millis).await;
                 model.delete_before(at(*millis));
             }
             StoreOperation::ScoreDeleted(number) => {

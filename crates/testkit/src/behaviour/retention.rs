@@ -9,6 +9,7 @@ use crate::build::{at, batch, generation, observation, project, score, text, tra
 use crate::reading::Reading;
 use crate::recording::RecordBatch;
 use crate::reference_store::Model;
+use crate::wait;
 
 /// Every behaviour of this module.
 pub const ALL: &[Behaviour] = &[
@@ -45,15 +46,23 @@ fn ten_days(shop: &ProjectId) -> Batch {
 }
 
 /// Deletes slice by slice until nothing is left to delete; returns the number deleted.
-async fn delete_all_before(store: &Telemetry, shop: &ProjectId, millis: i64) -> u64 {
+pub(super) async fn delete_all_before(store: &Telemetry, shop: &ProjectId, millis: i64) -> u64 {
     let mut gone = 0;
-    loop {
+    wait::until_async("everything old is deleted", async || {
         let slice = store.delete_before(shop.clone(), at(millis)).await.unwrap();
-        if slice == 0 {
-            return gone;
-        }
         gone += slice;
-    }
+        slice == 0
+    })
+    .await;
+    gone
+}
+
+/// Deletes slice by slice what deleted projects have left.
+pub(super) async fn delete_all_abandoned(store: &Telemetry) {
+    wait::until_async("nothing of deleted projects is left", async || {
+        store.delete_abandoned().await.unwrap() == 0
+    })
+    .await;
 }
 
 async fn old_goes(store: Telemetry) {
@@ -135,7 +144,7 @@ async fn abandoned_goes(store: Telemetry) {
     let mut model = Model::default();
     model.record(ten_days(&shop));
     store.record(ten_days(&shop)).await.unwrap();
-    while store.delete_abandoned().await.unwrap() > 0 {}
+    delete_all_abandoned(&store).await;
     let read = Reading::of_store(&store, &shop).await;
     read.assert_equals(&Reading::of_model(&model), "the new one of the name");
     aggregates::check(&store, &model, ask::all_sums(&shop, &[Dimension::Name], Step::Day)).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Read timeout within a request.
+/// Read timeout within a request, and of a client that never disconnects from a silent response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Debug)]

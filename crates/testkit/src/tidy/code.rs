@@ -1,9 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{
-    LineRule, Offence, SourceFile, crate_of, is_in_test_crate, is_product, is_rust, report,
-    repository,
-};
+use super::{LineRule, Offence, SourceFile, crate_of, is_product, is_rust, report, repository};
 
 const MAX_TRAIT_METHODS: usize = 7;
 
@@ -179,31 +176,6 @@ fn every_promise_names_its_issue() {
         is_broken_by: is_loose_promise,
     }
     .check("crates/core/src/a.rs", &["// TODO later", "// FIXME(me)"], &["// TODO #12 later"]);
-}
-
-fn sleeps(file: &SourceFile) -> Vec<Offence> {
-    let is_test_file = file.path.contains("/tests/") || is_in_test_crate(&file.path);
-    let is_ours = is_rust(&file.path) && !file.path.starts_with("crates/testkit/src/tidy");
-    let start = file.lines().find(|(_, line)| *line == "mod tests {").map(|(number, _)| number);
-    let first_test_line = if is_test_file { 1 } else { start.unwrap_or(usize::MAX) };
-    let asleep =
-        |line: &str| line.split("sleep(").next().is_some_and(|before| before.len() < line.len());
-    file.lines()
-        .filter(|(number, line)| is_ours && *number >= first_test_line && asleep(line))
-        .map(|(number, line)| file.offence(number, line.trim()))
-        .collect()
-}
-
-#[test]
-fn no_test_sleeps() {
-    let sample = |path: &str| SourceFile {
-        path: path.to_owned(),
-        text: "fn a() {}\nmod tests {\n    thread::sleep(SECOND);".to_owned(),
-    };
-    assert_eq!(sleeps(&sample("crates/core/src/a.rs")).len(), 1);
-    assert_eq!(sleeps(&sample("crates/core/tests/a.rs")).len(), 1);
-    let offences = repository().iter().flat_map(sleeps).collect();
-    report(offences, "wait for the event itself, or pause the clock, instead of sleeping");
 }
 
 /// The name of the public struct that a line declares, and whether it is public beyond its crate.

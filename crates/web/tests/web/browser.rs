@@ -21,6 +21,7 @@ use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{BatchBuilder, START};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::recording::RecordBatch;
+use ratchet_testkit::wait;
 use ratchet_web::Web;
 use ratchet_web::sign_in::SignIn;
 use ratchet_web::web::{Access, RubricReader, WebSettings};
@@ -29,8 +30,6 @@ use tower::ServiceExt;
 pub(crate) const PASSWORD: &str = "correct horse";
 pub(crate) const HOST: &str = "ratchet.example";
 
-/// How long pages look for what they show.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What a form says it is.
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 /// The same of one with a file in it.
@@ -49,7 +48,7 @@ pub(crate) struct Site {
 /// Pages that look long enough, and models that are scripted on this machine.
 pub(crate) fn settings() -> WebSettings {
     let outbound = "localhost".parse().unwrap();
-    WebSettings { patience: PATIENCE, outbound, ..WebSettings::default() }
+    WebSettings { patience: wait::TIMEOUT, outbound, ..WebSettings::default() }
 }
 
 /// The rubrics that come with Ratchet, and one of the project's own.
@@ -228,7 +227,8 @@ impl Browser {
         }
         let mut request = request.body(body.into()).unwrap();
         request.extensions_mut().insert(ConnectInfo(self.address));
-        self.router.clone().oneshot(request).await.unwrap()
+        let answer = self.router.clone().oneshot(request);
+        wait::with_timeout(&format!("an answer of {path}"), answer).await.unwrap()
     }
 
     pub(crate) async fn send(
@@ -240,7 +240,8 @@ impl Browser {
     ) -> Answer {
         let response = self.open(method, path, headers, body).await;
         let (parts, body) = response.into_parts();
-        let bytes = to_bytes(body, 100_000_000).await.unwrap();
+        let end = format!("the end of {path}");
+        let bytes = wait::with_timeout(&end, to_bytes(body, 100_000_000)).await.unwrap();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let answer = Answer { status: parts.status.as_u16(), headers: parts.headers, text, bytes };
         self.keep(&answer);

@@ -19,15 +19,13 @@ use ratchet_stages::chat::workspace_policy::WorkspacePolicy;
 use ratchet_stages::chat::{ChatFolders, ChatLimits, ChatService, Chats, EventFeed, Launcher};
 use ratchet_store::catalog::Role;
 use ratchet_store::query::{Paging, ScoreQuery, ScoresOn, TimeRange};
-use ratchet_testkit::claude;
+use ratchet_testkit::{claude, wait};
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
 use crate::browser::{Answer, Browser, PARTS, Site, id};
 
 const CHATS: &str = "/project/shop/chats";
-/// No test waits longer than this for an event.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Has agents run on the fake program, in `roots/work` of a folder.
 pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc<Chats>) {
@@ -119,15 +117,19 @@ impl Stage {
     }
 }
 
-/// Waits for so many events of a kind; gives what the last says.
-async fn until(feed: &mut EventFeed, kind: EventKind, times: usize) -> Value {
-    let mut seen = 0;
+/// Returns the body of the next event of a kind.
+async fn next(feed: &mut EventFeed, kind: EventKind) -> Value {
+    next_such(feed, kind, |_| true).await
+}
+
+/// Returns the body of the next event of a kind that meets a condition.
+async fn next_such(feed: &mut EventFeed, kind: EventKind, is_it: impl Fn(&Value) -> bool) -> Value {
+    let what = format!("an event of the kind {kind:?}");
     loop {
-        let next = tokio::time::timeout(PATIENCE, feed.next()).await.unwrap();
-        let event = next.unwrap().unwrap();
-        seen += usize::from(event.kind == kind);
-        if seen == times {
-            return serde_json::from_str(&event.body).unwrap();
+        let event = wait::with_timeout(&what, feed.next()).await.unwrap().unwrap();
+        let body: Value = serde_json::from_str(&event.body).unwrap();
+        if event.kind == kind && is_it(&body) {
+            return body;
         }
     }
 }
@@ -179,7 +181,7 @@ async fn a_conversation_is_begun_read_and_judged_by_forms_alone() {
     let mut stage = Stage::new().await;
     let chat = stage.begun("<script>alert(1)</script>").await;
     let mut feed = stage.follow(&chat).await;
-    let end = until(&mut feed, EventKind::Done, 1).await;
+    let end = next(&mut feed, EventKind::Done).await;
     let page = stage.member.get(&chat).await;
     page.check(200, "&lt;script&gt;alert").check(200, "<p dir=\"auto\">Hello</p>");
     page.check(200, "ada@shop.example").check(200, "$0.2500").check(200, "Restore files");
@@ -212,7 +214,7 @@ async fn the_first_answer_counts_and_the_second_hears_whose_it_was() {
     let mut stage = Stage::new().await;
     let chat = stage.begun("ask").await;
     let mut feed = stage.follow(&chat).await;
-    let ask = until(&mut feed, EventKind::Permission, 1).await;
+    let ask = next(&mut feed, EventKind::Permission).await;
     let page = stage.member.get(&chat).await;
     page.check(200, "The agent wants to use <code><bdi>Bash")
         .check(200, "dir=\"ltr\" tabindex=\"0\">ls");
@@ -237,7 +239,7 @@ async fn the_first_answer_counts_and_the_second_hears_whose_it_was() {
     let form = ("content-type", "application/x-www-form-urlencoded");
     let late = eve.send("POST", &answers, &[("x-form-token", &token), form], ask).await;
     assert_eq!((late.status, late.text.contains("<html")), (409, false), "{}", late.text);
-    until(&mut feed, EventKind::Done, 1).await;
+    next(&mut feed, EventKind::Done).await;
     stage.member.get(&chat).await.check(200, "it was allowed");
 }
 
@@ -246,7 +248,7 @@ async fn questions_are_answered_by_choice_or_in_words() {
     let mut stage = Stage::new().await;
     let chat = stage.begun("question").await;
     let mut feed = stage.follow(&chat).await;
-    let ask = until(&mut feed, EventKind::Question, 1).await;
+    let ask = next(&mut feed, EventKind::Question).await;
     let page = stage.member.get(&chat).await;
     page.check(200, "<legend><bdi>Which?</bdi>")
         .check(200, "type=\"radio\" name=\"q0\" value=\"B\"");
@@ -255,7 +257,7 @@ async fn questions_are_answered_by_choice_or_in_words() {
     stage.member.post(&answers, &form).await.check(400, "answer this too");
     let form = [&form[..], &[("q0", "B")]].concat();
     stage.member.post(&answers, &form).await.check(303, "");
-    let answered = until(&mut feed, EventKind::Answered, 1).await;
+    let answered = next(&mut feed, EventKind::Answered).await;
     assert_eq!(answered["answers"]["Which?"], "B");
     stage.member.get(&chat).await.check(200, "answered by ada@shop.example");
 }
@@ -265,7 +267,7 @@ async fn files_go_with_a_message_if_they_are_what_models_read() {
     let mut stage = Stage::new().await;
     let chat = stage.begun("hello").await;
     let mut feed = stage.follow(&chat).await;
-    until(&mut feed, EventKind::Done, 1).await;
+    next(&mut feed, EventKind::Done).await;
     stage.member.get(&chat).await;
     let messages = format!("{chat}/messages");
     let files = [("a.exe", "MZ\0")];
@@ -276,7 +278,7 @@ async fn files_go_with_a_message_if_they_are_what_models_read() {
     let files = [("<b>.gif", "GIF89a;"), ("plan.md", "---\ntitle: Plan\n---\nShip <i>it</i>.\n")];
     let sent = send(&mut stage.member, &messages, &[("text", "look")], &files).await;
     assert_eq!(sent.status, 303, "{}", sent.text);
-    until(&mut feed, EventKind::Done, 1).await;
+    next(&mut feed, EventKind::Done).await;
     let page = stage.member.get(&chat).await;
     page.check(200, "Attached texts").check(200, "Ship &lt;i&gt;it");
     let (_, picture) = page.text.split_once("<img src=\"").unwrap();
@@ -290,7 +292,7 @@ async fn files_go_with_a_message_if_they_are_what_models_read() {
 async fn lookers_on_only_look_and_other_projects_see_nothing() {
     let mut stage = Stage::new().await;
     let chat = stage.begun("ask").await;
-    until(&mut stage.follow(&chat).await, EventKind::Permission, 1).await;
+    next(&mut stage.follow(&chat).await, EventKind::Permission).await;
     stage.site.person("vic@shop.example", Role::Viewer).await;
     let mut viewer = stage.site.signed_in("vic@shop.example").await;
     let page = viewer.get(&chat).await;
@@ -322,7 +324,7 @@ async fn the_stream_tells_what_is_wanted_and_the_rest_of_a_conversation_stays() 
     let mut stage = Stage::new().await;
     let chat = stage.begun("deltas 3").await;
     let mut feed = stage.follow(&chat).await;
-    until(&mut feed, EventKind::Done, 1).await;
+    next(&mut feed, EventKind::Done).await;
     let plain = [("model", "fake-2"), ("mode", "plan")];
     stage.member.get(&chat).await;
     stage.member.post(&format!("{chat}/mode"), &plain).await.check(303, "");
@@ -375,14 +377,15 @@ async fn a_chat_that_waits_for_a_slot_says_so_and_can_be_stopped() {
     let mut stage = Stage::with(ChatLimits { processes: 1, ..ChatLimits::default() }).await;
     let busy = stage.begun("silence").await;
     let mut feed = stage.follow(&busy).await;
-    while until(&mut feed, EventKind::State, 1).await["state"] != "running" {}
+    next_such(&mut feed, EventKind::State, |body| body["state"] == "running").await;
     let queued = stage.begun("hello").await;
     let mut feed = stage.follow(&queued).await;
-    while until(&mut feed, EventKind::State, 1).await["why"] != "waiting for a slot (1 of 1)" {}
+    let is_queued = |body: &Value| body["why"] == "waiting for a slot (1 of 1)";
+    next_such(&mut feed, EventKind::State, is_queued).await;
     let page = stage.member.get(&queued).await;
     page.check(200, "waiting for a slot (1 of 1)").check(200, ">Stop<");
     let stopped = stage.member.post(&format!("{queued}/stop"), &[]).await;
     assert_eq!(stopped.status, 303, "{}", stopped.text);
-    until(&mut feed, EventKind::Done, 1).await;
+    next(&mut feed, EventKind::Done).await;
     stage.member.get(&queued).await.check(200, "ended early").check(200, ">Send<");
 }

@@ -1,19 +1,15 @@
 //! One person takes a share of what is scarce, and leaves the rest for others.
 
-use std::time::Duration;
-
 use ratchet_core::catalog::llm::LlmAdapter;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use ratchet_testkit::wait;
 use tokio::task::JoinSet;
 
 use crate::browser::{Browser, Site};
 use crate::chats::send;
 use crate::playground::connect;
 use crate::shop::Shop;
-
-/// No test waits longer than this.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn members(site: &Site) -> [Browser; 2] {
     let mut members = Vec::new();
@@ -57,12 +53,8 @@ async fn one_person_cannot_have_every_question_to_models() {
         async move { browser.post(&test, &[("model", "gpt-4o-mini")]).await }
     };
     let asked = async |count: usize| {
-        let all = async {
-            while model.requests().len() < count {
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, all).await.unwrap();
+        let requests = async || model.requests().len();
+        wait::for_value_async("questions to the model", requests, |asked| *asked >= count).await
     };
     let mut waiting = JoinSet::from_iter([ask(&ada), ask(&ada)]);
     asked(2).await;

@@ -1,5 +1,6 @@
-use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+
+use ratchet_testkit::wait::{Lines, exit};
 
 use super::super::process_identity::wait_until_gone;
 use super::*;
@@ -15,9 +16,9 @@ fn kin_are_known_by_their_folder() {
     // Neither has to be ready: they may still be on their way from this program to theirs.
     let killed = kill_kin(folder.path());
     assert_eq!(killed.iter().map(|identity| identity.pid).collect::<Vec<_>>(), [kin.id()]);
-    assert!(!kin.wait().unwrap().success());
+    assert!(!exit("the killed process", &mut kin).success());
     drop(stranger.stdin.take());
-    assert!(stranger.wait().unwrap().success());
+    assert!(exit("a process of another folder", &mut stranger).success());
 }
 
 #[test]
@@ -42,9 +43,9 @@ fn family() -> (Child, Vec<u32>) {
     command.args(["-c", "setsid sh -c 'echo $$; sleep 600; true' & echo $$; wait"]);
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let pids = lines.take(2).map(|line| line.unwrap().parse().unwrap()).collect();
-    (child, pids)
+    let lines = Lines::of(child.stdout.take().unwrap());
+    let pids = ["first", "second"].map(|which| lines.next(&format!("{which} process id")));
+    (child, pids.map(|pid| pid.parse().unwrap()).to_vec())
 }
 
 #[test]
@@ -59,7 +60,7 @@ fn what_left_the_group_ends_with_the_tree() {
         identities.iter().all(|identity| killed.contains(identity)),
         "{identities:?} {killed:?}"
     );
-    child.wait().unwrap();
+    exit("the killed shell", &mut child);
     wait_until_gone(&killed);
     assert!(!killed.iter().any(ProcessIdentity::is_alive), "{killed:?}");
 }
@@ -70,7 +71,7 @@ fn a_process_that_only_has_the_number_is_left_alone() {
     let former = ProcessIdentity { started: "1@x".to_owned(), ..ProcessIdentity::of(child.id()) };
     assert_eq!(kill_tree(&former, tempfile::tempdir().unwrap().path()), []);
     drop(child.stdin.take());
-    assert!(child.wait().unwrap().success());
+    assert!(exit("a process that was left alone", &mut child).success());
 }
 
 #[test]
@@ -90,5 +91,5 @@ fn ps_is_read_where_there_is_no_proc() {
     }
     drop(pids);
     drop(kill_tree(&ProcessIdentity::of(child.id()), tempfile::tempdir().unwrap().path()));
-    child.wait().unwrap();
+    exit("the killed shell", &mut child);
 }

@@ -1,5 +1,6 @@
 use ratchet_agent::claude::process_identity::ProcessIdentity;
 use ratchet_testkit::scripted::Reply;
+use ratchet_testkit::wait;
 use serde_json::json;
 
 use super::request_text;
@@ -20,14 +21,9 @@ async fn with_sleeper(stage: &Stage) -> (Talk, ProcessIdentity) {
     talk.say("Sleep.").await;
     talk.result().await;
     let file = stage.file("pid");
-    let pid = loop {
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        match text.trim().parse() {
-            Ok(pid) => break pid,
-            Err(_) => tokio::task::yield_now().await,
-        }
-    };
-    (talk, ProcessIdentity::of(pid))
+    let read = async || std::fs::read_to_string(&file).ok()?.trim().parse().ok();
+    let pid = wait::for_value_async("the shell's process id", read, Option::is_some).await;
+    (talk, ProcessIdentity::of(pid.unwrap()))
 }
 
 #[tokio::test]
@@ -47,7 +43,7 @@ async fn an_orphan_is_known_again_and_ended_with_its_shells() {
     // All that a restarted server has stored.
     let kept = ProcessIdentity { pid: identity.pid, started: identity.started.clone() };
     assert!(kept.end_orphan(&stage.path("t")));
-    assert_eq!(talk.process.wait().await.signal, Some(9));
+    assert_eq!(talk.exit().await.signal, Some(9));
     assert!(!kept.is_alive() && !sleeper.is_alive());
     assert!(!kept.end_orphan(&stage.path("t")), "there was nobody left");
 }

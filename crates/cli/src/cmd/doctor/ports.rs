@@ -90,7 +90,11 @@ mod tests {
         let address = held.local_addr().unwrap();
         // Whoever connects is hung up on, as by a program that speaks something else.
         let mut tasks = tokio::task::JoinSet::new();
-        tasks.spawn(async move { while held.accept().await.is_ok() {} });
+        tasks.spawn(async move {
+            loop {
+                drop(held.accept().await.unwrap());
+            }
+        });
         let at = Address::At(address);
         let addresses = Addresses { web: Listen(address), otlp_grpc: at, otlp_http: Address::Off };
         let states = checks(addresses).await.iter().map(|check| check.state).collect::<Vec<_>>();

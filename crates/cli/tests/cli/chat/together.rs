@@ -6,7 +6,7 @@ use ratchet_testkit::pty::Pty;
 use serde_json::json;
 
 use super::{BINARY, Stage, canonical, claude, done};
-use crate::agents::{get, post, until};
+use crate::agents::{get, post, until_state};
 
 const SIZE: (u16, u16) = (100, 30);
 
@@ -152,7 +152,7 @@ fn a_chat_that_waits_for_a_slot_says_so_and_esc_takes_the_message_back() {
     let busy = post(&server, "/api/v1/chats", &new)["id"].as_str().unwrap().to_owned();
     let busy = format!("/api/v1/chats/{busy}");
     post(&server, &format!("{busy}/messages"), &json!({"text": "silence"}));
-    until("running", || get(&server, &busy));
+    until_state("running", || get(&server, &busy));
 
     let mut pty = Pty::start(stage.begun().env("TERM", "xterm"), SIZE);
     at_rest(&pty);
@@ -160,17 +160,17 @@ fn a_chat_that_waits_for_a_slot_says_so_and_esc_takes_the_message_back() {
     pty.wait_for("waiting for a slot (1 of 1)");
     pty.wait_for("s · Esc interrupts");
     let newest = || get(&server, "/api/v1/chats")["chats"][0].clone();
-    let queued = until("starting", newest);
+    let queued = until_state("starting", newest);
     assert_eq!(queued["why"], "waiting for a slot (1 of 1)", "{queued}");
     pty.press("\u{1b}");
     pty.wait_for("the turn ended early: interrupted");
     at_rest(&pty);
-    until("parked", newest);
+    until_state("parked", newest);
 
     let printed = || stage.begun().args(["--print", "hello"]).run();
     std::thread::scope(|scope| {
         let printing = scope.spawn(printed);
-        until("starting", newest);
+        until_state("starting", newest);
         post(&server, &format!("{busy}/interrupt"), &json!({}));
         let printed = printing.join().unwrap();
         assert_eq!(done(&printed), "Hello\n");

@@ -7,7 +7,7 @@ use super::list::Places;
 use super::trusted;
 use super::weekly::{self, Said};
 use super::writer::Writer;
-use crate::agents::until;
+use crate::agents::until_state;
 
 /// Cases of the dataset; each run tries all of them.
 const CASES: usize = 4;
@@ -216,7 +216,7 @@ pub(super) fn chat(writer: &Writer<'_>, title: &str, said: &[(&str, &str)]) -> S
     let chat = format!("/api/v1/chats/{id}");
     for (text, state) in said {
         writer.post(&format!("{chat}/messages"), &json!({ "text": text }));
-        until(state, || writer.get(&chat));
+        until_state(state, || writer.get(&chat));
     }
     id
 }

@@ -1,4 +1,5 @@
 use ratchet_testkit::process::PROJECT;
+use ratchet_testkit::wait;
 use ratchet_testkit::webhook_receiver::Inbox;
 use serde_json::{Value, json};
 
@@ -28,12 +29,14 @@ fn a_webhook_is_added_and_tried_and_one_sees_how_that_went() {
         let (_, body) = inbox.next().verified(secret);
         assert_eq!(body["type"], "test");
         page.wait_until("location.search.includes('done=sent')");
-        // How it went is there as soon as it is noted.
-        while page.text("tbody tr .badge") != "delivered" {
+        // The outcome is there as soon as it is stored.
+        let outcome = || {
             page.js("location.reload()");
             page.settle();
             page.wait_for("tbody tr .badge");
-        }
+            page.text("tbody tr .badge")
+        };
+        wait::for_value("the outcome of the delivery", outcome, |badge| badge == "delivered");
     });
 }
 

@@ -1,8 +1,9 @@
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use ratchet_testkit::wait;
 use serde_json::json;
 
 use super::models::{judged, verdict, verdict_citing};
-use super::runs::{started, until};
+use super::runs::{started, until_asked};
 use super::sessions::{Story, folder_of};
 use super::{ids, report};
 
@@ -45,7 +46,7 @@ fn a_batch_of_a_lost_run_is_waited_for_and_not_handed_in_again() {
     model.batches_take(1_000_000);
     let lost = started(judged(data.path(), &model, &BATCH));
     // Its name is known once it is looked at.
-    until(&model, |model| model.heard().len() > 3);
+    wait::until("the batch is looked at", || model.heard().len() > 3);
     lost.kill();
     model.finish_batches();
     let found = report(judged(data.path(), &model, &BATCH), 0);
@@ -59,7 +60,7 @@ fn a_batch_whose_name_nobody_heard_is_found_by_its_questions() {
     let model = model();
     model.hold_after(0);
     let lost = started(judged(data.path(), &model, &BATCH));
-    until(&model, |model| model.requests().len() == 2);
+    until_asked(&model, 2);
     lost.kill();
     model.go_on();
     model.finish_batches();
@@ -74,7 +75,7 @@ fn what_a_batch_says_of_others_is_left_to_them() {
     let model = model();
     model.batches_take(1_000_000);
     let lost = started(judged(data.path(), &model, &BATCH));
-    until(&model, |model| model.heard().len() > 3);
+    wait::until("the batch is looked at", || model.heard().len() > 3);
     lost.kill();
     model.finish_batches();
     let min_traces = [&BATCH[..], &["--min-traces", "4"]].concat();

@@ -1,17 +1,14 @@
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use ratchet_testkit::process::{Launch, Ratchet};
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel};
+use ratchet_testkit::wait;
 use serde_json::{Value, json};
 
 use super::models::{judged, verdict, verdict_citing};
 use super::sessions::{Story, folder_of, stop, stored, tell, tell_from};
 use super::{ids, reason, report};
 use crate::{ask, server};
-
-/// How long anything may take before a test gives up on it.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) struct Running {
     child: Child,
@@ -35,20 +32,17 @@ impl Running {
     /// What it says when it is done.
     #[track_caller]
     fn report(self) -> Value {
-        let output = self.child.wait_with_output().unwrap();
+        let output = wait::output("the run", self.child);
         assert_eq!(output.status.code(), Some(0));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 }
 
-/// Waits until something is so at a model.
+/// Waits until a model was asked so many things.
 #[track_caller]
-pub(super) fn until(model: &ScriptedModel, is_so: impl Fn(&ScriptedModel) -> bool) {
-    let began = Instant::now();
-    while !is_so(model) {
-        assert!(began.elapsed() < PATIENCE, "it was only asked {} things", model.heard().len());
-        std::thread::yield_now();
-    }
+pub(super) fn until_asked(model: &ScriptedModel, count: usize) {
+    let what = format!("{count} questions to the model");
+    wait::for_value(&what, || model.requests().len(), |asked| *asked == count);
 }
 
 /// The generations of the scores on a session, one of each dimension and the overall one.
@@ -73,7 +67,7 @@ fn killed_at_any_moment_it_asks_for_what_is_missing_only() {
     for (answered, asked) in [(1, 3), (2, 6), (1, 8)] {
         model.hold_after(answered);
         let running = started(run());
-        until(&model, |model| model.requests().len() == asked);
+        until_asked(&model, asked);
         running.kill();
     }
     model.go_on();
@@ -128,9 +122,9 @@ fn two_runs_are_never_at_one_session() {
     let there = Elsewhere::new(&names.map(|name| Story::new(name, 3)));
     there.model.hold_after(0);
     let first = started(there.run(&["--concurrency", "2"]));
-    until(&there.model, |model| model.requests().len() == 2);
+    until_asked(&there.model, 2);
     let second = started(there.run(&["--concurrency", "2"]));
-    until(&there.model, |model| model.requests().len() == 4);
+    until_asked(&there.model, 4);
     there.model.go_on();
     let (first, second) = (first.report(), second.report());
     assert_eq!(reason(&second, "skipped", "a"), "another run is at it");
@@ -150,7 +144,7 @@ fn a_run_that_is_gone_holds_nothing() {
     let there = Elsewhere::new(&[Story::new("one", 3)]);
     there.model.hold_after(0);
     let lost = started(there.run(&[]));
-    until(&there.model, |model| model.requests().len() == 1);
+    until_asked(&there.model, 1);
     lost.kill();
     there.model.go_on();
     let found = report(there.run(&[]), 0);
@@ -165,7 +159,7 @@ fn a_session_that_goes_on_meanwhile_is_scored_as_it_was_and_again_later() {
     let there = Elsewhere::new(&[story]);
     there.model.hold_after(0);
     let running = started(there.run(&[]));
-    until(&there.model, |model| model.requests().len() == 1);
+    until_asked(&there.model, 1);
     tell_from(&there.server, Story { traces: 5, ..story }, 3);
     there.model.go_on();
     let first = running.report();

@@ -1,6 +1,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use ratchet_testkit::wait;
 
 #[derive(Debug)]
 pub(crate) struct Heard {
@@ -19,7 +21,9 @@ impl Heard {
 /// Someone who hears as many messages as answers were given, then goes.
 pub(crate) struct Listener {
     address: SocketAddr,
-    heard: JoinHandle<Vec<Heard>>,
+    heard: Receiver<Heard>,
+    /// How many messages are expected.
+    count: usize,
 }
 
 impl Listener {
@@ -27,11 +31,16 @@ impl Listener {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let statuses = statuses.to_vec();
-        let heard = std::thread::spawn(move || {
-            let hear = |status: &u16| hear(&mut listener.accept().unwrap().0, *status);
-            statuses.iter().map(hear).collect()
+        let count = statuses.len();
+        let (sender, heard) = sync_channel(count);
+        std::thread::spawn(move || {
+            for status in statuses {
+                let heard = hear(&mut listener.accept().unwrap().0, status);
+                // Whoever does not ask for the messages has dropped the receiver.
+                drop(sender.send(heard));
+            }
         });
-        Self { address, heard }
+        Self { address, heard, count }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -39,7 +48,7 @@ impl Listener {
     }
 
     pub(crate) fn heard(self) -> Vec<Heard> {
-        self.heard.join().unwrap()
+        (0..self.count).map(|_| wait::receive("message", &self.heard)).collect()
     }
 }
 

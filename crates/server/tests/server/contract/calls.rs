@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ratchet_server::openapi;
 use ratchet_store::catalog::{Permission, Permissions, Role};
+use ratchet_testkit::wait;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -240,10 +241,9 @@ impl Call {
         let is_deprecated = self.path().starts_with(DEPRECATED_CHATS);
         let chat = if is_deprecated { "$chat_deprecated" } else { "$chat" };
         let path = ids.fill(&format!("{CHATS}/{chat}"));
-        let look = || server.get(&path).header("authorization", key).send();
-        while look().await.json()["state"] != *state {
-            tokio::task::yield_now().await;
-        }
+        let look = async || server.get(&path).header("authorization", key).send().await.json();
+        let what = format!("a chat that is {state}");
+        wait::for_value_async(&what, look, |chat| chat["state"] == *state).await;
     }
 
     /// Makes the call with an Authorization header.

@@ -13,6 +13,7 @@ use ratchet_store::catalog::{
     Role,
 };
 use ratchet_store::project::ProjectId;
+use ratchet_testkit::wait;
 use tempfile::{TempDir, tempdir};
 
 use super::calls::{self, Call, Chosen, Ids, KnownIds, Needs};
@@ -141,18 +142,15 @@ impl Walk {
         for name in ["$chat", "$chat_deprecated"] {
             let path = ids.fill(&format!("/api/v1/chats/{name}"));
             let events = format!("{path}/events?follow=false&types=done");
-            let settled = async {
-                loop {
-                    let events = text(&self.server.get(&events).send().await);
-                    let chat = self.server.get(&path).send().await.json();
-                    if chat["turns"] == TURNS && events.matches("event: done").count() == TURNS {
-                        return;
-                    }
-                    tokio::task::yield_now().await;
-                }
+            let read = async || {
+                let events = text(&self.server.get(&events).send().await);
+                let chat = self.server.get(&path).send().await.json();
+                (chat, events.matches("event: done").count())
             };
-            let patience = std::time::Duration::from_secs(60);
-            tokio::time::timeout(patience, settled).await.unwrap();
+            wait::for_value_async("the recorded turns", read, |(chat, done)| {
+                chat["turns"] == TURNS && *done == TURNS
+            })
+            .await;
         }
     }
 

@@ -181,7 +181,9 @@ async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     talking.chats = talking.stage.serve(ChatLimits::default()).await;
     talking.say("Ask nobody.").await;
     talking.client = talking.stage.look_on(&talking.chats, &talking.chat_id, 0).await;
-    while talking.done().await["result"] != "Nobody." {}
+    let is_answer = |done: &Value| done["result"] == "Nobody.";
+    talking.client.until_such(EventKind::Done, is_answer).await;
+    talking.client.until_state("idle").await;
     let raw = talking.client.seen.iter().filter(|event| event.kind == EventKind::Raw).map(body);
     let begun = raw.rev().find(|line| line["subtype"] == "init").unwrap();
     assert_eq!(begun["mcp_servers"], json!([]), "{begun}");

@@ -76,12 +76,8 @@ async fn a_budget_is_the_conversations_and_its_forks() {
     for chat_id in [&own, &fork.id] {
         talking.client = talking.stage.look_on(&talking.chats, chat_id, 0).await;
         talking.stage.say(&talking.chats, chat_id, "Second.").await.unwrap();
-        let done = loop {
-            let done = talking.client.until(EventKind::Done).await;
-            if done["is_error"] == true {
-                break done;
-            }
-        };
+        let is_error = |done: &Value| done["is_error"] == true;
+        let done = talking.client.until_such(EventKind::Done, is_error).await;
         assert_eq!(done["subtype"], "error_max_budget_usd", "{done}");
         talking.client.until_state("idle").await;
         assert!((talking.allowance(chat_id).await - 0.1999).abs() < 1e-9);
@@ -131,7 +127,8 @@ async fn an_interrupted_call_costs_at_least_what_it_had_used() {
     stage.model.say(Reply::failing(Failure::Silence).on("Wait"));
     let mut talking = Talking::start(stage, ChatSettings::default()).await;
     let turn = talking.say("Think.").await;
-    while talking.client.until(EventKind::Raw).await["event"]["type"] != "message_start" {}
+    let has_begun = |line: &Value| line["event"]["type"] == "message_start";
+    talking.client.until_such(EventKind::Raw, has_begun).await;
     let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
     talking.chats.interrupt(project.clone(), chat_id.clone()).await.unwrap();
     let done = talking.done().await;
@@ -141,7 +138,8 @@ async fn an_interrupted_call_costs_at_least_what_it_had_used() {
 
     // Of a call that had not begun, nothing is known, which is not nothing.
     talking.say("Wait.").await;
-    while talking.client.until(EventKind::Raw).await["status"] != "requesting" {}
+    let is_asked = |line: &Value| line["status"] == "requesting";
+    talking.client.until_such(EventKind::Raw, is_asked).await;
     talking.chats.interrupt(project.clone(), chat_id.clone()).await.unwrap();
     let done = talking.done().await;
     assert_eq!((&done["at_least"], &done["cost"]), (&json!(true), &Value::Null), "{done}");
