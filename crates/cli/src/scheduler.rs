@@ -12,11 +12,14 @@ use ratchet_remote::webhook::Webhook;
 use ratchet_server::app::App;
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown::Stop;
+use ratchet_stages::data_target::SEED;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::review::ReviewError;
 use ratchet_stages::schedule::{self, DueRun, Runner};
 use ratchet_stages::score::journal::Journal;
 use ratchet_stages::score::judge::Judge;
+use ratchet_stages::score::judge_factory::JudgeFactory;
+use ratchet_stages::score::rubrics::Rubrics;
 use ratchet_stages::score::{ScoreError, ScoringContext};
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::Source;
@@ -25,9 +28,6 @@ use ratchet_store::Store;
 use uuid::Uuid;
 
 use crate::cmd::week::webhook_secret;
-use crate::data_target::SEED;
-use crate::judge_factory::JudgeFactory;
-use crate::rubrics::Rubrics;
 use crate::weekly::{self, Weekly};
 
 /// How often to look for what is due.
@@ -58,15 +58,17 @@ impl Station {
         let what = &run.schedule.what;
         let Some(name) = schedule::judge(&what.judge)? else { return Ok(None) };
         let seed = self.folder.secrets.sign(SEED)?;
-        let courthouse = JudgeFactory {
-            folder: Some(&self.folder),
+        let factory = JudgeFactory {
+            store: Some(&self.folder),
             project: &run.claim.project,
             data: Some(&self.data),
             seed: &seed,
             outbound: &self.outbound,
         };
         let allowance = Allowance { money: what.max_cost, ..Allowance::default() };
-        courthouse.open(&name, Budget::new(allowance)).await.map(Some)
+        let variables = |name: &str| std::env::var(name).ok();
+        let budget = Budget::new(allowance);
+        Ok(Some(factory.open(&name, budget, (&variables, Clock::System.now())).await?))
     }
 }
 

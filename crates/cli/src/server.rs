@@ -14,8 +14,11 @@ use ratchet_server::auth::LocalKey;
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::shutdown::Stop;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::notify::{CourierLimits, Notifier};
 use ratchet_stages::record::count::TokenCounting;
+use ratchet_stages::score::rubrics::Rubrics;
+use ratchet_stages::user_files;
 use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, private_files};
@@ -24,13 +27,12 @@ use ratchet_web::web::{RubricReader, WebSettings};
 use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
+use crate::administration::Administration;
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::first_start::{FirstKeysFor, Opening, Presets};
 use crate::local_socket::{Doorway, House};
-use crate::rubrics::Rubrics;
 use crate::scheduler::{self, Station};
-use crate::target::Target;
 use crate::{agents, folder, local_socket, oidc_config, open_files, startup_message};
 
 /// A server with its folder open and its ports bound; clients may connect and wait.
@@ -95,7 +97,7 @@ impl Server {
         let opening = presets.apply(&folder.catalog, first_keys, Clock::System.now()).await?;
         let vouching = oidc_config::check(&config.oidc, &opening.project.id)?;
         let settings = settings(config, &opening.project.id)?;
-        let prices = folder::prices(&config.data)?;
+        let prices = user_files::prices(&config.data)?;
         let app = App::new(folder.clone(), settings, Clock::System, prices);
         app.run_agents(agents::open(config, &folder, exposure).await?);
         let bound = Bound::of(&listeners)?;
@@ -170,8 +172,8 @@ impl Server {
     }
 
     /// The same folder, for what commands do with it.
-    pub(crate) fn target(&self) -> Target {
-        Target::Folder(self.folder.clone())
+    pub(crate) fn administration(&self) -> Administration {
+        Administration(DataTarget::Folder(self.folder.clone()))
     }
 
     /// Serves until told to stop, then finishes what is under way and closes the folder.
@@ -227,8 +229,9 @@ fn pages_of(app: &App, sign_in: SignIn, settings: WebSettings, data: PathBuf) ->
     };
     let clock = app.clock.clone();
     let rubrics = RubricReader::new(move || {
-        let found = Rubrics::open(&data).map_err(|why| format!("{why:#}"))?;
-        Ok(found.all().iter().map(|shelved| shelved.rubric.clone()).collect())
+        let found =
+            Rubrics::open(&data).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
+        Ok(found.all().iter().map(|file| file.rubric.clone()).collect())
     });
     let web = Web::new(settings, app.store.clone(), access, rubrics, move || clock.now());
     if let Some(chats) = app.chats() {

@@ -19,12 +19,11 @@ use ratchet_stages::review::panel;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::select_sessions::{SessionCriteria, SessionFilter};
 use ratchet_stages::score::{self, Rescore, ScoringContext, WritePolicy};
+use ratchet_stages::user_files;
 use ratchet_stages::weekly_report;
 use ratchet_stages::weekly_report::{ReportStore, SuggestionModel, WeekDone, WeekRequest};
 use ratchet_store::catalog::{ReportEffect, RunOutcome};
 use uuid::Uuid;
-
-use crate::judge_factory;
 
 /// Traces that a session of the week must have.
 const MIN_TRACES: u64 = 3;
@@ -206,7 +205,7 @@ pub(crate) fn templates(data: &Path) -> anyhow::Result<Templates> {
 
 /// What a model is told that makes suggestions: the user's words in `<data>/prompts`, or ours.
 pub(crate) fn words(data: Option<&Path>) -> anyhow::Result<String> {
-    judge_factory::words(data, advice::FILE, advice::SHIPPED)
+    Ok(user_files::prompt(data, advice::FILE, advice::SHIPPED)?)
 }
 
 /// Adds what is new to the file, all of it or nothing: another file takes its place.

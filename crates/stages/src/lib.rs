@@ -19,6 +19,10 @@ pub mod llm_connections;
 pub mod review;
 pub mod source;
 pub mod sink;
+/// Where commands work: a data folder or a server.
+pub mod data_target;
+/// Users' own prices, rubrics and prompts in a data folder.
+pub mod user_files;
 /// A week of scores becomes a report.
 pub mod weekly_report;
 pub mod schedule;

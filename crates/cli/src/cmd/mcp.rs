@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
-use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
+use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::source::Source;
 use ratchet_store::catalog::Catalog;
 use ratchet_store::project::ProjectId;
@@ -18,10 +17,10 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::stdio;
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 
-use crate::config::Config;
+use crate::administration::Administration;
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// `ratchet mcp`
 #[derive(Args, Debug)]
@@ -41,7 +40,7 @@ const INSTRUCTIONS: &str = "Ratchet records what AI agents do and scores their s
 /// Runs `ratchet mcp`: answers on stdout what is asked on stdin, until that closes.
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
-        Target::with(&args.target, "ratchet mcp", async |target| {
+        data_target::with(&args.target, "ratchet mcp", async |target| {
             let desk = Desk::open(target, args).await?;
             let service = desk.serve(stdio()).await.context("the client disconnected")?;
             service.waiting().await.context("the server stopped unexpectedly")?;
@@ -61,34 +60,22 @@ struct Desk {
 }
 
 impl Desk {
-    async fn open(target: &Target, args: &McpArgs) -> anyhow::Result<Self> {
+    async fn open(target: &Administration, args: &McpArgs) -> anyhow::Result<Self> {
         let tools = Arc::new(tools::all());
-        match target {
-            Target::Folder(folder) => {
+        match &target.0 {
+            DataTarget::Folder(folder) => {
                 let project = target.project(args.project.as_deref()).await?;
                 let project = ProjectId::parse(&project.id)?;
                 let source = Source::Local(folder.telemetry.clone(), project.clone());
                 let reports = Some((folder.catalog.clone(), project));
                 Ok(Self { source, reports, tools })
             }
-            Target::Server(_) => {
-                let source = Source::Remote(client(args)?);
+            DataTarget::Server(server) => {
+                let source = Source::Remote(server.langfuse()?);
                 Ok(Self { source, reports: None, tools })
             }
         }
     }
-}
-
-/// The Langfuse API of the server: sessions and scores are the same on all that speak it.
-fn client(args: &McpArgs) -> anyhow::Result<LangfuseClient> {
-    let config = Config::load(&args.target.config, Vec::new())?;
-    let url = args.target.server.clone().unwrap_or_default();
-    let credentials = &config.credentials;
-    let keys = credentials.public_key.clone().zip(credentials.secret_key.clone());
-    let (public_key, secret_key) =
-        keys.context("a server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY")?;
-    let access = Access { url, public_key, secret_key };
-    Ok(LangfuseClient::new(access, ClientLimits::default(), Box::new(SystemBackoffClock))?)
 }
 
 impl ServerHandler for Desk {

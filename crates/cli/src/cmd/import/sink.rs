@@ -1,15 +1,15 @@
+use crate::administration::Administration;
 use anyhow::{bail, ensure};
 use ratchet_core::record::claude_code::Patches;
 use ratchet_remote::langfuse::statement;
 use ratchet_remote::langfuse::wire::ingestion::{IngestionBatch, IngestionResult};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::record;
 use ratchet_stages::record::events::TEXT_BYTES;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
-
-use crate::target::Target;
 
 /// Events in one request: well below what a server takes.
 const EVENTS_PER_REQUEST: usize = 500;
@@ -19,15 +19,18 @@ const BYTES_PER_REQUEST: usize = 4_000_000;
 /// Where imported records go: a project of a folder, or the project that a server's key opens.
 #[derive(Debug)]
 pub(super) struct Sink<'a> {
-    target: &'a Target,
+    target: &'a Administration,
     project: Option<ProjectId>,
 }
 
 impl<'a> Sink<'a> {
-    pub(super) async fn open(target: &'a Target, project: Option<&str>) -> anyhow::Result<Self> {
-        let project = match target {
-            Target::Folder(_) => Some(ProjectId::parse(&target.project(project).await?.id)?),
-            Target::Server(_) => {
+    pub(super) async fn open(
+        target: &'a Administration,
+        project: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let project = match &target.0 {
+            DataTarget::Folder(_) => Some(ProjectId::parse(&target.project(project).await?.id)?),
+            DataTarget::Server(_) => {
                 ensure!(project.is_none(), "with --server the key determines the project");
                 None
             }
@@ -41,8 +44,8 @@ impl<'a> Sink<'a> {
         if patches.is_empty() {
             return Ok(());
         }
-        match (self.target, &self.project) {
-            (Target::Folder(folder), Some(project)) => {
+        match (&self.target.0, &self.project) {
+            (DataTarget::Folder(folder), Some(project)) => {
                 let batch = Batch {
                     traces: patches.traces,
                     observations: patches.observations,
@@ -74,9 +77,9 @@ impl<'a> Sink<'a> {
     }
 
     async fn post(&self, batch: Vec<Raw>) -> anyhow::Result<()> {
-        let Target::Server(server) = self.target else { return Ok(()) };
+        let DataTarget::Server(server) = &self.target.0 else { return Ok(()) };
         let batch = IngestionBatch { batch, metadata: None };
-        let result: IngestionResult = server.post("/api/public/ingestion", &batch).await?;
+        let result: IngestionResult = server.post(&["public", "ingestion"], &batch).await?;
         if let Some(refused) = result.errors.first() {
             let why = refused.error.as_deref().or(refused.message.as_deref());
             bail!("the server rejected a record: {}", why.unwrap_or("no reason given"));
