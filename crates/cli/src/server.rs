@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -14,16 +13,16 @@ use ratchet_server::auth::LocalKey;
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::shutdown::Stop;
+use ratchet_stages::app_state::AppState;
 use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::notify::{CourierLimits, Notifier};
 use ratchet_stages::record::count::TokenCounting;
-use ratchet_stages::score::rubrics::Rubrics;
 use ratchet_stages::user_files;
 use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, private_files};
 use ratchet_web::sign_in::{OidcLogin, SignIn};
-use ratchet_web::web::{RubricReader, WebSettings};
+use ratchet_web::web::WebSettings;
 use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
@@ -98,15 +97,13 @@ impl Server {
         let vouching = oidc_config::check(&config.oidc, &opening.project.id)?;
         let settings = settings(config, &opening.project.id)?;
         let prices = user_files::prices(&config.data)?;
-        let app = App::new(folder.clone(), settings, Clock::System, prices);
+        let state = (folder.clone(), config.data.clone());
+        let state = AppState::new(state, Clock::System, config.outbound.clone());
+        let app = App::new(state, settings, prices);
         app.run_agents(agents::open(config, &folder, exposure).await?);
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
-        let pages = WebSettings {
-            forms: config.forms.clone(),
-            outbound: config.outbound.clone(),
-            ..WebSettings::default()
-        };
+        let pages = WebSettings { forms: config.forms.clone(), ..WebSettings::default() };
         let outbound = config.outbound.clone();
         let station = Station::new(folder.clone(), config.data.clone(), outbound);
         let courier = Notifier {
@@ -183,10 +180,10 @@ impl Server {
             vouching: self.vouching.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
-        let web = pages_of(&self.app, sign_in, self.pages, self.station.data.clone());
+        let web = pages_of(&self.app, sign_in, self.pages);
         let pages = ratchet_web::pages(web);
         let app = self.app.clone();
-        let chats = self.app.chats();
+        let chats = self.app.chats().cloned();
         let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
         let house = House {
             catalog: self.folder.catalog.clone(),
@@ -222,26 +219,12 @@ impl Server {
 }
 
 /// What the pages reach: the same folder and clock as the APIs.
-fn pages_of(app: &App, sign_in: SignIn, settings: WebSettings, data: PathBuf) -> Web {
+fn pages_of(app: &App, sign_in: SignIn, settings: WebSettings) -> Web {
     let access = match &app.settings.access {
         Access::Keys => web::Access::People(sign_in),
         Access::Open(project) => web::Access::Open(project.clone()),
     };
-    let clock = app.clock.clone();
-    let rubrics = RubricReader::new(move || {
-        let found =
-            Rubrics::open(&data).map_err(|error| format!("{:#}", anyhow::Error::from(error)))?;
-        Ok(found.all().iter().map(|file| file.rubric.clone()).collect())
-    });
-    let web = Web::new(settings, app.store.clone(), access, rubrics, move || clock.now());
-    if let Some(chats) = app.chats() {
-        let app = app.clone();
-        web.run_agents(chats, move || {
-            let app = app.clone();
-            async move { app.closing().await }
-        });
-    }
-    web
+    Web::new(settings, app.state.clone(), access)
 }
 
 impl Bound {
@@ -275,13 +258,12 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
     let limits = open_files::fit(config.limits.clone(), open_files::raise());
     let timeouts = config.timeouts.clone();
     let trusted_proxies = config.trusted_proxies.clone();
-    let outbound = config.outbound.clone();
     let token_counting = match config.count_tokens {
         Switch::On => TokenCounting::On,
         Switch::Off => TokenCounting::Off,
     };
     let scratch = Some(scratch);
-    Ok(Settings { access, limits, timeouts, trusted_proxies, outbound, token_counting, scratch })
+    Ok(Settings { access, limits, timeouts, trusted_proxies, token_counting, scratch })
 }
 
 /// Without keys anyone who can connect owns the data, so nobody else may be able to connect.

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::path::Path;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,8 +13,11 @@ use axum::http::{HeaderMap, Request};
 use axum::response::Response;
 use ratchet_core::catalog::account::Email;
 use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
+use ratchet_stages::app_state::AppState;
+use ratchet_stages::clock::{Clock, ManualClock};
 use ratchet_store::catalog::{NewProject, NewUser, Role, User};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{BatchBuilder, START};
@@ -23,7 +25,7 @@ use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::recording::RecordBatch;
 use ratchet_web::Web;
 use ratchet_web::sign_in::SignIn;
-use ratchet_web::web::{Access, RubricReader, WebSettings};
+use ratchet_web::web::{Access, WebSettings};
 use tower::ServiceExt;
 
 pub(crate) const PASSWORD: &str = "correct horse";
@@ -41,29 +43,28 @@ pub(crate) struct Site {
     pub(crate) data: DataFolder,
     pub(crate) router: Router,
     pub(crate) web: Web,
-    nanos: Arc<AtomicI64>,
+    clock: ManualClock,
     /// What browsers call the server.
     host: &'static str,
 }
 
-/// Pages that look long enough, and models that are scripted on this machine.
-pub(crate) fn settings() -> WebSettings {
-    let outbound = "localhost".parse().unwrap();
-    WebSettings { patience: PATIENCE, outbound, ..WebSettings::default() }
+/// Pages that look long enough.
+fn settings() -> WebSettings {
+    WebSettings { patience: PATIENCE, ..WebSettings::default() }
 }
 
-/// The rubrics that come with Ratchet, and one of the project's own.
-fn rubrics() -> RubricReader {
-    RubricReader::new(|| {
-        let mut all: Vec<Rubric> = rubric::shipped().cloned().collect();
-        let own = all.first().cloned().map(|rubric| Rubric {
-            name: "kindness".to_owned(),
-            dimensions: rubric.dimensions.into_iter().take(1).collect(),
-            ..rubric
-        });
-        all.extend(own);
-        Ok(all)
-    })
+/// Stores a rubric of the user's own, besides those that come with Ratchet.
+fn add_rubric(data: &Path) {
+    let shipped = rubric::shipped().next().cloned().unwrap();
+    let dimensions = shipped.dimensions.into_iter().take(1).collect();
+    let own = Rubric { name: "kindness".to_owned(), dimensions, ..shipped };
+    std::fs::create_dir(data.join("rubrics")).unwrap();
+    std::fs::write(data.join("rubrics/kindness.toml"), own.to_toml()).unwrap();
+}
+
+/// Models are scripted on this machine.
+fn on_this_machine() -> OutboundPolicy {
+    "localhost".parse().unwrap()
 }
 
 impl Site {
@@ -79,15 +80,21 @@ impl Site {
     /// Pages that nobody signs in to, and that look only so long for what they show.
     pub(crate) async fn patient_for(patience: Duration) -> Self {
         let settings = WebSettings { patience, ..settings() };
-        Self::made(Access::Open(id("shop")), settings).await
+        Self::made(Access::Open(id("shop")), settings, on_this_machine()).await
     }
 
     pub(crate) async fn with(access: Access) -> Self {
-        Self::made(access, settings()).await
+        Self::made(access, settings(), on_this_machine()).await
     }
 
-    pub(crate) async fn made(access: Access, settings: WebSettings) -> Self {
+    /// Pages of a server that may call such addresses.
+    pub(crate) async fn calling(outbound: OutboundPolicy) -> Self {
+        Self::made(Access::People(SignIn::default()), settings(), outbound).await
+    }
+
+    async fn made(access: Access, settings: WebSettings, outbound: OutboundPolicy) -> Self {
         let data = DataFolder::new();
+        add_rubric(data.path());
         for name in ["shop", "lab"] {
             let new = NewProject { id: id(name), name: name.to_owned(), retention_days: None };
             data.catalog().create_project(new, START).await.unwrap();
@@ -96,11 +103,11 @@ impl Site {
             Access::Open(_) => "localhost",
             Access::People(_) => HOST,
         };
-        let nanos = Arc::new(AtomicI64::new(START.nanos()));
-        let clock = Arc::clone(&nanos);
-        let now = move || Timestamp::from_nanos(clock.load(Ordering::SeqCst));
-        let web = Web::new(settings, data.folder().clone(), access, rubrics(), now);
-        Self { data, router: ratchet_web::pages(web.clone()), web, nanos, host }
+        let clock = ManualClock::at(START);
+        let place = (data.folder().clone(), data.path().to_owned());
+        let state = AppState::new(place, Clock::Manual(clock.clone()), outbound);
+        let web = Web::new(settings, state, access);
+        Self { data, router: ratchet_web::pages(web.clone()), web, clock, host }
     }
 
     pub(crate) async fn record(&self, batch: BatchBuilder) {
@@ -134,11 +141,11 @@ impl Site {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.nanos.load(Ordering::SeqCst))
+        self.web.now()
     }
 
     pub(crate) fn advance(&self, by: Duration) {
-        self.nanos.fetch_add(i64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
+        self.clock.advance(by);
     }
 
     /// Makes a person with the usual password, who works in `shop` unless they own everything.

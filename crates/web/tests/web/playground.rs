@@ -252,8 +252,7 @@ async fn before_there_is_a_connection_the_page_says_what_to_do() {
 
 #[tokio::test]
 async fn connections_that_lead_inside_are_refused_and_say_what_to_set() {
-    let usual = WebSettings { outbound: OutboundPolicy::default(), ..settings() };
-    let site = Site::made(Access::People(SignIn::default()), usual).await;
+    let site = Site::calling(OutboundPolicy::default()).await;
     let model = ScriptedModel::start().unwrap();
     // They were kept before the rule was there, or by someone with another one.
     let named = model.url().replace("127.0.0.1", "localhost");

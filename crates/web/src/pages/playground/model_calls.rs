@@ -87,7 +87,7 @@ async fn open(
     place: &RequestContext,
     chosen: (&LlmConnection, &str),
 ) -> Result<Model, ConnectError> {
-    let (project, outbound) = (&place.project.id, &web.settings.outbound);
+    let (project, outbound) = (&place.project.id, &web.outbound);
     let model = llm_connections::model(&web.store, project, chosen, outbound, place.now).await?;
     Ok(model.with_retries(Retries { attempts: 2, ..Retries::default() }))
 }

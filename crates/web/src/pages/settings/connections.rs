@@ -266,7 +266,7 @@ fn edited(place: &RequestContext, one: &LlmConnection, entered: &Entered) -> Mar
 async fn keep(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
     place.visitor.may_own()?;
     let mut entered = entered(&form);
-    if let Err(why) = http::check_entered_text(entered.text("baseURL"), &web.settings.outbound) {
+    if let Err(why) = http::check_entered_text(entered.text("baseURL"), &web.outbound) {
         entered.wrong("baseURL", why.to_string());
     }
     let provider = entered.text("provider").to_owned();

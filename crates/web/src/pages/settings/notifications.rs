@@ -228,8 +228,8 @@ async fn add(State(web): State<Web>, place: RequestContext, form: String) -> Pag
     place.visitor.may_own()?;
     let entered = entered(&form);
     let (name, url) = (entered.text("name"), entered.text("url"));
-    let checked = wanted(&entered)
-        .and_then(|events| notify::webhook(name, url, events, &web.settings.outbound));
+    let checked =
+        wanted(&entered).and_then(|events| notify::webhook(name, url, events, &web.outbound));
     let (new, secret) = match checked {
         Ok(checked) => checked,
         Err(error) => {
@@ -265,7 +265,7 @@ async fn subscribe(
     let given = (entered.raw("endpoint"), entered.raw("p256dh"), entered.raw("auth"));
     let person = Some(place.visitor.name().to_owned());
     let events = NotificationKind::NEWS.to_vec();
-    let (name, outbound) = (entered.text("name"), &web.settings.outbound);
+    let (name, outbound) = (entered.text("name"), &web.outbound);
     let new = match notify::browser(name, given, (events, person), outbound) {
         Ok(new) => new,
         Err(NotificationRequestError::Store(error)) => return Err(error.into()),
