@@ -100,7 +100,7 @@ async fn open_scoring(args: &ScoringArgs, command: &str) -> anyhow::Result<Scori
     }
     let server = RatchetClient::new(scoring_access(url, &config.credentials)?)?;
     let place = match &args.config.data {
-        Some(_) => JournalPlace::Folder(open_folder(&config, command)?, config.data),
+        Some(_) => JournalPlace::Folder(Box::new(open_folder(&config, command)?), config.data),
         None => JournalPlace::State(state_folder()?),
     };
     Ok(ScoringTarget::remote(&server, place, options).await?)

@@ -27,13 +27,13 @@ pub enum RatchetError {
     #[error("cannot start an HTTP client; are this machine's certificates readable?")]
     Start(#[source] reqwest::Error),
     #[error("nothing was sent to {base}")]
-    Distrusted { base: Url, source: TlsError },
+    Distrusted { base: String, source: TlsError },
     #[error("cannot reach {base}; is the server running?")]
-    Unreached { base: Url, source: reqwest::Error },
+    Unreached { base: String, source: reqwest::Error },
     #[error("{base} moved to {place}; use that address")]
-    Moved { base: Url, place: String },
+    Moved { base: String, place: String },
     #[error("{base} returned an error ({status}): {message}")]
-    Refused { base: Url, status: u16, message: String },
+    Refused { base: String, status: u16, message: String },
     #[error("the server's response is not valid; check that both versions are the same")]
     Response(#[source] reqwest::Error),
 }
@@ -211,7 +211,7 @@ impl RatchetClient {
         if status.is_success() {
             return Ok(response);
         }
-        let base = self.base.clone();
+        let base = self.base.to_string();
         if let Some(Ok(place)) = response.headers().get(LOCATION).map(HeaderValue::to_str) {
             return Err(RatchetError::Moved { base, place: place.to_owned() });
         }
@@ -222,7 +222,7 @@ impl RatchetClient {
     }
 
     fn unreached(&self, error: reqwest::Error) -> RatchetError {
-        let base = self.base.clone();
+        let base = self.base.to_string();
         match http::distrust(&error) {
             Some(source) => RatchetError::Distrusted { base, source },
             None => RatchetError::Unreached { base, source: error },

@@ -45,7 +45,7 @@ pub struct ScoringTarget {
 #[derive(Debug)]
 pub enum JournalPlace {
     /// A data folder and its path.
-    Folder(Store, PathBuf),
+    Folder(Box<Store>, PathBuf),
     /// A folder for the state of work on servers, where there is no data folder.
     State(PathBuf),
 }
@@ -90,7 +90,7 @@ impl ScoringTarget {
         journal.mark_lost(&|_| false, options.now).await?;
         let source = Source::Local(telemetry.clone(), project.clone());
         let sink = Sink::Local(LocalSink { telemetry, catalog, project });
-        let place = JournalPlace::Folder(store, data);
+        let place = JournalPlace::Folder(Box::new(store), data);
         let ScoringOptions { run, outbound, .. } = options;
         Ok(Self { source, sink, journal, run, outbound, place, _alive: None })
     }
