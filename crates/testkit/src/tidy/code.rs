@@ -132,6 +132,27 @@ fn every_route_is_described() {
     );
 }
 
+#[test]
+fn forms_are_read_by_their_extractor() {
+    LineRule {
+        advice: "take a PageForm, or Params where nobody is signed in: it checks the right to change \
+                 the project and decodes the body",
+        covers: |path| {
+            path.starts_with("crates/web/src/pages") || path.starts_with("crates/web/src/sign_in")
+        },
+        is_broken_by: |line| {
+            let is_parameter = |line: &str| !line.trim_start().starts_with("let ");
+            let bodies = ["form: String", "body: String", "body: Bytes"];
+            is_parameter(line) && bodies.iter().any(|body| line.contains(body))
+        },
+    }
+    .check(
+        "crates/web/src/pages/a.rs",
+        &["    form: String,", "async fn add(State(web): State<Web>, body: Bytes) {"],
+        &["    PageForm { place, form }: PageForm,", "    let form: String = fields.collect();"],
+    );
+}
+
 fn is_loose_promise(line: &str) -> bool {
     let words = line.split(|c: char| !c.is_alphanumeric());
     let promises = words.filter(|word| ["TODO", "FIXME", "XXX"].contains(word)).count() > 0;

@@ -62,11 +62,6 @@ fn add_rubric(data: &Path) {
     std::fs::write(data.join("rubrics/kindness.toml"), own.to_toml()).unwrap();
 }
 
-/// Models are scripted on this machine.
-fn on_this_machine() -> OutboundPolicy {
-    "localhost".parse().unwrap()
-}
-
 impl Site {
     pub(crate) async fn new() -> Self {
         Self::with(Access::People(SignIn::default())).await
@@ -80,19 +75,24 @@ impl Site {
     /// Pages that nobody signs in to, and that look only so long for what they show.
     pub(crate) async fn patient_for(patience: Duration) -> Self {
         let settings = WebSettings { patience, ..settings() };
-        Self::made(Access::Open(id("shop")), settings, on_this_machine()).await
+        Self::made(Access::Open(id("shop")), settings).await
     }
 
     pub(crate) async fn with(access: Access) -> Self {
-        Self::made(access, settings(), on_this_machine()).await
+        Self::made(access, settings()).await
     }
 
     /// Pages of a server that may call such addresses.
     pub(crate) async fn calling(outbound: OutboundPolicy) -> Self {
-        Self::made(Access::People(SignIn::default()), settings(), outbound).await
+        Self::built(Access::People(SignIn::default()), settings(), outbound).await
     }
 
-    async fn made(access: Access, settings: WebSettings, outbound: OutboundPolicy) -> Self {
+    /// Models are scripted on this machine.
+    pub(crate) async fn made(access: Access, settings: WebSettings) -> Self {
+        Self::built(access, settings, "localhost".parse().unwrap()).await
+    }
+
+    async fn built(access: Access, settings: WebSettings, outbound: OutboundPolicy) -> Self {
         let data = DataFolder::new();
         add_rubric(data.path());
         for name in ["shop", "lab"] {

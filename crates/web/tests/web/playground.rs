@@ -11,10 +11,9 @@ use ratchet_store::catalog::{
 };
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 
-use ratchet_web::sign_in::SignIn;
 use ratchet_web::web::{Access, WebSettings};
 
-use crate::browser::{Browser, Site, id, settings};
+use crate::browser::{Browser, Site, id};
 
 const PAGE: &str = "/project/shop/playground";
 const CONNECTIONS: &str = "/project/shop/settings/connections";
