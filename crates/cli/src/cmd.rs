@@ -107,7 +107,7 @@ pub(crate) enum Command {
     /// Supervise an agent process (internal)
     #[command(hide = true)]
     Supervise(supervise::SuperviseArgs),
-    /// Serve sessions, scores and reports to other agents over MCP
+    /// Serve sessions, scores, prompts and datasets to other agents over MCP
     Mcp(mcp::McpArgs),
     /// Back up all data into a new folder, online or offline
     Backup(backup::BackupArgs),

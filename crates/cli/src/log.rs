@@ -9,11 +9,15 @@ use tracing_subscriber::{EnvFilter, Layer};
 use crate::config::LogConfig;
 use crate::config::value::Switch;
 
+/// The MCP library logs each request at level info, and what clients say in it. A filter that names
+/// the library takes precedence.
+const QUIET: &str = "rmcp=error";
+
 /// Sends log lines to stderr from now on, and the server's traces to where the settings say.
 ///
 /// Must be called inside the async runtime. Stop what it returns before the program ends.
 pub(crate) fn init(config: &LogConfig) -> anyhow::Result<Option<OwnTraces>> {
-    let filter = EnvFilter::try_new(&config.filter)
+    let filter = EnvFilter::try_new(format!("{QUIET},{}", config.filter))
         .with_context(|| format!("`log.filter` is \"{}\", not a level", config.filter))?;
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)

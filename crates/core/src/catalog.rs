@@ -12,6 +12,10 @@ pub mod experiment;
 pub mod evaluator;
 /// LLM connections: provider, base URL and models.
 pub mod llm;
+/// Dashboards, widgets and metrics queries.
+pub mod dashboard;
+/// Filter conditions of dashboards, widgets and lists.
+pub mod filter;
 /// Annotation queue items and comments.
 pub mod annotation;
 /// Validation errors and limits of user-entered project settings.

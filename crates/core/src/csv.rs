@@ -1,5 +1,7 @@
 //! RFC 4180 CSV, protected against formula injection in spreadsheets.
 
+use serde_json::Value;
+
 /// Formats the header row.
 pub fn head(columns: &[&str]) -> String {
     columns.join(",") + "\r\n"
@@ -19,6 +21,20 @@ pub fn cell(text: &str) -> String {
 /// Returns the original text of a cell, without the quote that protects against formula injection.
 pub fn text(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|text| text.starts_with(FORMULA_STARTS)).unwrap_or(cell)
+}
+
+/// Parses a cell as what it looks like: a JSON object or list, a number as JSON writes it, a
+/// Boolean, or else a text.
+pub fn value(cell: &str) -> Value {
+    let trimmed = cell.trim();
+    let is_open = trimmed.starts_with(['{', '[']);
+    let parsed: Option<Value> = serde_json::from_str(trimmed).ok();
+    match parsed {
+        Some(value @ (Value::Object(_) | Value::Array(_))) if is_open => value,
+        Some(Value::Number(number)) if number.to_string() == trimmed => Value::Number(number),
+        Some(Value::Bool(yes)) => Value::Bool(yes),
+        _ => Value::from(cell),
+    }
 }
 
 /// Includes full-width variants, which some spreadsheets treat alike.

@@ -37,6 +37,8 @@ pub mod chat;
 pub mod json_schema;
 /// Memory estimates for JSON before it is parsed.
 pub mod json_size;
+/// Validation issues of submitted documents.
+pub mod issue;
 /// CSV output that is safe to open in a spreadsheet.
 pub mod csv;
 /// CIDR ranges of IP addresses.

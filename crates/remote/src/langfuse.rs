@@ -6,3 +6,9 @@ pub mod replay;
 pub mod client;
 /// Patches as ingestion events.
 pub mod statement;
+/// Ingestion events as patches, with validation of each event.
+pub mod events;
+/// Rows of CSV and JSONL files as ingestion events.
+pub mod rows;
+/// Copies a project from one Langfuse server to another, in slices with a checkpoint.
+pub mod copy;

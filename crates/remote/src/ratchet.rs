@@ -1,9 +1,10 @@
 //! A client for Ratchet's own API, `/api/v1`.
 
 use reqwest::header::{HeaderValue, LOCATION};
-use reqwest::{Client, Method, RequestBuilder, Response, Url, redirect};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url, redirect};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::http::{self, TlsError};
 use crate::langfuse::client::backoff_clock::SystemBackoffClock;
@@ -36,6 +37,10 @@ pub enum RatchetError {
     Refused { base: String, status: u16, message: String },
     #[error("the server's response is not valid; check that both versions are the same")]
     Response(#[source] reqwest::Error),
+    #[error("the response ended early")]
+    Interrupted(#[source] reqwest::Error),
+    #[error("the response is too long")]
+    TooLong,
 }
 
 type RatchetResult<T> = Result<T, RatchetError>;
@@ -145,6 +150,32 @@ impl RatchetClient {
     /// Fails if the server cannot be reached or refuses.
     pub async fn delete<T: DeserializeOwned>(&self, path: &[&str]) -> RatchetResult<T> {
         read(self.send(self.request(Method::DELETE, self.url(path))).await?).await
+    }
+
+    /// Sends a request to any path and query, and returns the status and the body up to a size.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached, or if its response is too long.
+    pub async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        (body, max_bytes): (Option<&Value>, usize),
+    ) -> RatchetResult<(StatusCode, Vec<u8>)> {
+        let url = self.base.join(path).map_err(|_| RatchetError::NotAUrl(path.to_owned()))?;
+        let mut request = self.request(method, url);
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let mut response = request.send().await.map_err(|error| self.unreached(error))?;
+        let mut read = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(RatchetError::Interrupted)? {
+            if read.len() + piece.len() > max_bytes {
+                return Err(RatchetError::TooLong);
+            }
+            read.extend_from_slice(&piece);
+        }
+        Ok((response.status(), read))
     }
 
     /// Posts without a body, and returns a response to stream.

@@ -19,7 +19,6 @@ use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 use ratchet_core::chat::workspace::WorkspaceSource;
 use ratchet_stages::chat::Chats;
-use ratchet_stages::record::events::EventScope;
 use ratchet_store::catalog::{Actor, ApiKey, Catalog, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 
@@ -51,6 +50,14 @@ pub struct Reader(pub Caller);
 /// A caller who may write telemetry.
 #[derive(Clone, Debug)]
 pub struct Recorder(pub Caller);
+
+/// The records that a caller may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventScope {
+    All,
+    /// Scores only: a browser that holds the public key only.
+    Scores,
+}
 
 /// A caller who may write scores: a recorder, or a browser with only the public key.
 #[derive(Clone, Debug)]
@@ -202,6 +209,11 @@ impl Caller {
     }
 }
 
+/// Marks a request that this process makes to its own API for a caller who is authenticated
+/// already. Only code of this process can add it: clients send headers, not extensions.
+#[derive(Clone, Debug)]
+pub(crate) struct AuthenticatedCaller(pub(crate) Caller);
+
 impl From<ApiKey> for Caller {
     fn from(key: ApiKey) -> Self {
         let actor = Actor::key(&key);
@@ -247,7 +259,10 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Self::identify(app, &parts.headers).await
+        match parts.extensions.get() {
+            Some(AuthenticatedCaller(caller)) => Ok(caller.clone()),
+            None => Self::identify(app, &parts.headers).await,
+        }
     }
 }
 
@@ -255,7 +270,7 @@ impl FromRequestParts<App> for Reader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Caller::identify(app, &parts.headers).await?.may_read()
+        Caller::from_request_parts(parts, app).await?.may_read()
     }
 }
 
@@ -263,7 +278,7 @@ impl FromRequestParts<App> for Recorder {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Caller::identify(app, &parts.headers).await?.may_record()
+        Caller::from_request_parts(parts, app).await?.may_record()
     }
 }
 
@@ -271,7 +286,11 @@ impl FromRequestParts<App> for Scorer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        match identify(app, &parts.headers).await? {
+        let identity = match parts.extensions.get() {
+            Some(AuthenticatedCaller(caller)) => Identity::Full(caller.clone()),
+            None => identify(app, &parts.headers).await?,
+        };
+        match identity {
             Identity::Full(caller) => {
                 Ok(Self { caller: caller.may_record()?.0, reach: EventScope::All })
             }
@@ -288,7 +307,7 @@ impl FromRequestParts<App> for Member {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Caller::identify(app, &parts.headers).await?.may_edit()
+        Caller::from_request_parts(parts, app).await?.may_edit()
     }
 }
 
@@ -296,7 +315,7 @@ impl FromRequestParts<App> for Owner {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Caller::identify(app, &parts.headers).await?.may_own()
+        Caller::from_request_parts(parts, app).await?.may_own()
     }
 }
 
@@ -304,7 +323,7 @@ impl FromRequestParts<App> for Chatter {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let caller = Caller::identify(app, &parts.headers).await?.may_chat()?;
+        let caller = Caller::from_request_parts(parts, app).await?.may_chat()?;
         let none = || ApiError::NotFound("this server runs no agents".to_owned());
         let chats = app.chats().ok_or_else(none)?.by(caller.actor.clone());
         let is_here = match app.settings.access {
@@ -320,7 +339,7 @@ impl FromRequestParts<App> for BackupOperator {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Caller::identify(app, &parts.headers).await?.may_back_up()
+        Caller::from_request_parts(parts, app).await?.may_back_up()
     }
 }
 
@@ -328,7 +347,7 @@ impl FromRequestParts<App> for Administrator {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Caller::identify(app, &parts.headers).await?.may_administer()
+        Caller::from_request_parts(parts, app).await?.may_administer()
     }
 }
 

@@ -11,7 +11,8 @@ use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ratchet_core::catalog::validation::Invalid;
-use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail, Issue};
+use ratchet_core::issue::Issue;
+use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail};
 use ratchet_stages::dashboards::definitions::KeepError;
 use ratchet_store::StoreError;
 use std::time::Duration;
@@ -218,7 +219,9 @@ impl IntoResponse for ApiError {
         let message = self.client_message();
         let headers = self.headers();
         let error = match self {
-            Self::InvalidFields(issues) => ErrorDetail::Issues(issues),
+            Self::InvalidFields(issues) => {
+                ErrorDetail::Issues(issues.into_iter().map(Into::into).collect())
+            }
             _ => ErrorDetail::Kind(class.to_owned()),
         };
         let mut response = (status, Json(ErrorBody { message, error })).into_response();

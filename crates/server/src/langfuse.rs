@@ -3,6 +3,9 @@
 //! Ids may contain slashes. Clients should encode them, but some do not, so a resource's id is the
 //! rest of its path.
 
+use ratchet_core::record::score::Score;
+use ratchet_remote::langfuse::wire::score::ScoreView;
+use serde::Serialize;
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::app::App;
@@ -106,4 +109,9 @@ pub fn routes() -> OpenApiRouter<App> {
         .merge(dataset_items::routes())
         .merge(dataset_runs::routes())
         .merge(experiments::routes())
+}
+
+/// Returns a score as the API shows it.
+pub fn score_view(score: &Score) -> impl Serialize + use<> {
+    ScoreView::new(score)
 }

@@ -33,6 +33,7 @@ pub mod health;
 pub mod otlp;
 pub mod langfuse;
 pub mod api;
+pub mod mcp;
 mod feedback;
 
 mod connection;

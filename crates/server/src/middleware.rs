@@ -108,7 +108,7 @@ pub(crate) async fn allow_browsers(
 fn preflight() -> HeaderMap {
     let headers = "authorization, content-type, content-encoding, x-langfuse-sdk-name, \
                    x-langfuse-sdk-version, x-langfuse-sdk-variant, x-langfuse-public-key, \
-                   x-langfuse-ingestion-version, last-event-id";
+                   x-langfuse-ingestion-version, last-event-id, mcp-protocol-version";
     HeaderMap::from_iter([
         (ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE")),
         (ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(headers)),

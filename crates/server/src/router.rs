@@ -1,3 +1,4 @@
+use axum::Extension;
 use axum::Router;
 use axum::http::{Method, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -12,8 +13,8 @@ use crate::body::hold_room;
 use crate::drain_body::drain;
 use crate::error::ApiError;
 use crate::{
-    api, compression, feedback, health, langfuse, metrics, middleware, openapi, otlp, path_alias,
-    path_encoding,
+    api, compression, feedback, health, langfuse, mcp, metrics, middleware, openapi, otlp,
+    path_alias, path_encoding,
 };
 
 /// Maximum length of an unknown path in the error.
@@ -31,6 +32,7 @@ pub fn router(app: App, pages: Router) -> Router {
         .route("/api/{*rest}", any(not_found))
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(app.clone())
+        .layer(Extension(mcp::ApiRouter::new(&app)))
         .merge(pages)
         .layer(from_fn_with_state(app.clone(), hold_room))
         .layer(from_fn(compression::pack))
@@ -55,6 +57,7 @@ pub(crate) fn routes() -> OpenApiRouter<App> {
         .merge(otlp::http::routes())
         .merge(langfuse::routes())
         .merge(api::routes())
+        .merge(mcp::routes())
 }
 
 /// Every method of the gRPC port.

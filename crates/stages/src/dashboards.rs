@@ -16,4 +16,4 @@ pub mod dashboard;
 /// Definitions that are kept whole.
 pub mod definitions;
 
-pub use query::{Question, Version, question};
+pub use query::{QueryPart, QueryProblem, Question, question};

@@ -13,14 +13,9 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
-/// Events as Langfuse's batch ingestion sends them.
-pub mod events;
-/// What another server recorded is recorded here.
-pub mod copy;
 pub mod logs;
 /// Tokens of model calls that came without usage.
 pub mod count;
-pub mod rows;
 pub mod scores;
 /// Whether the clock can be believed.
 pub mod clock;
@@ -32,6 +27,9 @@ pub mod sweep;
 mod write;
 
 pub use write::{commit, redacted, write};
+
+/// Bytes of one text in records of our own making, as servers take them by default.
+pub const TEXT_BYTES: usize = 8_000_000;
 
 /// Where a request came from and when.
 #[derive(Clone, Debug)]
@@ -64,7 +62,7 @@ pub struct OtlpBatch<T> {
 /// Works out what spans say, ready for [`commit`], which makes it durable.
 ///
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
-pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<OtlpBatch<Span>>) -> Prepared {
+pub fn spans(telemetry: &Telemetry, arrival: &Arrival, groups: Vec<OtlpBatch<Span>>) -> Prepared {
     let mut observations = Vec::with_capacity(groups.iter().map(|group| group.items.len()).sum());
     let mut traces = Vec::with_capacity(observations.capacity());
     let mut experiment_items = Vec::new();
@@ -77,8 +75,15 @@ pub fn spans(telemetry: &Telemetry, arrival: Arrival, groups: Vec<OtlpBatch<Span
             experiment_items.extend(said.experiment_item);
         }
     }
-    let empty = Batch::new(arrival.project, arrival.received_at);
+    let empty = Batch::new(arrival.project.clone(), arrival.received_at);
     let batch = Batch { traces, observations, experiment_items, ..empty };
+    prepare(telemetry, batch, arrival)
+}
+
+/// Redacts a batch and gets it ready for [`commit`], which makes it durable.
+///
+/// Takes real CPU time and does no IO: large requests belong on a blocking thread.
+pub fn prepare(telemetry: &Telemetry, batch: Batch, arrival: &Arrival) -> Prepared {
     telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
 }
 

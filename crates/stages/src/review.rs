@@ -8,7 +8,6 @@ pub mod judge_scores;
 /// What judges say of the same sessions week by week.
 pub mod panel;
 pub mod trial;
-mod items;
 
 use std::collections::BTreeMap;
 

@@ -1,34 +1,32 @@
 //! Where stages write to: the local store, or a Langfuse server. Both take the same records.
 
+use ratchet_core::catalog::dataset::DatasetStatus;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json;
-use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig, StatedValues};
+use ratchet_core::record::score::Score;
+use ratchet_core::record::score::config::ScoreConfig;
 use ratchet_core::record::score::draft::ScoreDraft;
-use ratchet_core::record::score::{DataType, Score};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{ClientError, LangfuseClient, Position};
-use ratchet_remote::langfuse::replay;
-use ratchet_remote::langfuse::wire::dataset::{CreateDataset, CreateDatasetItem};
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::json::{Raw, raw};
-use ratchet_remote::langfuse::wire::maybe::Maybe;
-use ratchet_remote::langfuse::wire::prompt::CreatePrompt;
-use ratchet_remote::langfuse::wire::score_config::{
-    ConfigCategory, CreateScoreConfig, ScoreConfigView,
-};
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{
-    Catalog, Change, NewDataset, NewDatasetItem, NewPrompt, StoredScoreConfig,
+    Catalog, DatasetItem, DatasetItemQuery, NewDataset, NewDatasetItem, NewPrompt,
+    StoredScoreConfig,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::PageNumber;
 use ratchet_store::telemetry::Telemetry;
-use serde_json::value::to_raw_value;
+use serde_json::Value;
 
 use crate::record::scores::{self, ScoreWriteError};
 
+/// Conversion to and from the requests of a Langfuse server.
+mod langfuse;
+
 /// Score configs in a page of the local store.
 const CONFIGS: u64 = 100;
+/// Dataset items in a page of the local store.
+const ITEMS: u64 = 100;
 
 #[derive(Clone, Debug)]
 pub enum Sink {
@@ -74,7 +72,7 @@ impl Sink {
     pub async fn scores(&self, scores: &[Score], now: Timestamp) -> SinkResult<()> {
         match self {
             Self::Local(local) => local.scores(scores, now).await,
-            Self::Remote(client) => send_scores(client, scores).await,
+            Self::Remote(client) => langfuse::scores(client, scores).await,
         }
     }
 
@@ -93,16 +91,7 @@ impl Sink {
     pub async fn score_configs(&self) -> SinkResult<Vec<ScoreConfig>> {
         match self {
             Self::Local(local) => local.score_configs().await,
-            Self::Remote(client) => {
-                let mut configs = Vec::new();
-                let mut next = Some(Position::Start);
-                while let Some(at) = next {
-                    let slice = client.score_configs(&at).await?;
-                    configs.extend(slice.rows.into_iter().filter_map(understood));
-                    next = slice.next;
-                }
-                Ok(configs)
-            }
+            Self::Remote(client) => langfuse::score_configs(client).await,
         }
     }
 
@@ -120,7 +109,7 @@ impl Sink {
                 let kept = local.catalog.create_score_config(local.project.clone(), kept).await?;
                 Ok(kept.config.id)
             }
-            Self::Remote(client) => Ok(client.create_score_config(&stated(config)).await?.id),
+            Self::Remote(client) => langfuse::score_config(client, config).await,
         }
     }
 
@@ -134,18 +123,7 @@ impl Sink {
                 let made = local.catalog.create_prompt(local.project.clone(), new, now).await?;
                 Ok(made.version)
             }
-            Self::Remote(client) => {
-                let new = CreatePrompt {
-                    kind: Some(Word(new.body.kind())),
-                    prompt: to_raw_value(&new.body.to_json()).map_err(unwritable)?.into(),
-                    config: Some(raw(&new.config)),
-                    name: new.name,
-                    labels: new.labels,
-                    tags: new.tags,
-                    commit_message: new.commit_message,
-                };
-                Ok(client.create_prompt(&new).await?.version)
-            }
+            Self::Remote(client) => langfuse::prompt(client, new).await,
         }
     }
 
@@ -157,19 +135,10 @@ impl Sink {
         match self {
             Self::Local(local) => {
                 local.catalog.save_dataset(local.project.clone(), new, now).await?;
+                Ok(())
             }
-            Self::Remote(client) => {
-                let new = CreateDataset {
-                    name: new.name,
-                    description: new.description,
-                    metadata: new.metadata.as_ref().map(raw),
-                    input_schema: change(new.input_schema),
-                    expected_output_schema: change(new.expected_output_schema),
-                };
-                client.save_dataset(&new).await?;
-            }
+            Self::Remote(client) => langfuse::dataset(client, new).await,
         }
-        Ok(())
     }
 
     /// Makes a dataset item, or changes the one of its id, and returns its id.
@@ -182,19 +151,18 @@ impl Sink {
                 let project = local.project.clone();
                 Ok(local.catalog.save_dataset_item(project, new, now).await?.id)
             }
-            Self::Remote(client) => {
-                let new = CreateDatasetItem {
-                    dataset_name: new.dataset_name,
-                    input: new.input.as_ref().map(raw),
-                    expected_output: new.expected_output.as_ref().map(raw),
-                    metadata: new.metadata.as_ref().map(raw),
-                    source_trace_id: new.source_trace,
-                    source_observation_id: new.source_observation,
-                    id: new.id,
-                    status: new.status.map(Word),
-                };
-                Ok(client.save_dataset_item(&new).await?.id)
-            }
+            Self::Remote(client) => langfuse::dataset_item(client, new).await,
+        }
+    }
+
+    /// Returns the items of a dataset, newest first; none where there is no such dataset.
+    ///
+    /// # Errors
+    /// Fails if they cannot be read.
+    pub async fn dataset_items(&self, dataset: &str) -> SinkResult<Vec<StoredItem>> {
+        match self {
+            Self::Local(local) => local.dataset_items(dataset).await,
+            Self::Remote(client) => langfuse::dataset_items(client, dataset).await,
         }
     }
 }
@@ -214,6 +182,31 @@ impl LocalSink {
         Ok(configs)
     }
 
+    async fn dataset_items(&self, dataset: &str) -> SinkResult<Vec<StoredItem>> {
+        let mut items = Vec::new();
+        for page in 1.. {
+            let query = DatasetItemQuery {
+                project: self.project.clone(),
+                dataset_name: Some(dataset.to_owned()),
+                source_trace: None,
+                source_observation: None,
+                status: DatasetStatus::Active,
+                as_of: None,
+                page: PageNumber { page, limit: ITEMS },
+            };
+            let rows = match self.catalog.dataset_items(query).await {
+                Err(StoreError::NotFound(_)) => return Ok(Vec::new()),
+                page => page?.rows,
+            };
+            let is_last = (rows.len() as u64) < ITEMS;
+            items.extend(rows.iter().map(StoredItem::of));
+            if is_last {
+                break;
+            }
+        }
+        Ok(items)
+    }
+
     async fn scores(&self, scores: &[Score], now: Timestamp) -> SinkResult<()> {
         let drafts = scores.iter().map(ScoreDraft::of).collect();
         let store = (&self.telemetry, &self.catalog);
@@ -227,65 +220,26 @@ impl LocalSink {
     }
 }
 
-async fn send_scores(client: &LangfuseClient, scores: &[Score]) -> SinkResult<()> {
-    let events = scores.iter().map(replay::of_score).collect::<Result<Vec<_>, _>>();
-    let events = events.map_err(SinkError::Json)?;
-    match client.record(&events).await?.errors.into_iter().next() {
-        None => Ok(()),
-        Some(refused) => Err(SinkError::Refused {
-            score: refused.id,
-            why: refused.error.or(refused.message).unwrap_or_default(),
-        }),
-    }
+/// The contents of a dataset item.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoredItem {
+    pub input: Value,
+    pub expected_output: Value,
+    pub metadata: Value,
 }
 
-fn stated(config: &ScoreConfig) -> CreateScoreConfig {
-    let (min_value, max_value) = match &config.values {
-        ConfigValues::Numeric { min, max } => (*min, *max),
-        ConfigValues::Boolean | ConfigValues::Categorical(_) | ConfigValues::Text => (None, None),
-    };
-    let categories = match &config.values {
-        ConfigValues::Categorical(categories) => {
-            let shown = categories.iter().map(|category| ConfigCategory {
-                value: category.value,
-                label: category.label.clone(),
-            });
-            Some(shown.collect())
+impl StoredItem {
+    fn of(item: &DatasetItem) -> Self {
+        let text = |json: &'_ Option<Json>| parsed(json.as_ref().map(Json::as_str));
+        Self {
+            input: text(&item.input),
+            expected_output: text(&item.expected_output),
+            metadata: text(&item.metadata),
         }
-        ConfigValues::Boolean | ConfigValues::Numeric { .. } | ConfigValues::Text => None,
-    };
-    CreateScoreConfig {
-        name: config.name.clone(),
-        data_type: Word(config.values.data_type()),
-        categories,
-        min_value,
-        max_value,
-        description: None,
     }
 }
 
-/// What a server says of a score config; `None` if it makes no sense to us.
-fn understood(view: ScoreConfigView) -> Option<ScoreConfig> {
-    let categories =
-        view.categories.map(|categories| categories.into_iter().map(Category::from).collect());
-    let stated = StatedValues { min: view.min_value, max: view.max_value, categories };
-    // The labels of yes and no are told, though nobody may state them.
-    let values = match view.data_type.0 {
-        DataType::Boolean => ConfigValues::Boolean,
-        other => ConfigValues::new(other, stated).ok()?,
-    };
-    Some(ScoreConfig { id: view.id, name: view.name, values, is_archived: view.is_archived })
-}
-
-fn change(change: Change<Json>) -> Maybe<Raw> {
-    match change {
-        Change::Keep => Maybe::Absent,
-        Change::Clear => Maybe::Null,
-        Change::Set(json) => Maybe::Value(raw(&json)),
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "errors are handed over by value")]
-fn unwritable(why: serde_json::Error) -> SinkError {
-    SinkError::Json(Issue { path: Vec::new(), message: why.to_string() })
+/// Parses a JSON text; text that is no JSON is null.
+fn parsed(text: Option<&str>) -> Value {
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 
 /// How long a name may be.
 pub const MAX_NAME_CHARS: usize = 500;

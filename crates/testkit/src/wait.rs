@@ -34,8 +34,9 @@ pub fn until_async(what: &str, mut is_true: impl AsyncFnMut() -> bool) -> impl F
     let caller = Location::caller();
     async move {
         let wait = async {
+            let mut interval = tokio::time::interval(INTERVAL);
             while !is_true().await {
-                tokio::time::sleep(INTERVAL).await;
+                interval.tick().await;
             }
         };
         let ended = tokio::time::timeout(TIMEOUT, wait).await;

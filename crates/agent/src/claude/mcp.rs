@@ -3,10 +3,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer, serve_directly};
+use rmcp::transport::OneshotTransport;
+use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Value, json};
-
-/// The version of the protocol that is spoken when the other side names none.
-const PROTOCOL: &str = "2025-06-18";
 
 /// What a handler is busy with.
 pub type McpWork<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -28,11 +32,8 @@ impl McpHandler {
 
     /// A server with these tools and nothing else.
     pub fn with_tools(name: &str, tools: Vec<McpTool>) -> Self {
-        let server = Arc::new(Tools { name: name.to_owned(), tools });
-        Self::new(move |message| {
-            let server = Arc::clone(&server);
-            async move { server.answer(&message).await }
-        })
+        let server = ToolServer { name: name.to_owned(), tools: Arc::new(tools) };
+        Self::new(move |message| server.clone().answer(message))
     }
 
     pub(super) async fn answer(&self, message: Value) -> Value {
@@ -80,58 +81,67 @@ impl fmt::Debug for McpTool {
     }
 }
 
-struct Tools {
+/// The tools as the protocol library serves them.
+#[derive(Clone)]
+struct ToolServer {
     name: String,
-    tools: Vec<McpTool>,
+    tools: Arc<Vec<McpTool>>,
 }
 
-impl Tools {
-    async fn answer(&self, message: &Value) -> Option<Value> {
-        let id = message.get("id").filter(|id| !id.is_null())?;
-        let parameters = &message["params"];
-        let outcome = match message["method"].as_str().unwrap_or_default() {
-            "initialize" => Ok(self.greeting(parameters)),
-            "ping" => Ok(json!({})),
-            "tools/list" => Ok(json!({"tools": self.list()})),
-            "tools/call" => self.call(parameters).await,
-            method => Err((-32601, format!("no method {method}"))),
-        };
-        Some(match outcome {
-            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            Err((code, message)) => {
-                json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+impl ToolServer {
+    /// Answers one message. The program sends each in a control request of its own, so that there
+    /// is no connection to serve.
+    async fn answer(self, mut message: Value) -> Option<Value> {
+        let id = message.get("id").filter(|id| !id.is_null())?.clone();
+        message.as_object_mut()?.entry("jsonrpc").or_insert_with(|| json!("2.0"));
+        let message = match serde_json::from_value(message) {
+            Ok(message) => message,
+            Err(why) => {
+                let error = ErrorData::invalid_request(why.to_string(), None);
+                return Some(json!({"jsonrpc": "2.0", "id": id, "error": error}));
             }
-        })
+        };
+        let (transport, mut answers) = OneshotTransport::<RoleServer>::new(message);
+        let serving = serve_directly(self, transport, None);
+        let answer = answers.recv().await;
+        drop(serving);
+        serde_json::to_value(answer?).ok()
+    }
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new(&self.name, env!("CARGO_PKG_VERSION")))
     }
 
-    fn greeting(&self, parameters: &Value) -> Value {
-        let version = parameters["protocolVersion"].as_str().unwrap_or(PROTOCOL);
-        json!({
-            "protocolVersion": version,
-            "capabilities": {"tools": {}},
-            "serverInfo": {"name": self.name, "version": env!("CARGO_PKG_VERSION")},
-        })
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let describe = |tool: &McpTool| {
+            let schema = tool.schema.as_object().cloned().unwrap_or_default();
+            Tool::new(tool.name.clone(), tool.description.clone(), schema)
+        };
+        Ok(ListToolsResult::with_all_items(self.tools.iter().map(describe).collect()))
     }
 
-    fn list(&self) -> Vec<Value> {
-        let told = |tool: &McpTool| {
-            json!({
-                "name": tool.name, "description": tool.description, "inputSchema": tool.schema,
-            })
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let name = request.name;
+        let tool = self.tools.iter().find(|tool| tool.name == name);
+        let unknown = || ErrorData::invalid_params(format!("no tool {name}"), None);
+        let input = request.arguments.map_or(Value::Null, Value::Object);
+        let text = |text| vec![ContentBlock::text(text)];
+        let result = match (tool.ok_or_else(unknown)?.call)(input).await {
+            Ok(said) => CallToolResult::success(text(said)),
+            Err(said) => CallToolResult::error(text(said)),
         };
-        self.tools.iter().map(told).collect()
-    }
-
-    async fn call(&self, parameters: &Value) -> Result<Value, (i32, String)> {
-        let name = parameters["name"].as_str().unwrap_or_default();
-        let Some(tool) = self.tools.iter().find(|tool| tool.name == name) else {
-            return Err((-32602, format!("no tool {name}")));
-        };
-        let (text, is_error) = match (tool.call)(parameters["arguments"].clone()).await {
-            Ok(text) => (text, false),
-            Err(text) => (text, true),
-        };
-        Ok(json!({"content": [{"type": "text", "text": text}], "isError": is_error}))
+        Ok(result.into())
     }
 }
 
@@ -153,13 +163,19 @@ mod tests {
         });
         let server = McpHandler::with_tools("calc", vec![add]);
         let call = |input: Value| json!({"id": 1, "method": "tools/call", "params": {"name": "add", "arguments": input}});
+        let hello = json!({"id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }});
         let expected = [
-            (json!({"id": 0, "method": "initialize", "params": {"protocolVersion": "x"}}), "\"x\""),
+            (hello, "\"protocolVersion\":\"2025-06-18\""),
+            (json!({"id": 0, "method": "ping"}), "\"result\":{}"),
             (json!({"method": "notifications/initialized"}), "\"result\":{}"),
             (json!({"id": 1, "method": "tools/list"}), "\"inputSchema\""),
             (call(json!({"a": 2, "b": 3})), "\"5\""),
             (call(json!({"a": "x"})), "\"isError\":true"),
-            (json!({"id": 2, "method": "resources/list"}), "-32601"),
+            (json!({"id": 2, "method": "no/such"}), "-32601"),
+            (json!({"id": 2, "method": 7}), "-32600"),
             (json!({"id": 3, "method": "tools/call", "params": {"name": "sub"}}), "-32602"),
         ];
         for (said, part) in expected {

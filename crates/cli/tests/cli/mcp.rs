@@ -1,8 +1,11 @@
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use ratchet_testkit::fixtures;
-use ratchet_testkit::process::Launch;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratchet_testkit::process::{Launch, PUBLIC_KEY, SECRET_KEY};
+use ratchet_testkit::scripted::{Reply, ScriptedModel};
+use ratchet_testkit::{claude, fixtures};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -97,7 +100,8 @@ fn agents_ask_about_sessions_of_a_folder() {
     assert_eq!(hello["protocolVersion"], "2025-06-18");
     let tools = client.ask("tools/list", &json!({}))["result"]["tools"].clone();
     let names: Vec<_> = tools.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["list_sessions", "get_session", "list_scores", "get_report"]);
+    assert_eq!(names[..4], ["list_sessions", "get_session", "list_scores", "get_report"]);
+    assert!(names.iter().any(|name| *name == "getPrompt"), "{names:?}");
     assert!(
         tools.as_array().unwrap().iter().all(|tool| tool["annotations"]["readOnlyHint"] == true)
     );
@@ -147,4 +151,75 @@ fn a_server_is_asked_with_its_key() {
     assert_eq!((&report["week"], &report["weeks"]), (&json!("2026-03-01"), &json!(["2026-03-01"])));
     assert_eq!(report["report"]["rubric"], "session-quality");
     client.end();
+}
+
+#[test]
+fn prompts_are_changed_only_by_those_who_may_manage() {
+    let data = folder();
+    let create = json!({"name": "greet", "prompt": "Hello", "labels": ["staging"]});
+    let (mut reader, _) = Client::start(ratchet(&["mcp"]).arg("--data").arg(data.path()));
+    let message = reader.refuses("createTextPrompt", &create);
+    assert!(message.contains("--manage"), "{message}");
+    assert_eq!(reader.call("listPrompts", &json!({}))["data"], json!([]));
+    reader.end();
+
+    let managing = ratchet(&["mcp", "--manage"]).arg("--data").arg(data.path());
+    let (mut manager, _) = Client::start(managing);
+    assert_eq!(manager.call("createTextPrompt", &create)["version"], 1);
+    manager.end();
+    let entries = json(ratchet(&["audit"]).arg("--data").arg(data.path()));
+    assert!(entries.to_string().contains("greet"), "{entries}");
+
+    let running = server(data.path()).start();
+    let (mut client, _) = Client::start(ask(&running, &["mcp", "--manage"]));
+    assert_eq!(client.call("getPrompt", &json!({"name": "greet"}))["prompt"], "Hello");
+    let promote = json!({"name": "greet", "version": 1, "newLabels": ["production"]});
+    let promoted = client.call("updatePromptLabels", &promote);
+    assert!(promoted["labels"].as_array().unwrap().contains(&json!("production")), "{promoted}");
+    let score = json!({"sessionId": SESSION, "name": "kind", "value": 1});
+    assert!(client.call("createScore", &score)["id"].is_string());
+    assert_eq!(client.call("listScores", &json!({}))["meta"]["totalItems"], 1);
+    let message = client.refuses("getPrompt", &json!({"name": "nobody"}));
+    assert!(message.contains("Prompt not found: 'nobody'"), "{message}");
+    client.end();
+}
+
+/// Claude Code itself, connected as docs/mcp.md says.
+#[test]
+fn the_real_program_calls_tools_over_http() {
+    let data = folder();
+    let running = server(data.path()).start();
+    let (mut manager, _) = Client::start(ask(&running, &["mcp", "--manage"]));
+    manager.call("createTextPrompt", &json!({"name": "greet", "prompt": "Say hello twice."}));
+    manager.end();
+    let home = TempDir::new().unwrap();
+    let model = ScriptedModel::start().unwrap();
+    let tool = "mcp__ratchet__getPrompt";
+    model.script([Reply::call(tool, json!({"name": "greet"})), Reply::text("Done.")]);
+    let key = STANDARD.encode(format!("{PUBLIC_KEY}:{SECRET_KEY}"));
+    let servers = json!({"mcpServers": {"ratchet": {
+        "type": "http", "url": format!("{}/api/public/mcp", running.web()),
+        "headers": {"Authorization": format!("Basic {key}")},
+    }}});
+    let said = Command::new(claude::real())
+        .args(["--print", "Show the prompt greet", "--output-format", "json"])
+        .args(["--allowedTools", tool, "--strict-mcp-config", "--mcp-config"])
+        .arg(servers.to_string())
+        .env_clear()
+        .env("PATH", std::env::var("PATH").unwrap())
+        .env("HOME", home.path())
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .env("ANTHROPIC_BASE_URL", model.url())
+        .env("ANTHROPIC_API_KEY", "none")
+        .current_dir(home.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let result: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!((&result["result"], &result["permission_denials"]), (&json!("Done."), &json!([])));
+    let asked = model.requests();
+    let answered = asked[1]["messages"].to_string();
+    assert!(answered.contains("Say hello twice."), "the model got the prompt: {answered}");
 }

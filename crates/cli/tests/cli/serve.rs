@@ -250,7 +250,7 @@ fn a_request_under_way_is_answered_before_the_end() {
     let mut client = begin_request(&running, body.len());
     client.write_all(first.as_bytes()).unwrap();
     running.signal(Signal::TERM);
-    running.wait_for_log("a second signal ends at once");
+    running.wait_for_log("a second signal terminates immediately");
     client.write_all(rest.as_bytes()).unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();
@@ -268,7 +268,7 @@ fn a_drain_ends_at_its_deadline() {
     running.signal(Signal::TERM);
     let ended = running.wait();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.log);
-    assert!(ended.log.contains("cutting connections"), "{}", ended.log);
+    assert!(ended.log.contains("closing connections"), "{}", ended.log);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn a_second_signal_ends_at_once() {
     let running = server(data.path()).args(["--drain", "1 h"]).start();
     let _never_ends = begin_request(&running, 10);
     running.signal(Signal::TERM);
-    running.wait_for_log("a second signal ends at once");
+    running.wait_for_log("a second signal terminates immediately");
     running.signal(Signal::TERM);
     assert_eq!(running.wait().status.code(), Some(143));
 }

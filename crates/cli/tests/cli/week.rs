@@ -118,7 +118,7 @@ fn what_cannot_be_done_is_said_without_secrets() {
     fails(week(data, &["--slack", "hush"]), "not an http or https address");
     let of = |day: &str| ratchet(&["week", "--of", day, "--data"]).arg(data);
     fails(of("soon"), "is not a day");
-    fails(of("2200-01-01"), "has not begun");
+    fails(of("2200-01-01"), "has not started");
 }
 
 #[test]

@@ -55,9 +55,10 @@ use self::error::advice;
 use self::request::ApiRequest;
 use self::retry::{AttemptError, RetryRule, parse_retry_after};
 use self::route::Routes;
-use super::wire::error::{ErrorBody, Issue};
+use super::wire::error::ErrorBody;
 use super::wire::read::read;
 use crate::http::{self, TlsError};
+use ratchet_core::issue::Issue;
 
 pub use error::ClientError;
 pub use observations::ObservationsAsked;

@@ -11,7 +11,6 @@ use ratchet_core::time::Timestamp;
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 
-use super::wire::error::Issue;
 use super::wire::ingestion::{
     Envelope, EventType, ObservationBody, ScoreBody, ScoreInput, TraceBody,
 };
@@ -22,6 +21,7 @@ use super::wire::observation_v2::ObservationV2View;
 use super::wire::time::Time;
 use super::wire::trace::TraceView;
 use super::wire::word::Word;
+use ratchet_core::issue::Issue;
 
 /// Returns the event that recreates a trace.
 ///

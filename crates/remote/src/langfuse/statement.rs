@@ -11,19 +11,72 @@ use ratchet_core::record::observation::ObservationPatch;
 use ratchet_core::record::trace::TracePatch;
 use ratchet_core::record::usage::{Cost, Usage};
 use ratchet_core::time::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::wire::ingestion::{Envelope, EventType, ObservationBody, TraceBody};
+use super::wire::ingestion::{
+    Envelope, EventType, IngestionBatch, IngestionResult, ObservationBody, TraceBody,
+};
 use super::wire::json::{Raw, payload, raw};
 use super::wire::maybe::Maybe;
 use super::wire::time::Time;
 use super::wire::word::Word;
 
-/// Returns the events of a trace patch.
+/// The path of the API that takes batches.
+pub const PATH: [&str; 2] = ["public", "ingestion"];
+/// Events in one request: well below what a server takes.
+const EVENTS_PER_REQUEST: usize = 500;
+/// Bytes of one request, likewise; a single greater event goes alone.
+const BYTES_PER_REQUEST: usize = 4_000_000;
+
+/// The body of a request that records patches.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct PatchBatch(IngestionBatch);
+
+/// The response to a batch.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct BatchReply(IngestionResult);
+
+impl BatchReply {
+    /// Returns why the first rejected event was rejected, if any was.
+    pub fn refusal(&self) -> Option<&str> {
+        let refused = self.0.errors.first()?;
+        Some(refused.error.as_deref().or(refused.message.as_deref()).unwrap_or("no reason given"))
+    }
+}
+
+/// Returns the requests that record patches, each of a size that servers take.
 ///
 /// # Errors
 /// Fails only if a value cannot be serialized.
-pub fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
+pub fn batches(
+    traces: &[TracePatch],
+    observations: &[ObservationPatch],
+) -> serde_json::Result<Vec<PatchBatch>> {
+    let traces = traces.iter().map(about_trace);
+    let events = traces.chain(observations.iter().map(about_observation));
+    let events: Vec<Vec<Raw>> = events.collect::<Result<_, _>>()?;
+    let mut batches: Vec<Vec<Raw>> = Vec::new();
+    let mut bytes = 0;
+    for event in events.into_iter().flatten() {
+        let size = event.get().len();
+        match batches.last_mut() {
+            Some(last) if last.len() < EVENTS_PER_REQUEST && bytes + size <= BYTES_PER_REQUEST => {
+                bytes += size;
+                last.push(event);
+            }
+            _ => {
+                bytes = size;
+                batches.push(vec![event]);
+            }
+        }
+    }
+    let body = |batch| PatchBatch(IngestionBatch { batch, metadata: None });
+    Ok(batches.into_iter().map(body).collect())
+}
+
+fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
     let fields = [
         patch.name.stamp(),
         patch.user.stamp(),
@@ -57,11 +110,7 @@ pub fn about_trace(patch: &TracePatch) -> serde_json::Result<Vec<Raw>> {
     events(&patch.id.to_string(), stamps(fields, &patch.metadata, at), &patch.metadata, kind, body)
 }
 
-/// Returns the events of an observation patch.
-///
-/// # Errors
-/// Fails only if a value cannot be serialized.
-pub fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw>> {
+fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw>> {
     let fields = [
         patch.name.stamp(),
         patch.parent.stamp(),

@@ -25,6 +25,8 @@ pub mod trace;
 pub mod observation;
 /// Observations in API version 2, by field group.
 pub mod observation_v2;
+/// Conditions of the `filter` parameter.
+pub mod filter;
 /// Metrics.
 pub mod metrics;
 /// Sessions.

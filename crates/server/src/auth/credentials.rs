@@ -25,7 +25,13 @@ impl Credentials {
         let (scheme, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
         let rest = rest.trim();
         if scheme.eq_ignore_ascii_case("bearer") && !rest.is_empty() {
-            return Ok(Self::Public(rest.to_owned()));
+            // Both halves, for clients that can only send a token.
+            return Ok(match rest.split_once(':') {
+                Some((public, secret)) => {
+                    Self::Pair { public: public.to_owned(), secret: Secret::new(secret) }
+                }
+                None => Self::Public(rest.to_owned()),
+            });
         }
         if !scheme.eq_ignore_ascii_case("basic") {
             return Err(unauthorized("Authorization is neither Basic nor Bearer"));
@@ -70,8 +76,10 @@ mod tests {
     }
 
     #[test]
-    fn bearer_holds_the_public_half() {
+    fn bearer_holds_the_public_half_or_both() {
         check("Bearer pk-lf-1", Some(Credentials::Public("pk-lf-1".to_owned())));
+        check("Bearer pk-lf-1:sk-lf-1", pair("pk-lf-1", "sk-lf-1"));
+        check("bearer pk:s:k", pair("pk", "s:k"));
     }
 
     #[test]

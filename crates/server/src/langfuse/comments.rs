@@ -2,10 +2,10 @@ use axum::Json;
 use axum::extract::State;
 use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::id::Id;
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::comment::{
     CommentCreated, CommentRequest, CommentView, CommentedKindWord,
 };
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_stages::validation::Checks;

@@ -1,6 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
+use ratchet_core::catalog::dashboard::Dashboard;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{
     DashboardChange, DashboardRequest, DashboardView, Placement, PlacementChange, PlacementRequest,
@@ -15,7 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::documents::{self, Stamp, StoredDocument, set, with_code};
+use super::documents::{self, Stamp, StoredDocument, View, set, with_code};
+use super::filter::conditions;
 use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
@@ -63,14 +65,17 @@ pub(super) async fn create(
     JsonFields(request): JsonFields<DashboardRequest>,
 ) -> ApiResult<Json<DashboardView>> {
     let make = move |_: &Documents<'_>, now: Timestamp| {
-        Ok(DashboardView {
+        let mut checks = Checks::default();
+        let filters = conditions(&mut checks, request.filters.unwrap_or_default());
+        checks.finish()?;
+        Ok(Dashboard {
             id: Uuid::new_v4().to_string(),
-            created_at: now.into(),
-            updated_at: now.into(),
+            created_at: now,
+            updated_at: now,
             name: request.name,
             description: request.description.unwrap_or_default(),
-            definition: request.definition.unwrap_or_default(),
-            filters: request.filters.unwrap_or_default(),
+            layout: request.definition.unwrap_or_default().into(),
+            filters,
         })
     };
     documents::create(&app, caller, make).await
@@ -107,11 +112,14 @@ pub(super) async fn change(
     PathOf(id): PathOf<String>,
     JsonFields(change): JsonFields<DashboardChange>,
 ) -> ApiResult<Json<DashboardView>> {
-    let alter = move |_: &Documents<'_>, kept: &mut DashboardView| {
+    let alter = move |_: &Documents<'_>, kept: &mut Dashboard| {
+        let mut checks = Checks::default();
+        let filters = change.filters.map(|filters| conditions(&mut checks, filters));
+        checks.finish()?;
         set(&mut kept.name, change.name);
         set(&mut kept.description, change.description);
-        set(&mut kept.definition, change.definition);
-        set(&mut kept.filters, change.filters);
+        set(&mut kept.layout, change.definition.map(Into::into));
+        set(&mut kept.filters, filters);
         Ok(())
     };
     documents::change(&app, caller, id, alter).await
@@ -130,7 +138,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    documents::delete::<DashboardView>(&app, caller, id).await?;
+    documents::delete::<Dashboard>(&app, caller, id).await?;
     Ok(Json(Deleted { message: "Dashboard successfully deleted".to_owned() }))
 }
 
@@ -149,15 +157,15 @@ pub(super) async fn place(
     PathOf(id): PathOf<String>,
     JsonFields(request): JsonFields<PlacementRequest>,
 ) -> ApiResult<Json<Placement>> {
-    let alter = move |kept: &mut DashboardView| {
-        let tiles = &mut kept.definition.widgets;
-        let tile = request.into_placement(Uuid::new_v4().to_string(), dashboard::below(tiles));
-        if tiles.iter().any(|known| known.id() == tile.id()) {
-            let what = format!("a placement with the id {}", tile.id());
+    let alter = move |kept: &mut Dashboard| {
+        let tiles = &mut kept.layout.tiles;
+        let tile = request.into_tile(Uuid::new_v4().to_string(), dashboard::below(tiles));
+        if tiles.iter().any(|known| known.id == tile.id) {
+            let what = format!("a placement with the id {}", tile.id);
             return Err(StoreError::Exists(what).into());
         }
         tiles.push(tile.clone());
-        Ok(tile)
+        Ok(Placement::from(tile))
     };
     documents::change_part(&app, caller, id, alter).await.map(Json)
 }
@@ -183,12 +191,12 @@ pub(super) async fn shift(
     let mut checks = Checks::default();
     checks.must(change != PlacementChange::default(), "x", "needs x, y, width or height");
     checks.finish()?;
-    let alter = move |kept: &mut DashboardView| {
-        let tiles = &mut kept.definition.widgets;
-        let tile = tiles.iter_mut().find(|tile| tile.id() == placement);
+    let alter = move |kept: &mut Dashboard| {
+        let tiles = &mut kept.layout.tiles;
+        let tile = tiles.iter_mut().find(|tile| tile.id == placement);
         let tile = tile.ok_or_else(|| missing_placement(&placement))?;
-        *tile = tile.clone().moved(change);
-        Ok(tile.clone())
+        tile.at = change.of(tile.at);
+        Ok(Placement::from(tile.clone()))
     };
     documents::change_part(&app, caller, id, alter).await.map(Json)
 }
@@ -210,10 +218,10 @@ pub(super) async fn displace(
     Member(caller): Member,
     PathOf((id, placement)): PathOf<(String, String)>,
 ) -> ApiResult<Json<Deleted>> {
-    let alter = move |kept: &mut DashboardView| {
-        let tiles = &mut kept.definition.widgets;
+    let alter = move |kept: &mut Dashboard| {
+        let tiles = &mut kept.layout.tiles;
         let before = tiles.len();
-        tiles.retain(|tile| tile.id() != placement);
+        tiles.retain(|tile| tile.id != placement);
         if tiles.len() == before { Err(missing_placement(&placement)) } else { Ok(()) }
     };
     documents::change_part(&app, caller, id, alter).await?;
@@ -224,7 +232,7 @@ fn missing_placement(id: &str) -> ApiError {
     StoreError::NotFound(format!("placement {id}")).into()
 }
 
-impl StoredDocument for DashboardView {
+impl StoredDocument for Dashboard {
     const KIND: DocumentKind = DocumentKind::Dashboard;
 
     fn stamp(&mut self) -> Stamp<'_> {
@@ -234,5 +242,13 @@ impl StoredDocument for DashboardView {
 
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
         Ok(dashboard::check(self, documents)?)
+    }
+}
+
+impl View for DashboardView {
+    type Of = Dashboard;
+
+    fn all(_: &Documents<'_>, kept: Vec<Dashboard>) -> ApiResult<Vec<Self>> {
+        Ok(kept.into_iter().map(Self::from).collect())
     }
 }

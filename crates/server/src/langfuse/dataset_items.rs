@@ -5,12 +5,12 @@ use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::catalog::dataset::{DatasetStatus, check_item_id};
 use ratchet_core::id::Id;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::record::media::reference::{FoundReference, references};
 use ratchet_remote::langfuse::wire::dataset::{
     CreateDatasetItem, DatasetItemView, MediaReference, ReferencedMedia,
 };
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;

@@ -3,11 +3,11 @@ use axum::extract::State;
 use ratchet_core::catalog::dataset::{DatasetStatus, check_name, run_id};
 use ratchet_core::catalog::experiment::{ExperimentItem, ExperimentMetadata};
 use ratchet_core::id::{Id, ObservationId, TraceId};
+use ratchet_core::issue::Issue;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dataset_run::{
     CreateDatasetRunItem, DatasetRunItemView, DatasetRunItems, DatasetRunView, DatasetRunWithItems,
 };
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;

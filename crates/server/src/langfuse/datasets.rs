@@ -1,10 +1,10 @@
 use axum::Json;
 use axum::extract::{Query, State};
 use ratchet_core::catalog::dataset::check_name;
+use ratchet_core::issue::Issue;
 use ratchet_core::json_schema::Schema;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_remote::langfuse::wire::dataset::{CreateDataset, DatasetView};
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::Paged;

@@ -9,7 +9,6 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, body};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::page::{Paged, SliceMeta, Sliced};
-use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{Document, DocumentKind, Documents};
@@ -46,8 +45,8 @@ pub(super) trait StoredDocument: Serialize + DeserializeOwned + Send + 'static {
 pub(super) struct Stamp<'kept> {
     /// Unique within its kind.
     pub(super) id: &'kept str,
-    pub(super) created_at: Time,
-    pub(super) updated_at: &'kept mut Time,
+    pub(super) created_at: Timestamp,
+    pub(super) updated_at: &'kept mut Timestamp,
 }
 
 /// The response form of documents in one version of the routes.
@@ -229,8 +228,8 @@ pub(super) fn set<T>(kept: &mut T, given: Option<T>) {
 fn keep<K: StoredDocument>(documents: &Documents<'_>, mut kept: K, now: Timestamp) -> ApiResult<K> {
     kept.check(documents)?;
     let Stamp { id, created_at, updated_at } = kept.stamp();
-    let (id, created_at) = (id.to_owned(), created_at.0);
-    *updated_at = now.into();
+    let id = id.to_owned();
+    *updated_at = now;
     let body = definitions::body(&kept)?;
     documents.keep(K::KIND, &Document { id, body, created_at, updated_at: now })?;
     Ok(kept)

@@ -17,6 +17,7 @@ use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;
 
 use super::documents::{self, Stamp, StoredDocument};
+use super::filter::conditions;
 use crate::error::{ApiError, ApiResult};
 
 /// Machine-readable reason why evaluators do not run.
@@ -135,7 +136,7 @@ impl StoredDocument for KeptEvaluator {
 
     fn stamp(&mut self) -> Stamp<'_> {
         let Self { id, created_at, updated_at, .. } = self;
-        Stamp { id, created_at: *created_at, updated_at }
+        Stamp { id, created_at: created_at.0, updated_at: &mut updated_at.0 }
     }
 
     /// Its versions were validated on creation; what they reference may have changed.
@@ -162,7 +163,7 @@ impl StoredDocument for EvaluationRuleView {
 
     fn stamp(&mut self) -> Stamp<'_> {
         let Self { id, created_at, updated_at, .. } = self;
-        Stamp { id, created_at: *created_at, updated_at }
+        Stamp { id, created_at: created_at.0, updated_at: &mut updated_at.0 }
     }
 
     /// Its evaluators must exist, and all their variables must be mapped to fields of the target.
@@ -208,7 +209,8 @@ fn check_rule(rule: &EvaluationRuleView) -> ApiResult<()> {
     checks.len("evaluatorAssignments", assignments.len(), 0..=MAX_ASSIGNMENTS);
     let is_usable = !rule.enabled || !assignments.is_empty();
     checks.must(is_usable, "enabled", "a rule without an evaluator cannot be switched on");
-    check_filters(&mut checks, &rule.filter);
+    let filters = conditions(&mut checks, rule.filter.clone());
+    check_filters(&mut checks, &filters);
     Ok(checks.finish()?)
 }
 

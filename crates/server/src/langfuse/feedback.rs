@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::feedback::{FeedbackKept, SubmitFeedback};
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::catalog::ProductFeedback;

@@ -1,7 +1,16 @@
+use ratchet_core::catalog::filter::FilterCondition;
+use ratchet_core::issue::Issue;
+use ratchet_remote::langfuse::wire::dashboard::WidgetFilter;
+use ratchet_remote::langfuse::wire::filter::{SentCondition, part_name};
+use ratchet_remote::langfuse::wire::read::read;
+use ratchet_stages::dashboards::filter::Filter;
 use ratchet_stages::dashboards::filter::column::Columns;
-use ratchet_stages::dashboards::filter::{Filter, parse};
+use ratchet_stages::validation::Checks;
 
 use super::params::Params;
+
+#[cfg(test)]
+mod tests;
 
 impl Params {
     /// The `filter` parameter combined with the other parameters. It takes precedence where both
@@ -28,4 +37,51 @@ impl Params {
             }
         }
     }
+}
+
+/// Parses a JSON list of conditions, which is called `name`; reports everything that is wrong.
+///
+/// # Errors
+/// Everything that is wrong, and where.
+fn parse<C: Copy>(name: &str, json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issue>> {
+    let (conditions, mut issues) = sent(name, json);
+    let mut filter = Filter::default();
+    for (place, condition) in conditions {
+        if let Err(problem) = filter.add(&condition, columns) {
+            let at = (place, part_name(problem.part));
+            issues.push(Issue::in_list(name, at, problem.message));
+        }
+    }
+    if issues.is_empty() { Ok(filter) } else { Err(issues) }
+}
+
+/// Parses a JSON list of conditions, which is called `name`: each with its index, and what is wrong
+/// with the others.
+pub(super) fn sent(name: &str, json: &str) -> (Vec<(usize, FilterCondition)>, Vec<Issue>) {
+    let (mut conditions, mut issues) = (Vec::new(), Vec::new());
+    let sent: Vec<SentCondition> = match read(json) {
+        Ok(sent) => sent,
+        Err(issue) => return (conditions, vec![issue.inside(name)]),
+    };
+    for (place, condition) in sent.into_iter().enumerate() {
+        match condition.into_condition() {
+            Ok(condition) => conditions.push((place, condition)),
+            Err((part, message)) => {
+                issues.push(Issue::in_list(name, (place, part_name(part)), message));
+            }
+        }
+    }
+    (conditions, issues)
+}
+
+/// Converts the filters of a document in a request; reports those that make no sense.
+pub(super) fn conditions(checks: &mut Checks, filters: Vec<WidgetFilter>) -> Vec<FilterCondition> {
+    let mut converted = Vec::with_capacity(filters.len());
+    for filter in filters {
+        match FilterCondition::try_from(filter) {
+            Ok(condition) => converted.push(condition),
+            Err(why) => checks.must(false, "filters", &why),
+        }
+    }
+    converted
 }

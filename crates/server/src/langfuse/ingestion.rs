@@ -1,11 +1,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use ratchet_remote::langfuse::events::{EventError, Outcome, Statements};
 use ratchet_remote::langfuse::wire::ingestion::{
     EventAccepted, EventRefused, IngestionBatch, IngestionResult,
 };
 use ratchet_remote::langfuse::wire::read::read_object;
-use ratchet_stages::record::events::{EventError, Outcome, Statements};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 

@@ -1,6 +1,6 @@
 use axum::extract::{FromRequest, Request};
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json;
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;
 use serde::de::DeserializeOwned;

@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::observation::ObservationKind;
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_remote::langfuse::events::{EventContext, EventError, Statements};
 use ratchet_remote::langfuse::wire::ingestion::{EventType, RecordCreated};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;
-use ratchet_stages::record::events::{EventContext, EventError, EventScope, Statements};
 use serde_json::value::to_raw_value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::record::{Reading, deliver};
 use crate::app::App;
-use crate::auth::{Caller, Recorder, Scorer};
+use crate::auth::{Caller, EventScope, Recorder, Scorer};
 use crate::body::Received;
 use crate::error::{ApiError, ApiResult};
 

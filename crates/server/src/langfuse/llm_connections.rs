@@ -1,10 +1,10 @@
 use axum::Json;
 use axum::extract::State;
 use ratchet_core::catalog::llm::ConnectionRequest;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::secret::Secret;
 use ratchet_remote::http;
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::llm_connection::{LlmConnectionRequest, LlmConnectionView};
 use ratchet_remote::langfuse::wire::page::Paged;

@@ -1,21 +1,22 @@
 use axum::extract::State;
 use axum::response::Response;
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::metrics::{MetricsMeta, MetricsRequest, MetricsView};
 use ratchet_remote::langfuse::wire::read::read;
-use ratchet_stages::dashboards;
-use ratchet_stages::dashboards::Version;
 use ratchet_store::aggregate::AggregateSource;
 use ratchet_store::metrics::PERCENTILE_ERROR;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::query::{Version, question};
 use super::params::Params;
 use super::response;
 use crate::app::App;
 use crate::auth::{Caller, Reader};
 use crate::error::{ApiError, ApiResult};
 
+/// From the `query` parameter to a query.
+mod query;
 /// Daily metrics, for older clients.
 pub(super) mod daily;
 
@@ -72,8 +73,7 @@ async fn figures(
     let text = params.text("query");
     let text = text.ok_or_else(|| invalid(vec![Issue::at("query", "required, a JSON object")]))?;
     let sent: MetricsRequest = read(&text).map_err(|issue| invalid(vec![issue.inside("query")]))?;
-    let (question, shape) =
-        dashboards::question(caller.project, &sent, version).map_err(invalid)?;
+    let (question, shape) = question(caller.project, sent, version).map_err(invalid)?;
     let found = question.answer(&app.store.telemetry).await?;
     let is_rough = found.source == AggregateSource::Rollup && shape.has_percentiles();
     let meta = MetricsMeta {

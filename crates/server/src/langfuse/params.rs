@@ -4,8 +4,8 @@
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 use ratchet_core::id::Id;
+use ratchet_core::issue::Issue;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::PageMeta;
 use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::query::{PageNumber, Paging, TimeRange};

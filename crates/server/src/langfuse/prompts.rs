@@ -6,8 +6,8 @@ use ratchet_core::catalog::prompt::{
     BodyError, ChatMessage, Graph, LATEST, PRODUCTION, Pick, PromptBody, PromptKind,
     PromptNameError, check_label, check_message, check_name, check_tag,
 };
+use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::payload::Json as JsonText;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::json::{Raw, raw};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::prompt::{
@@ -256,9 +256,9 @@ fn read_new(sent: CreatePrompt) -> ApiResult<NewPrompt> {
 fn read_body(kind: PromptKind, sent: &Raw) -> Result<PromptBody, Issue> {
     let at = |why: BodyError| {
         let steps = [
-            Some(Step::Field("prompt".to_owned())),
-            why.message.map(Step::Index),
-            why.field.map(|field| Step::Field(field.to_owned())),
+            Some(PathStep::Field("prompt".to_owned())),
+            why.message.map(PathStep::Index),
+            why.field.map(|field| PathStep::Field(field.to_owned())),
         ];
         Issue { path: steps.into_iter().flatten().collect(), message: why.why }
     };
@@ -276,7 +276,7 @@ pub(super) fn word_issues(
 ) -> Vec<Issue> {
     let issue = |(index, word): (usize, &String)| {
         let why = check(word).err()?;
-        let path = vec![Step::Field(field.to_owned()), Step::Index(index)];
+        let path = vec![PathStep::Field(field.to_owned()), PathStep::Index(index)];
         Some(Issue { path, message: why.to_string() })
     };
     words.iter().enumerate().filter_map(issue).collect()

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use ratchet_core::catalog::prompt::PRODUCTION;
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::prompt::{CreatePromptV1, PromptView};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;

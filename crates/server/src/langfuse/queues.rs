@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use ratchet_core::catalog::annotation::ItemStatus;
 use ratchet_core::id::TraceId;
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::queue::{
     AssignmentRequest, AssignmentView, ItemStatusWord, QueueItemChange, QueueItemDeleted,

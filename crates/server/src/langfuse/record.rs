@@ -2,11 +2,13 @@
 
 use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::events::{EventScope, Outcome, Rules, Statements, Submitter};
+use ratchet_remote::langfuse::events::{Outcome, Rules, Statements, Submitter};
 use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
+use ratchet_store::telemetry::Prepared;
+use ratchet_store::telemetry::{Batch, Telemetry};
 
 use crate::app::App;
-use crate::auth::Scorer;
+use crate::auth::{EventScope, Scorer};
 use crate::body::{Received, Weight};
 use crate::error::{ApiError, ApiResult};
 
@@ -53,14 +55,16 @@ pub(super) async fn deliver<T: Send + 'static>(
     let project = scorer.caller.project.clone();
     let (submitter, batch_len) = match scorer.reach {
         EventScope::All => (Submitter::Keyed, limits.batch_len),
-        EventScope::Scores => (Submitter::Public { project, received_at }, MAX_PUBLIC_SCORES),
+        EventScope::Scores => {
+            (Submitter::Public { project: project.to_string(), received_at }, MAX_PUBLIC_SCORES)
+        }
     };
     let reading = Reading {
         rules: Rules {
             submitter,
             text_bytes: text_bytes_before_rules(&intake, limits.text_bytes),
             depth: limits.depth,
-            intake,
+            score_configs: intake.score_configs.clone(),
         },
         batch_len,
         received_at,
@@ -69,7 +73,7 @@ pub(super) async fn deliver<T: Send + 'static>(
         project: scorer.caller.project,
         sender: Sender::default(),
         received_at: reading.received_at,
-        intake: reading.rules.intake.clone(),
+        intake,
         text_bytes: limits.text_bytes,
     };
     let worker = app.clone();
@@ -77,7 +81,7 @@ pub(super) async fn deliver<T: Send + 'static>(
         .parse_json(app, Weight::Texts, move |text| {
             let (statements, rest) = interpret(text, &reading)?;
             let says_something = !statements.is_empty();
-            let (prepared, outcomes) = statements.prepare(&worker.store.telemetry, arrival);
+            let (prepared, outcomes) = prepare(&worker.store.telemetry, statements, &arrival);
             Ok((says_something.then_some(prepared), outcomes, rest))
         })
         .await?;
@@ -87,4 +91,17 @@ pub(super) async fn deliver<T: Send + 'static>(
         app.metrics.observe_commit(app.clock.monotonic().saturating_duration_since(began));
     }
     Ok((outcomes, rest))
+}
+
+/// Gets statements ready for [`record::commit`]. Takes real CPU time.
+fn prepare(
+    telemetry: &Telemetry,
+    statements: Statements,
+    arrival: &Arrival,
+) -> (Prepared, Vec<Outcome>) {
+    let Statements { traces, observations, scores, outcomes, is_in_order } = statements;
+    let empty = Batch::new(arrival.project.clone(), arrival.received_at);
+    let batch = Batch { traces, observations, scores, ..empty };
+    let prepared = record::prepare(telemetry, batch, arrival);
+    (if is_in_order { prepared.in_order() } else { prepared }, outcomes)
 }

@@ -1,11 +1,11 @@
 use axum::Json;
 use axum::extract::State;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::score::config::{
     Category, ConfigValues, ScoreConfig, StatedValues, check_name,
 };
 use ratchet_core::record::score::rule::ScoreInvalid;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score_config::{

@@ -5,13 +5,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ratchet_core::id::ScoreId;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
+use ratchet_core::issue::{Issue, PathStep};
+use ratchet_remote::langfuse::events::{EventError, Outcome, Statements};
 use ratchet_remote::langfuse::wire::ingestion::{
     Rejection, ScoreCreated, ScoresAccepted, ScoresRejected, SentScores,
 };
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read;
-use ratchet_stages::record::events::{EventError, Outcome, Statements};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -123,7 +123,7 @@ fn answer_many(outcomes: Vec<Outcome>) -> Response {
 fn at_place(place: usize, refusal: EventError) -> String {
     match refusal {
         EventError::Invalid(mut issue) => {
-            issue.path.insert(0, Step::Index(place));
+            issue.path.insert(0, PathStep::Index(place));
             issue.to_string()
         }
         EventError::NotAllowed => refusal.to_string(),

@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::catalog::prompt::{PRODUCTION, Pick, check_label, check_tag};
 use ratchet_core::catalog::skill::content_type;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::record::media::MediaHash;
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::skill::{
     CreateSkill, SkillContentView, SkillContents, SkillDeleted, SkillFileView, SkillList,

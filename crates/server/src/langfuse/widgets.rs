@@ -1,9 +1,10 @@
 use axum::Json;
 use axum::extract::State;
 use axum::middleware::from_fn;
+use ratchet_core::catalog::dashboard::widget::{ChartKind, ChartSettings, Widget};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::dashboard::{
-    ChartConfig, ChartConfigRequest, ChartType, WidgetChange, WidgetRequest, WidgetView,
+    ChartConfigRequest, WidgetChange, WidgetRequest, WidgetView,
 };
 use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::page::Paged;
@@ -15,7 +16,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
-use super::documents::{self, Stamp, StoredDocument, set, with_code};
+use super::documents::{self, Stamp, StoredDocument, View, set, with_code};
+use super::filter::conditions;
 use super::json_fields::JsonFields;
 use super::params::{PageParams, Params};
 use super::path::PathOf;
@@ -61,18 +63,23 @@ pub(super) async fn create(
     JsonFields(request): JsonFields<WidgetRequest>,
 ) -> ApiResult<Json<WidgetView>> {
     let make = move |_: &Documents<'_>, now: Timestamp| {
-        Ok(WidgetView {
+        let mut checks = Checks::default();
+        let filters = conditions(&mut checks, request.filters);
+        let chart = request.chart_type.0;
+        let settings = settings(&mut checks, chart, request.chart_config);
+        checks.finish()?;
+        Ok(Widget {
             id: Uuid::new_v4().to_string(),
-            created_at: now.into(),
-            updated_at: now.into(),
+            created_at: now,
+            updated_at: now,
             name: request.name,
             description: request.description.unwrap_or_default(),
-            view: request.view,
-            dimensions: request.dimensions,
-            metrics: request.metrics,
-            filters: request.filters,
-            chart_type: request.chart_type,
-            chart_config: config(request.chart_type, request.chart_config)?,
+            view: request.view.0,
+            dimensions: all_into(request.dimensions),
+            metrics: all_into(request.metrics),
+            filters,
+            chart,
+            settings,
         })
     };
     documents::create(&app, caller, make).await
@@ -109,18 +116,21 @@ pub(super) async fn change(
     PathOf(id): PathOf<String>,
     JsonFields(change): JsonFields<WidgetChange>,
 ) -> ApiResult<Json<WidgetView>> {
-    let alter = move |_: &Documents<'_>, kept: &mut WidgetView| {
-        let chart_type = change.chart_type.unwrap_or(kept.chart_type);
-        if change.chart_config.is_some() || chart_type != kept.chart_type {
-            kept.chart_config = config(chart_type, change.chart_config)?;
-            kept.chart_type = chart_type;
+    let alter = move |_: &Documents<'_>, kept: &mut Widget| {
+        let mut checks = Checks::default();
+        let filters = change.filters.map(|filters| conditions(&mut checks, filters));
+        let chart = change.chart_type.map_or(kept.chart, |name| name.0);
+        if change.chart_config.is_some() || chart != kept.chart {
+            kept.settings = settings(&mut checks, chart, change.chart_config);
+            kept.chart = chart;
         }
+        checks.finish()?;
         set(&mut kept.name, change.name);
         set(&mut kept.description, change.description);
-        set(&mut kept.view, change.view);
-        set(&mut kept.dimensions, change.dimensions);
-        set(&mut kept.metrics, change.metrics);
-        set(&mut kept.filters, change.filters);
+        set(&mut kept.view, change.view.map(|name| name.0));
+        set(&mut kept.dimensions, change.dimensions.map(all_into));
+        set(&mut kept.metrics, change.metrics.map(all_into));
+        set(&mut kept.filters, filters);
         Ok(())
     };
     documents::change(&app, caller, id, alter).await
@@ -140,11 +150,11 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    documents::delete::<WidgetView>(&app, caller, id).await?;
+    documents::delete::<Widget>(&app, caller, id).await?;
     Ok(Json(Deleted { message: "Dashboard widget successfully deleted".to_owned() }))
 }
 
-impl StoredDocument for WidgetView {
+impl StoredDocument for Widget {
     const KIND: DocumentKind = DocumentKind::Widget;
 
     fn stamp(&mut self) -> Stamp<'_> {
@@ -167,23 +177,28 @@ impl StoredDocument for WidgetView {
     }
 }
 
-fn config(chart: ChartType, asked: Option<ChartConfigRequest>) -> ApiResult<ChartConfig> {
-    let mut checks = Checks::default();
-    let asked_type = asked.as_ref().and_then(|config| config.chart);
-    let is_same = asked_type.is_none_or(|asked| asked == chart);
+impl View for WidgetView {
+    type Of = Widget;
+
+    fn all(_: &Documents<'_>, kept: Vec<Widget>) -> ApiResult<Vec<Self>> {
+        Ok(kept.into_iter().map(Self::from).collect())
+    }
+}
+
+fn all_into<T: Into<U>, U>(list: Vec<T>) -> Vec<U> {
+    list.into_iter().map(Into::into).collect()
+}
+
+fn settings(
+    checks: &mut Checks,
+    chart: ChartKind,
+    asked: Option<ChartConfigRequest>,
+) -> ChartSettings {
+    let Some(asked) = asked else { return ChartSettings::new(chart) };
+    let ChartConfigRequest { chart: named, row_limit, show_value_labels, bins, default_sort } =
+        asked;
+    let is_same = named.is_none_or(|named| named.0 == chart);
     checks.must(is_same, "chartConfig", "its type must be the chartType");
-    checks.finish()?;
-    let plain = ChartConfig {
-        chart,
-        row_limit: None,
-        show_value_labels: None,
-        bins: None,
-        default_sort: None,
-    };
-    Ok(match asked {
-        None => plain,
-        Some(ChartConfigRequest { row_limit, show_value_labels, bins, default_sort, .. }) => {
-            ChartConfig { chart, row_limit, show_value_labels, bins, default_sort }
-        }
-    })
+    let default_sort = default_sort.map(Into::into);
+    ChartSettings { chart, row_limit, show_value_labels, bins, default_sort }
 }

@@ -106,7 +106,7 @@ fn read(app: &App, delivery: Delivery, intake: Arc<RecordingSettings>) -> ApiRes
     };
     let arrival = Arrival { project: caller.project, sender, received_at, intake, text_bytes };
     match delivery.signal {
-        Signal::Traces => spans(app, &limits, (delivery.format, &body), arrival),
+        Signal::Traces => spans(app, &limits, (delivery.format, &body), &arrival),
         Signal::Logs => logs(&limits, (delivery.format, &body), arrival),
         Signal::Metrics => metrics(app, (delivery.format, &body), received_at),
     }
@@ -116,7 +116,7 @@ fn spans(
     app: &App,
     limits: &Limits,
     (format, body): (Format, &Unpacked),
-    arrival: Arrival,
+    arrival: &Arrival,
 ) -> ApiResult<Ready> {
     let decoder = Decoder::new(limits, body.room(), arrival.received_at);
     let Decoded { groups, accepted, rejected } = decode::<SpanDraft>(format, body, decoder)?;

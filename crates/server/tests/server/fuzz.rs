@@ -17,6 +17,7 @@ use ratchet_core::record::price::{ModelCall, PriceTable};
 use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
+use ratchet_remote::langfuse::events::{Rules, Statements, Submitter};
 use ratchet_remote::langfuse::wire::ingestion::IngestionBatch;
 use ratchet_remote::langfuse::wire::read::read_object;
 use ratchet_server::app::{Access, App, Limits, Settings};
@@ -24,9 +25,9 @@ use ratchet_server::clock::Clock;
 use ratchet_server::otlp::{Format, decode_logs, decode_metrics, decode_traces};
 use ratchet_server::router::{grpc_router, router};
 use ratchet_stages::app_state::AppState;
-use ratchet_stages::record::events::{Rules, Statements, Submitter};
 use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival};
+use ratchet_store::telemetry::Batch;
 use ratchet_testkit::build::{START, project};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::fuzz::{Shape, Target, run};
@@ -93,7 +94,7 @@ fn read_spans(format: Format, body: &[u8]) -> String {
         intake: Default::default(),
         text_bytes: 8_000_000,
     };
-    record::spans(SERVER.folder.telemetry(), arrival, decoded.groups);
+    record::spans(SERVER.folder.telemetry(), &arrival, decoded.groups);
     said
 }
 
@@ -297,9 +298,9 @@ fn batches_of_events() {
             submitter: Submitter::Keyed,
             text_bytes: 8_000_000,
             depth: 64,
-            intake: Default::default(),
+            score_configs: Default::default(),
         };
-        let statements = Statements::from_batch(&batch.batch, &rules);
+        let said = Statements::from_batch(&batch.batch, &rules);
         let (project, sender) = (project("fuzz"), Sender::default());
         let arrival = Arrival {
             project,
@@ -308,8 +309,14 @@ fn batches_of_events() {
             intake: Default::default(),
             text_bytes: 8_000_000,
         };
-        let (_, outcomes) = statements.prepare(SERVER.folder.telemetry(), arrival);
-        let refused = outcomes.into_iter().filter_map(|outcome| outcome.result.err());
+        let batch = Batch {
+            traces: said.traces,
+            observations: said.observations,
+            scores: said.scores,
+            ..Batch::new(arrival.project.clone(), START)
+        };
+        record::prepare(SERVER.folder.telemetry(), batch, &arrival);
+        let refused = said.outcomes.into_iter().filter_map(|outcome| outcome.result.err());
         refused.map(|refusal| refusal.to_string()).collect::<Vec<_>>().join("; ")
     }
     feed(

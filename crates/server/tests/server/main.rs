@@ -17,6 +17,8 @@ mod client;
 mod sources;
 mod traces;
 mod contract;
+/// The Model Context Protocol over HTTP, with the SDK's own client.
+mod mcp;
 /// Redaction rules.
 mod redaction;
 /// A server that runs agents.

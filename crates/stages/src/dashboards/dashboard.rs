@@ -1,4 +1,4 @@
-use ratchet_remote::langfuse::wire::dashboard::{DashboardView, Placement, PlacementChange};
+use ratchet_core::catalog::dashboard::{Dashboard, Tile, TileArea, TileContent};
 use ratchet_store::catalog::{DocumentKind, Documents};
 
 use super::definitions::KeepError;
@@ -23,56 +23,47 @@ pub const TALLEST: i64 = 12;
 ///
 /// # Errors
 /// Everything that is wrong, or the widget that is not there.
-pub fn check(view: &DashboardView, documents: &Documents<'_>) -> Result<(), KeepError> {
+pub fn check(dashboard: &Dashboard, documents: &Documents<'_>) -> Result<(), KeepError> {
     let mut checks = Checks::default();
-    checks.text("name", &view.name, 1..=MAX_NAME_CHARS);
-    checks.text("description", &view.description, 0..=MAX_DESCRIPTION_CHARS);
-    check_filters(&mut checks, &view.filters);
-    if let Err(why) = check_tiles(view) {
+    checks.text("name", &dashboard.name, 1..=MAX_NAME_CHARS);
+    checks.text("description", &dashboard.description, 0..=MAX_DESCRIPTION_CHARS);
+    check_filters(&mut checks, &dashboard.filters);
+    if let Err(why) = check_tiles(dashboard) {
         checks.must(false, "definition", &why);
     }
     checks.finish()?;
-    for tile in &view.definition.widgets {
-        if let Placement::Widget { widget_id, .. } = tile {
-            documents.find(DocumentKind::Widget, widget_id)?;
+    for tile in &dashboard.layout.tiles {
+        if let TileContent::Widget { id } = &tile.shows {
+            documents.find(DocumentKind::Widget, id)?;
         }
     }
     Ok(())
 }
 
-fn check_tiles(view: &DashboardView) -> Result<(), String> {
-    let tiles = &view.definition.widgets;
+fn check_tiles(dashboard: &Dashboard) -> Result<(), String> {
+    let tiles = &dashboard.layout.tiles;
     if tiles.len() > MAX_PLACEMENTS {
         return Err(format!("a dashboard has at most {MAX_PLACEMENTS} placements"));
     }
     for (at, tile) in tiles.iter().enumerate() {
-        let (x, y, width, height) = tile.place();
+        let TileArea { x, y, width, height } = tile.at;
         let is_inside = (0..COLUMNS).contains(&x)
             && (1..=COLUMNS).contains(&width)
             && (0..=MAX_ROWS).contains(&y)
             && (1..=MAX_ROWS).contains(&height);
         if !is_inside {
-            return Err(format!("placement {} does not fit a grid of 12 columns", tile.id()));
+            return Err(format!("placement {} does not fit a grid of 12 columns", tile.id));
         }
-        if tiles.iter().skip(at + 1).any(|other| other.id() == tile.id()) {
-            return Err(format!("two placements have the id {}", tile.id()));
+        if tiles.iter().skip(at + 1).any(|other| other.id == tile.id) {
+            return Err(format!("two placements have the id {}", tile.id));
         }
     }
     Ok(())
 }
 
-/// Whether a widget stands on a dashboard.
-pub fn shows(dashboard: &DashboardView, widget: &str) -> bool {
-    dashboard.definition.widgets.iter().any(|tile| match tile {
-        Placement::Widget { widget_id, .. } => widget_id == widget,
-        Placement::Preset { .. } => false,
-    })
-}
-
 /// The first row below all tiles.
-pub fn below(tiles: &[Placement]) -> i64 {
-    let lower_edge = |tile: &Placement| tile.place().1.saturating_add(tile.place().3);
-    tiles.iter().map(lower_edge).max().unwrap_or(0)
+pub fn below(tiles: &[Tile]) -> i64 {
+    tiles.iter().map(|tile| tile.at.y.saturating_add(tile.at.height)).max().unwrap_or(0)
 }
 
 /// What people do to a tile.
@@ -109,55 +100,39 @@ impl Shift {
 
 /// Moves or resizes a tile, and lays all of them out again in reading order. Says whether the
 /// tile is there.
-pub fn shift(tiles: &mut [Placement], id: &str, shift: Shift) -> bool {
+pub fn shift(tiles: &mut [Tile], id: &str, shift: Shift) -> bool {
     tiles.sort_by_key(in_reading_order);
-    let Some(at) = tiles.iter().position(|tile| tile.id() == id) else { return false };
-    let (_, _, width, height) = tiles[at].place();
-    let resized = |change| tiles[at].clone().moved(change);
-    let none = PlacementChange::default();
-    let wide = |width: i64| Some(width.clamp(NARROWEST, COLUMNS));
-    let tall = |height: i64| Some(height.clamp(SHORTEST, TALLEST));
+    let Some(at) = tiles.iter().position(|tile| tile.id == id) else { return false };
+    let TileArea { width, height, .. } = tiles[at].at;
+    let wide = |width: i64| width.clamp(NARROWEST, COLUMNS);
+    let tall = |height: i64| height.clamp(SHORTEST, TALLEST);
     match shift {
         Shift::Earlier => tiles.swap(at, at.saturating_sub(1)),
         Shift::Later if at + 1 < tiles.len() => tiles.swap(at, at + 1),
         Shift::Later => {}
-        Shift::Wider => {
-            tiles[at] = resized(PlacementChange { width: wide(width + WIDTH_STEP), ..none });
-        }
-        Shift::Narrower => {
-            tiles[at] = resized(PlacementChange { width: wide(width - WIDTH_STEP), ..none });
-        }
-        Shift::Taller => {
-            let height = height.min(TALLEST);
-            tiles[at] = resized(PlacementChange { height: tall(height + HEIGHT_STEP), ..none });
-        }
-        Shift::Shorter => {
-            let height = height.min(TALLEST);
-            tiles[at] = resized(PlacementChange { height: tall(height - HEIGHT_STEP), ..none });
-        }
+        Shift::Wider => tiles[at].at.width = wide(width + WIDTH_STEP),
+        Shift::Narrower => tiles[at].at.width = wide(width - WIDTH_STEP),
+        Shift::Taller => tiles[at].at.height = tall(height.min(TALLEST) + HEIGHT_STEP),
+        Shift::Shorter => tiles[at].at.height = tall(height.min(TALLEST) - HEIGHT_STEP),
     }
     flow(tiles);
     true
 }
 
 /// Where a tile stands among others, as one reads them.
-pub fn in_reading_order(tile: &Placement) -> (i64, i64) {
-    let (x, y, _, _) = tile.place();
-    (y, x)
+pub fn in_reading_order(tile: &Tile) -> (i64, i64) {
+    (tile.at.y, tile.at.x)
 }
 
 /// Sets tiles side by side in their order, and below each other where a row is full.
-fn flow(tiles: &mut [Placement]) {
+fn flow(tiles: &mut [Tile]) {
     let (mut x, mut y, mut tallest) = (0, 0, 0);
-    for tile in tiles {
-        let (_, _, width, height) = tile.place();
-        let (width, height) = (width.clamp(1, COLUMNS), height.clamp(1, MAX_ROWS));
+    for Tile { at, .. } in tiles {
+        let (width, height) = (at.width.clamp(1, COLUMNS), at.height.clamp(1, MAX_ROWS));
         if x + width > COLUMNS {
             (x, y, tallest) = (0, (y + tallest).min(MAX_ROWS), 0);
         }
-        let place =
-            PlacementChange { x: Some(x), y: Some(y), width: Some(width), height: Some(height) };
-        *tile = tile.clone().moved(place);
+        *at = TileArea { x, y, width, height };
         x += width;
         tallest = tallest.max(height);
     }
@@ -169,12 +144,18 @@ mod tests {
 
     type Spot = (i64, i64, i64, i64);
 
-    fn tile(id: &str, (x, y, width, height): Spot) -> Placement {
-        Placement::Widget { id: id.to_owned(), widget_id: "w".to_owned(), x, y, width, height }
+    fn tile(id: &str, (x, y, width, height): Spot) -> Tile {
+        let shows = TileContent::Widget { id: "w".to_owned() };
+        Tile { id: id.to_owned(), shows, at: TileArea { x, y, width, height } }
     }
 
-    fn places(tiles: &[Placement]) -> Vec<(&str, Spot)> {
-        tiles.iter().map(|tile| (tile.id(), tile.place())).collect()
+    fn place(tile: &Tile) -> Spot {
+        let TileArea { x, y, width, height } = tile.at;
+        (x, y, width, height)
+    }
+
+    fn places(tiles: &[Tile]) -> Vec<(&str, Spot)> {
+        tiles.iter().map(|tile| (tile.id.as_str(), place(tile))).collect()
     }
 
     #[test]
@@ -189,17 +170,17 @@ mod tests {
 
     #[test]
     fn whatever_people_press_nothing_leaves_the_grid_or_covers_another() {
-        let mut tiles: Vec<Placement> = (0..7)
+        let mut tiles: Vec<Tile> = (0..7)
             .map(|n| tile(&n.to_string(), (n % 3, n * 1_000, 1 + n * 2 % 12, 1 + n)))
             .collect();
         for step in 0..200_usize {
             let id = (step * 5 % 7).to_string();
             assert!(shift(&mut tiles, &id, Shift::ALL[step * 7 % 6]));
             for (at, one) in tiles.iter().enumerate() {
-                let (x, y, width, height) = one.place();
-                assert!(x >= 0 && width >= 1 && x + width <= COLUMNS, "{:?}", one.place());
+                let (x, y, width, height) = place(one);
+                assert!(x >= 0 && width >= 1 && x + width <= COLUMNS, "{:?}", place(one));
                 for other in &tiles[at + 1..] {
-                    let (left, top, wide, tall) = other.place();
+                    let (left, top, wide, tall) = place(other);
                     let apart_across = x + width <= left || left + wide <= x;
                     let apart_down = y + height <= top || top + tall <= y;
                     assert!(apart_across || apart_down, "{:?}", places(&tiles));

@@ -1,7 +1,8 @@
+use ratchet_core::catalog::dashboard::Dashboard;
+use ratchet_core::catalog::dashboard::widget::Widget;
+use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::dashboard::{DashboardView, WidgetView};
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_store::catalog::{Document, DocumentKind, Documents};
 use ratchet_store::{StoreError, StoreResult};
 use serde::Serialize;
@@ -53,7 +54,7 @@ pub fn body(kept: &impl Serialize) -> StoreResult<Json> {
 ///
 /// # Errors
 /// Fails if the project has none of that id.
-pub fn dashboard(documents: &Documents<'_>, id: &str) -> StoreResult<DashboardView> {
+pub fn dashboard(documents: &Documents<'_>, id: &str) -> StoreResult<Dashboard> {
     read(&documents.find(DocumentKind::Dashboard, id)?)
 }
 
@@ -61,7 +62,7 @@ pub fn dashboard(documents: &Documents<'_>, id: &str) -> StoreResult<DashboardVi
 ///
 /// # Errors
 /// Fails if the project has none of that id.
-pub fn widget(documents: &Documents<'_>, id: &str) -> StoreResult<WidgetView> {
+pub fn widget(documents: &Documents<'_>, id: &str) -> StoreResult<Widget> {
     read(&documents.find(DocumentKind::Widget, id)?)
 }
 
@@ -71,15 +72,15 @@ pub fn widget(documents: &Documents<'_>, id: &str) -> StoreResult<WidgetView> {
 /// Fails if it makes no sense, or names a widget that is not there.
 pub fn keep_dashboard(
     documents: &Documents<'_>,
-    mut dashboard: DashboardView,
+    mut dashboard: Dashboard,
     now: Timestamp,
-) -> Result<DashboardView, KeepError> {
+) -> Result<Dashboard, KeepError> {
     dashboard::check(&dashboard, documents)?;
-    dashboard.updated_at = now.into();
+    dashboard.updated_at = now;
     let document = Document {
         id: dashboard.id.clone(),
         body: body(&dashboard)?,
-        created_at: dashboard.created_at.0,
+        created_at: dashboard.created_at,
         updated_at: now,
     };
     documents.keep(DocumentKind::Dashboard, &document)?;
@@ -92,15 +93,15 @@ pub fn keep_dashboard(
 /// Fails if it makes no sense.
 pub fn keep_widget(
     documents: &Documents<'_>,
-    mut widget: WidgetView,
+    mut widget: Widget,
     now: Timestamp,
-) -> Result<WidgetView, KeepError> {
+) -> Result<Widget, KeepError> {
     widget::check(&widget)?;
-    widget.updated_at = now.into();
+    widget.updated_at = now;
     let document = Document {
         id: widget.id.clone(),
         body: body(&widget)?,
-        created_at: widget.created_at.0,
+        created_at: widget.created_at,
         updated_at: now,
     };
     documents.keep(DocumentKind::Widget, &document)?;
@@ -111,8 +112,12 @@ pub fn keep_widget(
 ///
 /// # Errors
 /// Fails only when the database does.
-pub fn shown_on(documents: &Documents<'_>, widget: &str) -> StoreResult<Vec<DashboardView>> {
+pub fn shown_on(documents: &Documents<'_>, widget: &str) -> StoreResult<Vec<Dashboard>> {
     let all = documents.all(DocumentKind::Dashboard)?;
-    let all = all.iter().map(read).collect::<StoreResult<Vec<DashboardView>>>()?;
-    Ok(all.into_iter().filter(|dashboard| dashboard::shows(dashboard, widget)).collect())
+    let all = all.iter().map(read).collect::<StoreResult<Vec<Dashboard>>>()?;
+    Ok(all.into_iter().filter(|dashboard| shows(dashboard, widget)).collect())
+}
+
+fn shows(dashboard: &Dashboard, widget: &str) -> bool {
+    dashboard.layout.tiles.iter().any(|tile| tile.is_of(widget))
 }

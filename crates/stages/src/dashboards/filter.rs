@@ -1,39 +1,17 @@
-//! Conditions as Langfuse writes them: a JSON array, each on one column.
+//! Conditions by name, resolved to tests on the columns of the store.
 
+use ratchet_core::catalog::filter::{ConditionPart, FilterCondition, FilterKind, Operator};
 use ratchet_core::record::score::ScoreValue;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
-use ratchet_remote::langfuse::wire::read::read;
-use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::query::{Compare, Condition, Test, TextTest, TimeRange};
-use serde::Deserialize;
-use serde_json::Value;
 
 use self::column::{ColumnKind, Columns, FilterColumn};
-use self::kind::FilterKind;
 
 /// The columns that can be filtered on.
 pub mod column;
-mod kind;
-
-#[cfg(test)]
-mod tests;
-
-/// One condition as it is sent.
-#[derive(Debug, Deserialize)]
-#[serde(expecting = "a condition such as {\"type\":…,\"column\":…,\"operator\":…,\"value\":…}")]
-struct SentCondition {
-    #[serde(rename = "type")]
-    kind: Word<FilterKind>,
-    column: String,
-    operator: String,
-    #[serde(default)]
-    value: Value,
-    key: Option<String>,
-}
 
 /// Conditions, with those on the record's own time taken out of the others.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Filter<C> {
     /// When it must have begun.
     pub range: TimeRange,
@@ -67,140 +45,159 @@ impl<C> Filter<C> {
     }
 }
 
-/// Reads conditions on the columns of a resource, which are called `name`; reports everything
-/// that is wrong.
-///
-/// # Errors
-/// Everything that is wrong, and where.
-pub fn parse<C: Copy>(
-    name: &str,
-    json: &str,
-    columns: Columns<C>,
-) -> Result<Filter<C>, Vec<Issue>> {
-    let sent: Vec<SentCondition> = read(json).map_err(|issue| vec![issue.inside(name)])?;
-    let mut filter = Filter { range: TimeRange::default(), conditions: Vec::new() };
-    let mut issues = Vec::new();
-    for (place, condition) in sent.iter().enumerate() {
-        match condition.test(columns) {
-            Ok((FilterColumn { is_start: true, .. }, Test::Time(compare, at)))
-                if narrows(compare) =>
-            {
-                narrow(&mut filter.range, compare, at);
-            }
-            Ok((column, test)) => {
-                filter.conditions.push(Condition { column: column.column, test });
-            }
-            Err((field, message)) => issues.push(Issue {
-                path: vec![
-                    Step::Field(name.to_owned()),
-                    Step::Index(place),
-                    Step::Field(field.to_owned()),
-                ],
-                message,
-            }),
-        }
-    }
-    if issues.is_empty() { Ok(filter) } else { Err(issues) }
+/// What is wrong with a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConditionProblem {
+    pub part: ConditionPart,
+    pub message: String,
 }
 
-/// Which field of a condition is wrong, and how.
-type Wrong = (&'static str, String);
+impl<C> Default for Filter<C> {
+    fn default() -> Self {
+        Self { range: TimeRange::default(), conditions: Vec::new() }
+    }
+}
 
-impl SentCondition {
-    fn test<C: Copy>(
-        &self,
+impl<C: Copy> Filter<C> {
+    /// Resolves conditions; reports all problems, with the index of their condition.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub fn resolve(
+        conditions: &[FilterCondition],
         columns: Columns<C>,
-    ) -> Result<(&'static FilterColumn<C>, Test), Wrong> {
-        let column = columns.find(&self.column).map_err(|message| ("column", message))?;
-        let kind = self.kind.0;
-        if !column.kind.takes(kind) {
-            let fit = column.kind.taken();
-            return Err(("type", format!("{} takes {fit}, not {}", self.column, kind.name())));
+    ) -> Result<Self, Vec<(usize, ConditionProblem)>> {
+        let mut filter = Self::default();
+        let mut problems = Vec::new();
+        for (place, condition) in conditions.iter().enumerate() {
+            if let Err(problem) = filter.add(condition, columns) {
+                problems.push((place, problem));
+            }
         }
-        if !kind.operators().contains(&self.operator.as_str()) {
-            let fit = kind.operators().join(", ");
-            let message = format!("{} takes {fit}, not {}", kind.name(), self.operator);
-            return Err(("operator", message));
-        }
-        let test = match column.kind {
-            ColumnKind::ScoreTruths => self.truth_test()?,
-            _ => self.plain_test()?,
-        };
-        if !kind.has_key() {
-            return Ok((column, test));
-        }
-        let key = self.key.as_ref().filter(|key| !key.is_empty());
-        let key = key.ok_or(("key", format!("required for {}", kind.name())))?;
-        Ok((column, Test::Key(key.clone(), Box::new(test))))
+        if problems.is_empty() { Ok(filter) } else { Err(problems) }
     }
 
-    /// The test without its key. The operator is known to fit the kind.
-    fn plain_test(&self) -> Result<Test, Wrong> {
-        match self.kind.0 {
-            FilterKind::String | FilterKind::StringObject => {
-                let text = self.value.as_str().ok_or_else(|| self.unfit("a text"))?;
-                Ok(Test::Text(text_test(&self.operator), text.to_owned()))
+    /// Resolves a condition and adds it.
+    ///
+    /// # Errors
+    /// Says what is wrong with it; nothing is added then.
+    pub fn add(
+        &mut self,
+        condition: &FilterCondition,
+        columns: Columns<C>,
+    ) -> Result<(), ConditionProblem> {
+        match resolve(condition, columns)? {
+            (FilterColumn { is_start: true, .. }, Test::Time(compare, at)) if narrows(compare) => {
+                narrow(&mut self.range, compare, at);
             }
-            FilterKind::Number | FilterKind::NumberObject => {
-                let number = self.value.as_f64().ok_or_else(|| self.unfit("a number"))?;
-                Ok(Test::Number(compare(&self.operator), number))
-            }
-            FilterKind::Datetime => {
-                let text = self.value.as_str().ok_or_else(|| self.unfit("a text"))?;
-                let at = Timestamp::parse(text).map_err(|why| ("value", why.to_string()))?;
-                Ok(Test::Time(compare(&self.operator), at))
-            }
-            FilterKind::Boolean | FilterKind::BooleanObject => {
-                let truth = self.value.as_bool().ok_or_else(|| self.unfit("true or false"))?;
-                Ok(Test::Is(truth == (self.operator == "=")))
-            }
-            FilterKind::StringOptions | FilterKind::CategoryOptions | FilterKind::ArrayOptions => {
-                let options = self.options().ok_or_else(|| self.unfit("a list of texts"))?;
-                Ok(match self.operator.as_str() {
-                    "none of" => Test::NoneOf(options),
-                    "all of" => Test::AllOf(options),
-                    _ => Test::AnyOf(options),
-                })
-            }
-            FilterKind::Null if self.operator == "is null" => Ok(Test::IsNull),
-            FilterKind::Null => Ok(Test::IsNotNull),
+            (column, test) => self.conditions.push(Condition { column: column.column, test }),
         }
-    }
-
-    /// Whether a score says so. What is not so includes what has no such score.
-    fn truth_test(&self) -> Result<Test, Wrong> {
-        let truth = self.value.as_bool().ok_or_else(|| self.unfit("true or false"))?;
-        let word = ScoreValue::Boolean(truth).text().unwrap_or_default().to_owned();
-        Ok(if self.operator == "=" { Test::AnyOf(vec![word]) } else { Test::NoneOf(vec![word]) })
-    }
-
-    fn options(&self) -> Option<Vec<String>> {
-        let options = self.value.as_array()?;
-        options.iter().map(|option| option.as_str().map(str::to_owned)).collect()
-    }
-
-    fn unfit(&self, wanted: &str) -> Wrong {
-        ("value", format!("{} needs {wanted}", self.kind.0.name()))
+        Ok(())
     }
 }
 
-fn text_test(operator: &str) -> TextTest {
+fn problem(part: ConditionPart, message: impl Into<String>) -> ConditionProblem {
+    ConditionProblem { part, message: message.into() }
+}
+
+fn resolve<C: Copy>(
+    condition: &FilterCondition,
+    columns: Columns<C>,
+) -> Result<(&'static FilterColumn<C>, Test), ConditionProblem> {
+    let column = columns.find(&condition.column);
+    let column = column.map_err(|message| problem(ConditionPart::Column, message))?;
+    let kind = condition.kind;
+    if !column.kind.takes(kind) {
+        let fit = column.kind.taken();
+        let message = format!("{} takes {fit}, not {}", condition.column, kind.as_str());
+        return Err(problem(ConditionPart::Kind, message));
+    }
+    if !kind.operators().contains(&condition.operator) {
+        let (name, fit) = (kind.as_str(), kind.operator_names());
+        let message = format!("{name} takes {fit}, not {}", condition.operator.as_str());
+        return Err(problem(ConditionPart::Operator, message));
+    }
+    let test = match column.kind {
+        ColumnKind::ScoreTruths => truth_test(condition)?,
+        _ => plain_test(condition)?,
+    };
+    if !kind.has_key() {
+        return Ok((column, test));
+    }
+    let key = condition.key.as_ref().filter(|key| !key.is_empty());
+    let missing = || problem(ConditionPart::Key, format!("required for {}", kind.as_str()));
+    Ok((column, Test::Key(key.ok_or_else(missing)?.clone(), Box::new(test))))
+}
+
+/// The test without its key. The operator is known to fit the kind.
+fn plain_test(condition: &FilterCondition) -> Result<Test, ConditionProblem> {
+    let FilterCondition { kind, operator, value, .. } = condition;
+    match kind {
+        FilterKind::String | FilterKind::StringObject => {
+            let text = value.as_str().ok_or_else(|| unfit(condition, "a text"))?;
+            Ok(Test::Text(text_test(*operator), text.to_owned()))
+        }
+        FilterKind::Number | FilterKind::NumberObject => {
+            let number = value.as_f64().ok_or_else(|| unfit(condition, "a number"))?;
+            Ok(Test::Number(compare(*operator), number))
+        }
+        FilterKind::Datetime => {
+            let text = value.as_str().ok_or_else(|| unfit(condition, "a text"))?;
+            let at = Timestamp::parse(text);
+            let at = at.map_err(|why| problem(ConditionPart::Value, why.to_string()))?;
+            Ok(Test::Time(compare(*operator), at))
+        }
+        FilterKind::Boolean | FilterKind::BooleanObject => {
+            let truth = value.as_bool().ok_or_else(|| unfit(condition, "true or false"))?;
+            Ok(Test::Is(truth == (*operator == Operator::Equal)))
+        }
+        FilterKind::StringOptions | FilterKind::CategoryOptions | FilterKind::ArrayOptions => {
+            let options = options(condition).ok_or_else(|| unfit(condition, "a list of texts"))?;
+            Ok(match operator {
+                Operator::NoneOf => Test::NoneOf(options),
+                Operator::AllOf => Test::AllOf(options),
+                _ => Test::AnyOf(options),
+            })
+        }
+        FilterKind::Null if *operator == Operator::IsNull => Ok(Test::IsNull),
+        FilterKind::Null => Ok(Test::IsNotNull),
+    }
+}
+
+/// Whether a Boolean score has a value. Records without such a score do not.
+fn truth_test(condition: &FilterCondition) -> Result<Test, ConditionProblem> {
+    let truth = condition.value.as_bool().ok_or_else(|| unfit(condition, "true or false"))?;
+    let word = ScoreValue::Boolean(truth).text().unwrap_or_default().to_owned();
+    let is_equal = condition.operator == Operator::Equal;
+    Ok(if is_equal { Test::AnyOf(vec![word]) } else { Test::NoneOf(vec![word]) })
+}
+
+fn options(condition: &FilterCondition) -> Option<Vec<String>> {
+    let options = condition.value.as_array()?;
+    options.iter().map(|option| option.as_str().map(str::to_owned)).collect()
+}
+
+fn unfit(condition: &FilterCondition, wanted: &str) -> ConditionProblem {
+    problem(ConditionPart::Value, format!("{} needs {wanted}", condition.kind.as_str()))
+}
+
+fn text_test(operator: Operator) -> TextTest {
     match operator {
-        "contains" => TextTest::Contains,
-        "matches" => TextTest::Matches,
-        "does not contain" => TextTest::Lacks,
-        "starts with" => TextTest::StartsWith,
-        "ends with" => TextTest::EndsWith,
+        Operator::Contains => TextTest::Contains,
+        Operator::Matches => TextTest::Matches,
+        Operator::Lacks => TextTest::Lacks,
+        Operator::StartsWith => TextTest::StartsWith,
+        Operator::EndsWith => TextTest::EndsWith,
         _ => TextTest::Equals,
     }
 }
 
-fn compare(operator: &str) -> Compare {
+fn compare(operator: Operator) -> Compare {
     match operator {
-        ">" => Compare::Greater,
-        ">=" => Compare::AtLeast,
-        "<" => Compare::Less,
-        "<=" => Compare::AtMost,
+        Operator::Greater => Compare::Greater,
+        Operator::AtLeast => Compare::AtLeast,
+        Operator::Less => Compare::Less,
+        Operator::AtMost => Compare::AtMost,
         _ => Compare::Equal,
     }
 }

@@ -1,11 +1,11 @@
-//! From the `query` parameter to a question for the store.
+//! From a metrics query by name to a typed query for the store.
 
-use ratchet_core::calendar::Granularity;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
-use ratchet_remote::langfuse::wire::metrics::{
-    AggregationWord, DirectionWord, GranularityWord, MetricSent, MetricsRequest, View,
+use std::fmt;
+
+use ratchet_core::catalog::dashboard::widget::{
+    AggregationKind, Metric, MetricsRecords, MetricsSpec, SortDirection,
 };
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_core::catalog::filter::ConditionPart;
 use ratchet_store::StoreResult;
 use ratchet_store::metrics::{Aggregation, MetricRequest, MetricsAnswer, MetricsQuery};
 use ratchet_store::project::ProjectId;
@@ -14,8 +14,8 @@ use ratchet_store::query::{
 };
 use ratchet_store::telemetry::Telemetry;
 
+use super::filter::Filter;
 use super::filter::column::{self, Columns};
-use super::filter::parse;
 use super::response::{By, FigureColumn, Order, Shape};
 use super::view::{self, Names, Unit, ViewTable};
 
@@ -24,17 +24,34 @@ const MAX_DIMENSIONS: usize = 20;
 const MAX_METRICS: usize = 50;
 const DEFAULT_BINS: u8 = 10;
 
-/// Which version of the API is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// Traces too, and as many rows as there are.
-    First,
-    /// No traces, and a hundred rows unless told otherwise.
-    Second,
+/// What is wrong with a metrics query, and in which part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryProblem {
+    pub part: QueryPart,
+    pub message: String,
 }
 
-/// Rows that the second version answers with unless told otherwise.
-const DEFAULT_ROWS: usize = 100;
+/// A part of a metrics query; lists with the index of the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryPart {
+    Dimensions,
+    Dimension(usize),
+    Metrics,
+    Measure(usize),
+    Aggregation(usize),
+    Filter(usize, ConditionPart),
+    /// The end of the time range.
+    To,
+    Bins,
+    RowLimit,
+    Order(usize),
+}
+
+impl fmt::Display for QueryProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
 
 /// A question, by what it is about.
 #[derive(Debug)]
@@ -75,40 +92,37 @@ impl Question {
     }
 }
 
-/// Reads a question; reports everything that is wrong.
+/// Builds the query for the store; reports everything that is wrong.
 ///
 /// # Errors
 /// Everything that is wrong, and where.
 pub fn question(
     project: ProjectId,
-    sent: &MetricsRequest,
-    version: Version,
-) -> Result<(Question, Shape), Vec<Issue>> {
-    let reading = Reading { project, sent, version };
-    match sent.view.0 {
-        View::Traces if version == Version::Second => {
-            let why = "traces are not among the views of this version: ask for observations with \
-                       isRootObservation, or use /api/public/metrics";
-            Err(vec![issue([field("view")], why)])
-        }
-        View::Traces => {
+    spec: &MetricsSpec,
+) -> Result<(Question, Shape), Vec<QueryProblem>> {
+    let reading = Reading { project, spec };
+    match spec.view {
+        MetricsRecords::Traces => {
             let (query, shape) = reading.read(&view::TRACES, &column::TRACE)?;
             Ok((Question::Traces(query), shape))
         }
-        View::Observations => {
+        MetricsRecords::Observations => {
             let (query, shape) = reading.read(&view::OBSERVATIONS, &column::OBSERVATION)?;
             Ok((Question::Observations(query), shape))
         }
-        View::ScoresNumeric => reading.scores(&view::NUMERIC_SCORES, &["NUMERIC", "BOOLEAN"]),
-        View::ScoresBoolean => reading.scores(&view::BOOLEAN_SCORES, &["BOOLEAN"]),
-        View::ScoresCategorical => reading.scores(&view::CATEGORICAL_SCORES, &["CATEGORICAL"]),
+        MetricsRecords::ScoresNumeric => {
+            reading.scores(&view::NUMERIC_SCORES, &["NUMERIC", "BOOLEAN"])
+        }
+        MetricsRecords::ScoresBoolean => reading.scores(&view::BOOLEAN_SCORES, &["BOOLEAN"]),
+        MetricsRecords::ScoresCategorical => {
+            reading.scores(&view::CATEGORICAL_SCORES, &["CATEGORICAL"])
+        }
     }
 }
 
 struct Reading<'a> {
     project: ProjectId,
-    sent: &'a MetricsRequest,
-    version: Version,
+    spec: &'a MetricsSpec,
 }
 
 impl Reading<'_> {
@@ -116,7 +130,7 @@ impl Reading<'_> {
         self,
         table: &'static ViewTable<ScoreColumn>,
         types: &[&str],
-    ) -> Result<(Question, Shape), Vec<Issue>> {
+    ) -> Result<(Question, Shape), Vec<QueryProblem>> {
         let (mut query, shape) = self.read(table, &column::SCORE)?;
         for condition in &mut query.conditions {
             if condition.column == ScoreColumn::Session {
@@ -134,28 +148,25 @@ impl Reading<'_> {
         self,
         table: &'static ViewTable<C>,
         columns: Columns<C>,
-    ) -> Result<(MetricsQuery<C>, Shape), Vec<Issue>> {
-        let mut issues = Vec::new();
-        let (by, shown_by) = self.dimensions(table, &mut issues);
-        let (metrics, shown_metrics) = self.metrics(table, &mut issues);
-        let range = self.range(&mut issues);
-        let filter = self.sent.filters.as_ref().map(|json| parse("filters", json.get(), columns));
-        let conditions = match filter.transpose() {
-            Ok(filter) => filter.map(|filter| (range.and(filter.range), filter.conditions)),
-            Err(wrong) => {
-                issues.extend(wrong.into_iter().map(|issue| issue.inside("query")));
-                None
-            }
-        };
-        let (range, conditions) = conditions.unwrap_or((range, Vec::new()));
-        let every = self.granularity();
-        let row_limit = self.row_limit(&mut issues);
+    ) -> Result<(MetricsQuery<C>, Shape), Vec<QueryProblem>> {
+        let mut problems = Vec::new();
+        let (by, shown_by) = self.dimensions(table, &mut problems);
+        let (metrics, shown_metrics) = self.metrics(table, &mut problems);
+        let range = self.range(&mut problems);
+        let filter = Filter::resolve(&self.spec.filters, columns).unwrap_or_else(|wrong| {
+            problems.extend(wrong.into_iter().map(|(place, wrong)| {
+                problem(QueryPart::Filter(place, wrong.part), wrong.message)
+            }));
+            Filter::default()
+        });
+        let (range, conditions) = (range.and(filter.range), filter.conditions);
+        let every = self.spec.every;
+        let row_limit = self.row_limit(&mut problems);
         let mut shape =
             Shape { by: shown_by, metrics: shown_metrics, every, row_limit, ..Shape::over(range) };
-        shape.order = self.order(&shape, &mut issues);
-        self.refuse_wide(table, &shape, &mut issues);
-        if !issues.is_empty() {
-            return Err(issues);
+        shape.order = self.order(&shape, &mut problems);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let project = self.project;
         Ok((MetricsQuery { project, range, conditions, by, every, metrics }, shape))
@@ -164,19 +175,19 @@ impl Reading<'_> {
     fn dimensions<C: Copy>(
         &self,
         table: &'static ViewTable<C>,
-        issues: &mut Vec<Issue>,
+        problems: &mut Vec<QueryProblem>,
     ) -> (Vec<ratchet_store::metrics::By<C>>, Vec<By>) {
-        let sent = &self.sent.dimensions;
-        if sent.len() > MAX_DIMENSIONS {
-            issues.push(issue([field("dimensions")], format!("at most {MAX_DIMENSIONS}")));
+        let asked = &self.spec.dimensions;
+        if asked.len() > MAX_DIMENSIONS {
+            problems.push(problem(QueryPart::Dimensions, format!("at most {MAX_DIMENSIONS}")));
         }
-        let names = Names::of(self.sent.view.0);
+        let names = Names::of(self.spec.view);
         let (mut by, mut shown) = (Vec::new(), Vec::new());
-        for (place, dimension) in sent.iter().enumerate().take(MAX_DIMENSIONS) {
-            if let Some(why) = names.no_dimension(&dimension.field) {
-                issues.push(in_list("dimensions", (place, "field"), why));
+        for (place, dimension) in asked.iter().enumerate().take(MAX_DIMENSIONS) {
+            if let Some(why) = names.no_dimension(dimension) {
+                problems.push(problem(QueryPart::Dimension(place), why));
             }
-            if let Some(known) = table.dimension(&dimension.field) {
+            if let Some(known) = table.dimension(dimension) {
                 by.push(known.by);
                 shown.push(By { name: known.name, form: known.form });
             }
@@ -187,20 +198,19 @@ impl Reading<'_> {
     fn metrics<C: Copy>(
         &self,
         table: &'static ViewTable<C>,
-        issues: &mut Vec<Issue>,
+        problems: &mut Vec<QueryProblem>,
     ) -> (Vec<MetricRequest<C>>, Vec<FigureColumn>) {
-        let sent = &self.sent.metrics;
-        if sent.is_empty() || sent.len() > MAX_METRICS {
-            let why = format!("between 1 and {MAX_METRICS} are taken, not {}", sent.len());
-            issues.push(issue([field("metrics")], why));
+        let asked = &self.spec.metrics;
+        if asked.is_empty() || asked.len() > MAX_METRICS {
+            let why = format!("between 1 and {MAX_METRICS} are taken, not {}", asked.len());
+            problems.push(problem(QueryPart::Metrics, why));
         }
-        let bins = self.bins(issues);
-        let names = Names::of(self.sent.view.0);
+        let bins = self.bins(problems);
+        let names = Names::of(self.spec.view);
         let (mut metrics, mut shown) = (Vec::new(), Vec::new());
-        for (place, metric) in sent.iter().enumerate().take(MAX_METRICS) {
-            let wrong = |name, why| in_list("metrics", (place, name), why);
+        for (place, metric) in asked.iter().enumerate().take(MAX_METRICS) {
             if let Some(why) = names.no_measure(&metric.measure) {
-                issues.push(wrong("measure", why));
+                problems.push(problem(QueryPart::Measure(place), why));
             }
             let Some(known) = table.measures.iter().find(|known| known.name == metric.measure)
             else {
@@ -210,136 +220,90 @@ impl Reading<'_> {
                 Ok(aggregation) => {
                     metrics.push(MetricRequest { measure: known.measure, aggregation });
                     shown.push(FigureColumn {
-                        name: format!("{}_{}", metric.aggregation.0.word(), known.name),
+                        name: format!("{}_{}", metric.aggregation.as_str(), known.name),
                         unit: known.unit,
                         aggregation,
                     });
                 }
-                Err(why) => issues.push(wrong("aggregation", why)),
+                Err(why) => problems.push(problem(QueryPart::Aggregation(place), why)),
             }
         }
         (metrics, shown)
     }
 
-    fn bins(&self, issues: &mut Vec<Issue>) -> u8 {
-        let Some(bins) = self.sent.config.bins else { return DEFAULT_BINS };
+    fn bins(&self, problems: &mut Vec<QueryProblem>) -> u8 {
+        let Some(bins) = self.spec.bins else { return DEFAULT_BINS };
         let fits = u8::try_from(bins).ok().filter(|bins| (1..=100).contains(bins));
         fits.unwrap_or_else(|| {
             let why = format!("must be a whole number from 1 to 100, not {bins}");
-            issues.push(issue([field("config"), field("bins")], why));
+            problems.push(problem(QueryPart::Bins, why));
             DEFAULT_BINS
         })
     }
 
-    fn row_limit(&self, issues: &mut Vec<Issue>) -> Option<usize> {
-        let default = match self.version {
-            Version::First => None,
-            Version::Second => Some(DEFAULT_ROWS),
-        };
-        let Some(rows) = self.sent.config.row_limit else { return default };
+    fn row_limit(&self, problems: &mut Vec<QueryProblem>) -> Option<usize> {
+        let rows = self.spec.row_limit?;
         let fits = usize::try_from(rows).ok().filter(|rows| (1..=1_000).contains(rows));
         if fits.is_none() {
             let why = format!("must be a whole number from 1 to 1000, not {rows}");
-            issues.push(issue([field("config"), field("row_limit")], why));
+            problems.push(problem(QueryPart::RowLimit, why));
         }
-        fits.or(default)
+        fits
     }
 
-    fn range(&self, issues: &mut Vec<Issue>) -> TimeRange {
-        let (from, to) = (self.sent.from_timestamp.0, self.sent.to_timestamp.0);
+    fn range(&self, problems: &mut Vec<QueryProblem>) -> TimeRange {
+        let (from, to) = (self.spec.from, self.spec.to);
         if from >= to {
-            let why = format!("must be after fromTimestamp, which is {from}");
-            issues.push(issue([field("toTimestamp")], why));
+            let why = format!("must be after the start of the range, which is {from}");
+            problems.push(problem(QueryPart::To, why));
         }
         TimeRange { from: Some(from), to: Some(to) }
     }
 
-    fn granularity(&self) -> Option<Granularity> {
-        let (from, to) = (self.sent.from_timestamp.0, self.sent.to_timestamp.0);
-        Some(match self.sent.time_dimension?.granularity.0 {
-            GranularityWord::Auto => Granularity::for_range(from, to),
-            GranularityWord::Minute => Granularity::Minute,
-            GranularityWord::Hour => Granularity::Hour,
-            GranularityWord::Day => Granularity::Day,
-            GranularityWord::Week => Granularity::Week,
-            GranularityWord::Month => Granularity::Month,
-        })
-    }
-
-    fn order(&self, shape: &Shape, issues: &mut Vec<Issue>) -> Vec<Order> {
+    fn order(&self, shape: &Shape, problems: &mut Vec<QueryProblem>) -> Vec<Order> {
         let mut orders = Vec::new();
-        for (place, sent) in self.sent.order_by.iter().enumerate() {
-            match shape.place_of(&sent.field) {
+        for (place, sort) in self.spec.order.iter().enumerate() {
+            match shape.place_of(&sort.column) {
                 Some(by) => {
-                    orders
-                        .push(Order { by, is_descending: sent.direction.0 == DirectionWord::Desc });
+                    orders.push(Order { by, is_descending: sort.order == SortDirection::Desc });
                 }
                 None => {
                     let known = shape.names().join(", ");
-                    let why = format!("{} is not among the columns: {known}", sent.field);
-                    issues.push(in_list("orderBy", (place, "field"), why));
+                    let why = format!("{} is not among the columns: {known}", sort.column);
+                    problems.push(problem(QueryPart::Order(place), why));
                 }
             }
         }
         orders
     }
-
-    /// The second version takes dimensions with a value for every record only for "the top ten".
-    fn refuse_wide<C>(&self, table: &'static ViewTable<C>, shape: &Shape, issues: &mut Vec<Issue>) {
-        let is_top = self.sent.config.row_limit.is_some() && shape.begins_with_the_greatest();
-        if self.version == Version::First || is_top {
-            return;
-        }
-        for (place, sent) in self.sent.dimensions.iter().enumerate() {
-            if table.dimension(&sent.field).is_some_and(|known| known.is_wide) {
-                let why = format!(
-                    "{} has too many values to group by: filter on it instead, or set \
-                     config.row_limit and an orderBy with direction desc on a metric",
-                    sent.field
-                );
-                issues.push(in_list("dimensions", (place, "field"), why));
-            }
-        }
-    }
 }
 
-fn aggregation(metric: &MetricSent, unit: Unit, bins: u8) -> Result<Aggregation, String> {
-    let word = metric.aggregation.0;
+fn aggregation(metric: &Metric, unit: Unit, bins: u8) -> Result<Aggregation, String> {
+    let kind = metric.aggregation;
     if unit == Unit::Different {
-        return match word {
-            AggregationWord::Uniq | AggregationWord::Count | AggregationWord::Sum => {
+        return match kind {
+            AggregationKind::Uniq | AggregationKind::Count | AggregationKind::Sum => {
                 Ok(Aggregation::Distinct)
             }
-            _ => Err(format!("{} takes uniq, count or sum, not {}", metric.measure, word.word())),
+            _ => Err(format!("{} takes uniq, count or sum, not {}", metric.measure, kind.as_str())),
         };
     }
-    Ok(match word {
-        AggregationWord::Sum => Aggregation::Sum,
-        AggregationWord::Avg => Aggregation::Average,
-        AggregationWord::Count => Aggregation::Count,
-        AggregationWord::Max => Aggregation::Max,
-        AggregationWord::Min => Aggregation::Min,
-        AggregationWord::P50 => Aggregation::Percentile(50),
-        AggregationWord::P75 => Aggregation::Percentile(75),
-        AggregationWord::P90 => Aggregation::Percentile(90),
-        AggregationWord::P95 => Aggregation::Percentile(95),
-        AggregationWord::P99 => Aggregation::Percentile(99),
-        AggregationWord::Histogram => Aggregation::Histogram { bins },
-        AggregationWord::Uniq => Aggregation::Distinct,
+    Ok(match kind {
+        AggregationKind::Sum => Aggregation::Sum,
+        AggregationKind::Avg => Aggregation::Average,
+        AggregationKind::Count => Aggregation::Count,
+        AggregationKind::Max => Aggregation::Max,
+        AggregationKind::Min => Aggregation::Min,
+        AggregationKind::P50 => Aggregation::Percentile(50),
+        AggregationKind::P75 => Aggregation::Percentile(75),
+        AggregationKind::P90 => Aggregation::Percentile(90),
+        AggregationKind::P95 => Aggregation::Percentile(95),
+        AggregationKind::P99 => Aggregation::Percentile(99),
+        AggregationKind::Histogram => Aggregation::Histogram { bins },
+        AggregationKind::Uniq => Aggregation::Distinct,
     })
 }
 
-fn field(name: &str) -> Step {
-    Step::Field(name.to_owned())
-}
-
-/// An issue with something in the query.
-fn issue(path: impl IntoIterator<Item = Step>, message: impl Into<String>) -> Issue {
-    let path = std::iter::once(field("query")).chain(path).collect();
-    Issue { path, message: message.into() }
-}
-
-/// An issue with an entry of a list in the query.
-fn in_list(list: &str, at: (usize, &str), message: String) -> Issue {
-    Issue::in_list(list, at, message).inside("query")
+fn problem(part: QueryPart, message: impl Into<String>) -> QueryProblem {
+    QueryProblem { part, message: message.into() }
 }

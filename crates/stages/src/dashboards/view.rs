@@ -1,8 +1,7 @@
 //! What each view has: names for dimensions and measures, and what they are in the store.
 
+use ratchet_core::catalog::dashboard::widget::MetricsRecords;
 use ratchet_core::record::limit::elide;
-use ratchet_remote::langfuse::wire::metrics::View;
-use ratchet_remote::langfuse::wire::word::Spelled;
 use ratchet_store::metrics::{By, Measure};
 use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn as T};
 
@@ -13,26 +12,35 @@ const MAX_SHOWN: usize = 100;
 /// does not have it.
 pub const APPROXIMATE_COST: &str = "approximateCost";
 
+/// The measure of how many records there are.
+pub const COUNT: &str = "count";
+
 /// The names that a view knows.
 #[derive(Debug)]
 pub struct Names {
-    view: View,
+    view: MetricsRecords,
     /// What it can be split by.
     pub dimensions: Vec<&'static str>,
     /// What can be measured, and in what.
     pub measures: Vec<(&'static str, Unit)>,
+    wide: Vec<&'static str>,
 }
 
 impl Names {
     /// The names of a view.
-    pub fn of(view: View) -> Self {
+    pub fn of(view: MetricsRecords) -> Self {
         match view {
-            View::Traces => TRACES.names(view),
-            View::Observations => OBSERVATIONS.names(view),
-            View::ScoresNumeric => NUMERIC_SCORES.names(view),
-            View::ScoresBoolean => BOOLEAN_SCORES.names(view),
-            View::ScoresCategorical => CATEGORICAL_SCORES.names(view),
+            MetricsRecords::Traces => TRACES.names(view),
+            MetricsRecords::Observations => OBSERVATIONS.names(view),
+            MetricsRecords::ScoresNumeric => NUMERIC_SCORES.names(view),
+            MetricsRecords::ScoresBoolean => BOOLEAN_SCORES.names(view),
+            MetricsRecords::ScoresCategorical => CATEGORICAL_SCORES.names(view),
         }
+    }
+
+    /// Whether a dimension has about as many values as there are records.
+    pub fn is_wide(&self, dimension: &str) -> bool {
+        self.wide.contains(&dimension)
     }
 
     /// What is wrong about a name, unless it is that of a dimension.
@@ -48,8 +56,8 @@ impl Names {
     }
 }
 
-fn unknown(what: &str, name: &str, view: View, known: &[&str]) -> String {
-    let (name, view) = (elide(name, MAX_SHOWN), view.word());
+fn unknown(what: &str, name: &str, view: MetricsRecords, known: &[&str]) -> String {
+    let (name, view) = (elide(name, MAX_SHOWN), view.as_str());
     format!("{name} is not a known {what} of {view}: {}", known.join(", "))
 }
 
@@ -67,10 +75,11 @@ impl<C> ViewTable<C> {
         self.shared.iter().chain(self.own)
     }
 
-    fn names(&'static self, view: View) -> Names {
+    fn names(&'static self, view: MetricsRecords) -> Names {
         let dimensions = self.dimensions().map(|known| known.name).collect();
         let measures = self.measures.iter().map(|known| (known.name, known.unit)).collect();
-        Names { view, dimensions, measures }
+        let wide = self.dimensions().filter(|known| known.is_wide).map(|known| known.name);
+        Names { view, dimensions, measures, wide: wide.collect() }
     }
 
     /// The dimension of a name.
@@ -152,7 +161,7 @@ const fn day<C>(name: &'static str) -> KnownDimension<C> {
 }
 
 const fn count<C>() -> MeasureName<C> {
-    MeasureName { name: "count", measure: Measure::Records, unit: Unit::Pieces }
+    MeasureName { name: COUNT, measure: Measure::Records, unit: Unit::Pieces }
 }
 
 const fn pieces<C>(name: &'static str, column: C) -> MeasureName<C> {

@@ -1,20 +1,16 @@
 use ratchet_core::calendar::Granularity;
+use ratchet_core::catalog::dashboard::widget::{
+    AggregationKind, ChartKind, Metric, MetricsRecords, MetricsSpec, TableSort, Widget,
+};
+use ratchet_core::catalog::filter::FilterCondition;
+use ratchet_core::issue::Issue;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::dashboard::{
-    ChartType, SortOrder, WidgetFilter, WidgetMetric, WidgetView,
-};
-use ratchet_remote::langfuse::wire::error::Issue;
-use ratchet_remote::langfuse::wire::metrics::{
-    AggregationWord, DimensionSent, DirectionWord, GranularityWord, MetricSent, MetricsConfig,
-    MetricsRequest, OrderBy, TimeDimension, View,
-};
-use ratchet_remote::langfuse::wire::word::Word;
 use ratchet_store::project::ProjectId;
 
 use super::filter::column;
-use super::query::{Question, Version, question};
+use super::query::{QueryProblem, Question, question};
 use super::response::Shape;
-use super::view::{APPROXIMATE_COST, Names, Unit};
+use super::view::{APPROXIMATE_COST, COUNT, Names, Unit};
 use super::widget_filters::check_filters;
 use crate::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 
@@ -30,43 +26,30 @@ const ROWS: i64 = 100;
 ///
 /// # Errors
 /// Everything that is wrong.
-pub fn check(view: &WidgetView) -> Result<(), Vec<Issue>> {
+pub fn check(widget: &Widget) -> Result<(), Vec<Issue>> {
     let mut checks = Checks::default();
-    checks.text("name", &view.name, 1..=MAX_NAME_CHARS);
-    checks.text("description", &view.description, 0..=MAX_DESCRIPTION_CHARS);
-    checks.len("dimensions", view.dimensions.len(), 0..=MAX_PARTS);
-    checks.len("metrics", view.metrics.len(), 1..=MAX_PARTS);
-    let names = Names::of(view.view.into());
-    for (place, dimension) in view.dimensions.iter().enumerate() {
+    checks.text("name", &widget.name, 1..=MAX_NAME_CHARS);
+    checks.text("description", &widget.description, 0..=MAX_DESCRIPTION_CHARS);
+    checks.len("dimensions", widget.dimensions.len(), 0..=MAX_PARTS);
+    checks.len("metrics", widget.metrics.len(), 1..=MAX_PARTS);
+    let names = Names::of(widget.view.into());
+    for (place, dimension) in widget.dimensions.iter().enumerate() {
         if let Some(why) = names.no_dimension(&dimension.field) {
             checks.report(Issue::in_list("dimensions", (place, "field"), why));
         }
     }
-    for (place, metric) in view.metrics.iter().enumerate() {
+    for (place, metric) in widget.metrics.iter().enumerate() {
         if let Some(why) = names.no_measure(&metric.measure) {
             checks.report(Issue::in_list("metrics", (place, "measure"), why));
         }
     }
     let is_within = |number: Option<u32>, most: u32| number.is_none_or(|n| (1..=most).contains(&n));
     let rows = format!("row_limit must be from 1 to {MAX_ROWS}");
-    checks.must(is_within(view.chart_config.row_limit, MAX_ROWS), "chartConfig", &rows);
+    checks.must(is_within(widget.settings.row_limit, MAX_ROWS), "chartConfig", &rows);
     let bins = format!("bins must be from 1 to {MAX_BINS}");
-    checks.must(is_within(view.chart_config.bins, MAX_BINS), "chartConfig", &bins);
-    check_filters(&mut checks, &view.filters);
+    checks.must(is_within(widget.settings.bins, MAX_BINS), "chartConfig", &bins);
+    check_filters(&mut checks, &widget.filters);
     checks.finish()
-}
-
-/// Whether a chart is drawn over time.
-pub const fn is_over_time(chart: ChartType) -> bool {
-    match chart {
-        ChartType::LineTimeSeries | ChartType::AreaTimeSeries | ChartType::BarTimeSeries => true,
-        ChartType::HorizontalBar
-        | ChartType::VerticalBar
-        | ChartType::Pie
-        | ChartType::Number
-        | ChartType::Histogram
-        | ChartType::PivotTable => false,
-    }
 }
 
 /// What a widget asks, over a time in steps and under conditions beside its own.
@@ -80,109 +63,76 @@ pub const fn is_over_time(chart: ChartType) -> bool {
 /// What makes no sense about it, as the metrics API says it.
 pub fn asks(
     project: ProjectId,
-    widget: &WidgetView,
-    besides: &[WidgetFilter],
+    widget: &Widget,
+    besides: &[FilterCondition],
     ((from, to), every): ((Timestamp, Timestamp), Granularity),
-) -> Result<(Question, Shape), Vec<Issue>> {
-    let view = View::from(widget.view);
-    let fits = |filter: &&WidgetFilter| has_column(view, &filter.column);
-    let filters: Vec<_> = widget.filters.iter().chain(besides.iter().filter(fits)).collect();
-    let filters = serde_json::value::to_raw_value(&filters).ok().map(Into::into);
-    let is_timed = is_over_time(widget.chart_type);
-    let every = TimeDimension { granularity: Word(word(every)) };
-    let request = MetricsRequest {
-        view: Word(view),
+) -> Result<(Question, Shape), Vec<QueryProblem>> {
+    let view = MetricsRecords::from(widget.view);
+    let fits = |filter: &&FilterCondition| has_column(view, &filter.column);
+    let filters = widget.filters.iter().chain(besides.iter().filter(fits)).cloned().collect();
+    let spec = MetricsSpec {
+        view,
         dimensions: dimensions(widget),
         metrics: figures(widget),
         filters,
-        time_dimension: is_timed.then_some(every),
-        from_timestamp: from.into(),
-        to_timestamp: to.into(),
-        order_by: order(widget),
-        config: config(widget),
+        every: widget.chart.is_over_time().then_some(every),
+        from,
+        to,
+        order: order(widget),
+        bins: widget.settings.bins.map(i64::from),
+        row_limit: row_limit(widget),
     };
-    question(project, &request, Version::First)
+    question(project, &spec)
 }
 
-const fn word(every: Granularity) -> GranularityWord {
-    match every {
-        Granularity::Minute => GranularityWord::Minute,
-        Granularity::Hour => GranularityWord::Hour,
-        Granularity::Day => GranularityWord::Day,
-        Granularity::Week => GranularityWord::Week,
-        Granularity::Month => GranularityWord::Month,
-    }
-}
-
-fn has_column(view: View, name: &str) -> bool {
+fn has_column(view: MetricsRecords, name: &str) -> bool {
     match view {
-        View::Traces => column::TRACE.has(name),
-        View::Observations => column::OBSERVATION.has(name),
-        View::ScoresNumeric | View::ScoresBoolean | View::ScoresCategorical => {
-            column::SCORE.has(name)
-        }
+        MetricsRecords::Traces => column::TRACE.has(name),
+        MetricsRecords::Observations => column::OBSERVATION.has(name),
+        MetricsRecords::ScoresNumeric
+        | MetricsRecords::ScoresBoolean
+        | MetricsRecords::ScoresCategorical => column::SCORE.has(name),
     }
 }
 
 /// One number and one histogram are of everything.
-fn dimensions(widget: &WidgetView) -> Vec<DimensionSent> {
-    if matches!(widget.chart_type, ChartType::Number | ChartType::Histogram) {
+fn dimensions(widget: &Widget) -> Vec<String> {
+    if matches!(widget.chart, ChartKind::Number | ChartKind::Histogram) {
         return Vec::new();
     }
-    let sent = |field: &String| DimensionSent { field: field.clone() };
-    widget.dimensions.iter().map(|dimension| sent(&dimension.field)).collect()
+    widget.dimensions.iter().map(|dimension| dimension.field.clone()).collect()
 }
 
-fn figures(widget: &WidgetView) -> Vec<MetricSent> {
-    let sent = |metric: &WidgetMetric, aggregation| MetricSent {
-        measure: metric.measure.clone(),
-        aggregation,
-    };
-    if widget.chart_type == ChartType::Histogram {
-        let first = widget.metrics.first();
-        return first.map(|one| sent(one, Word(AggregationWord::Histogram))).into_iter().collect();
+fn figures(widget: &Widget) -> Vec<Metric> {
+    if widget.chart == ChartKind::Histogram {
+        let first = widget.metrics.first().cloned();
+        let aggregation = AggregationKind::Histogram;
+        return first.map(|one| Metric { aggregation, ..one }).into_iter().collect();
     }
-    let count =
-        MetricSent { measure: "count".to_owned(), aggregation: Word(AggregationWord::Count) };
+    let asked = |measure: &str, aggregation| Metric { measure: measure.to_owned(), aggregation };
     let names = Names::of(widget.view.into());
     let is_cost =
-        |metric: &WidgetMetric| names.measures.contains(&(metric.measure.as_str(), Unit::Dollars));
-    let approximate = widget.metrics.iter().any(is_cost).then(|| MetricSent {
-        measure: APPROXIMATE_COST.to_owned(),
-        aggregation: Word(AggregationWord::Sum),
-    });
-    let own = widget.metrics.iter().map(|one| sent(one, one.agg));
-    own.chain(approximate).chain([count]).collect()
+        |metric: &Metric| names.measures.contains(&(metric.measure.as_str(), Unit::Dollars));
+    let approximate = widget.metrics.iter().any(is_cost);
+    let approximate = approximate.then(|| asked(APPROXIMATE_COST, AggregationKind::Sum));
+    let count = asked(COUNT, AggregationKind::Count);
+    widget.metrics.iter().cloned().chain(approximate).chain([count]).collect()
 }
 
-fn order(widget: &WidgetView) -> Vec<OrderBy> {
-    let sort = widget.chart_config.default_sort.as_ref();
-    let sort = sort.filter(|_| widget.chart_type == ChartType::PivotTable);
-    let by = |direction| Word(direction);
-    let order = |sort: &ratchet_remote::langfuse::wire::dashboard::ChartSort| OrderBy {
-        field: sort.column.clone(),
-        direction: by(match sort.order {
-            SortOrder::Asc => DirectionWord::Asc,
-            SortOrder::Desc => DirectionWord::Desc,
-        }),
+fn order(widget: &Widget) -> Vec<TableSort> {
+    let sort = widget.settings.default_sort.clone();
+    sort.filter(|_| widget.chart == ChartKind::PivotTable).into_iter().collect()
+}
+
+fn row_limit(widget: &Widget) -> Option<i64> {
+    let default = match widget.chart {
+        ChartKind::HorizontalBar | ChartKind::VerticalBar | ChartKind::Pie => BARS,
+        ChartKind::PivotTable => ROWS,
+        ChartKind::LineTimeSeries
+        | ChartKind::AreaTimeSeries
+        | ChartKind::BarTimeSeries
+        | ChartKind::Number
+        | ChartKind::Histogram => return None,
     };
-    sort.map(order).into_iter().collect()
-}
-
-fn config(widget: &WidgetView) -> MetricsConfig {
-    let told = widget.chart_config.row_limit.map(i64::from);
-    let row_limit = match widget.chart_type {
-        ChartType::HorizontalBar | ChartType::VerticalBar | ChartType::Pie => Some(BARS),
-        ChartType::PivotTable => Some(ROWS),
-        ChartType::LineTimeSeries
-        | ChartType::AreaTimeSeries
-        | ChartType::BarTimeSeries
-        | ChartType::Number
-        | ChartType::Histogram => return MetricsConfig { bins: bins(widget), row_limit: None },
-    };
-    MetricsConfig { bins: bins(widget), row_limit: told.or(row_limit) }
-}
-
-fn bins(widget: &WidgetView) -> Option<i64> {
-    widget.chart_config.bins.map(i64::from)
+    Some(widget.settings.row_limit.map_or(default, i64::from))
 }

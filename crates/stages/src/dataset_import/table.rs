@@ -6,7 +6,6 @@ use ratchet_core::json_size::small_tree;
 use serde_json::Value;
 
 use super::{BadLine, BadTable, Cells, LineNumberedReader, MAX_COLUMNS};
-use crate::record::rows::cell_value;
 
 /// How a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +90,7 @@ fn check_names(names: &[String]) -> Result<(), String> {
 
 fn cells(names: &[String], record: &StringRecord) -> Cells {
     let cells = names.iter().zip(record.iter()).filter(|(_, cell)| !cell.is_empty());
-    cells.map(|(name, cell)| (name.clone(), cell_value(cell))).collect()
+    cells.map(|(name, cell)| (name.clone(), ratchet_core::csv::value(cell))).collect()
 }
 
 /// Why a row of a CSV could not be read.

@@ -10,8 +10,7 @@ use ratchet_store::catalog::Catalog;
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::{Batch, Telemetry};
 
-use super::events::TEXT_BYTES;
-use super::{commit, redacted};
+use super::{TEXT_BYTES, commit, redacted};
 
 /// Why scores were not written.
 #[derive(Debug, thiserror::Error)]

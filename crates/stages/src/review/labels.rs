@@ -5,8 +5,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem};
 
-use super::items::{self, KeptItem};
-use crate::sink::{Sink, SinkError, SinkResult};
+use crate::sink::{Sink, SinkError, SinkResult, StoredItem};
 
 /// What the dataset of labels is for.
 const LABELS: &str = "What people say of sessions: the ground truth that the judge is held against";
@@ -19,8 +18,8 @@ const DRAWS: &str = "Sessions that people are asked to label, drawn by rule week
 /// # Errors
 /// Fails if the dataset cannot be read; one that is not there has no labels.
 pub async fn read(sink: &Sink, dataset: &str) -> SinkResult<Vec<Label>> {
-    let items = items::read(sink, dataset).await?;
-    let read = |item: &KeptItem| Label::read(&item.input, &item.expected_output, &item.metadata);
+    let items = sink.dataset_items(dataset).await?;
+    let read = |item: &StoredItem| Label::read(&item.input, &item.expected_output, &item.metadata);
     let mut labels: Vec<Label> = items.iter().filter_map(read).collect();
     // Not by time: a server that was sent many at once may give them back in any order.
     labels.sort_by(|one, other| (&one.session, &one.by).cmp(&(&other.session, &other.by)));
@@ -43,7 +42,7 @@ pub async fn keep(sink: &Sink, dataset: &str, labels: &[Label], now: Timestamp) 
 /// # Errors
 /// Fails if the dataset cannot be read; one that is not there has none.
 pub async fn asked(sink: &Sink, dataset: &str) -> SinkResult<Vec<(SessionId, LabelOrigin)>> {
-    let items = items::read(sink, &sample_dataset(dataset)).await?;
+    let items = sink.dataset_items(&sample_dataset(dataset)).await?;
     Ok(items.iter().filter_map(|item| LabelOrigin::of_item(&item.input, &item.metadata)).collect())
 }
 

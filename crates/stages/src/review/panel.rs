@@ -4,12 +4,11 @@ use ratchet_core::id::SessionId;
 use ratchet_core::quality::calibration::panel::{self, DATASET, PanelKey, PanelVerdict};
 use ratchet_core::time::Timestamp;
 
-use super::items::{self, KeptItem};
 use super::labels::save;
 use super::{JudgeSelection, LabelComparison, ReviewError, judge_scores, sampling, trial};
 use crate::score::select_sessions::SessionFilter;
 use crate::score::{self, Request, Rescore, ScoringContext, WritePolicy};
-use crate::sink::{Sink, SinkResult};
+use crate::sink::{Sink, SinkResult, StoredItem};
 
 /// What the dataset of panels is for.
 const PANELS: &str = "What judges say of the same sessions week by week, so that drift is noticed";
@@ -19,9 +18,9 @@ const PANELS: &str = "What judges say of the same sessions week by week, so that
 /// # Errors
 /// Fails if the dataset cannot be read; one that is not there has nothing.
 pub async fn read(sink: &Sink) -> SinkResult<Vec<PanelVerdict>> {
-    let items = items::read(sink, DATASET).await?;
+    let items = sink.dataset_items(DATASET).await?;
     let read =
-        |item: &KeptItem| PanelVerdict::read(&item.input, &item.expected_output, &item.metadata);
+        |item: &StoredItem| PanelVerdict::read(&item.input, &item.expected_output, &item.metadata);
     Ok(items.iter().filter_map(read).collect())
 }
 

@@ -143,13 +143,14 @@ impl ScoreSheet<'_> {
             ("rubric_version", json!(self.rubric.version)),
             ("fingerprint", json!(self.rubric.fingerprint())),
             ("judge", json!(self.judge)),
-            ("prompt_hash", json!(scored.judged.prompt_hash)),
             ("cost", json!(scored.judged.cost.dollars())),
             ("chunks", json!(scored.chunks())),
             (TRACES, json!(scored.traces)),
             (GENERATION, json!(scored.generation)),
             ("scored_at", json!(self.now.to_string())),
         ];
+        // An ingestion API drops nulls: what is unknown is left out here too.
+        about.extend(scored.judged.prompt_hash.iter().map(|hash| ("prompt_hash", json!(hash))));
         about.extend(self.sampled.map(|rate| ("inclusion_probability", json!(rate))));
         about
     }

@@ -15,7 +15,7 @@ use crate::project::ProjectId;
 #[derive(Clone, Debug, Default)]
 pub struct RecordingSettings {
     /// By id.
-    pub score_configs: BTreeMap<String, ScoreConfig>,
+    pub score_configs: Arc<BTreeMap<String, ScoreConfig>>,
     pub redactor: Redactor,
     /// Allowed CORS origins; any when empty.
     pub page_origins: Vec<PageOrigin>,
@@ -45,8 +45,9 @@ impl Catalog {
 
 fn load(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<RecordingSettings> {
     let configs = score_config::all(tx, project)?.into_iter();
+    let configs = configs.map(|kept| (kept.config.id.clone(), kept.config)).collect();
     Ok(RecordingSettings {
-        score_configs: configs.map(|kept| (kept.config.id.clone(), kept.config)).collect(),
+        score_configs: Arc::new(configs),
         redactor: redaction::redactor(tx, project)?,
         page_origins: cors_origin::all(tx, project)?,
     })

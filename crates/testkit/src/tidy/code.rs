@@ -65,6 +65,38 @@ fn telemetry_is_written_by_the_record_stage() {
     );
 }
 
+/// The modules that may name Langfuse's wire types: each converts them at its border.
+const WIRE_MODULES: [&str; 8] = [
+    "crates/remote/src/",
+    "crates/server/src/langfuse",
+    "crates/server/src/mcp",
+    "crates/server/src/error.rs",
+    "crates/server/src/openapi.rs",
+    "crates/server/src/api/media.rs",
+    "crates/server/src/api/chats/wire.rs",
+    "crates/stages/src/sink/langfuse.rs",
+];
+
+#[test]
+fn wire_types_stay_at_the_edge() {
+    LineRule {
+        advice: "use the types of core, and convert Langfuse's wire types in remote, in \
+                 server::langfuse or in stages::sink::langfuse",
+        covers: |path| {
+            is_product(path) && !WIRE_MODULES.iter().any(|module| path.starts_with(module))
+        },
+        is_broken_by: |line| line.contains("langfuse::wire"),
+    }
+    .check(
+        "crates/web/src/pages/a.rs",
+        &[
+            "use ratchet_remote::langfuse::wire::dashboard::WidgetView;",
+            "fn show(filter: &ratchet_remote::langfuse::wire::dashboard::WidgetFilter) {}",
+        ],
+        &["use ratchet_remote::langfuse::client::LangfuseClient;", "let wire = Wire::new();"],
+    );
+}
+
 #[test]
 fn pure_code_reaches_for_no_clock_and_no_dice() {
     LineRule {

@@ -1,6 +1,6 @@
 //! Terms as the conditions that are kept with charts, and back.
 
-use ratchet_remote::langfuse::wire::dashboard::WidgetFilter;
+use ratchet_core::catalog::filter::{FilterCondition, FilterKind, Operator};
 use ratchet_store::query::Compare;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ impl Filter {
     ///
     /// # Errors
     /// What cannot be kept, term by term.
-    pub(crate) fn to_kept(&self, on: Counted) -> Result<Vec<WidgetFilter>, Vec<String>> {
+    pub(crate) fn to_kept(&self, on: Counted) -> Result<Vec<FilterCondition>, Vec<String>> {
         let mut kept = Vec::new();
         let mut problems = Vec::new();
         for term in &self.terms {
@@ -31,7 +31,7 @@ impl Filter {
     }
 
     /// What kept conditions mean in the language, and those it has no words for.
-    pub(crate) fn of_kept(kept: &[WidgetFilter], on: Counted) -> (Self, Vec<WidgetFilter>) {
+    pub(crate) fn of_kept(kept: &[FilterCondition], on: Counted) -> (Self, Vec<FilterCondition>) {
         let mut filter = Self::default();
         let mut others = Vec::new();
         for one in kept {
@@ -44,17 +44,11 @@ impl Filter {
     }
 }
 
-fn condition(column: &str, kind: &str, operator: &str, value: &Value) -> WidgetFilter {
-    WidgetFilter {
-        column: column.to_owned(),
-        operator: operator.to_owned(),
-        value_type: kind.to_owned(),
-        value: serde_json::value::to_raw_value(value).ok().map(Into::into),
-        key: None,
-    }
+fn condition(column: &str, kind: FilterKind, operator: Operator, value: Value) -> FilterCondition {
+    FilterCondition { column: column.to_owned(), operator, kind, value, key: None }
 }
 
-fn term_to_kept(term: &Term, on: Counted) -> Option<WidgetFilter> {
+fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
     let negated = term.negated;
     match &term.what {
         What::Text(_) => None,
@@ -63,27 +57,36 @@ fn term_to_kept(term: &Term, on: Counted) -> Option<WidgetFilter> {
         }
         What::Number(field, how, number) => {
             let operator = sign(*how, negated)?;
-            Some(condition(number_column(*field, on)?, "number", operator, &json!(number)))
+            Some(condition(number_column(*field, on)?, FilterKind::Number, operator, json!(number)))
         }
         What::Score(name, verdict) if on == Counted::Observations => {
-            let one_of = if negated { "none of" } else { "any of" };
+            let one_of = if negated { Operator::NoneOf } else { Operator::AnyOf };
             let filter = match verdict {
-                Verdict::Number(how, number) => {
-                    condition("scores_avg", "numberObject", sign(*how, negated)?, &json!(number))
-                }
+                Verdict::Number(how, number) => condition(
+                    "scores_avg",
+                    FilterKind::NumberObject,
+                    sign(*how, negated)?,
+                    json!(number),
+                ),
                 Verdict::Truth(truth) => {
-                    let is = if negated { "<>" } else { "=" };
-                    condition("score_booleans", "booleanObject", is, &json!(truth))
+                    let is = if negated { Operator::NotEqual } else { Operator::Equal };
+                    condition("score_booleans", FilterKind::BooleanObject, is, json!(truth))
                 }
-                Verdict::Label(label) => {
-                    condition("score_categories", "categoryOptions", one_of, &json!([label]))
-                }
+                Verdict::Label(label) => condition(
+                    "score_categories",
+                    FilterKind::CategoryOptions,
+                    one_of,
+                    json!([label]),
+                ),
             };
-            Some(WidgetFilter { key: Some(name.clone()), ..filter })
+            Some(FilterCondition { key: Some(name.clone()), ..filter })
         }
-        What::Is(flag) if on == Counted::Observations => {
-            Some(condition(flag_column(*flag), "boolean", "=", &json!(!negated)))
-        }
+        What::Is(flag) if on == Counted::Observations => Some(condition(
+            flag_column(*flag),
+            FilterKind::Boolean,
+            Operator::Equal,
+            json!(!negated),
+        )),
         What::Score(..) | What::Is(_) => None,
     }
 }
@@ -93,37 +96,45 @@ fn word_to_kept(
     field: WordField,
     pattern: &Pattern,
     negated: bool,
-) -> Option<WidgetFilter> {
-    let text = |operator: &str, text: &str| condition(column, "string", operator, &json!(text));
+) -> Option<FilterCondition> {
+    let text = |operator: Operator, text: &str| {
+        condition(column, FilterKind::String, operator, json!(text))
+    };
     Some(match (pattern, negated) {
         (Pattern::Any, _) if field == WordField::Tag => return None,
-        (Pattern::Any, false) => condition(column, "null", "is not null", &Value::Null),
-        (Pattern::Any, true) => condition(column, "null", "is null", &Value::Null),
+        (Pattern::Any, false) => {
+            condition(column, FilterKind::Null, Operator::IsNotNull, Value::Null)
+        }
+        (Pattern::Any, true) => condition(column, FilterKind::Null, Operator::IsNull, Value::Null),
         (Pattern::Exactly(words), _) => {
-            let kind = if field == WordField::Tag { "arrayOptions" } else { "stringOptions" };
-            let operator = if negated { "none of" } else { "any of" };
+            let kind = if field == WordField::Tag {
+                FilterKind::ArrayOptions
+            } else {
+                FilterKind::StringOptions
+            };
+            let operator = if negated { Operator::NoneOf } else { Operator::AnyOf };
             let has_fixed_words = matches!(field, WordField::Level | WordField::Kind);
             let word = |word: &String| {
                 if has_fixed_words { word.to_ascii_uppercase() } else { word.clone() }
             };
             let words: Vec<String> = words.iter().map(word).collect();
-            condition(column, kind, operator, &json!(words))
+            condition(column, kind, operator, json!(words))
         }
-        (Pattern::StartsWith(start), false) => text("starts with", start),
-        (Pattern::EndsWith(end), false) => text("ends with", end),
-        (Pattern::Contains(part), false) => text("matches", part),
-        (Pattern::Contains(part), true) => text("does not contain", part),
+        (Pattern::StartsWith(start), false) => text(Operator::StartsWith, start),
+        (Pattern::EndsWith(end), false) => text(Operator::EndsWith, end),
+        (Pattern::Contains(part), false) => text(Operator::Matches, part),
+        (Pattern::Contains(part), true) => text(Operator::Lacks, part),
         (Pattern::StartsWith(_) | Pattern::EndsWith(_), true) => return None,
     })
 }
 
-const fn sign(how: Compare, negated: bool) -> Option<&'static str> {
+const fn sign(how: Compare, negated: bool) -> Option<Operator> {
     Some(match (how, negated) {
-        (Compare::Equal, false) | (Compare::Unequal, true) => "=",
-        (Compare::Greater, false) | (Compare::AtMost, true) => ">",
-        (Compare::AtLeast, false) | (Compare::Less, true) => ">=",
-        (Compare::Less, false) | (Compare::AtLeast, true) => "<",
-        (Compare::AtMost, false) | (Compare::Greater, true) => "<=",
+        (Compare::Equal, false) | (Compare::Unequal, true) => Operator::Equal,
+        (Compare::Greater, false) | (Compare::AtMost, true) => Operator::Greater,
+        (Compare::AtLeast, false) | (Compare::Less, true) => Operator::AtLeast,
+        (Compare::Less, false) | (Compare::AtLeast, true) => Operator::Less,
+        (Compare::AtMost, false) | (Compare::Greater, true) => Operator::AtMost,
         (Compare::Equal, true) | (Compare::Unequal, false) => return None,
     })
 }
@@ -179,57 +190,56 @@ const fn flag_column(flag: Flag) -> &'static str {
     }
 }
 
-fn term_of_kept(kept: &WidgetFilter, on: Counted) -> Option<Term> {
-    let text = kept.value.as_ref().map_or("null", |value| value.get());
-    let value: Value = serde_json::from_str(text).ok()?;
-    let column = kept.column.as_str();
-    let operator = kept.operator.as_str();
+fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
+    let (column, operator, value) = (kept.column.as_str(), kept.operator, &kept.value);
     let fields = WordField::ALL.into_iter();
     let word = || fields.clone().find(|field| word_column(*field, on) == Some(column));
     let term = |what: What, negated: bool| Some(Term { negated, what });
-    match kept.value_type.as_str() {
-        "string" => {
+    match kept.kind {
+        FilterKind::String => {
             let (field, text) = (word()?, value.as_str()?.to_owned());
             let (pattern, negated) = match operator {
-                "=" => (Pattern::Exactly(vec![text]), false),
-                "starts with" => (Pattern::StartsWith(text), false),
-                "ends with" => (Pattern::EndsWith(text), false),
-                "matches" => (Pattern::Contains(text), false),
-                "does not contain" => (Pattern::Contains(text), true),
+                Operator::Equal => (Pattern::Exactly(vec![text]), false),
+                Operator::StartsWith => (Pattern::StartsWith(text), false),
+                Operator::EndsWith => (Pattern::EndsWith(text), false),
+                Operator::Matches => (Pattern::Contains(text), false),
+                Operator::Lacks => (Pattern::Contains(text), true),
                 _ => return None,
             };
             term(What::Word(field, pattern), negated)
         }
-        "stringOptions" | "arrayOptions" if operator != "all of" => {
+        FilterKind::StringOptions | FilterKind::ArrayOptions if operator != Operator::AllOf => {
             let words: Option<Vec<String>> =
                 value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-            term(What::Word(word()?, Pattern::Exactly(words?)), operator == "none of")
+            term(What::Word(word()?, Pattern::Exactly(words?)), operator == Operator::NoneOf)
         }
-        "null" => term(What::Word(word()?, Pattern::Any), operator == "is null"),
-        "number" => {
+        FilterKind::Null => term(What::Word(word()?, Pattern::Any), operator == Operator::IsNull),
+        FilterKind::Number => {
             let mut fields = NumberField::ALL.into_iter();
             let field = fields.find(|field| number_column(*field, on) == Some(column))?;
             term(What::Number(field, compare(operator)?, value.as_f64()?), false)
         }
-        "boolean" if on == Counted::Observations => {
+        FilterKind::Boolean if on == Counted::Observations => {
             let flag = Flag::ALL.into_iter().find(|flag| flag_column(*flag) == column)?;
-            term(What::Is(flag), value.as_bool()? != (operator == "="))
+            term(What::Is(flag), value.as_bool()? != (operator == Operator::Equal))
         }
-        _ if on == Counted::Observations => score_of_kept(kept, &value),
+        _ if on == Counted::Observations => score_of_kept(kept),
         _ => None,
     }
 }
 
-fn score_of_kept(kept: &WidgetFilter, value: &Value) -> Option<Term> {
+fn score_of_kept(kept: &FilterCondition) -> Option<Term> {
     let name = kept.key.clone()?;
-    let operator = kept.operator.as_str();
-    let (verdict, negated) = match (kept.column.as_str(), kept.value_type.as_str()) {
-        ("scores_avg" | "scores", "numberObject") => {
+    let (operator, value) = (kept.operator, &kept.value);
+    let (verdict, negated) = match (kept.column.as_str(), kept.kind) {
+        ("scores_avg" | "scores", FilterKind::NumberObject) => {
             (Verdict::Number(compare(operator)?, value.as_f64()?), false)
         }
-        ("score_booleans", "booleanObject") => (Verdict::Truth(value.as_bool()?), operator == "<>"),
-        ("score_categories", "categoryOptions") => match value.as_array()?.as_slice() {
-            [label] => (Verdict::Label(label.as_str()?.to_owned()), operator == "none of"),
+        ("score_booleans", FilterKind::BooleanObject) => {
+            (Verdict::Truth(value.as_bool()?), operator == Operator::NotEqual)
+        }
+        ("score_categories", FilterKind::CategoryOptions) => match value.as_array()?.as_slice() {
+            [label] => (Verdict::Label(label.as_str()?.to_owned()), operator == Operator::NoneOf),
             _ => return None,
         },
         _ => return None,
@@ -237,22 +247,22 @@ fn score_of_kept(kept: &WidgetFilter, value: &Value) -> Option<Term> {
     Some(Term { negated, what: What::Score(name, verdict) })
 }
 
-fn compare(operator: &str) -> Option<Compare> {
+fn compare(operator: Operator) -> Option<Compare> {
     Some(match operator {
-        "=" => Compare::Equal,
-        ">" => Compare::Greater,
-        ">=" => Compare::AtLeast,
-        "<" => Compare::Less,
-        "<=" => Compare::AtMost,
+        Operator::Equal => Compare::Equal,
+        Operator::Greater => Compare::Greater,
+        Operator::AtLeast => Compare::AtLeast,
+        Operator::Less => Compare::Less,
+        Operator::AtMost => Compare::AtMost,
         _ => return None,
     })
 }
 
 /// A condition in words, where the language has none.
-pub(crate) fn in_words(kept: &WidgetFilter) -> String {
+pub(crate) fn in_words(kept: &FilterCondition) -> String {
     let key = kept.key.as_ref().map(|key| format!(".{key}")).unwrap_or_default();
-    let value = kept.value.as_ref().map(|value| value.get()).unwrap_or_default();
-    format!("{}{key} {} {value}", kept.column, kept.operator)
+    let value = if kept.value.is_null() { String::new() } else { kept.value.to_string() };
+    format!("{}{key} {} {value}", kept.column, kept.operator.as_str())
 }
 
 #[cfg(test)]
@@ -303,9 +313,9 @@ mod tests {
 
     #[test]
     fn conditions_without_words_are_kept_beside() {
-        let metadata = WidgetFilter {
+        let metadata = FilterCondition {
             key: Some("team".to_owned()),
-            ..condition("metadata", "stringObject", "=", &json!("red"))
+            ..condition("metadata", FilterKind::StringObject, Operator::Equal, json!("red"))
         };
         let (filter, others) = Filter::of_kept(&[metadata], Counted::Observations);
         assert!(filter.terms.is_empty());

@@ -7,9 +7,9 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use ratchet_remote::langfuse::client::LangfuseClient;
+use ratchet_remote::langfuse::rows::Columns;
 use ratchet_server::clock::Clock;
 use ratchet_stages::dataset_import::{LineNumberedReader, unread};
-use ratchet_stages::record::rows::Columns;
 
 use super::receiver;
 use super::rows::{Intake, RowArgs, RowPlace, RowReport, open};

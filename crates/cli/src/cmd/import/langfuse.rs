@@ -11,8 +11,8 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
 use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
+use ratchet_remote::langfuse::copy::{self, Route};
 use ratchet_server::clock::Clock;
-use ratchet_stages::record::copy::{self, Route};
 
 use self::checkpoint::CheckpointFile;
 use self::report::{CopyReport, Teller};

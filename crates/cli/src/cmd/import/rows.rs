@@ -8,8 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::LangfuseClient;
-use ratchet_remote::langfuse::wire::ingestion::{Envelope, EventType};
-use ratchet_stages::record::rows;
+use ratchet_remote::langfuse::rows::{self, RowEvent, RowRecord};
 use serde::Serialize;
 
 use super::IntoArgs;
@@ -67,7 +66,7 @@ struct BadRow {
 struct Preview {
     #[serde(flatten)]
     place: RowPlace,
-    records: Vec<Envelope>,
+    records: Vec<RowEvent>,
 }
 
 /// What came of all rows.
@@ -89,7 +88,7 @@ pub(super) struct RowReport {
 pub(super) struct Intake<'a> {
     into: Option<&'a LangfuseClient>,
     at: Timestamp,
-    waiting: Vec<Envelope>,
+    waiting: Vec<RowEvent>,
     places: Vec<RowPlace>,
     bytes: usize,
     report: RowReport,
@@ -118,11 +117,11 @@ impl<'a> Intake<'a> {
         };
         self.count_row();
         for event in &events {
-            match event.kind.0 {
-                EventType::Trace => self.report.traces += 1,
-                EventType::Observation(_, _) => self.report.observations += 1,
-                EventType::Score => self.report.scores += 1,
-                EventType::SdkLog => {}
+            match event.record() {
+                RowRecord::Trace => self.report.traces += 1,
+                RowRecord::Observation => self.report.observations += 1,
+                RowRecord::Score => self.report.scores += 1,
+                RowRecord::None => {}
             }
         }
         if self.into.is_none() {
@@ -130,7 +129,7 @@ impl<'a> Intake<'a> {
             return Ok(());
         }
         for event in events {
-            let size = event.body.get().len();
+            let size = event.bytes();
             let is_full = self.bytes + size > REQUEST_BYTES || self.waiting.len() >= REQUEST_EVENTS;
             if is_full {
                 self.flush().await?;
@@ -157,9 +156,7 @@ impl<'a> Intake<'a> {
         let events = std::mem::take(&mut self.waiting);
         let places = std::mem::take(&mut self.places);
         self.bytes = 0;
-        for refused in into.record(&events).await?.errors {
-            let index = events.iter().position(|event| event.id == refused.id).unwrap_or(0);
-            let reason = refused.error.or(refused.message).unwrap_or_default();
+        for (index, reason) in rows::send(into, &events).await? {
             if let Some(place) = places.get(index) {
                 self.report.bad += 1;
                 self.name(place.clone(), &reason);

@@ -1,20 +1,13 @@
-use crate::administration::Administration;
 use anyhow::{bail, ensure};
 use ratchet_core::record::claude_code::Patches;
-use ratchet_remote::langfuse::statement;
-use ratchet_remote::langfuse::wire::ingestion::{IngestionBatch, IngestionResult};
-use ratchet_remote::langfuse::wire::json::Raw;
+use ratchet_remote::langfuse::statement::{self, BatchReply};
 use ratchet_server::clock::Clock;
 use ratchet_stages::data_target::DataTarget;
-use ratchet_stages::record;
-use ratchet_stages::record::events::TEXT_BYTES;
+use ratchet_stages::record::{self, TEXT_BYTES};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 
-/// Events in one request: well below what a server takes.
-const EVENTS_PER_REQUEST: usize = 500;
-/// Bytes of one request, likewise; a single greater event goes alone.
-const BYTES_PER_REQUEST: usize = 4_000_000;
+use crate::administration::Administration;
 
 /// Where imported records go: a project of a folder, or the project that a server's key opens.
 #[derive(Debug)]
@@ -58,31 +51,12 @@ impl<'a> Sink<'a> {
     }
 
     async fn send(&self, patches: &Patches) -> anyhow::Result<()> {
-        let traces = patches.traces.iter().map(statement::about_trace);
-        let observations = patches.observations.iter().map(statement::about_observation);
-        let mut waiting = Vec::new();
-        let mut bytes = 0;
-        let events: Vec<Vec<Raw>> = traces.chain(observations).collect::<Result<_, _>>()?;
-        for event in events.into_iter().flatten() {
-            let is_full = waiting.len() == EVENTS_PER_REQUEST
-                || bytes + event.get().len() > BYTES_PER_REQUEST;
-            if is_full && !waiting.is_empty() {
-                self.post(std::mem::take(&mut waiting)).await?;
-                bytes = 0;
-            }
-            bytes += event.get().len();
-            waiting.push(event);
-        }
-        if waiting.is_empty() { Ok(()) } else { self.post(waiting).await }
-    }
-
-    async fn post(&self, batch: Vec<Raw>) -> anyhow::Result<()> {
         let DataTarget::Server(server) = &self.target.0 else { return Ok(()) };
-        let batch = IngestionBatch { batch, metadata: None };
-        let result: IngestionResult = server.post(&["public", "ingestion"], &batch).await?;
-        if let Some(refused) = result.errors.first() {
-            let why = refused.error.as_deref().or(refused.message.as_deref());
-            bail!("the server rejected a record: {}", why.unwrap_or("no reason given"));
+        for batch in statement::batches(&patches.traces, &patches.observations)? {
+            let reply: BatchReply = server.post(&statement::PATH, &batch).await?;
+            if let Some(why) = reply.refusal() {
+                bail!("the server rejected a record: {why}");
+            }
         }
         Ok(())
     }

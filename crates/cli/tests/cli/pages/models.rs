@@ -45,7 +45,7 @@ fn a_connection_is_added_and_tested_and_a_prompt_is_tried_on_it() {
         let id = connect(hand, page, &model);
         hand.press(page, &format!("tr[data-id=\"{id}\"] .connection-test button"));
         page.wait_for(".tried .facts");
-        assert!(page.text(".tried h2").ends_with("answers"));
+        assert!(page.text(".tried h2").ends_with(": connected"));
         run(hand, page, demo);
         hand.choose(page, ".answer [name=dataset]", "refunds");
         hand.press(page, ".answer form button");

@@ -283,7 +283,7 @@ fn a_scheduled_run_without_its_key_fails_and_history_says_why() {
     assert!(model.requests().is_empty());
     for (args, part) in [
         (["--judge", "gpt"], "there is no judge \"gpt\""),
-        (["--rubric", "fancy"], "there is no rubric fancy"),
+        (["--rubric", "fancy"], "rubric fancy not found"),
         (["--rubric", "./x.toml"], "cannot read ./x.toml"),
     ] {
         let Finished { stderr, .. } = schedule(data, &["add", "x"]).args(args).run();

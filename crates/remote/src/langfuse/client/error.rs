@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::http::TlsError;
-use crate::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 
 /// Error of the client. Each text names the request and suggests a remedy.
 #[derive(Debug, thiserror::Error)]

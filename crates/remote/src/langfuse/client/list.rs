@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::slice::{Position, Slice};
-use crate::langfuse::wire::error::{Issue, Step};
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::read::read;
+use ratchet_core::issue::{Issue, PathStep};
 
 /// A list response, with either pagination.
 #[derive(Debug, Deserialize)]
@@ -64,7 +64,7 @@ impl RawList {
 }
 
 fn in_data(mut issue: Issue, place: usize) -> Issue {
-    issue.path.insert(0, Step::Index(place));
+    issue.path.insert(0, PathStep::Index(place));
     issue.inside("data")
 }
 

@@ -15,9 +15,9 @@ use super::request::ApiRequest;
 use super::route::Route;
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 use crate::langfuse::wire::read::read;
+use ratchet_core::issue::Issue;
 
 /// The length to which servers truncate metadata values.
 const TRUNCATED_CHARS: usize = 200;

@@ -12,9 +12,9 @@ use super::request::ApiRequest;
 use super::route::{Route, no_route};
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 use crate::langfuse::wire::time::Time;
+use ratchet_core::issue::Issue;
 
 /// Page size; the maximum of all servers.
 const PAGE_SIZE: u64 = 100;

@@ -7,10 +7,10 @@ use super::retry::Repeat;
 use super::slice::{Position, Slice};
 use super::{ClientError, Failure, LangfuseClient};
 use crate::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::media::{MediaRequest, MediaUpload, MediaView};
 use crate::langfuse::wire::project::Projects;
 use crate::langfuse::wire::queue::{QueueItemRequest, QueueItemView, QueueRequest, QueueView};
+use ratchet_core::issue::Issue;
 
 impl LangfuseClient {
     /// Returns the id of the API key's project.

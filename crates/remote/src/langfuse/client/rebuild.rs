@@ -16,8 +16,8 @@ use super::sessions::unsummed;
 use super::slice::{Position, Slice, TimeWindow};
 use super::traces::{TracesAsked, WholeTrace};
 use super::{ClientError, LangfuseClient, observations_v2};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation_v2::ObservationV2View;
+use ratchet_core::issue::Issue;
 
 /// Page size of the list.
 const LIST_PAGE_SIZE: u64 = 100;

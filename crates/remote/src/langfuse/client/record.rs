@@ -13,10 +13,10 @@ use ratchet_core::record::usage::{Cost, TOTAL, Usage};
 use ratchet_core::time::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::observation::{ObservationView, UsageView};
 use crate::langfuse::wire::trace::TraceView;
+use ratchet_core::issue::Issue;
 
 /// The key of metadata that is not an object, as in recording.
 const METADATA_KEY: &str = "metadata";

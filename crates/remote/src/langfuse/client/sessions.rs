@@ -11,8 +11,8 @@ use super::route::Route;
 use super::slice::{Position, Slice, TimeWindow};
 use super::traces::TracesAsked;
 use super::{ClientError, LangfuseClient};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::session::SessionView;
+use ratchet_core::issue::Issue;
 
 /// Page size: each session is summed over its traces, which are read in full.
 const PAGE_SIZE: u64 = 10;

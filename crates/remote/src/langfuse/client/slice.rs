@@ -3,7 +3,7 @@ use std::fmt;
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 
 /// A half-open time range; unbounded where `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use super::request::ApiRequest;
 use super::route::Route;
 use super::slice::{Position, Slice, TimeWindow};
 use super::{ClientError, LangfuseClient, record};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::observation::ObservationView;
 use crate::langfuse::wire::trace::DetailedTrace;
+use ratchet_core::issue::Issue;
 
 /// Page size: each trace is read in full.
 const PAGE_SIZE: u64 = 20;

@@ -4,10 +4,10 @@ use ratchet_core::environment::Environment;
 use ratchet_core::record::score::{DataType, Score, ScoreTarget, ScoreValue};
 
 use super::record::{id, metadata};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::ScoreInput;
 use crate::langfuse::wire::score::v3::{ScoreSubject, TypedScore};
 use crate::langfuse::wire::score::{ScoreBase, ScoreView, Verdict};
+use ratchet_core::issue::Issue;
 
 /// Converts a score of `v2/scores`.
 pub(super) fn older(view: ScoreView) -> Result<Score, Issue> {

@@ -3,9 +3,9 @@ use serde_json::value::to_raw_value;
 use super::request::ApiRequest;
 use super::retry::Repeat;
 use super::{ClientError, LangfuseClient};
-use crate::langfuse::wire::error::Issue;
 use crate::langfuse::wire::ingestion::{Envelope, IngestionBatch, IngestionResult};
 use crate::langfuse::wire::json::Raw;
+use ratchet_core::issue::Issue;
 
 impl LangfuseClient {
     /// Sends ingestion events, and returns the result of each.

@@ -1,9 +1,39 @@
+use ratchet_core::catalog::dashboard::widget::{ChartKind, WidgetRecords};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::json::Raw;
-use super::metrics::{AggregationName, View};
+use super::metrics::AggregationName;
 use super::time::Time;
+use super::word::{Spelled, Word};
+
+/// Conversion from and to documents.
+mod convert;
+
+/// The API name of the records that a widget aggregates.
+pub type WidgetDataName = Word<WidgetRecords>;
+/// The API name of a chart type.
+pub type ChartTypeName = Word<ChartKind>;
+
+impl Spelled for WidgetRecords {
+    const WHAT: &'static str = "widget data";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
+
+impl Spelled for ChartKind {
+    const WHAT: &'static str = "chart type";
+    fn all() -> Vec<Self> {
+        Self::ALL.to_vec()
+    }
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+}
 
 /// A dashboard.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -162,7 +192,7 @@ pub struct WidgetView {
     /// Description.
     pub description: String,
     /// The records that it aggregates.
-    pub view: WidgetData,
+    pub view: WidgetDataName,
     /// Dimensions to group by.
     pub dimensions: Vec<WidgetDimension>,
     /// Measures with their aggregations.
@@ -170,7 +200,7 @@ pub struct WidgetView {
     /// Filters.
     pub filters: Vec<WidgetFilter>,
     /// Chart type.
-    pub chart_type: ChartType,
+    pub chart_type: ChartTypeName,
     /// Chart settings.
     pub chart_config: ChartConfig,
 }
@@ -184,7 +214,7 @@ pub struct WidgetRequest {
     /// Description.
     pub description: Option<String>,
     /// The records that it aggregates.
-    pub view: WidgetData,
+    pub view: WidgetDataName,
     /// Dimensions to group by.
     pub dimensions: Vec<WidgetDimension>,
     /// Measures with their aggregations.
@@ -192,7 +222,7 @@ pub struct WidgetRequest {
     /// Filters.
     pub filters: Vec<WidgetFilter>,
     /// Chart type.
-    pub chart_type: ChartType,
+    pub chart_type: ChartTypeName,
     /// Chart settings; defaults when omitted.
     pub chart_config: Option<ChartConfigRequest>,
 }
@@ -206,7 +236,7 @@ pub struct WidgetChange {
     /// Description.
     pub description: Option<String>,
     /// The records that it aggregates.
-    pub view: Option<WidgetData>,
+    pub view: Option<WidgetDataName>,
     /// Dimensions to group by.
     pub dimensions: Option<Vec<WidgetDimension>>,
     /// Measures with their aggregations.
@@ -214,34 +244,9 @@ pub struct WidgetChange {
     /// Filters.
     pub filters: Option<Vec<WidgetFilter>>,
     /// Chart type; a change resets the settings to defaults.
-    pub chart_type: Option<ChartType>,
+    pub chart_type: Option<ChartTypeName>,
     /// Chart settings.
     pub chart_config: Option<ChartConfigRequest>,
-}
-
-/// The records that a widget aggregates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WidgetData {
-    /// Observations.
-    Observations,
-    /// Numeric scores.
-    ScoresNumeric,
-    /// Boolean scores.
-    ScoresBoolean,
-    /// Categorical scores.
-    ScoresCategorical,
-}
-
-impl From<WidgetData> for View {
-    fn from(data: WidgetData) -> Self {
-        match data {
-            WidgetData::Observations => Self::Observations,
-            WidgetData::ScoresNumeric => Self::ScoresNumeric,
-            WidgetData::ScoresBoolean => Self::ScoresBoolean,
-            WidgetData::ScoresCategorical => Self::ScoresCategorical,
-        }
-    }
 }
 
 /// A dimension of a widget.
@@ -260,36 +265,12 @@ pub struct WidgetMetric {
     pub agg: AggregationName,
 }
 
-/// A chart type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ChartType {
-    /// Line chart over time.
-    LineTimeSeries,
-    /// Area chart over time.
-    AreaTimeSeries,
-    /// Bar chart over time.
-    BarTimeSeries,
-    /// Horizontal bars.
-    HorizontalBar,
-    /// Vertical bars.
-    VerticalBar,
-    /// Pie chart.
-    Pie,
-    /// One number.
-    Number,
-    /// A histogram.
-    Histogram,
-    /// Pivot table.
-    PivotTable,
-}
-
 /// Chart settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChartConfig {
     /// Chart type.
     #[serde(rename = "type")]
-    pub chart: ChartType,
+    pub chart: ChartTypeName,
     /// Maximum number of rows, for charts without a time axis.
     pub row_limit: Option<u32>,
     /// Whether to show value labels.
@@ -306,7 +287,7 @@ pub struct ChartConfig {
 pub struct ChartConfigRequest {
     /// Must equal `chartType`, if present.
     #[serde(rename = "type")]
-    pub chart: Option<ChartType>,
+    pub chart: Option<ChartTypeName>,
     /// Maximum number of rows, for charts without a time axis.
     pub row_limit: Option<u32>,
     /// Whether to show value labels.
@@ -351,60 +332,4 @@ pub struct WidgetFilter {
     pub value: Option<Raw>,
     /// Key, for columns with keys such as metadata.
     pub key: Option<String>,
-}
-
-impl Placement {
-    /// Tile id, unique in the dashboard.
-    pub fn id(&self) -> &str {
-        match self {
-            Self::Widget { id, .. } | Self::Preset { id, .. } => id,
-        }
-    }
-
-    /// Returns column, row, width and height.
-    pub fn place(&self) -> (i64, i64, i64, i64) {
-        match self {
-            Self::Widget { x, y, width, height, .. } | Self::Preset { x, y, width, height, .. } => {
-                (*x, *y, *width, *height)
-            }
-        }
-    }
-
-    /// Applies a new position.
-    #[must_use]
-    pub fn moved(mut self, change: PlacementChange) -> Self {
-        match &mut self {
-            Self::Widget { x, y, width, height, .. } | Self::Preset { x, y, width, height, .. } => {
-                *x = change.x.unwrap_or(*x);
-                *y = change.y.unwrap_or(*y);
-                *width = change.width.unwrap_or(*width);
-                *height = change.height.unwrap_or(*height);
-            }
-        }
-        self
-    }
-}
-
-impl PlacementRequest {
-    /// Converts to a tile; `below` is the first free row.
-    pub fn into_placement(self, new_id: String, below: i64) -> Placement {
-        match self {
-            Self::Widget { id, widget_id, x, y, width, height } => Placement::Widget {
-                id: id.unwrap_or(new_id),
-                widget_id,
-                x: x.unwrap_or(0),
-                y: y.unwrap_or(below),
-                width: width.unwrap_or(6),
-                height: height.unwrap_or(6),
-            },
-            Self::Preset { id, preset_id, x, y, width, height } => Placement::Preset {
-                id: id.unwrap_or(new_id),
-                preset_id,
-                x: x.unwrap_or(0),
-                y: y.unwrap_or(below),
-                width: width.unwrap_or(6),
-                height: height.unwrap_or(6),
-            },
-        }
-    }
 }

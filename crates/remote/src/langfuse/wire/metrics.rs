@@ -1,3 +1,4 @@
+use ratchet_core::catalog::dashboard::widget::{AggregationKind, MetricsRecords};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -11,7 +12,7 @@ use super::word::{Spelled, Word};
 #[serde(rename_all = "camelCase")]
 #[serde(expecting = "an object such as {\"view\":…,\"metrics\":[…],\"fromTimestamp\":…}")]
 pub struct MetricsRequest {
-    pub view: Word<View>,
+    pub view: Word<MetricsRecords>,
     /// Dimensions to group by.
     #[serde(default, deserialize_with = "null_as_default")]
     pub dimensions: Vec<DimensionSent>,
@@ -77,95 +78,26 @@ pub struct MetricsConfig {
     pub row_limit: Option<i64>,
 }
 
-/// The records of a metrics query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum View {
-    Traces,
-    Observations,
-    ScoresNumeric,
-    ScoresBoolean,
-    ScoresCategorical,
-}
-
-impl Spelled for View {
+impl Spelled for MetricsRecords {
     const WHAT: &'static str = "view";
-
     fn all() -> Vec<Self> {
-        vec![
-            Self::Traces,
-            Self::Observations,
-            Self::ScoresNumeric,
-            Self::ScoresBoolean,
-            Self::ScoresCategorical,
-        ]
+        Self::ALL.to_vec()
     }
-
     fn word(self) -> &'static str {
-        match self {
-            Self::Traces => "traces",
-            Self::Observations => "observations",
-            Self::ScoresNumeric => "scores-numeric",
-            Self::ScoresBoolean => "scores-boolean",
-            Self::ScoresCategorical => "scores-categorical",
-        }
+        self.as_str()
     }
-}
-
-/// Aggregation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AggregationWord {
-    Sum,
-    Avg,
-    Count,
-    Max,
-    Min,
-    P50,
-    P75,
-    P90,
-    P95,
-    P99,
-    Histogram,
-    Uniq,
 }
 
 /// The API name of an aggregation.
-pub type AggregationName = Word<AggregationWord>;
+pub type AggregationName = Word<AggregationKind>;
 
-impl Spelled for AggregationWord {
+impl Spelled for AggregationKind {
     const WHAT: &'static str = "aggregation";
-
     fn all() -> Vec<Self> {
-        vec![
-            Self::Sum,
-            Self::Avg,
-            Self::Count,
-            Self::Max,
-            Self::Min,
-            Self::P50,
-            Self::P75,
-            Self::P90,
-            Self::P95,
-            Self::P99,
-            Self::Histogram,
-            Self::Uniq,
-        ]
+        Self::ALL.to_vec()
     }
-
     fn word(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Avg => "avg",
-            Self::Count => "count",
-            Self::Max => "max",
-            Self::Min => "min",
-            Self::P50 => "p50",
-            Self::P75 => "p75",
-            Self::P90 => "p90",
-            Self::P95 => "p95",
-            Self::P99 => "p99",
-            Self::Histogram => "histogram",
-            Self::Uniq => "uniq",
-        }
+        self.as_str()
     }
 }
 

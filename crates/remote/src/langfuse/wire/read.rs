@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use serde_path_to_error::Segment;
 
-use super::error::{Issue, Step};
+use ratchet_core::issue::{Issue, PathStep};
 
 /// Deserializes JSON, with an error that names the invalid field.
 ///
@@ -32,13 +32,13 @@ pub fn read_object<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Issue>
     read(text)
 }
 
-fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
+fn steps(path: &serde_path_to_error::Path) -> Vec<PathStep> {
     let step = |segment: &Segment| match segment {
-        Segment::Seq { index } => Some(Step::Index(*index)),
+        Segment::Seq { index } => Some(PathStep::Index(*index)),
         // Raw values are deserialized through a map with a private key, which is not a field.
         Segment::Map { key } if key.starts_with('$') => None,
-        Segment::Map { key } => Some(Step::Field(key.clone())),
-        Segment::Enum { variant } => Some(Step::Field(variant.clone())),
+        Segment::Map { key } => Some(PathStep::Field(key.clone())),
+        Segment::Enum { variant } => Some(PathStep::Field(variant.clone())),
         Segment::Unknown => None,
     };
     path.iter().filter_map(step).collect()

@@ -1,4 +1,4 @@
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::Spelled;

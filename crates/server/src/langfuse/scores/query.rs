@@ -1,5 +1,5 @@
+use ratchet_core::issue::Issue;
 use ratchet_core::record::score::{DataType, ScoreSource};
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::word::{DataTypeWord, SourceWord, Spelled};
 use ratchet_stages::dashboards::filter::column;

@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
+use ratchet_core::issue::Issue;
 use ratchet_core::record::score::{DataType, Score, ScoreSource};
-use ratchet_remote::langfuse::wire::error::Issue;
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::score::v3::TypedScore;
 use ratchet_remote::langfuse::wire::time::Time;

@@ -4,8 +4,8 @@ use ratchet_core::catalog::prompt::check_message;
 use ratchet_core::catalog::skill::{
     FrontMatter, MAIN_FILE, MAX_FILE_BYTES, MAX_FILES, check_folder, check_path,
 };
+use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::record::media::MediaHash;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::skill::SkillFileInput;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{NewSkillFile, SkillContent};
@@ -114,6 +114,6 @@ pub(super) async fn read_front(
 
 /// The error for a field of a file.
 fn issue(index: usize, field: &str, message: String) -> Issue {
-    let named = |name: &str| Step::Field(name.to_owned());
-    Issue { path: vec![named("files"), Step::Index(index), named(field)], message }
+    let named = |name: &str| PathStep::Field(name.to_owned());
+    Issue { path: vec![named("files"), PathStep::Index(index), named(field)], message }
 }

@@ -1,8 +1,8 @@
 use axum::Json;
 use axum::extract::State;
 use ratchet_core::id::TraceId;
+use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::record::trace::Trace;
-use ratchet_remote::langfuse::wire::error::{Issue, Step};
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_remote::langfuse::wire::trace::{DeleteTraces, Deleted};
 use ratchet_store::catalog::Noun;
@@ -82,7 +82,7 @@ fn read_ids(text: &str, limit: usize) -> ApiResult<Vec<TraceId>> {
     }
     let read = sent.trace_ids.iter().enumerate().map(|(place, id)| {
         TraceId::parse(id).map_err(|why| Issue {
-            path: vec![Step::Field("traceIds".to_owned()), Step::Index(place)],
+            path: vec![PathStep::Field("traceIds".to_owned()), PathStep::Index(place)],
             message: why.to_string(),
         })
     });

@@ -21,6 +21,8 @@ const NOT_AUDITED: &[&str] = &[
     "POST /api/public/feedback",
     "POST /api/public/generations",
     "POST /api/public/ingestion",
+    // Tools are audited as the operations they call.
+    "POST /api/public/mcp",
     "POST /api/public/media",
     "POST /api/public/otel/v1/logs",
     "POST /api/public/otel/v1/metrics",

@@ -1,6 +1,5 @@
+use ratchet_core::catalog::filter::FilterKind;
 use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn as T};
-
-use super::kind::FilterKind;
 
 /// The columns of a resource.
 pub type Columns<C> = &'static ColumnSet<C>;
@@ -62,7 +61,7 @@ impl ColumnKind {
 
     /// The conditions that make sense here, for messages.
     pub(super) fn taken(self) -> String {
-        self.kinds().iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+        self.kinds().iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     fn kinds(self) -> &'static [FilterKind] {

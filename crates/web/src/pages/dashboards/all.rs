@@ -1,6 +1,6 @@
 use axum::extract::State;
 use maud::{Markup, html};
-use ratchet_remote::langfuse::wire::dashboard::DashboardView;
+use ratchet_core::catalog::dashboard::Dashboard;
 use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DocumentKind, Documents};
@@ -21,7 +21,7 @@ pub(super) const MAX_NAME: usize = 500;
 
 pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let work = move |documents: &Documents<'_>| -> StoreResult<Found<DashboardView>> {
+    let work = move |documents: &Documents<'_>| -> StoreResult<Found<Dashboard>> {
         let Found { rows, total, cursor } =
             documents.page(DocumentKind::Dashboard, Paging::Numbered(at))?;
         let rows = rows.iter().map(definitions::read).collect::<StoreResult<_>>()?;
@@ -65,15 +65,15 @@ fn nothing(place: &RequestContext) -> Markup {
     empty::empty("No custom dashboards yet.", &how)
 }
 
-fn list(place: &RequestContext, dashboards: &[DashboardView]) -> Markup {
-    let row = |one: &DashboardView| Row {
+fn list(place: &RequestContext, dashboards: &[Dashboard]) -> Markup {
+    let row = |one: &Dashboard| Row {
         id: one.id.clone(),
         link: Some(place.to(&["dashboards", &one.id])),
         cells: vec![
             html! { bdi { (ratchet_core::record::limit::elide(&one.name, 200)) } },
             html! { bdi { (ratchet_core::record::limit::elide(&one.description, 300)) } },
-            html! { (one.definition.widgets.len()) },
-            figure::ago(one.updated_at.0, place.now),
+            html! { (one.layout.tiles.len()) },
+            figure::ago(one.updated_at, place.now),
         ],
         failed: false,
     };

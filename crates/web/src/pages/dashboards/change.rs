@@ -1,9 +1,8 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
+use ratchet_core::catalog::dashboard::widget::{ChartKind, Widget};
+use ratchet_core::catalog::dashboard::{Dashboard, DashboardLayout, Tile, TileArea, TileContent};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::dashboard::{
-    ChartType, DashboardDefinition, DashboardView, Placement, PlacementRequest, WidgetView,
-};
 use ratchet_stages::dashboards::dashboard::{self, Shift};
 use ratchet_stages::dashboards::definitions::{self, KeepError};
 use ratchet_store::StoreError;
@@ -35,13 +34,13 @@ pub(super) async fn create(
     PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     let now = place.now;
-    let new = DashboardView {
+    let new = Dashboard {
         id: Uuid::new_v4().to_string(),
-        created_at: now.into(),
-        updated_at: now.into(),
+        created_at: now,
+        updated_at: now,
         name: form.get("name").unwrap_or_default().trim().to_owned(),
         description: form.get("description").unwrap_or_default().trim().to_owned(),
-        definition: DashboardDefinition::default(),
+        layout: DashboardLayout::default(),
         filters: Vec::new(),
     };
     let id = new.id.clone();
@@ -81,7 +80,7 @@ pub(super) async fn change(
             keep(&web, &place, move |documents| {
                 let mut copied = definitions::dashboard(documents, &id)?;
                 copied.id = copy;
-                copied.created_at = now.into();
+                copied.created_at = now;
                 copied.name = format!("{} (copy)", copied.name);
                 definitions::keep_dashboard(documents, copied, now)
             })
@@ -136,31 +135,27 @@ pub(super) fn place_widget(
     now: Timestamp,
 ) -> Result<(), KeepError> {
     let mut changed = definitions::dashboard(documents, dashboard)?;
-    let is_number = definitions::widget(documents, &widget_id)?.chart_type == ChartType::Number;
+    let is_number = definitions::widget(documents, &widget_id)?.chart == ChartKind::Number;
     let (width, height) = if is_number { SMALL } else { LARGE };
-    let tiles = &mut changed.definition.widgets;
+    let tiles = &mut changed.layout.tiles;
     let (x, y) = room(tiles, width);
-    let request = PlacementRequest::Widget {
-        id: None,
-        widget_id,
-        x: Some(x),
-        y: Some(y),
-        width: Some(width),
-        height: Some(height),
-    };
-    tiles.push(request.into_placement(Uuid::new_v4().to_string(), y));
+    tiles.push(Tile {
+        id: Uuid::new_v4().to_string(),
+        shows: TileContent::Widget { id: widget_id },
+        at: TileArea { x, y, width, height },
+    });
     definitions::keep_dashboard(documents, changed, now)?;
     Ok(())
 }
 
 /// Beside the last tile of the lowest row, or below all of them.
-fn room(tiles: &[Placement], wanted: i64) -> (i64, i64) {
+fn room(tiles: &[Tile], wanted: i64) -> (i64, i64) {
     let below = (0, dashboard::below(tiles));
     let Some(last) = tiles.iter().max_by_key(|tile| dashboard::in_reading_order(tile)) else {
         return below;
     };
-    let (x, y, width, _) = last.place();
-    let is_lowest = tiles.iter().all(|tile| tile.id() == last.id() || tile.place().1 <= y);
+    let TileArea { x, y, width, .. } = last.at;
+    let is_lowest = tiles.iter().all(|tile| tile.id == last.id || tile.at.y <= y);
     let fits = is_lowest && x + width + wanted <= dashboard::COLUMNS;
     if fits { (x + width, y) } else { below }
 }
@@ -181,8 +176,8 @@ pub(super) async fn shift(
     keep(&web, &place, move |documents| {
         let mut changed = definitions::dashboard(documents, &id)?;
         let missing = || StoreError::NotFound(format!("placement {tile}"));
-        let tiles = &mut changed.definition.widgets;
-        let at = tiles.iter().position(|known| known.id() == tile).ok_or_else(missing)?;
+        let tiles = &mut changed.layout.tiles;
+        let at = tiles.iter().position(|known| known.id == tile).ok_or_else(missing)?;
         match (wish.as_str(), Shift::parse(&wish)) {
             (_, Some(shift)) => {
                 dashboard::shift(tiles, &tile, shift);
@@ -191,10 +186,10 @@ pub(super) async fn shift(
                 tiles.remove(at);
             }
             ("clone", _) => {
-                let Placement::Widget { widget_id, .. } = &tiles[at] else {
+                let TileContent::Widget { id: widget } = &tiles[at].shows else {
                     return Err(missing().into());
                 };
-                let copied = clone_widget(documents, widget_id, now)?;
+                let copied = clone_widget(documents, widget, now)?;
                 return place_widget(documents, (&id, copied.id), now);
             }
             _ => {
@@ -209,14 +204,10 @@ pub(super) async fn shift(
     Ok(back(&place, &to, done, true))
 }
 
-fn clone_widget(
-    documents: &Documents<'_>,
-    id: &str,
-    now: Timestamp,
-) -> Result<WidgetView, KeepError> {
+fn clone_widget(documents: &Documents<'_>, id: &str, now: Timestamp) -> Result<Widget, KeepError> {
     let mut copied = definitions::widget(documents, id)?;
     copied.id = Uuid::new_v4().to_string();
-    copied.created_at = now.into();
+    copied.created_at = now;
     copied.name = format!("{} (copy)", copied.name);
     definitions::keep_widget(documents, copied, now)
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use ratchet_core::catalog::dashboard::widget::{ChartKind, Widget};
 use ratchet_core::stats::distribution::HistogramBin;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetView};
 use ratchet_stages::dashboards::response::FigureColumn;
 use ratchet_stages::dashboards::view::Unit;
 use ratchet_store::metrics::{Bin, Figure, MetricsRow};
@@ -20,20 +20,20 @@ use crate::components::plot::Tall;
 use crate::components::{empty, figure};
 
 /// Draws what a chart has found.
-pub(super) fn draw(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
+pub(super) fn draw(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
     let is_empty = answer.rows.iter().all(|row| row.figures.iter().all(is_nothing));
-    if is_empty && chart.chart_type != ChartType::Number {
+    if is_empty && chart.chart != ChartKind::Number {
         return nothing(chart, answer);
     }
-    match chart.chart_type {
-        ChartType::LineTimeSeries => over_time(chart, answer, (Form::Lines, tall)),
-        ChartType::AreaTimeSeries => over_time(chart, answer, (Form::Areas, tall)),
-        ChartType::BarTimeSeries => over_time(chart, answer, (Form::Bars, tall)),
-        ChartType::HorizontalBar | ChartType::Pie => lying(chart, answer),
-        ChartType::VerticalBar => standing(chart, answer, tall),
-        ChartType::Number => number(chart, answer),
-        ChartType::Histogram => histogram(chart, answer, tall),
-        ChartType::PivotTable => pivot::draw(chart, answer),
+    match chart.chart {
+        ChartKind::LineTimeSeries => over_time(chart, answer, (Form::Lines, tall)),
+        ChartKind::AreaTimeSeries => over_time(chart, answer, (Form::Areas, tall)),
+        ChartKind::BarTimeSeries => over_time(chart, answer, (Form::Bars, tall)),
+        ChartKind::HorizontalBar | ChartKind::Pie => lying(chart, answer),
+        ChartKind::VerticalBar => standing(chart, answer, tall),
+        ChartKind::Number => number(chart, answer),
+        ChartKind::Histogram => histogram(chart, answer, tall),
+        ChartKind::PivotTable => pivot::draw(chart, answer),
     }
 }
 
@@ -46,7 +46,7 @@ fn is_nothing(figure: &Figure) -> bool {
     }
 }
 
-fn nothing(chart: &WidgetView, answer: &Answer) -> Markup {
+fn nothing(chart: &Widget, answer: &Answer) -> Markup {
     let how = html! {
         p.muted { "No data in this time range for: " (reading::about(chart)) "." }
     };
@@ -59,7 +59,7 @@ fn nothing(chart: &WidgetView, answer: &Answer) -> Markup {
 }
 
 /// What stands below the name: what it shows, of how many, from where.
-pub(super) fn note(chart: &WidgetView, answer: &Answer) -> String {
+pub(super) fn note(chart: &Widget, answer: &Answer) -> String {
     format!("{} · {}", reading::about(chart), answer.note)
 }
 
@@ -70,7 +70,7 @@ pub(super) fn key_of(row: &MetricsRow) -> String {
 }
 
 /// The values of each line, step by step, the greatest line first.
-fn lines(chart: &WidgetView, answer: &Answer) -> Vec<(String, Vec<Option<f64>>)> {
+fn lines(chart: &Widget, answer: &Answer) -> Vec<(String, Vec<Option<f64>>)> {
     let steps = answer.course.len();
     let mut lines: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     let is_split = !answer.shape.by.is_empty();
@@ -99,7 +99,7 @@ fn lines(chart: &WidgetView, answer: &Answer) -> Vec<(String, Vec<Option<f64>>)>
     lines
 }
 
-fn over_time(chart: &WidgetView, answer: &Answer, (form, tall): (Form, Tall)) -> Markup {
+fn over_time(chart: &Widget, answer: &Answer, (form, tall): (Form, Tall)) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
     let all = lines(chart, answer);
     let count = all.len();
@@ -140,28 +140,24 @@ fn firsts(answer: &Answer) -> Vec<(String, f64)> {
     answer.rows.iter().filter_map(one).collect()
 }
 
-fn bars<'a>(
-    chart: &'a WidgetView,
-    column: &FigureColumn,
-    values: &'a [(String, f64)],
-) -> Lying<'a> {
+fn bars<'a>(chart: &'a Widget, column: &FigureColumn, values: &'a [(String, f64)]) -> Lying<'a> {
     Lying {
         title: &chart.name,
         note: String::new(),
         values,
-        is_share: chart.chart_type == ChartType::Pie && reading::adds_up(column),
+        is_share: chart.chart == ChartKind::Pie && reading::adds_up(column),
         read: reading::read(column),
         exact: reading::exact(column),
     }
 }
 
-fn lying(chart: &WidgetView, answer: &Answer) -> Markup {
+fn lying(chart: &Widget, answer: &Answer) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
     let values = firsts(answer);
     bars::lying(&Lying { note: note(chart, answer), ..bars(chart, column, &values) })
 }
 
-fn standing(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
+fn standing(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
     let (names, values): (Vec<String>, Vec<f64>) = firsts(answer).into_iter().unzip();
     let series = vec![Series {
@@ -182,7 +178,7 @@ fn standing(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
     })
 }
 
-fn number(chart: &WidgetView, answer: &Answer) -> Markup {
+fn number(chart: &Widget, answer: &Answer) -> Markup {
     let figures = answer.rows.first().map(|row| row.figures.as_slice()).unwrap_or_default();
     let value = |at: usize| {
         let column = answer.shape.metrics.get(at)?;
@@ -211,7 +207,7 @@ fn number(chart: &WidgetView, answer: &Answer) -> Markup {
     }
 }
 
-fn histogram(chart: &WidgetView, answer: &Answer, tall: Tall) -> Markup {
+fn histogram(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
     let figure = answer.rows.first().and_then(|row| row.figures.first());
     let Some(Figure::Histogram(bins)) = figure else { return nothing(chart, answer) };
     let stretch = |bin: &Bin| HistogramBin { lower: bin.lower, upper: bin.upper, count: bin.count };

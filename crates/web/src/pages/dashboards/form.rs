@@ -1,14 +1,12 @@
 //! A chart as the fields of a form, which all stand in the address.
 
 use maud::{Markup, html};
-use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::dashboard::{
-    ChartConfig, ChartType, WidgetData, WidgetDimension, WidgetFilter, WidgetMetric, WidgetView,
+use ratchet_core::catalog::dashboard::widget::{
+    AggregationKind, ChartKind, ChartSettings, GroupBy, Metric, Widget, WidgetRecords,
 };
-use ratchet_remote::langfuse::wire::metrics::{AggregationWord, View};
-use ratchet_remote::langfuse::wire::word::{Spelled, Word};
+use ratchet_core::catalog::filter::FilterCondition;
+use ratchet_core::time::Timestamp;
 use ratchet_stages::dashboards::view::Names;
-use ratchet_stages::dashboards::widget::is_over_time;
 
 use super::all::MAX_NAME;
 use super::reading;
@@ -17,24 +15,24 @@ use crate::filter::{Filter, On};
 use crate::request_context::Params;
 
 /// What a chart can count.
-const VIEWS: [(WidgetData, &str); 4] = [
-    (WidgetData::Observations, "observations"),
-    (WidgetData::ScoresNumeric, "numeric scores"),
-    (WidgetData::ScoresBoolean, "boolean scores"),
-    (WidgetData::ScoresCategorical, "categorical scores"),
+const VIEWS: [(WidgetRecords, &str); 4] = [
+    (WidgetRecords::Observations, "observations"),
+    (WidgetRecords::ScoresNumeric, "numeric scores"),
+    (WidgetRecords::ScoresBoolean, "boolean scores"),
+    (WidgetRecords::ScoresCategorical, "categorical scores"),
 ];
 
 /// The ways to draw, and their words in the address.
-const CHARTS: [(&str, ChartType); 9] = [
-    ("line", ChartType::LineTimeSeries),
-    ("area", ChartType::AreaTimeSeries),
-    ("bars", ChartType::BarTimeSeries),
-    ("lying", ChartType::HorizontalBar),
-    ("standing", ChartType::VerticalBar),
-    ("shares", ChartType::Pie),
-    ("number", ChartType::Number),
-    ("histogram", ChartType::Histogram),
-    ("table", ChartType::PivotTable),
+const CHARTS: [(&str, ChartKind); 9] = [
+    ("line", ChartKind::LineTimeSeries),
+    ("area", ChartKind::AreaTimeSeries),
+    ("bars", ChartKind::BarTimeSeries),
+    ("lying", ChartKind::HorizontalBar),
+    ("standing", ChartKind::VerticalBar),
+    ("shares", ChartKind::Pie),
+    ("number", ChartKind::Number),
+    ("histogram", ChartKind::Histogram),
+    ("table", ChartKind::PivotTable),
 ];
 
 /// Bytes of conditions that the language has no words for.
@@ -45,42 +43,38 @@ const MAX_OTHERS: usize = 20_000;
 pub(super) struct Draft {
     pub(super) name: String,
     description: String,
-    view: WidgetData,
+    view: WidgetRecords,
     measure: String,
-    agg: AggregationWord,
+    agg: AggregationKind,
     by: [String; 2],
     /// Conditions, in the language of lists.
     q: String,
     /// Conditions that the language has no words for.
-    others: Vec<WidgetFilter>,
-    chart: ChartType,
+    others: Vec<FilterCondition>,
+    chart: ChartKind,
     rows: Option<u32>,
     bins: Option<u32>,
 }
 
-const fn counted(view: WidgetData) -> Counted {
+const fn counted(view: WidgetRecords) -> Counted {
     match view {
-        WidgetData::Observations => Counted::Observations,
-        WidgetData::ScoresNumeric | WidgetData::ScoresBoolean | WidgetData::ScoresCategorical => {
-            Counted::Scores
-        }
+        WidgetRecords::Observations => Counted::Observations,
+        WidgetRecords::ScoresNumeric
+        | WidgetRecords::ScoresBoolean
+        | WidgetRecords::ScoresCategorical => Counted::Scores,
     }
-}
-
-fn view_word(view: WidgetData) -> &'static str {
-    View::from(view).word()
 }
 
 impl Draft {
     /// Reads the fields. What makes no sense there is as if it was not said.
     pub(super) fn read(params: &Params) -> Self {
         let text = |name: &str| params.get(name).unwrap_or_default().to_owned();
-        let view = VIEWS.into_iter().find(|(view, _)| view_word(*view) == text("view"));
-        let view = view.map_or(WidgetData::Observations, |(view, _)| view);
+        let view = VIEWS.into_iter().find(|(view, _)| view.as_str() == text("view"));
+        let view = view.map_or(WidgetRecords::Observations, |(view, _)| view);
         let names = Names::of(view.into());
         let measure = names.measures.iter().find(|(known, _)| *known == text("measure"));
         let measure = measure.map_or("count", |(known, _)| known).to_owned();
-        let asked = AggregationWord::from_word(&text("agg"));
+        let asked = AggregationKind::parse(&text("agg"));
         let agg = asked.filter(|agg| aggregations(&measure).contains(agg));
         let known = |name: &str| {
             let is_known = |text: &String| names.dimensions.contains(&text.as_str());
@@ -98,14 +92,14 @@ impl Draft {
             by: [known("by"), known("then")],
             q: text("q"),
             others: others.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default(),
-            chart: chart.map_or(ChartType::LineTimeSeries, |(_, chart)| chart),
+            chart: chart.map_or(ChartKind::LineTimeSeries, |(_, chart)| chart),
             rows: number("rows"),
             bins: number("bins"),
         }
     }
 
     /// The fields of a chart that there is.
-    pub(super) fn of(widget: &WidgetView) -> Self {
+    pub(super) fn of(widget: &Widget) -> Self {
         let (filter, others) = Filter::of_kept(&widget.filters, counted(widget.view));
         let by = |at: usize| widget.dimensions.get(at).map(|one| one.field.clone());
         let first = widget.metrics.first();
@@ -114,13 +108,13 @@ impl Draft {
             description: widget.description.clone(),
             view: widget.view,
             measure: first.map_or_else(|| "count".to_owned(), |metric| metric.measure.clone()),
-            agg: first.map_or(AggregationWord::Count, |metric| metric.agg.0),
+            agg: first.map_or(AggregationKind::Count, |metric| metric.aggregation),
             by: [by(0).unwrap_or_default(), by(1).unwrap_or_default()],
             q: filter.to_string(),
             others,
-            chart: widget.chart_type,
-            rows: widget.chart_config.row_limit,
-            bins: widget.chart_config.bins,
+            chart: widget.chart,
+            rows: widget.settings.row_limit,
+            bins: widget.settings.bins,
         }
     }
 
@@ -128,19 +122,19 @@ impl Draft {
     ///
     /// # Errors
     /// What is wrong with its conditions.
-    pub(super) fn new_widget(&self, id: String, now: Timestamp) -> Result<WidgetView, String> {
-        let mut widget = WidgetView {
+    pub(super) fn new_widget(&self, id: String, now: Timestamp) -> Result<Widget, String> {
+        let mut widget = Widget {
             id,
-            created_at: now.into(),
-            updated_at: now.into(),
+            created_at: now,
+            updated_at: now,
             name: String::new(),
             description: String::new(),
             view: self.view,
             dimensions: Vec::new(),
             metrics: Vec::new(),
             filters: Vec::new(),
-            chart_type: self.chart,
-            chart_config: plain(self.chart),
+            chart: self.chart,
+            settings: ChartSettings::new(self.chart),
         };
         self.write(&mut widget)?;
         Ok(widget)
@@ -150,16 +144,15 @@ impl Draft {
     ///
     /// # Errors
     /// What is wrong with its conditions.
-    pub(super) fn write(&self, widget: &mut WidgetView) -> Result<(), String> {
+    pub(super) fn write(&self, widget: &mut Widget) -> Result<(), String> {
         let (filters, _) = self.filters()?;
         let view_is_other = widget.view != self.view;
         widget.name = self.name.trim().to_owned();
         widget.description = self.description.trim().to_owned();
         widget.view = self.view;
-        let metric = WidgetMetric { measure: self.measure.clone(), agg: Word(self.agg) };
+        let metric = Metric { measure: self.measure.clone(), aggregation: self.agg };
         let by = self.by.iter().filter(|name| !name.is_empty());
-        let mut dimensions: Vec<_> =
-            by.map(|name| WidgetDimension { field: name.clone() }).collect();
+        let mut dimensions: Vec<_> = by.map(|name| GroupBy { field: name.clone() }).collect();
         // What the form has no field for is of the old view.
         let (more_metrics, more_dimensions) = match view_is_other {
             true => (Vec::new(), Vec::new()),
@@ -172,16 +165,16 @@ impl Draft {
         widget.metrics = std::iter::once(metric).chain(more_metrics).collect();
         widget.dimensions = dimensions;
         widget.filters = filters;
-        if widget.chart_type != self.chart {
-            (widget.chart_type, widget.chart_config) = (self.chart, plain(self.chart));
+        if widget.chart != self.chart {
+            (widget.chart, widget.settings) = (self.chart, ChartSettings::new(self.chart));
         }
-        widget.chart_config.row_limit = self.rows;
-        widget.chart_config.bins = self.bins.filter(|_| self.chart == ChartType::Histogram);
+        widget.settings.row_limit = self.rows;
+        widget.settings.bins = self.bins.filter(|_| self.chart == ChartKind::Histogram);
         Ok(())
     }
 
     /// The conditions to keep, and what was not understood.
-    fn filters(&self) -> Result<(Vec<WidgetFilter>, Vec<String>), String> {
+    fn filters(&self) -> Result<(Vec<FilterCondition>, Vec<String>), String> {
         let parsed = Filter::parse(On::Observations, &self.q);
         let problems: Vec<String> =
             parsed.problems.into_iter().map(|problem| problem.message).collect();
@@ -195,13 +188,13 @@ impl Draft {
 
     pub(super) fn fields(&self) -> Markup {
         let names = Names::of(self.view.into());
-        let is_split = !matches!(self.chart, ChartType::Number | ChartType::Histogram);
+        let is_split = !matches!(self.chart, ChartKind::Number | ChartKind::Histogram);
         html! {
             label { "Name" input type="text" name="name" maxlength=(MAX_NAME) value=(self.name) placeholder="Cost by model"; }
             label { "Data"
                 select name="view" {
                     @for (view, label) in VIEWS {
-                        option value=(view_word(view)) selected[view == self.view] { (label) }
+                        option value=(view.as_str()) selected[view == self.view] { (label) }
                     }
                 }
             }
@@ -217,7 +210,7 @@ impl Draft {
             label { "Aggregation"
                 select name="agg" {
                     @for agg in aggregations(&self.measure) {
-                        option value=(agg.word()) selected[*agg == self.agg] {
+                        option value=(agg.as_str()) selected[*agg == self.agg] {
                             (reading::aggregation(*agg))
                         }
                     }
@@ -236,9 +229,9 @@ impl Draft {
                     (self.split("then", "Then by", 1, &names))
                 }
             }
-            @if self.chart == ChartType::Histogram {
+            @if self.chart == ChartKind::Histogram {
                 label { "Bins" input type="number" name="bins" min="1" max="100" value=[self.bins] placeholder="10"; }
-            } @else if is_split && !is_over_time(self.chart) {
+            } @else if is_split && !self.chart.is_over_time() {
                 label { "Limit" input type="number" name="rows" min="1" max="1000" value=[self.rows] placeholder="auto"; }
             }
             label.wide { "Filter"
@@ -273,8 +266,8 @@ impl Draft {
 }
 
 /// What can be made of a measure; the first is what is usually meant.
-fn aggregations(measure: &str) -> &'static [AggregationWord] {
-    use AggregationWord as A;
+fn aggregations(measure: &str) -> &'static [AggregationKind] {
+    use AggregationKind as A;
     match measure {
         "count" => &[A::Count],
         "latency"
@@ -287,8 +280,4 @@ fn aggregations(measure: &str) -> &'static [AggregationWord] {
         }
         _ => &[A::Sum, A::Avg, A::P50, A::P75, A::P90, A::P95, A::P99, A::Min, A::Max, A::Count],
     }
-}
-
-const fn plain(chart: ChartType) -> ChartConfig {
-    ChartConfig { chart, row_limit: None, show_value_labels: None, bins: None, default_sort: None }
 }

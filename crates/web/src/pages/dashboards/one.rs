@@ -1,7 +1,8 @@
 use axum::extract::{Path, State};
 use futures_util::future::try_join_all;
 use maud::{Markup, html};
-use ratchet_remote::langfuse::wire::dashboard::{DashboardView, Placement, WidgetView};
+use ratchet_core::catalog::dashboard::widget::Widget;
+use ratchet_core::catalog::dashboard::{Dashboard, Tile, TileArea, TileContent};
 use ratchet_stages::dashboards::dashboard::{COLUMNS, Shift, TALLEST, in_reading_order};
 use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
@@ -39,8 +40,8 @@ const STARTS: [(&str, &[(&str, &str)]); 3] = [
 
 /// A dashboard and all charts of the project that may stand on it.
 struct Found {
-    dashboard: DashboardView,
-    widgets: Vec<WidgetView>,
+    dashboard: Dashboard,
+    widgets: Vec<Widget>,
 }
 
 pub(super) async fn show(
@@ -56,7 +57,7 @@ pub(super) async fn show(
         ("Dashboards".to_owned(), Section::Dashboards.link(&place)),
         ("Your dashboards".to_owned(), place.to(&["dashboards", "all"])),
     ];
-    let count = dashboard.definition.widgets.len();
+    let count = dashboard.layout.tiles.len();
     page.summary = html! {
         @if !dashboard.description.is_empty() { bdi { (dashboard.description) } " · " }
         (count) @if count == 1 { " chart" } @else { " charts" } ", " (place.scope.span.label())
@@ -83,7 +84,7 @@ fn find(id: String) -> impl FnOnce(&Documents<'_>) -> StoreResult<Found> + Send 
 }
 
 /// What holds for all charts of the page.
-fn conditions(dashboard: &DashboardView) -> Markup {
+fn conditions(dashboard: &Dashboard) -> Markup {
     let (filter, others) = Filter::of_kept(&dashboard.filters, Counted::Observations);
     html! {
         @if !dashboard.filters.is_empty() {
@@ -92,7 +93,7 @@ fn conditions(dashboard: &DashboardView) -> Markup {
     }
 }
 
-fn actions(place: &RequestContext, dashboard: &DashboardView, edits: bool) -> Markup {
+fn actions(place: &RequestContext, dashboard: &Dashboard, edits: bool) -> Markup {
     let here = place.here().without("done");
     html! {
         @if place.visitor.can_change() {
@@ -108,7 +109,7 @@ fn actions(place: &RequestContext, dashboard: &DashboardView, edits: bool) -> Ma
     }
 }
 
-fn nothing(place: &RequestContext, dashboard: &DashboardView) -> Markup {
+fn nothing(place: &RequestContext, dashboard: &Dashboard) -> Markup {
     let how = html! {
         p {
             "Add charts side by side. Start with a question you ask every week, such as "
@@ -133,7 +134,7 @@ async fn tiles(
     found: &Found,
     edits: bool,
 ) -> PageResult<Markup> {
-    let mut all: Vec<&Placement> = found.dashboard.definition.widgets.iter().collect();
+    let mut all: Vec<&Tile> = found.dashboard.layout.tiles.iter().collect();
     all.sort_by_key(|tile| in_reading_order(tile));
     let left_out = all.len().saturating_sub(DRAWN);
     all.truncate(DRAWN);
@@ -158,14 +159,14 @@ async fn chart(
     web: &Web,
     place: &RequestContext,
     found: &Found,
-    tile: &Placement,
+    tile: &Tile,
 ) -> PageResult<Markup> {
-    let widget_id = match tile {
-        Placement::Widget { widget_id, .. } => widget_id,
-        Placement::Preset { preset_id, .. } => {
+    let widget_id = match &tile.shows {
+        TileContent::Widget { id } => id,
+        TileContent::Preset { id } => {
             return Ok(html! {
                 figure.chart {
-                    figcaption { bdi { (preset_id) } }
+                    figcaption { bdi { (id) } }
                     p.muted { "Built-in chart of another server. See Overview for the same numbers." }
                 }
             });
@@ -178,16 +179,16 @@ async fn chart(
 }
 
 /// A grid of twelve columns; a tile stands where it was put and no lower than it must.
-fn classes(tile: &Placement) -> String {
-    let (x, _, width, height) = tile.place();
+fn classes(tile: &Tile) -> String {
+    let TileArea { x, width, height, .. } = tile.at;
     let x = x.clamp(0, COLUMNS - 1);
     let width = width.clamp(1, COLUMNS - x);
     format!("tile x-{x} w-{width} h-{}", height.clamp(1, TALLEST))
 }
 
 /// As tall as the tile leaves room for.
-fn tall(tile: &Placement) -> Tall {
-    let (_, _, _, height) = tile.place();
+fn tall(tile: &Tile) -> Tall {
+    let height = tile.at.height;
     match height {
         ..=4 => Tall::Low,
         5 => Tall::Usual,
@@ -196,16 +197,16 @@ fn tall(tile: &Placement) -> Tall {
     }
 }
 
-fn handles(place: &RequestContext, dashboard: &DashboardView, tile: &Placement) -> Markup {
+fn handles(place: &RequestContext, dashboard: &Dashboard, tile: &Tile) -> Markup {
     let to = |segments: &[&str]| Link::to_project(&place.project.id, segments);
-    let action = to(&["dashboards", &dashboard.id, "tiles", tile.id()]).in_scope(&place.scope);
+    let action = to(&["dashboards", &dashboard.id, "tiles", &tile.id]).in_scope(&place.scope);
     html! {
         form.handles method="post" action=(action) {
             (place.visitor.form_token.field())
             @for shift in Shift::ALL {
                 button.quiet type="submit" name="do" value=(shift.as_str()) { (shift.as_str()) }
             }
-            @if let Placement::Widget { widget_id, .. } = tile {
+            @if let TileContent::Widget { id: widget_id } = &tile.shows {
                 a.quiet href=(place.to(&["dashboards", &dashboard.id, "widgets", widget_id])) { "edit" }
                 button.quiet type="submit" name="do" value="clone" { "duplicate" }
             }
@@ -255,7 +256,7 @@ fn edit(place: &RequestContext, found: &Found) -> Markup {
                 summary.bad { "Delete dashboard" }
                 form method="post" action=(action) {
                     (place.visitor.form_token.field())
-                    p { "Its " (figure::grouped(dashboard.definition.widgets.len() as u64))
+                    p { "Its " (figure::grouped(dashboard.layout.tiles.len() as u64))
                         " charts are not deleted and can be added to other dashboards." }
                     button.button.danger type="submit" name="do" value="remove" { "Delete" }
                 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-use ratchet_remote::langfuse::wire::dashboard::WidgetView;
+use ratchet_core::catalog::dashboard::widget::Widget;
 use ratchet_store::metrics::{Figure, MetricsRow};
 
 use super::drawing::note;
@@ -14,7 +14,7 @@ use crate::components::table::{self, Column, Row, Table};
 const ACROSS: usize = 10;
 
 /// A table: by two dimensions one figure, otherwise every figure of every key.
-pub(super) fn draw(chart: &WidgetView, answer: &Answer) -> Markup {
+pub(super) fn draw(chart: &Widget, answer: &Answer) -> Markup {
     let is_crossed = answer.shape.by.len() == 2 && chart.metrics.len() == 1;
     let (columns, rows) = if is_crossed { crossed(answer) } else { listed(chart, answer) };
     let caption = chart.name.clone();
@@ -26,7 +26,7 @@ pub(super) fn draw(chart: &WidgetView, answer: &Answer) -> Markup {
     }
 }
 
-fn listed(chart: &WidgetView, answer: &Answer) -> (Vec<Column>, Vec<Row>) {
+fn listed(chart: &Widget, answer: &Answer) -> (Vec<Column>, Vec<Row>) {
     let by = answer.shape.by.iter().map(|by| Column::text(&reading::dimension(by.name)));
     let metrics = chart.metrics.iter();
     let metrics = metrics.map(|metric| Column::number(&reading::metric(metric, chart.view)));
@@ -42,7 +42,7 @@ fn words(row: &MetricsRow) -> impl Iterator<Item = Markup> {
     row.key.iter().map(|word| html! { bdi { (reading::key(word.as_deref())) } })
 }
 
-fn figures(chart: &WidgetView, answer: &Answer, row: &MetricsRow) -> impl Iterator<Item = Markup> {
+fn figures(chart: &Widget, answer: &Answer, row: &MetricsRow) -> impl Iterator<Item = Markup> {
     let own = row.figures.iter().take(chart.metrics.len());
     own.zip(&answer.shape.metrics).map(|(figure, column)| cell(figure, column))
 }

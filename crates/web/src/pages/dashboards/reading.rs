@@ -1,8 +1,9 @@
 //! Figures as people read them.
 
+use ratchet_core::catalog::dashboard::widget::{
+    AggregationKind, ChartKind, Metric, Widget, WidgetRecords,
+};
 use ratchet_core::money::Money;
-use ratchet_remote::langfuse::wire::dashboard::{ChartType, WidgetData, WidgetMetric, WidgetView};
-use ratchet_remote::langfuse::wire::metrics::AggregationWord;
 use ratchet_stages::dashboards::response::{FigureColumn, Shape};
 use ratchet_stages::dashboards::view::{APPROXIMATE_COST, Unit};
 use ratchet_store::metrics::{Aggregation, Figure, MetricsRow};
@@ -36,10 +37,10 @@ pub(super) fn approximate_cost(own: usize, shape: &Shape, rows: &[MetricsRow]) -
 }
 
 /// The same in words: how much where the whole cost is summed up, and that there is some elsewhere.
-pub(super) fn approximate_part(chart: &WidgetView, approximate: Money) -> String {
+pub(super) fn approximate_part(chart: &Widget, approximate: Money) -> String {
     let is_exact = approximate == Money::default();
-    let is_sum = |metric: &WidgetMetric| {
-        metric.measure == "totalCost" && metric.agg.0 == AggregationWord::Sum
+    let is_sum = |metric: &Metric| {
+        metric.measure == "totalCost" && metric.aggregation == AggregationKind::Sum
     };
     if is_exact || chart.metrics.iter().any(is_sum) {
         return figure::and_of_which(approximate);
@@ -73,9 +74,9 @@ pub(super) fn exact(column: &FigureColumn) -> fn(f64) -> String {
 }
 
 /// What a measure is called.
-pub(super) fn measure(name: &str, of: WidgetData) -> String {
+pub(super) fn measure(name: &str, of: WidgetRecords) -> String {
     let known = match (name, of) {
-        ("count", WidgetData::Observations) => "observations",
+        ("count", WidgetRecords::Observations) => "observations",
         ("count", _) => "scores",
         ("value", _) => "score",
         ("latency", _) => "latency",
@@ -97,32 +98,32 @@ pub(super) fn measure(name: &str, of: WidgetData) -> String {
 }
 
 /// What is made of all its values, before the name of a measure.
-pub(super) const fn aggregation(word: AggregationWord) -> &'static str {
+pub(super) const fn aggregation(word: AggregationKind) -> &'static str {
     match word {
-        AggregationWord::Sum => "sum",
-        AggregationWord::Avg => "avg",
-        AggregationWord::Count => "count",
-        AggregationWord::Max => "max",
-        AggregationWord::Min => "min",
-        AggregationWord::P50 => "p50",
-        AggregationWord::P75 => "p75",
-        AggregationWord::P90 => "p90",
-        AggregationWord::P95 => "p95",
-        AggregationWord::P99 => "p99",
-        AggregationWord::Histogram => "histogram",
-        AggregationWord::Uniq => "distinct",
+        AggregationKind::Sum => "sum",
+        AggregationKind::Avg => "avg",
+        AggregationKind::Count => "count",
+        AggregationKind::Max => "max",
+        AggregationKind::Min => "min",
+        AggregationKind::P50 => "p50",
+        AggregationKind::P75 => "p75",
+        AggregationKind::P90 => "p90",
+        AggregationKind::P95 => "p95",
+        AggregationKind::P99 => "p99",
+        AggregationKind::Histogram => "histogram",
+        AggregationKind::Uniq => "distinct",
     }
 }
 
 /// A figure of a chart in words: `p95 latency`, `observations`.
-pub(super) fn metric(metric: &WidgetMetric, of: WidgetData) -> String {
+pub(super) fn metric(metric: &Metric, of: WidgetRecords) -> String {
     let name = measure(&metric.measure, of);
-    match metric.agg.0 {
-        AggregationWord::Count if metric.measure == "count" => name,
-        AggregationWord::Sum => format!("total {name}"),
-        AggregationWord::Avg => format!("avg {name}"),
-        AggregationWord::Count => format!("count of {name}"),
-        AggregationWord::Histogram => format!("{name} distribution"),
+    match metric.aggregation {
+        AggregationKind::Count if metric.measure == "count" => name,
+        AggregationKind::Sum => format!("total {name}"),
+        AggregationKind::Avg => format!("avg {name}"),
+        AggregationKind::Count => format!("count of {name}"),
+        AggregationKind::Histogram => format!("{name} distribution"),
         other => format!("{} {name}", aggregation(other)),
     }
 }
@@ -162,28 +163,28 @@ pub(super) fn key(word: Option<&str>) -> String {
 }
 
 /// What a way to draw is called.
-pub(super) const fn chart(chart: ChartType) -> &'static str {
+pub(super) const fn chart(chart: ChartKind) -> &'static str {
     match chart {
-        ChartType::LineTimeSeries => "Line over time",
-        ChartType::AreaTimeSeries => "Area over time",
-        ChartType::BarTimeSeries => "Bar over time",
-        ChartType::HorizontalBar => "Horizontal bar",
-        ChartType::VerticalBar => "Vertical bar",
-        ChartType::Pie => "Pie",
-        ChartType::Number => "Number",
-        ChartType::Histogram => "Histogram",
-        ChartType::PivotTable => "Pivot table",
+        ChartKind::LineTimeSeries => "Line over time",
+        ChartKind::AreaTimeSeries => "Area over time",
+        ChartKind::BarTimeSeries => "Bar over time",
+        ChartKind::HorizontalBar => "Horizontal bar",
+        ChartKind::VerticalBar => "Vertical bar",
+        ChartKind::Pie => "Pie",
+        ChartKind::Number => "Number",
+        ChartKind::Histogram => "Histogram",
+        ChartKind::PivotTable => "Pivot table",
     }
 }
 
 /// What a chart shows, in words: `p95 latency by model`.
-pub(super) fn about(widget: &WidgetView) -> String {
-    if let (ChartType::Histogram, Some(one)) = (widget.chart_type, widget.metrics.first()) {
+pub(super) fn about(widget: &Widget) -> String {
+    if let (ChartKind::Histogram, Some(one)) = (widget.chart, widget.metrics.first()) {
         return format!("{} distribution", measure(&one.measure, widget.view));
     }
     let metrics: Vec<String> = widget.metrics.iter().map(|one| metric(one, widget.view)).collect();
     let by: Vec<String> = widget.dimensions.iter().map(|one| dimension(&one.field)).collect();
-    if by.is_empty() || widget.chart_type == ChartType::Number {
+    if by.is_empty() || widget.chart == ChartKind::Number {
         return metrics.join(", ");
     }
     format!("{} by {}", metrics.join(", "), by.join(" and "))

@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 use ratchet_core::calendar::Granularity;
+use ratchet_core::catalog::dashboard::widget::Widget;
+use ratchet_core::catalog::filter::FilterCondition;
 use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::dashboard::{WidgetFilter, WidgetView};
-use ratchet_remote::langfuse::wire::error::Issue;
+use ratchet_stages::dashboards::QueryProblem;
 use ratchet_stages::dashboards::response::Shape;
 use ratchet_stages::dashboards::widget;
 use ratchet_store::StoreError;
@@ -39,7 +40,7 @@ pub(super) struct Answer {
 /// Why a chart shows nothing.
 pub(super) enum Nothing {
     /// What it asks makes no sense.
-    Wrong(Vec<Issue>),
+    Wrong(Vec<QueryProblem>),
     /// It would read or keep too much.
     TooMuch(String),
 }
@@ -48,8 +49,8 @@ pub(super) enum Nothing {
 pub(super) async fn draw(
     web: &Web,
     place: &RequestContext,
-    chart: &WidgetView,
-    besides: &[WidgetFilter],
+    chart: &Widget,
+    besides: &[FilterCondition],
     tall: Tall,
 ) -> PageResult<Markup> {
     Ok(match answer(web, place, chart, besides).await? {
@@ -62,8 +63,8 @@ pub(super) async fn draw(
 async fn answer(
     web: &Web,
     place: &RequestContext,
-    chart: &WidgetView,
-    besides: &[WidgetFilter],
+    chart: &Widget,
+    besides: &[FilterCondition],
 ) -> PageResult<Result<Answer, Nothing>> {
     let mut besides = besides.to_vec();
     besides.extend(of_scope(place));
@@ -118,7 +119,7 @@ async fn time(web: &Web, place: &RequestContext) -> PageResult<(Timestamp, Times
 }
 
 /// The part of the project that is looked at, as conditions.
-fn of_scope(place: &RequestContext) -> Vec<WidgetFilter> {
+fn of_scope(place: &RequestContext) -> Vec<FilterCondition> {
     let scope = &place.scope;
     let environment = scope.environment.as_deref().map(|word| (WordField::Environment, word));
     let agent = scope.agent.as_deref().map(|word| (WordField::Agent, word));
@@ -155,14 +156,14 @@ fn note(
     }
 }
 
-fn refused(chart: &WidgetView, why: &Nothing) -> Markup {
+fn refused(chart: &Widget, why: &Nothing) -> Markup {
     html! {
         figure.chart {
             figcaption { bdi { (chart.name) } }
             @match why {
-                Nothing::Wrong(issues) => {
+                Nothing::Wrong(problems) => {
                     p.lead { "This chart's query is not valid." }
-                    ul { @for issue in issues { li { (issue) } } }
+                    ul { @for problem in problems { li { (problem) } } }
                 },
                 Nothing::TooMuch(why) => {
                     p.lead { "This query would read too many records." }

@@ -1,7 +1,8 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_remote::langfuse::wire::dashboard::{DashboardView, WidgetView};
+use ratchet_core::catalog::dashboard::Dashboard;
+use ratchet_core::catalog::dashboard::widget::Widget;
 use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DocumentKind, Documents};
@@ -21,9 +22,9 @@ use crate::web::Web;
 
 /// A chart that is being made or changed, and where.
 struct Desk {
-    dashboard: DashboardView,
+    dashboard: Dashboard,
     /// The chart as it is kept, and how many dashboards show it.
-    kept: Option<(WidgetView, usize)>,
+    kept: Option<(Widget, usize)>,
     draft: Draft,
 }
 
@@ -82,7 +83,7 @@ async fn show(web: &Web, place: &RequestContext, desk: Desk) -> PageResult<Marku
 }
 
 /// The chart as it would be.
-fn drawn(desk: &Desk, place: &RequestContext) -> Result<WidgetView, String> {
+fn drawn(desk: &Desk, place: &RequestContext) -> Result<Widget, String> {
     let mut widget = match &desk.kept {
         Some((kept, _)) => {
             let mut widget = kept.clone();
@@ -172,7 +173,7 @@ pub(super) async fn save(
     if form.get("do") == Some("delete") {
         keep(&web, &place, move |documents| {
             let mut dashboard = definitions::dashboard(documents, &id)?;
-            dashboard.definition.widgets.retain(|tile| !is_of(tile, &widget));
+            dashboard.layout.tiles.retain(|tile| !tile.is_of(&widget));
             definitions::keep_dashboard(documents, dashboard, now)?;
             if definitions::shown_on(documents, &widget)?.is_empty() {
                 documents.delete(DocumentKind::Widget, &widget, now)?;
@@ -191,12 +192,4 @@ pub(super) async fn save(
     })
     .await?;
     Ok(back(&place, &to, Done::Changed, false))
-}
-
-fn is_of(tile: &ratchet_remote::langfuse::wire::dashboard::Placement, widget: &str) -> bool {
-    use ratchet_remote::langfuse::wire::dashboard::Placement;
-    match tile {
-        Placement::Widget { widget_id, .. } => widget_id == widget,
-        Placement::Preset { .. } => false,
-    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::copy::Checkpoint;
+use ratchet_remote::langfuse::copy::Checkpoint;
 
 use super::LangfuseArgs;
 use crate::config::Config;

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use ratchet_stages::record::copy::{Checkpoint, CopyProgress, Part, Refused};
+use ratchet_remote::langfuse::copy::{Checkpoint, CopyProgress, Part, Refused};
 use serde::Serialize;
 
 use super::checkpoint::CheckpointFile;
