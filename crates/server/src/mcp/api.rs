@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode
 use axum::middleware::from_fn;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Limited};
+use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail};
 use serde_json::{Value, json};
 use tower::ServiceExt;
@@ -77,7 +78,8 @@ pub fn read_answer(status: StatusCode, body: &[u8]) -> Result<Value, ToolError> 
     let refusal = serde_json::from_slice::<ErrorBody>(body);
     let message = match refusal {
         Ok(ErrorBody { error: ErrorDetail::Issues(issues), .. }) => {
-            let issues: Vec<_> = issues.iter().map(ToString::to_string).collect();
+            let issues = issues.into_iter().map(|issue| Issue::from(issue).to_string());
+            let issues: Vec<_> = issues.collect();
             issues.join("; ")
         }
         Ok(ErrorBody { message, .. }) => message,
@@ -153,7 +155,8 @@ impl Api for LocalApi {
             let read = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
             let body = read.map_err(|_| too_long())?.to_bytes();
             let bytes = body.len();
-            self.app.workers.run(bytes, move || Ok(read_answer(parts.status, &body))).await?
+            let read = move || read_answer(parts.status, &body);
+            self.app.workers.run_sized(bytes, read).await.map_err(ApiError::from)?
         })
     }
 }

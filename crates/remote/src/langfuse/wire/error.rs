@@ -51,3 +51,13 @@ impl From<Issue> for IssueView {
         Self { path: issue.path.into_iter().map(step).collect(), message: issue.message }
     }
 }
+
+impl From<IssueView> for Issue {
+    fn from(view: IssueView) -> Self {
+        let step = |step| match step {
+            StepView::Field(name) => PathStep::Field(name),
+            StepView::Index(index) => PathStep::Index(index),
+        };
+        Self { path: view.path.into_iter().map(step).collect(), message: view.message }
+    }
+}
