@@ -137,7 +137,7 @@ impl From<KeepError> for PageError {
 
 impl From<RubricsError> for PageError {
     fn from(error: RubricsError) -> Self {
-        let causes = std::iter::successors(error.source(), |cause| cause.source());
+        let causes = std::iter::successors(error.source(), |&cause| cause.source());
         let causes: String = causes.map(|cause| format!(": {cause}")).collect();
         Self::Bad(format!("{error}{causes}"))
     }

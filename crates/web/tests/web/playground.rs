@@ -11,8 +11,6 @@ use ratchet_store::catalog::{
 };
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 
-use ratchet_web::web::{Access, WebSettings};
-
 use crate::browser::{Browser, Site, id};
 
 const PAGE: &str = "/project/shop/playground";
