@@ -1,38 +1,36 @@
-//! Where scoring reads, writes and keeps its journal: a data folder, or a server and a journal of
-//! our own.
+//! Flags that say where a command works, and the target they stand for.
 
-mod live_runs;
-
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
-use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
+use ratchet_remote::langfuse::client::Access;
+use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::clock::Clock;
-use ratchet_stages::score::journal::Journal;
-use ratchet_stages::sink::{LocalSink, Sink};
-use ratchet_stages::source::Source;
-use ratchet_stages::weekly_report::ReportStore;
-use ratchet_store::catalog::{Actor, Catalog};
+use ratchet_stages::data_target::{DataTarget, JournalPlace, ScoringOptions, ScoringTarget};
+use ratchet_store::Store;
+use ratchet_store::catalog::Actor;
 use ratchet_store::project::ProjectId;
-use ratchet_store::{Store, private_files};
 use uuid::Uuid;
 
-use crate::config::{Config, ConfigArgs};
+use crate::administration::Administration;
+use crate::config::{Config, ConfigArgs, Credentials};
 use crate::folder;
-use crate::judge_factory::JudgeFactory;
-use crate::target::Target;
-use live_runs::Alive;
 
-/// Says where sessions are.
+/// Flags of commands that work on a data folder or a Ratchet server.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct WorkplaceArgs {
+pub(crate) struct TargetArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// URL of a server, with an owner's key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY`
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    pub(crate) server: Option<String>,
+}
+
+/// Flags of commands that score or read scores.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ScoringArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
     /// Source of sessions and target of scores: `local`, or the URL of a Langfuse or Ratchet
@@ -48,157 +46,85 @@ pub(crate) struct WorkplaceArgs {
     pub(crate) project: Option<String>,
 }
 
-/// What the secret is called that marks around evidence are made of.
-pub(crate) const SEED: &str = "marks around evidence";
-
 /// The source that is the data folder.
 const LOCAL: &str = "local";
 
-#[derive(Debug)]
-pub(crate) struct DataTarget {
-    pub(crate) source: Source,
-    pub(crate) sink: Sink,
-    /// Where it is written down what was asked, said and paid.
-    pub(crate) journal: Journal,
-    /// Names what is being done.
-    pub(crate) run: String,
-    /// Where the state of work on servers is kept, where there is no data folder.
-    state: Option<PathBuf>,
-    data: PathBuf,
-    folder: Option<Store>,
-    outbound: OutboundPolicy,
-    /// Tells other processes that this one lives.
-    _alive: Option<Alive>,
+/// Opens a target, works on it, and closes it in any case.
+///
+/// `command` is the holder of the folder's lock, in the error message of other processes.
+pub(crate) async fn with<T>(
+    args: &TargetArgs,
+    command: &str,
+    work: impl AsyncFnOnce(&Administration) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let config = Config::load(&args.config, Vec::new())?;
+    let target = match &args.server {
+        Some(url) => DataTarget::Server(server(url, &config.credentials)?),
+        None => DataTarget::Folder(open_folder(&config, command)?),
+    };
+    let administration = Administration(target);
+    let done = work(&administration).await;
+    let closed = administration.0.close().await.context("cannot close the data folder");
+    let value = done?;
+    closed?;
+    Ok(value)
 }
 
-impl DataTarget {
-    /// Opens a workplace, works there, and closes it whatever came of it.
-    pub(crate) async fn with<T>(
-        args: &WorkplaceArgs,
-        command: &str,
-        work: impl AsyncFnOnce(&Self) -> anyhow::Result<T>,
-    ) -> anyhow::Result<T> {
-        let mut workplace = Self::open(args, command).await?;
-        let done = work(&workplace).await;
-        let folder = workplace.folder.take();
-        drop(workplace);
-        let closed = match folder {
-            Some(folder) => folder.close().await.context("cannot close the data folder"),
-            None => Ok(()),
-        };
-        let value = done?;
-        closed?;
-        Ok(value)
-    }
+/// Like [`with`], for scoring.
+pub(crate) async fn with_scoring<T>(
+    args: &ScoringArgs,
+    command: &str,
+    work: impl AsyncFnOnce(&ScoringTarget) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let target = open_scoring(args, command).await?;
+    let done = work(&target).await;
+    let closed = target.close().await.context("cannot close the data folder");
+    let value = done?;
+    closed?;
+    Ok(value)
+}
 
-    async fn open(args: &WorkplaceArgs, command: &str) -> anyhow::Result<Self> {
-        let config = Config::load(&args.config, Vec::new())?;
-        let run = Uuid::new_v4().to_string();
-        let url = args.server.as_deref().or(Some(&args.source)).filter(|source| *source != LOCAL);
-        let Some(url) = url else {
-            let folder = open_folder(&config, command)?;
-            return Self::local(folder, args.project.as_deref(), config, run).await;
-        };
-        if args.project.is_some() {
-            bail!("with a server the key determines the project");
-        }
-        let access = access(url, &config)?;
-        let (at, key) = (access.url.clone(), access.public_key.clone());
-        let client =
-            LangfuseClient::new(access, ClientLimits::default(), Box::new(SystemBackoffClock))?;
-        let (source, sink) = (Source::Remote(client.clone()), Sink::Remote(client));
-        if args.config.data.is_some() {
-            let folder = open_folder(&config, command)?;
-            let journal = Journal::of_server(folder.catalog.clone(), &at, &key)?;
-            journal.mark_lost(&|_| false, Clock::System.now()).await?;
-            let folder = Some(folder);
-            let (data, state, outbound) = (config.data, None, config.outbound);
-            let _alive = None;
-            return Ok(Self { source, sink, journal, run, state, data, folder, outbound, _alive });
-        }
-        let state = state_folder()?;
-        private_files::create_dir_all(&state)
-            .with_context(|| format!("cannot create {}", state.display()))?;
-        let alive = Alive::begin(&state, &run)?;
-        let journal = Journal::of_server(Catalog::apart(&state.join("scoring.db"))?, &at, &key)?;
-        journal.mark_lost(&|run| Alive::is(&state, run), Clock::System.now()).await?;
-        let (data, state, folder, _alive) = (config.data, Some(state), None, Some(alive));
-        let outbound = config.outbound;
-        Ok(Self { source, sink, journal, run, state, data, folder, outbound, _alive })
+async fn open_scoring(args: &ScoringArgs, command: &str) -> anyhow::Result<ScoringTarget> {
+    let config = Config::load(&args.config, Vec::new())?;
+    let (run, now) = (Uuid::new_v4().to_string(), Clock::System.now());
+    let options = ScoringOptions { run, outbound: config.outbound.clone(), now };
+    let url = args.server.as_deref().or(Some(&args.source)).filter(|source| *source != LOCAL);
+    let Some(url) = url else {
+        let store = open_folder(&config, command)?;
+        let target = Administration(DataTarget::Folder(store.clone()));
+        let project = ProjectId::parse(&target.project(args.project.as_deref()).await?.id)?;
+        return Ok(ScoringTarget::local((store, config.data), project, options).await?);
+    };
+    if args.project.is_some() {
+        bail!("with a server the key determines the project");
     }
+    let server = RatchetClient::new(scoring_access(url, &config.credentials)?)?;
+    let place = match &args.config.data {
+        Some(_) => JournalPlace::Folder(Box::new(open_folder(&config, command)?), config.data),
+        None => JournalPlace::State(state_folder()?),
+    };
+    Ok(ScoringTarget::remote(&server, place, options).await?)
+}
 
-    async fn local(
-        folder: Store,
-        project: Option<&str>,
-        config: Config,
-        run: String,
-    ) -> anyhow::Result<Self> {
-        let found = Target::Folder(folder.clone()).project(project).await?;
-        let project = ProjectId::parse(&found.id)?;
-        let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
-        let journal = Journal { catalog: catalog.clone(), project: project.clone() };
-        // Whoever had the folder before is gone: we have its lock.
-        journal.mark_lost(&|_| false, Clock::System.now()).await?;
-        let source = Source::Local(telemetry.clone(), project.clone());
-        let sink = Sink::Local(LocalSink { telemetry, catalog, project });
-        let (state, folder, _alive) = (None, Some(folder), None);
-        let (data, outbound) = (config.data, config.outbound);
-        Ok(Self { source, sink, journal, run, state, data, folder, outbound, _alive })
-    }
-
-    /// The data folder, where there is one.
-    pub(crate) fn folder(&self) -> Option<&Store> {
-        self.folder.as_ref()
-    }
-
-    /// The path of the data folder, where there is one.
-    pub(crate) fn data(&self) -> Option<&Path> {
-        self.folder.as_ref().map(|_| self.data.as_path())
-    }
-
-    /// Where reports are kept: on the server, if that is a Ratchet; otherwise beside the journal.
-    pub(crate) async fn archive(&self) -> anyhow::Result<ReportStore<'_>> {
-        let Journal { catalog, project } = &self.journal;
-        Ok(match &self.source {
-            Source::Remote(server) if server.report_weeks().await?.is_some() => {
-                ReportStore::Server(server)
-            }
-            Source::Remote(_) | Source::Local(..) => ReportStore::Catalog { catalog, project },
-        })
-    }
-
-    /// Where judges are found for what is done here. `seed` is [`Self::seed`].
-    pub(crate) fn courthouse<'a>(&'a self, seed: &'a str) -> JudgeFactory<'a> {
-        let (folder, data) = (self.folder(), self.data());
-        let outbound = &self.outbound;
-        JudgeFactory { folder, project: &self.journal.project, data, seed, outbound }
-    }
-
-    pub(crate) fn outbound(&self) -> &OutboundPolicy {
-        &self.outbound
-    }
-
-    /// A secret that is the same each time, from which marks follow that nobody can guess whose
-    /// work is judged.
-    pub(crate) fn seed(&self) -> anyhow::Result<String> {
-        if let Some(folder) = &self.folder {
-            return Ok(folder.secrets.sign(SEED)?);
-        }
-        let state = self.state.as_ref().context("no folder to store a secret")?;
-        seed_in(state)
-    }
+/// The client of a server, with the key of the configuration.
+pub(crate) fn server(url: &str, credentials: &Credentials) -> anyhow::Result<RatchetClient> {
+    let keys = credentials.public_key.clone().zip(credentials.secret_key.clone());
+    let (public_key, secret_key) =
+        keys.context("--server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY")?;
+    let access = Access { url: url.to_owned(), public_key, secret_key };
+    Ok(RatchetClient::new(access)?)
 }
 
 fn open_folder(config: &Config, command: &str) -> anyhow::Result<Store> {
     folder::must_exist(&config.data)?;
-    let mut folder = folder::open(config, command)?;
-    folder.catalog = folder.catalog.by(Actor::CommandLine);
-    Ok(folder)
+    let mut store = folder::open(config, command)?;
+    store.catalog = store.catalog.by(Actor::CommandLine);
+    Ok(store)
 }
 
-fn access(url: &str, config: &Config) -> anyhow::Result<Access> {
+fn scoring_access(url: &str, credentials: &Credentials) -> anyhow::Result<Access> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let ours = config.credentials.public_key.clone().zip(config.credentials.secret_key.clone());
+    let ours = credentials.public_key.clone().zip(credentials.secret_key.clone());
     let theirs = || {
         let secret = set("LANGFUSE_SECRET_KEY").map(Secret::new);
         set("LANGFUSE_PUBLIC_KEY").zip(secret)
@@ -210,26 +136,7 @@ fn access(url: &str, config: &Config) -> anyhow::Result<Access> {
     Ok(Access { url: url.to_owned(), public_key, secret_key })
 }
 
-/// The secret in the state folder, made when it is first needed.
-fn seed_in(state: &Path) -> anyhow::Result<String> {
-    let file = state.join("judge.seed");
-    let failed = || format!("cannot store a secret in {}", file.display());
-    let mut options = OpenOptions::new();
-    match options.write(true).create_new(true).mode(0o600).open(&file) {
-        Ok(mut new) => {
-            let secret = Uuid::new_v4().to_string() + &Uuid::new_v4().to_string();
-            new.write_all(secret.as_bytes()).with_context(failed)?;
-            Ok(secret)
-        }
-        Err(_) => {
-            let secret = std::fs::read_to_string(&file).with_context(failed)?;
-            anyhow::ensure!(secret.len() == 72, "{} is damaged; delete it", file.display());
-            Ok(secret)
-        }
-    }
-}
-
-/// Where programs keep what they must remember: `$XDG_STATE_HOME`, else `~/.local/state`.
+/// The folder for the state of programs: `$XDG_STATE_HOME`, else `~/.local/state`.
 fn state_folder() -> anyhow::Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let state = set("XDG_STATE_HOME").map(PathBuf::from);

@@ -1,10 +1,9 @@
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use anyhow::Context;
-use ratchet_core::record::price::PriceTable;
 use ratchet_core::record::redact::KnownSecrets;
+use ratchet_stages::user_files;
 use ratchet_store::{Store, StoreOptions};
 
 use crate::config::Config;
@@ -15,7 +14,7 @@ use crate::config::Config;
 pub(crate) fn open(config: &Config, command: &str) -> anyhow::Result<Store> {
     let holder = format!("{command}, process {}", std::process::id());
     let options = StoreOptions {
-        prices: prices(&config.data)?,
+        prices: user_files::prices(&config.data)?,
         queue_len: config.store.queue,
         readers: config.store.readers,
         holder,
@@ -43,32 +42,4 @@ pub(crate) fn must_exist(data: &Path) -> anyhow::Result<()> {
         data.display()
     );
     Ok(())
-}
-
-/// What models cost: the built-in table, and above it the files in `<data>/prices` by name.
-pub(crate) fn prices(data: &Path) -> anyhow::Result<Arc<PriceTable>> {
-    let mut table = PriceTable::builtin();
-    for file in overrides(data, "prices")? {
-        let text = std::fs::read_to_string(&file)
-            .with_context(|| format!("cannot read {}", file.display()))?;
-        let overrides = PriceTable::parse(&text)
-            .with_context(|| format!("the price file {} is not valid", file.display()))?;
-        table = table.with_overrides(overrides);
-    }
-    Ok(Arc::new(table))
-}
-
-/// The user's own files of a kind, such as `prices`: those in `<data>/<kind>` that end in .toml, by
-/// name.
-pub(crate) fn overrides(data: &Path, kind: &str) -> anyhow::Result<Vec<PathBuf>> {
-    let folder = data.join(kind);
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = std::fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries.iter().map(std::fs::DirEntry::path).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    files.sort();
-    Ok(files)
 }

@@ -17,19 +17,20 @@ use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::quality::suggestion::{Templates, advice};
 use ratchet_core::secret::Secret;
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::SEED;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_stages::schedule::{
     EnvironmentError, JobEnvironment, Runner, Scheduler, SuggestionTexts,
 };
 use ratchet_stages::score::judge::Judge;
+use ratchet_stages::score::judge_factory::JudgeFactory;
+use ratchet_stages::score::rubrics::Rubrics;
+use ratchet_stages::user_files;
 use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 use uuid::Uuid;
 
 use crate::cmd::week::webhook_secret;
-use crate::data_target::SEED;
-use crate::judge_factory::{self, JudgeFactory};
-use crate::rubrics::Rubrics;
 
 /// A data folder of this machine.
 #[derive(Debug)]
@@ -62,14 +63,16 @@ impl LocalEnvironment {
     ) -> anyhow::Result<Judge> {
         let seed = self.store.secrets.sign(SEED)?;
         let factory = JudgeFactory {
-            folder: Some(&self.store),
+            store: Some(&self.store),
             project,
             data: Some(&self.data),
             seed: &seed,
             outbound: &self.outbound,
         };
         let allowance = Allowance { money: max_cost, ..Allowance::default() };
-        factory.open(name, Budget::new(allowance)).await
+        let variables = |name: &str| std::env::var(name).ok();
+        let budget = Budget::new(allowance);
+        Ok(factory.open(name, budget, (&variables, Clock::System.now())).await?)
     }
 }
 
@@ -87,7 +90,7 @@ impl JobEnvironment for LocalEnvironment {
 
     fn rubric(&self, name: &str) -> Result<Rubric, EnvironmentError> {
         let found = Rubrics::open(&self.data).and_then(|rubrics| rubrics.find(name));
-        found.map(|found| found.rubric).map_err(|error| missing(&error))
+        found.map(|found| found.rubric).map_err(|error| missing(&error.into()))
     }
 
     fn suggestion_texts(&self) -> Result<SuggestionTexts, EnvironmentError> {
@@ -129,5 +132,5 @@ pub(crate) fn templates(data: &Path) -> anyhow::Result<Templates> {
 
 /// Returns the instructions of the model that makes suggestions: the user's, or the built-in ones.
 pub(crate) fn suggestion_instructions(data: Option<&Path>) -> anyhow::Result<String> {
-    judge_factory::words(data, advice::FILE, advice::SHIPPED)
+    Ok(user_files::prompt(data, advice::FILE, advice::SHIPPED)?)
 }

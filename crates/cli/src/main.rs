@@ -7,12 +7,9 @@ mod config;
 /// What a new data folder needs.
 mod first_start;
 mod folder;
-mod rubrics;
-mod judge_factory;
-mod offline;
-/// Where a command's data is.
-mod target;
-/// Where scoring reads, writes and keeps its journal.
+/// What owners do to a data folder or a server.
+mod administration;
+/// Where commands work.
 mod data_target;
 /// A made-up week to look at.
 mod demo;

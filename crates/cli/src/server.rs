@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -14,23 +13,25 @@ use ratchet_server::auth::LocalKey;
 use ratchet_server::clock::Clock;
 use ratchet_server::run::Listeners;
 use ratchet_server::shutdown::Stop;
+use ratchet_stages::app_state::AppState;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::notify::{CourierLimits, Notifier};
 use ratchet_stages::record::count::TokenCounting;
 use ratchet_stages::schedule::Scheduler;
+use ratchet_stages::user_files;
 use ratchet_store::catalog::{ApiKey, Catalog, KeyPair, NewKey, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, private_files};
 use ratchet_web::sign_in::{OidcLogin, SignIn};
-use ratchet_web::web::{RubricReader, WebSettings};
+use ratchet_web::web::WebSettings;
 use ratchet_web::{Web, web};
 use tokio::net::TcpListener;
 
+use crate::administration::Administration;
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
 use crate::first_start::{FirstKeysFor, Opening, Presets};
 use crate::local_socket::{Doorway, House};
-use crate::rubrics::Rubrics;
-use crate::target::Target;
 use crate::{
     agents, folder, local_environment, local_socket, oidc_config, open_files, startup_message,
 };
@@ -45,8 +46,6 @@ pub(crate) struct Server {
     trusted_proxies: Networks,
     pages: WebSettings,
     scheduler: Scheduler,
-    /// The data folder's path.
-    data: PathBuf,
     courier: Notifier,
     door: Option<Doorway>,
     /// What there is to talk to, and secrets made just now.
@@ -99,22 +98,20 @@ impl Server {
         let opening = presets.apply(&folder.catalog, first_keys, Clock::System.now()).await?;
         let vouching = oidc_config::check(&config.oidc, &opening.project.id)?;
         let settings = settings(config, &opening.project.id)?;
-        let prices = folder::prices(&config.data)?;
-        let app = App::new(folder.clone(), settings, Clock::System, prices);
+        let prices = user_files::prices(&config.data)?;
+        let state = (folder.clone(), config.data.clone());
+        let state = AppState::new(state, Clock::System, config.outbound.clone());
+        let app = App::new(state, settings, prices);
         app.run_agents(agents::open(config, &folder, exposure).await?);
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
-        let pages = WebSettings {
-            forms: config.forms.clone(),
-            outbound: config.outbound.clone(),
-            ..WebSettings::default()
-        };
+        let pages = WebSettings { forms: config.forms.clone(), ..WebSettings::default() };
         let outbound = config.outbound.clone();
         let server =
             config.url.clone().map_or_else(|| startup_message::url(bound.web), |url| url.0);
         let data = config.data.clone();
         let scheduler =
-            local_environment::scheduler(folder.clone(), data.clone(), outbound, server.clone());
+            local_environment::scheduler(folder.clone(), data, outbound, server.clone());
         let courier = Notifier {
             store: folder.clone(),
             server,
@@ -131,7 +128,6 @@ impl Server {
             trusted_proxies,
             pages,
             scheduler,
-            data,
             courier,
             door,
             opening,
@@ -179,8 +175,8 @@ impl Server {
     }
 
     /// The same folder, for what commands do with it.
-    pub(crate) fn target(&self) -> Target {
-        Target::Folder(self.folder.clone())
+    pub(crate) fn administration(&self) -> Administration {
+        Administration(DataTarget::Folder(self.folder.clone()))
     }
 
     /// Serves until told to stop, then finishes what is under way and closes the folder.
@@ -190,10 +186,10 @@ impl Server {
             vouching: self.vouching.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
-        let web = pages_of(&self.app, sign_in, self.pages, self.data.clone());
+        let web = pages_of(&self.app, sign_in, self.pages);
         let pages = ratchet_web::pages(web);
         let app = self.app.clone();
-        let chats = self.app.chats();
+        let chats = self.app.chats().cloned();
         let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
         let house = House {
             catalog: self.folder.catalog.clone(),
@@ -230,25 +226,12 @@ impl Server {
 }
 
 /// What the pages reach: the same folder and clock as the APIs.
-fn pages_of(app: &App, sign_in: SignIn, settings: WebSettings, data: PathBuf) -> Web {
+fn pages_of(app: &App, sign_in: SignIn, settings: WebSettings) -> Web {
     let access = match &app.settings.access {
         Access::Keys => web::Access::People(sign_in),
         Access::Open(project) => web::Access::Open(project.clone()),
     };
-    let clock = app.clock.clone();
-    let rubrics = RubricReader::new(move || {
-        let found = Rubrics::open(&data).map_err(|why| format!("{why:#}"))?;
-        Ok(found.all().iter().map(|shelved| shelved.rubric.clone()).collect())
-    });
-    let web = Web::new(settings, app.store.clone(), access, rubrics, move || clock.now());
-    if let Some(chats) = app.chats() {
-        let app = app.clone();
-        web.run_agents(chats, move || {
-            let app = app.clone();
-            async move { app.closing().await }
-        });
-    }
-    web
+    Web::new(settings, app.state.clone(), access)
 }
 
 impl Bound {
@@ -282,13 +265,12 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
     let limits = open_files::fit(config.limits.clone(), open_files::raise());
     let timeouts = config.timeouts.clone();
     let trusted_proxies = config.trusted_proxies.clone();
-    let outbound = config.outbound.clone();
     let token_counting = match config.count_tokens {
         Switch::On => TokenCounting::On,
         Switch::Off => TokenCounting::Off,
     };
     let scratch = Some(scratch);
-    Ok(Settings { access, limits, timeouts, trusted_proxies, outbound, token_counting, scratch })
+    Ok(Settings { access, limits, timeouts, trusted_proxies, token_counting, scratch })
 }
 
 /// Without keys anyone who can connect owns the data, so nobody else may be able to connect.

@@ -14,3 +14,5 @@ pub mod weekly_report;
 pub mod langfuse;
 /// OpenID Connect providers for single sign-on.
 pub mod oidc;
+/// Ratchet's own API.
+pub mod ratchet;

@@ -1,23 +1,17 @@
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ratchet_core::network::Networks;
-use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::permit_pool::PermitPool;
 use ratchet_core::record::price::PriceTable;
-use ratchet_stages::chat::Chats;
+use ratchet_stages::app_state::AppState;
 use ratchet_stages::record::count::TokenCounting;
-use ratchet_store::Store;
-use ratchet_store::blocking::BlockingPool;
 use ratchet_store::project::ProjectId;
-use tokio::sync::Notify;
 
 use crate::auth::LocalKeys;
 use crate::body_budget::BodyBudget;
-use crate::clock::Clock;
 use crate::metrics::Metrics;
 use crate::rate_limit::{PublicRates, Rate, RateLimiter};
 
@@ -28,10 +22,9 @@ pub struct App(Arc<Parts>);
 /// The parts of an [`App`].
 #[derive(Debug)]
 pub struct Parts {
-    /// `store.telemetry` and `store.catalog`.
-    pub store: Store,
+    /// What the pages have, too.
+    pub state: AppState,
     pub settings: Settings,
-    pub clock: Clock,
     pub prices: Arc<PriceTable>,
     pub metrics: Metrics,
     /// Rate limiter per key.
@@ -40,100 +33,35 @@ pub struct Parts {
     pub local_keys: LocalKeys,
     /// Rate limiter for clients with only a public key.
     pub(crate) public_rates: PublicRates,
-    /// Threads for CPU-bound work.
-    pub workers: BlockingPool,
     /// Memory budget of request bodies.
     pub(crate) bodies: BodyBudget,
     /// Permits for SSE streams: each occupies a connection for as long as its client likes.
     pub(crate) streams: PermitPool<ProjectId>,
-    is_closing: AtomicBool,
-    closing: Notify,
-    sweep: Notify,
-    runs: Notify,
-    chats: OnceLock<Arc<Chats>>,
 }
 
 impl App {
-    pub fn new(store: Store, settings: Settings, clock: Clock, prices: Arc<PriceTable>) -> Self {
+    pub fn new(state: AppState, settings: Settings, prices: Arc<PriceTable>) -> Self {
         let rates = RateLimiter::new(settings.limits.rate);
         let public_rates = PublicRates::new(settings.limits.public_rate);
         let metrics = Metrics::default();
-        let workers = BlockingPool::per_core();
         let bodies = BodyBudget::new(settings.limits.inflight_bytes);
         let streams = PermitPool::new(settings.limits.streams, settings.limits.project_streams);
         Self(Arc::new(Parts {
-            store,
+            state,
             settings,
-            clock,
             prices,
             metrics,
             rates,
             local_keys: LocalKeys::default(),
             public_rates,
-            workers,
             bodies,
             streams,
-            is_closing: AtomicBool::new(false),
-            closing: Notify::new(),
-            sweep: Notify::new(),
-            runs: Notify::new(),
-            chats: OnceLock::new(),
         }))
     }
 
     /// Bytes of request bodies in memory.
     pub fn bodies_in_flight(&self) -> usize {
         self.bodies.bytes()
-    }
-
-    /// Wakes the retention sweep before its next hourly run.
-    pub(crate) fn sweep_soon(&self) {
-        self.sweep.notify_one();
-    }
-
-    /// Waits until [`Self::sweep_soon`] is called.
-    pub(crate) async fn sweep_wanted(&self) {
-        self.sweep.notified().await;
-    }
-
-    /// Wakes the scheduler before its next poll.
-    pub(crate) fn run_soon(&self) {
-        self.runs.notify_one();
-    }
-
-    /// Waits until `run_soon` is called.
-    pub async fn run_wanted(&self) {
-        self.runs.notified().await;
-    }
-
-    /// Starts shutdown: the readiness check fails from now on.
-    pub fn begin_closing(&self) {
-        self.is_closing.store(true, Ordering::SeqCst);
-        self.closing.notify_waiters();
-    }
-
-    /// Waits for the start of shutdown.
-    pub async fn closing(&self) {
-        let told = self.closing.notified();
-        if !self.is_closing() {
-            told.await;
-        }
-    }
-
-    /// Enables chats. Takes effect once.
-    pub fn run_agents(&self, chats: Chats) {
-        // A second call would be a bug, and the first one wins.
-        drop(self.chats.set(Arc::new(chats)));
-    }
-
-    /// The chats that the server runs, if enabled.
-    pub fn chats(&self) -> Option<Arc<Chats>> {
-        self.chats.get().cloned()
-    }
-
-    /// Whether the server is shutting down.
-    pub fn is_closing(&self) -> bool {
-        self.is_closing.load(Ordering::SeqCst)
     }
 }
 
@@ -145,6 +73,14 @@ impl Deref for App {
     }
 }
 
+impl Deref for Parts {
+    type Target = AppState;
+
+    fn deref(&self) -> &AppState {
+        &self.state
+    }
+}
+
 /// Settings of a server. The defaults suit one machine.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -153,8 +89,6 @@ pub struct Settings {
     pub timeouts: Timeouts,
     /// Trusted proxies: they have no limit on connections.
     pub trusted_proxies: Networks,
-    /// Which client-provided addresses the server may call.
-    pub outbound: OutboundPolicy,
     /// Token counting for model calls without usage.
     pub token_counting: TokenCounting,
     /// Folder for large temporary files, best on the disk of the data; the system's when `None`.

@@ -5,8 +5,6 @@
 
 /// Application state, settings and limits.
 pub mod app;
-/// The clock: the only module that reads the system time.
-pub mod clock;
 pub mod router;
 mod path_alias;
 /// Encoding of names with slashes in paths.
@@ -46,3 +44,5 @@ mod body_budget;
 mod compression;
 mod file_stream;
 mod write_timeout;
+
+pub use ratchet_stages::clock;

@@ -19,6 +19,14 @@ pub mod llm_connections;
 pub mod review;
 pub mod source;
 pub mod sink;
+/// The state that the API and the pages share.
+pub mod app_state;
+/// The clock: the only module that reads the system time.
+pub mod clock;
+/// Where commands work: a data folder or a server.
+pub mod data_target;
+/// Users' own prices, rubrics and prompts in a data folder.
+pub mod user_files;
 /// A week of scores becomes a report.
 pub mod weekly_report;
 pub mod schedule;

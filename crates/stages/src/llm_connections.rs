@@ -25,6 +25,8 @@ use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, StoreError};
 use reqwest::{Client, ClientBuilder, Url, redirect};
 
+use crate::user_files::UserFileError;
+
 /// How long a provider may take to be reached.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -37,6 +39,9 @@ pub enum ConnectError {
     /// The connection is not set up so that anyone could ask.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The user's prompt or signals cannot be used.
+    #[error(transparent)]
+    UserFile(#[from] UserFileError),
 }
 
 impl ConnectError {
@@ -45,6 +50,7 @@ impl ConnectError {
         match self {
             Self::Store(error) => error.to_string(),
             Self::Model(error) => error.without_reply(),
+            Self::UserFile(error) => error.to_string(),
         }
     }
 }

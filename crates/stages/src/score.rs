@@ -8,6 +8,8 @@ pub mod select_sessions;
 pub mod evidence;
 /// Who judges, and how they are asked.
 pub mod judge;
+pub mod judge_factory;
+pub mod rubrics;
 /// What other sessions of the same agent took.
 mod peers;
 pub mod previous_scores;

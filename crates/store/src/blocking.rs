@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::{StoreError, StoreResult};
 
@@ -97,20 +98,47 @@ impl BlockingPool {
         self.run(move || work(cancellation)).await
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the one place where blocking work starts")]
     async fn run_boxed(&self, work: Work) -> StoreResult<Outcome> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| StoreError::Closing)?;
         let span = tracing::Span::current();
-        let task = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            span.in_scope(work)
-        });
+        let work = move || span.in_scope(work);
+        let task = match Arc::clone(&self.permits).try_acquire_owned() {
+            Ok(permit) => start(permit, work),
+            Err(_) => self.wait_and_start(work).await?,
+        };
         task.await.map_err(|error| match error.try_into_panic() {
             Ok(panic) => StoreError::Panicked(panic_message(panic.as_ref()).to_owned()),
             Err(_cancelled) => StoreError::Closing,
         })
     }
+
+    /// Waits for a permit in a task of its own. The caller's future may be one that is polled only
+    /// after another of this pool has completed: given a permit, it would keep it unused, and block
+    /// the other for ever.
+    async fn wait_and_start(
+        &self,
+        work: impl FnOnce() -> Outcome + Send + 'static,
+    ) -> StoreResult<JoinHandle<Outcome>> {
+        let permits = Arc::clone(&self.permits);
+        // Unlike a task's handle, a set ends its task when the caller is dropped.
+        let mut waiting = JoinSet::new();
+        waiting.spawn(async move { Ok(start(permits.acquire_owned().await?, work)) });
+        let started: Option<Result<Result<_, AcquireError>, _>> = waiting.join_next().await;
+        match started {
+            Some(Ok(Ok(task))) => Ok(task),
+            _ => Err(StoreError::Closing),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where blocking work starts")]
+fn start(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> Outcome + Send + 'static,
+) -> JoinHandle<Outcome> {
+    tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    })
 }
 
 /// Whether the caller of blocking work is gone.

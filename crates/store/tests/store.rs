@@ -13,11 +13,8 @@ use ratchet_testkit::build::{at, batch, generation, observation, project, span, 
 use ratchet_testkit::folder::{DataFolder, options};
 use ratchet_testkit::reading::Reading;
 use ratchet_testkit::recording::RecordBatch;
-<<<<<<< HEAD
 use ratchet_testkit::soak::scaled;
-=======
 use ratchet_testkit::wait;
->>>>>>> wip-waits
 
 fn embedded() -> Fresh {
     let folder = DataFolder::new();

@@ -19,8 +19,17 @@ impl FromRequest<Web> for PageForm {
         let (mut parts, body) = request.into_parts();
         let place = RequestContext::from_request_parts(&mut parts, web).await?;
         place.visitor.may_change()?;
-        let form = String::from_request(Request::from_parts(parts, body), web).await;
-        let form = form.map_err(|why| PageError::Bad(why.to_string()))?;
-        Ok(Self { place, form: Params::read(&form) })
+        let form = Params::from_request(Request::from_parts(parts, body), web).await?;
+        Ok(Self { place, form })
+    }
+}
+
+/// The form of anyone, such as somebody who signs in.
+impl FromRequest<Web> for Params {
+    type Rejection = PageError;
+
+    async fn from_request(request: Request, web: &Web) -> Result<Self, PageError> {
+        let form = String::from_request(request, web).await;
+        form.map(|form| Self::read(&form)).map_err(|why| PageError::Bad(why.to_string()))
     }
 }

@@ -4,7 +4,9 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use ratchet_stages::dashboards::definitions::KeepError;
+use ratchet_stages::score::rubrics::RubricsError;
 use ratchet_store::StoreError;
+use std::error::Error;
 use uuid::Uuid;
 
 use crate::form_budget::FormError;
@@ -130,6 +132,14 @@ impl From<KeepError> for PageError {
             KeepError::Store(error) => Self::Store(error),
             invalid @ KeepError::Invalid(_) => Self::Bad(invalid.to_string()),
         }
+    }
+}
+
+impl From<RubricsError> for PageError {
+    fn from(error: RubricsError) -> Self {
+        let causes = std::iter::successors(error.source(), |&cause| cause.source());
+        let causes: String = causes.map(|cause| format!(": {cause}")).collect();
+        Self::Bad(format!("{error}{causes}"))
     }
 }
 

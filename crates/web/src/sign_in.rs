@@ -9,7 +9,6 @@ mod set_up;
 mod account;
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::USER_AGENT;
@@ -64,8 +63,7 @@ async fn show(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     SignInForm { email: "", next: &next, problem: None }.show(&web, &parts.headers)
 }
 
-async fn enter(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult<Response> {
-    let fields = read_form(&body);
+async fn enter(State(web): State<Web>, parts: Parts, fields: Params) -> PageResult<Response> {
     let next = Next::parse(fields.get("next").unwrap_or("/"));
     if let Access::Open(_) = web.access {
         return Ok(Redirect::to(next.as_str()).into_response());
@@ -122,8 +120,4 @@ async fn end_current_login(web: &Web, headers: &HeaderMap) -> PageResult<()> {
         web.store.catalog.end_login(user.id, login.id).await?;
     }
     Ok(())
-}
-
-fn read_form(body: &Bytes) -> Params {
-    Params::read(&String::from_utf8_lossy(body))
 }

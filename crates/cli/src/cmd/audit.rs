@@ -1,10 +1,10 @@
 use clap::Args;
 use ratchet_server::api::audit::{AuditEntryView, AuditRequest, AuditView};
 
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, one_line, table};
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// `ratchet audit`
 #[derive(Args, Debug)]
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &AuditArgs) -> anyhow::Result<Outcome> {
             limit: Some(args.limit),
             cursor: args.cursor.clone(),
         };
-        let found = Target::with(&args.target, "ratchet audit", async |target| {
+        let found = data_target::with(&args.target, "ratchet audit", async |target| {
             let project = match args.whole_server {
                 true => None,
                 false => Some(target.project(args.project.as_deref()).await?.id),

@@ -7,10 +7,10 @@ use ratchet_store::secrets::SECRET_FILE;
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, bytes_text};
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// `ratchet backup TO`
 #[derive(Args, Debug)]
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<Outcome> {
     } else {
         BackupSecrets::LeftOut
     };
-    let backup = Target::with(&args.target, "ratchet backup", async |target| {
+    let backup = data_target::with(&args.target, "ratchet backup", async |target| {
         target.backup(&args.to, secrets).await
     });
     let report = runtime::block_on(backup)?;

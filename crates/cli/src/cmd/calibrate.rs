@@ -14,6 +14,7 @@ use ratchet_core::quality::calibration::panel::{self, PanelDrift};
 use ratchet_core::quality::calibration::{Calibration, Standing, THRESHOLD};
 use ratchet_core::quality::label::DATASET;
 use ratchet_server::shutdown;
+use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::review::trial::DraftTrial;
 use ratchet_stages::review::{JudgeSelection, LabelComparison, panel as panels, trial};
 use ratchet_stages::score::judge::Judge;
@@ -21,8 +22,8 @@ use ratchet_stages::score::select_sessions::SessionFilter;
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
 use uuid::Uuid;
 
-use super::score::{JudgeArgs, ScoringTeller, desk_of, find_rubric};
-use crate::data_target::{DataTarget, WorkplaceArgs};
+use super::score::{JudgeArgs, ScoringTeller, desk_of};
+use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
 use crate::runtime;
@@ -32,7 +33,7 @@ use crate::signals::Signals;
 #[derive(Args, Debug)]
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
-    place: WorkplaceArgs,
+    place: ScoringArgs,
     /// Rubric name; see `ratchet rubrics list`
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
         let signals = Signals::listen()?;
         let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
-        let work = DataTarget::with(&args.place, "ratchet calibrate", async |place| {
+        let work = data_target::with_scoring(&args.place, "ratchet calibrate", async |place| {
             let teller = ScoringTeller::new();
             let desk = ScoringContext {
                 is_stopping: &|| stop.is_requested(),
@@ -129,12 +130,12 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn calibrate(
-    place: &DataTarget,
+    place: &ScoringTarget,
     desk: &ScoringContext<'_>,
     args: &CalibrateArgs,
 ) -> anyhow::Result<Found> {
     revise::check(args)?;
-    let rubric = find_rubric(place, &args.rubric)?;
+    let rubric = place.rubric(&args.rubric)?;
     let whom =
         JudgeSelection { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
     let held = LabelComparison::read(desk.source, desk.sink, whom).await?;

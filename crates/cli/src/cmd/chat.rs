@@ -43,15 +43,16 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use ratchet_core::secret::Secret;
+use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::shutdown;
 use serde_json::{Value, json};
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs, Credentials};
+use crate::data_target;
 use crate::exit::{self, Outcome};
 use crate::local_socket::{CONVERSATION, Guest};
 use crate::server::Server;
-use crate::target::Remote;
 use crate::{log, runtime, startup_message};
 use client::{ChatClient, ChatStart};
 use conversation::{Echo, TerminalChat};
@@ -142,7 +143,7 @@ impl ChatArgs {
         }
     }
 
-    async fn beginning(&self, server: &Remote) -> anyhow::Result<ChatStart> {
+    async fn beginning(&self, server: &RatchetClient) -> anyhow::Result<ChatStart> {
         let workspace = self.workspace()?;
         if let Some(id) = &self.resume {
             return Ok(ChatStart::Resume(resolve::chat_id(server, id, &workspace).await?));
@@ -179,7 +180,7 @@ impl ChatArgs {
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
     if let Some(url) = &args.server {
         let config = Config::load(&args.config, Vec::new())?;
-        let venue = Venue { server: Remote::new(url, &config.credentials)?, set_up: None };
+        let venue = Venue { server: data_target::server(url, &config.credentials)?, set_up: None };
         return runtime::block_on(async { converse(args, &venue, &mut Stops::listen()?).await });
     }
     let mut config = Config::load(&args.config, args.flags()?)?;
@@ -202,7 +203,7 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
 /// Where a conversation takes place.
 #[derive(Debug)]
 struct Venue {
-    server: Remote,
+    server: RatchetClient,
     /// Where the first owner is set up, if nobody can sign in to its pages yet.
     set_up: Option<String>,
 }
@@ -218,7 +219,7 @@ async fn visit(args: &ChatArgs, config: &Config, guest: &Guest) -> anyhow::Resul
         );
     }
     eprintln!("through {url}, which runs on {}", config.data.display());
-    let venue = Venue { server: Remote::new(url, credentials)?, set_up: None };
+    let venue = Venue { server: data_target::server(url, credentials)?, set_up: None };
     converse(args, &venue, &mut Stops::listen()?).await
 }
 
@@ -232,7 +233,8 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
     let secret_key = Secret::new(key.secret_key.expose());
     let credentials =
         Credentials { public_key: Some(key.public_key), secret_key: Some(secret_key) };
-    let venue = Venue { server: Remote::new(&url, &credentials)?, set_up: server.set_up_url() };
+    let venue =
+        Venue { server: data_target::server(&url, &credentials)?, set_up: server.set_up_url() };
     let (stopper, stop) = shutdown::signal();
     let mut stops = Stops::listen()?;
     let serving = server.run(stop);

@@ -1,9 +1,9 @@
 use clap::Args;
 
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, bytes_text};
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// `ratchet compact`
 #[derive(Args, Debug)]
@@ -18,8 +18,9 @@ pub(crate) struct CompactArgs {
 pub(crate) fn run(args: &CompactArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
         eprintln!("compacting; this may take some minutes, ingestion continues");
-        let report =
-            Target::with(&args.target, "ratchet compact", async |target| target.compact().await);
+        let report = data_target::with(&args.target, "ratchet compact", async |target| {
+            target.compact().await
+        });
         args.output.show(&report.await?, |report| {
             let (before, after) = (bytes_text(report.bytes_before), bytes_text(report.bytes_after));
             format!("{before} before, {after} after\n")

@@ -14,10 +14,10 @@ use ratchet_store::integrity::{self, Finding, Health};
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use crate::runtime;
-use crate::target::{Remote, TargetArgs};
 
 /// `ratchet doctor`
 #[derive(Args, Debug)]
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
     let config = Config::load(&args.target.config, Vec::new())?;
     let checks = match &args.target.server {
         Some(url) => {
-            let server = Remote::new(url, &config.credentials)?;
+            let server = data_target::server(url, &config.credentials)?;
             runtime::block_on(async { Ok(server::checks(&server, Clock::System.now()).await) })?
         }
         None => runtime::block_on(async { Ok(folder_checks(&config, args.deep).await) })?,

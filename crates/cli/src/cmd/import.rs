@@ -15,10 +15,10 @@ mod receiver;
 
 use clap::{Args, Subcommand};
 
+use crate::data_target::TargetArgs;
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
 use crate::runtime;
-use crate::target::TargetArgs;
 
 /// `ratchet import …`
 #[derive(Args, Debug)]

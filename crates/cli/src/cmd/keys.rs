@@ -2,10 +2,10 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use ratchet_server::api::keys::{KeyRequest, KeyView, NewKeyView, PermissionsRequest};
 
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// How a key is made that has no permission though its role usually has.
 const NO_PERMISSION: &str = "none";
@@ -97,7 +97,7 @@ async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
     });
     let (role, note) = (Some(args.role.clone()), args.note.clone());
     let request = KeyRequest { role, permissions, note };
-    let made = Target::with(&keys.target, "ratchet keys create", async |target| {
+    let made = data_target::with(&keys.target, "ratchet keys create", async |target| {
         let project = target.project(keys.project.as_deref()).await?;
         target.create_key(&project.id, request).await
     });
@@ -125,7 +125,7 @@ fn permissions_text(key: &KeyView) -> String {
 }
 
 async fn list(args: &KeysArgs) -> anyhow::Result<Outcome> {
-    let keys = Target::with(&args.target, "ratchet keys list", async |target| {
+    let keys = data_target::with(&args.target, "ratchet keys list", async |target| {
         let project = target.project(args.project.as_deref()).await?;
         target.keys(&project.id).await
     });
@@ -160,7 +160,7 @@ async fn change(args: &PermissionArgs, change: Change) -> anyhow::Result<Outcome
     };
     // A name that is none of them would be withdrawn in silence.
     PermissionsRequest { permissions: named.clone() }.check()?;
-    let changed = Target::with(&keys.target, command, async |target| {
+    let changed = data_target::with(&keys.target, command, async |target| {
         let project = target.project(keys.project.as_deref()).await?;
         let all = target.keys(&project.id).await?;
         let found = all.into_iter().find(|key| key.id == args.key || key.public_key == args.key);
@@ -181,7 +181,7 @@ async fn change(args: &PermissionArgs, change: Change) -> anyhow::Result<Outcome
 
 async fn revoke(args: &RevokeArgs) -> anyhow::Result<Outcome> {
     let keys = &args.keys;
-    let revoked = Target::with(&keys.target, "ratchet keys revoke", async |target| {
+    let revoked = data_target::with(&keys.target, "ratchet keys revoke", async |target| {
         let project = target.project(keys.project.as_deref()).await?;
         target.revoke_key(&project.id, &args.key).await
     });

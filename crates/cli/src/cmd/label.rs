@@ -13,12 +13,12 @@ use ratchet_core::quality::calibration::sample::SIZE;
 use ratchet_core::quality::label::table::within;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, MAX_BY};
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::review::sampling::{self, SamplePlan};
 use ratchet_stages::review::{judge_scores, labels};
 
 use self::ask::{Answer, ask};
-use super::score::find_rubric;
-use crate::data_target::{DataTarget, WorkplaceArgs};
+use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::print;
 use crate::runtime;
@@ -45,7 +45,7 @@ enum Action {
 #[derive(Args, Debug)]
 struct WhereArgs {
     #[command(flatten)]
-    place: WorkplaceArgs,
+    place: ScoringArgs,
     /// Rubric name; see `ratchet rubrics list`
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
@@ -102,8 +102,8 @@ pub(crate) fn run(command: &LabelCommand) -> anyhow::Result<Outcome> {
 
 async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
     within("--by", &args.who.by, MAX_BY).map_err(anyhow::Error::msg)?;
-    let kept = DataTarget::with(&args.at.place, "ratchet label", async |place| {
-        let rubric = find_rubric(place, &args.at.rubric)?;
+    let kept = data_target::with_scoring(&args.at.place, "ratchet label", async |place| {
+        let rubric = place.rubric(&args.at.rubric)?;
         let waiting = waiting(place, args, &rubric).await?;
         label_each(place, args, &rubric, waiting).await
     });
@@ -115,7 +115,7 @@ async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
 
 /// The sessions that are to be labelled, and how they were drawn.
 async fn waiting(
-    place: &DataTarget,
+    place: &ScoringTarget,
     args: &LabelArgs,
     rubric: &Rubric,
 ) -> anyhow::Result<Vec<(SessionId, Option<LabelOrigin>)>> {
@@ -140,7 +140,7 @@ async fn waiting(
 }
 
 async fn label_each(
-    place: &DataTarget,
+    place: &ScoringTarget,
     args: &LabelArgs,
     rubric: &Rubric,
     waiting: Vec<(SessionId, Option<LabelOrigin>)>,

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use futures_util::future::BoxFuture;
-use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
-use ratchet_remote::langfuse::client::{Access, ClientLimits, LangfuseClient};
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::app::{App, Settings};
 use ratchet_server::auth::Caller;
 use ratchet_server::clock::Clock;
@@ -12,7 +12,10 @@ use ratchet_server::mcp::{
     Api, ApiCall, ApiRouter, LocalApi, MAX_ANSWER_BYTES, McpServer, Records, ToolError, ToolGrants,
     read_answer,
 };
+use ratchet_stages::app_state::AppState;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::source::Source;
+use ratchet_stages::user_files;
 use ratchet_store::Store;
 use ratchet_store::catalog::{Actor, Permissions, Role};
 use ratchet_store::project::ProjectId;
@@ -20,10 +23,11 @@ use rmcp::ServiceExt;
 use rmcp::transport::stdio;
 use serde_json::Value;
 
-use crate::config::{Config, Credentials};
+use crate::administration::Administration;
+use crate::config::Config;
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
-use crate::target::{Remote, Target, TargetArgs};
-use crate::{folder, runtime};
+use crate::runtime;
 
 /// `ratchet mcp`
 #[derive(Args, Debug)]
@@ -41,7 +45,7 @@ pub(crate) struct McpArgs {
 /// Runs `ratchet mcp`: answers on stdout what is asked on stdin, until that closes.
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
-        Target::with(&args.target, "ratchet mcp", async |target| {
+        data_target::with(&args.target, "ratchet mcp", async |target| {
             let server = open(target, args).await?;
             let service = server.serve(stdio()).await.context("the client disconnected")?;
             service.waiting().await.context("the server stopped unexpectedly")?;
@@ -53,12 +57,12 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The tools over a folder, or over a server that is asked with its key.
-async fn open(target: &Target, args: &McpArgs) -> anyhow::Result<McpServer> {
+async fn open(target: &Administration, args: &McpArgs) -> anyhow::Result<McpServer> {
     let config = Config::load(&args.target.config, Vec::new())?;
     let grants = if args.manage { ToolGrants::ALL } else { ToolGrants::READ_ONLY };
     let clock = Clock::System;
-    match target {
-        Target::Folder(store) => {
+    match &target.0 {
+        DataTarget::Folder(store) => {
             let project = target.project(args.project.as_deref()).await?;
             let project = ProjectId::parse(&project.id)?;
             let api: Arc<dyn Api> = Arc::new(local_api(store, &config, project.clone())?);
@@ -66,10 +70,9 @@ async fn open(target: &Target, args: &McpArgs) -> anyhow::Result<McpServer> {
             let reports = Some((store.catalog.clone(), project));
             Ok(McpServer { api, records: Records { source, reports, clock }, grants })
         }
-        Target::Server(_) => {
-            let url = args.target.server.as_deref().unwrap_or_default();
-            let api = Arc::new(RemoteApi(Remote::new(url, &config.credentials)?));
-            let source = Source::Remote(client(url, &config.credentials)?);
+        DataTarget::Server(server) => {
+            let api = Arc::new(RemoteApi(server.clone()));
+            let source = Source::Remote(server.langfuse()?);
             Ok(McpServer { api, records: Records { source, reports: None, clock }, grants })
         }
     }
@@ -77,33 +80,26 @@ async fn open(target: &Target, args: &McpArgs) -> anyhow::Result<McpServer> {
 
 /// The API of a folder that this process has open, on behalf of whoever runs the command.
 fn local_api(store: &Store, config: &Config, project: ProjectId) -> anyhow::Result<LocalApi> {
-    let prices = folder::prices(&config.data)?;
-    let app = App::new(store.clone(), Settings::default(), Clock::System, prices);
+    let place = (store.clone(), config.data.clone());
+    let state = AppState::new(place, Clock::System, OutboundPolicy::default());
+    let app = App::new(state, Settings::default(), user_files::prices(&config.data)?);
     let router = ApiRouter::new(&app);
     let (role, permissions, actor) = (Role::Owner, Permissions::NONE, Actor::CommandLine);
     let caller = Caller { project, key: "ratchet mcp".to_owned(), role, permissions, actor };
     Ok(LocalApi::new(app, router, caller))
 }
 
-/// The Langfuse API of the server: sessions and scores are the same on all that speak it.
-fn client(url: &str, credentials: &Credentials) -> anyhow::Result<LangfuseClient> {
-    let keys = credentials.public_key.clone().zip(credentials.secret_key.clone());
-    let (public_key, secret_key) =
-        keys.context("a server needs a key in RATCHET_PUBLIC_KEY and RATCHET_SECRET_KEY")?;
-    let access = Access { url: url.to_owned(), public_key, secret_key };
-    Ok(LangfuseClient::new(access, ClientLimits::default(), Box::new(SystemBackoffClock))?)
-}
-
 /// The REST API of another server.
 #[derive(Debug)]
-struct RemoteApi(Remote);
+struct RemoteApi(RatchetClient);
 
 impl Api for RemoteApi {
     fn call(&self, call: ApiCall) -> BoxFuture<'_, Result<Value, ToolError>> {
         Box::pin(async move {
             let ApiCall { method, path, body } = call;
             let sent = self.0.exchange(method, &path, (body.as_ref(), MAX_ANSWER_BYTES)).await;
-            let (status, body) = sent.map_err(|error| ToolError(format!("{error:#}")))?;
+            let (status, body) =
+                sent.map_err(|error| ToolError(format!("{:#}", anyhow::Error::from(error))))?;
             read_answer(status, &body)
         })
     }

@@ -2,10 +2,10 @@ use clap::{Args, Subcommand};
 use ratchet_server::api::origins::OriginsView;
 use ratchet_server::api::projects::{ProjectEntry, ProjectRequest, RetentionRequest};
 
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// `ratchet projects …`
 #[derive(Args, Debug)]
@@ -111,8 +111,9 @@ pub(crate) fn run(command: &ProjectsCommand) -> anyhow::Result<Outcome> {
 }
 
 async fn list(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
-    let projects =
-        Target::with(&args.target, "ratchet projects list", async |target| target.projects().await);
+    let projects = data_target::with(&args.target, "ratchet projects list", async |target| {
+        target.projects().await
+    });
     args.output.show(&projects.await?, |projects| projects_text(projects))?;
     Ok(Outcome::Done)
 }
@@ -134,7 +135,7 @@ async fn create(args: &CreateArgs) -> anyhow::Result<Outcome> {
         id: args.id.clone(),
         retention_days: args.retention,
     };
-    let made = Target::with(&projects.target, "ratchet projects create", async |target| {
+    let made = data_target::with(&projects.target, "ratchet projects create", async |target| {
         target.create_project(request).await
     });
     projects.output.show(&made.await?, |made| projects_text(std::slice::from_ref(made)))?;
@@ -148,7 +149,7 @@ async fn set_retention(args: &SetRetentionArgs) -> anyhow::Result<Outcome> {
         Days::Forever => None,
     };
     let changed =
-        Target::with(&projects.target, "ratchet projects set-retention", async |target| {
+        data_target::with(&projects.target, "ratchet projects set-retention", async |target| {
             let project = target.project(args.project.as_deref()).await?;
             target.set_retention(&project.id, RetentionRequest { days }).await
         });
@@ -160,7 +161,7 @@ async fn set_retention(args: &SetRetentionArgs) -> anyhow::Result<Outcome> {
 
 async fn origins(args: &OriginsArgs) -> anyhow::Result<Outcome> {
     let projects = &args.projects;
-    let origins = Target::with(&projects.target, "ratchet projects origins", async |target| {
+    let origins = data_target::with(&projects.target, "ratchet projects origins", async |target| {
         let project = target.project(args.project.as_deref()).await?;
         target.origins(&project.id).await
     });
@@ -171,10 +172,11 @@ async fn origins(args: &OriginsArgs) -> anyhow::Result<Outcome> {
 async fn set_origins(args: &SetOriginsArgs) -> anyhow::Result<Outcome> {
     let projects = &args.of.projects;
     let origins = if args.origins == ["any"] { Vec::new() } else { args.origins.clone() };
-    let kept = Target::with(&projects.target, "ratchet projects set-origins", async |target| {
-        let project = target.project(args.of.project.as_deref()).await?;
-        target.set_origins(&project.id, OriginsView { origins }).await
-    });
+    let kept =
+        data_target::with(&projects.target, "ratchet projects set-origins", async |target| {
+            let project = target.project(args.of.project.as_deref()).await?;
+            target.set_origins(&project.id, OriginsView { origins }).await
+        });
     projects.output.show(&kept.await?, origins_text)?;
     Ok(Outcome::Done)
 }
@@ -187,9 +189,10 @@ fn origins_text(kept: &OriginsView) -> String {
 }
 
 async fn confirm_clock(args: &ProjectsArgs) -> anyhow::Result<Outcome> {
-    let confirmed = Target::with(&args.target, "ratchet projects confirm-clock", async |target| {
-        target.confirm_clock().await
-    });
+    let confirmed =
+        data_target::with(&args.target, "ratchet projects confirm-clock", async |target| {
+            target.confirm_clock().await
+        });
     args.output.show(&confirmed.await?, |confirmed| {
         format!("clock confirmed: {}; retention continues\n", confirmed.now)
     })?;

@@ -3,10 +3,10 @@ use ratchet_server::api::redaction::{
     PresetView, RedactionRuleRequest, RedactionRuleView, TrialRequest,
 };
 
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// `ratchet redaction …`
 #[derive(Args, Debug)]
@@ -98,7 +98,7 @@ pub(crate) fn run(command: &RedactionCommand) -> anyhow::Result<Outcome> {
 }
 
 async fn list(args: &RedactionArgs) -> anyhow::Result<Outcome> {
-    let rules = Target::with(&args.target, "ratchet redaction list", async |target| {
+    let rules = data_target::with(&args.target, "ratchet redaction list", async |target| {
         let project = target.project(args.project.as_deref()).await?;
         target.redaction_rules(&project.id).await
     });
@@ -123,7 +123,7 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
         preset: args.what.preset.clone(),
         replacement: args.replacement.clone(),
     };
-    let added = Target::with(&redaction.target, "ratchet redaction add", async |target| {
+    let added = data_target::with(&redaction.target, "ratchet redaction add", async |target| {
         let project = target.project(redaction.project.as_deref()).await?;
         target.add_redaction_rule(&project.id, request).await
     });
@@ -133,10 +133,11 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
 
 async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
     let redaction = &args.redaction;
-    let removed = Target::with(&redaction.target, "ratchet redaction remove", async |target| {
-        let project = target.project(redaction.project.as_deref()).await?;
-        target.remove_redaction_rule(&project.id, &args.rule).await
-    });
+    let removed =
+        data_target::with(&redaction.target, "ratchet redaction remove", async |target| {
+            let project = target.project(redaction.project.as_deref()).await?;
+            target.remove_redaction_rule(&project.id, &args.rule).await
+        });
     redaction.output.show(&removed.await?, |rule| format!("removed {}\n", rule.what))?;
     Ok(Outcome::Done)
 }
@@ -144,7 +145,7 @@ async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
 async fn test(args: &TestArgs) -> anyhow::Result<Outcome> {
     let redaction = &args.redaction;
     let request = TrialRequest { text: args.text.clone(), field: Some(args.field.clone()) };
-    let left = Target::with(&redaction.target, "ratchet redaction test", async |target| {
+    let left = data_target::with(&redaction.target, "ratchet redaction test", async |target| {
         let project = target.project(redaction.project.as_deref()).await?;
         target.try_redaction(&project.id, request).await
     });
@@ -153,7 +154,7 @@ async fn test(args: &TestArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn presets(args: &RedactionArgs) -> anyhow::Result<Outcome> {
-    let presets = Target::with(&args.target, "ratchet redaction presets", async |target| {
+    let presets = data_target::with(&args.target, "ratchet redaction presets", async |target| {
         target.redaction_presets().await
     });
     args.output.show(&presets.await?, |presets| {

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use ratchet_core::judge::rubric::{Rubric, difference};
+use ratchet_stages::score::rubrics::{RubricFile, Rubrics};
 
 use crate::config::{Config, ConfigArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
-use crate::rubrics::{Rubrics, Shelved};
 use view::{ChangeView, CheckView, RubricEntry, RubricView};
 
 /// `ratchet rubrics …`
@@ -81,7 +81,7 @@ pub(crate) fn run(command: &RubricsCommand) -> anyhow::Result<Outcome> {
 
 impl ListArgs {
     fn rubrics(&self) -> anyhow::Result<Rubrics> {
-        Rubrics::open(&Config::load(&self.config, Vec::new())?.data)
+        Ok(Rubrics::open(&Config::load(&self.config, Vec::new())?.data)?)
     }
 }
 
@@ -103,7 +103,7 @@ fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
 
 fn show(args: &ShowArgs) -> anyhow::Result<Outcome> {
     let shelved = args.list.rubrics()?.find(&args.rubric)?;
-    let Shelved { text, .. } = &shelved;
+    let RubricFile { text, .. } = &shelved;
     args.list.output.show(&RubricView::new(&shelved), |_| text.clone())?;
     Ok(Outcome::Done)
 }

@@ -5,28 +5,31 @@ use anyhow::{Context, bail, ensure};
 use clap::{Args, Subcommand};
 use ratchet_core::judge::rubric;
 use ratchet_core::money::Money;
+use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::api::schedules::{
     ScheduleRequest, ScheduleRunView, ScheduleState, ScheduleView,
 };
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::schedule::{Runner, Scheduler};
+use ratchet_stages::score::rubrics::Rubrics;
 use ratchet_store::Store;
 use ratchet_store::catalog::ScheduledJob;
 use ratchet_store::project::ProjectId;
 use serde_json::json;
 use uuid::Uuid;
 
+use crate::administration::Administration;
 use crate::cmd::score::dollars;
 use crate::cmd::week::{TellArgs, webhook_secret, zone};
 use crate::config::Config;
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::local_environment;
 use crate::print::{OutputArgs, table};
-use crate::rubrics::Rubrics;
 use crate::runtime;
 use crate::startup_message;
-use crate::target::{Remote, Target, TargetArgs};
 
 /// How often a server is asked whether a run has ended.
 const ASK_EVERY: Duration = Duration::from_secs(1);
@@ -130,9 +133,9 @@ pub(crate) fn run(command: &ScheduleCommand) -> anyhow::Result<Outcome> {
 /// Works with the schedules of a project, wherever they are.
 async fn with<T>(
     args: &ScheduleArgs,
-    work: impl AsyncFnOnce(&Target, &str) -> anyhow::Result<T>,
+    work: impl AsyncFnOnce(&Administration, &str) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    Target::with(&args.target, "ratchet schedule", async |target| {
+    data_target::with(&args.target, "ratchet schedule", async |target| {
         let project = target.project(args.project.as_deref()).await?;
         work(target, &project.id).await
     })
@@ -140,7 +143,7 @@ async fn with<T>(
 }
 
 /// Whether there is a schedule of that name; who is wrong learns which there are.
-async fn must_be_there(target: &Target, project: &str, name: &str) -> anyhow::Result<()> {
+async fn must_be_there(target: &Administration, project: &str, name: &str) -> anyhow::Result<()> {
     let schedules = target.schedules(project).await?;
     let names: Vec<&str> = schedules.iter().map(|known| known.name.as_str()).collect();
     let is_there = names.contains(&name);
@@ -184,7 +187,7 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
         webhook: args.tell.webhook.clone(),
     };
     let made = with(&args.schedule, async |target, project| {
-        if let Target::Folder(_) = target {
+        if let DataTarget::Folder(_) = &target.0 {
             args.can_run_here()?;
         }
         target.save_schedule(project, &args.name, request).await
@@ -250,9 +253,9 @@ async fn history(args: &NamedArgs) -> anyhow::Result<Outcome> {
 async fn run_now(args: &NamedArgs) -> anyhow::Result<Outcome> {
     let told = with(&args.schedule, async |target, project| {
         must_be_there(target, project, &args.name).await?;
-        match target {
-            Target::Folder(folder) => run_here(args, folder, ProjectId::parse(project)?).await,
-            Target::Server(server) => run_there(server, project, &args.name).await,
+        match &target.0 {
+            DataTarget::Folder(folder) => run_here(args, folder, ProjectId::parse(project)?).await,
+            DataTarget::Server(server) => run_there(server, project, &args.name).await,
         }
     });
     let line = told.await?;
@@ -279,11 +282,11 @@ async fn run_here(args: &NamedArgs, folder: &Store, project: ProjectId) -> anyho
 }
 
 /// Has a server run a schedule, and waits until it has.
-async fn run_there(server: &Remote, project: &str, name: &str) -> anyhow::Result<String> {
-    let runs = ["projects", project, "schedules", name, "runs"];
-    let asked: ScheduleRunView = server.post_to(&runs).await?;
+async fn run_there(server: &RatchetClient, project: &str, name: &str) -> anyhow::Result<String> {
+    let runs = ["v1", "projects", project, "schedules", name, "runs"];
+    let asked: ScheduleRunView = server.post(&runs, &()).await?;
     loop {
-        let known: Vec<ScheduleRunView> = server.get_from(&runs).await?;
+        let known: Vec<ScheduleRunView> = server.get(&runs).await?;
         let ours = known.into_iter().find(|run| run.due == asked.due);
         let ours = ours.context("the schedule was removed")?;
         if ours.ended.is_none() {

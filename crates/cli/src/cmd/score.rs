@@ -11,20 +11,20 @@ use std::cell::Cell;
 
 use clap::{Args, Subcommand};
 use ratchet_core::id::SessionId;
-use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::judge::rubric;
 use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
+use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::previous_scores::Known;
 use ratchet_stages::score::sample::SampleRate;
 use ratchet_stages::score::select_sessions::{SessionCriteria, SessionFilter};
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
 
-use crate::data_target::{DataTarget, WorkplaceArgs};
+use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
-use crate::rubrics::Rubrics;
 use crate::runtime;
 use crate::signals::Signals;
 use estimate::EstimateView;
@@ -68,7 +68,7 @@ struct RubricArgs {
 #[derive(Args, Debug)]
 struct HowArgs {
     #[command(flatten)]
-    place: WorkplaceArgs,
+    place: ScoringArgs,
     #[command(flatten)]
     rubric: RubricArgs,
     #[command(flatten)]
@@ -175,7 +175,7 @@ async fn supervised(
     let signals = Signals::listen()?;
     let (stopper, stop) = shutdown::signal();
     let outcome = Cell::new(Outcome::Done);
-    let work = DataTarget::with(&how.place, "ratchet score", async |place| {
+    let work = data_target::with_scoring(&how.place, "ratchet score", async |place| {
         let request = how.request(place, wanted).await?;
         let teller = ScoringTeller::new();
         let desk = ScoringContext {
@@ -203,12 +203,16 @@ async fn supervised(
 }
 
 impl HowArgs {
-    async fn request(&self, place: &DataTarget, wanted: SessionFilter) -> anyhow::Result<Request> {
+    async fn request(
+        &self,
+        place: &ScoringTarget,
+        wanted: SessionFilter,
+    ) -> anyhow::Result<Request> {
         Ok(Request {
             run: place.run.clone(),
             // What it would cost can be told without a key.
             judge: if self.estimate { Judge::Offline } else { self.judge.open(place).await? },
-            rubric: find_rubric(place, &self.rubric.rubric)?,
+            rubric: place.rubric(&self.rubric.rubric)?,
             wanted,
             again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
             keeping: if self.dry_run { WritePolicy::Nothing } else { WritePolicy::Write },
@@ -219,7 +223,7 @@ impl HowArgs {
 }
 
 /// What scoring works with, where nobody watches.
-pub(crate) fn desk_of(place: &DataTarget) -> ScoringContext<'_> {
+pub(crate) fn desk_of(place: &ScoringTarget) -> ScoringContext<'_> {
     ScoringContext {
         source: &place.source,
         sink: &place.sink,
@@ -231,7 +235,7 @@ pub(crate) fn desk_of(place: &DataTarget) -> ScoringContext<'_> {
 }
 
 async fn scored(
-    place: &DataTarget,
+    place: &ScoringTarget,
     desk: &ScoringContext<'_>,
     request: &Request,
 ) -> anyhow::Result<ScoringView> {
@@ -245,13 +249,4 @@ async fn scored(
         }
     }
     Ok(view)
-}
-
-/// The rubric in that file, or of that name: the user's own before those that come with Ratchet.
-pub(crate) fn find_rubric(place: &DataTarget, name: &str) -> anyhow::Result<Rubric> {
-    let rubrics = match place.data() {
-        Some(data) => Rubrics::open(data)?,
-        None => Rubrics::shipped(),
-    };
-    Ok(rubrics.find(name)?.rubric)
 }

@@ -4,7 +4,7 @@ use ratchet_server::clock::Clock;
 use ratchet_store::catalog::KeptSuggestion;
 use serde_json::{Value, json};
 
-use crate::data_target::{DataTarget, WorkplaceArgs};
+use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, one_line, table, unsteered};
 use crate::runtime;
@@ -38,7 +38,7 @@ struct ListArgs {
     #[arg(long)]
     undone: bool,
     #[command(flatten)]
-    place: WorkplaceArgs,
+    place: ScoringArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -48,7 +48,7 @@ struct OneArgs {
     /// Suggestion ID
     id: String,
     #[command(flatten)]
-    place: WorkplaceArgs,
+    place: ScoringArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -67,9 +67,9 @@ pub(crate) fn run(command: &SuggestionsCommand) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn all(place: &WorkplaceArgs) -> anyhow::Result<Vec<KeptSuggestion>> {
-    DataTarget::with(place, "ratchet suggestions", async |place| {
-        Ok(place.archive().await?.suggestions().await?)
+async fn all(place: &ScoringArgs) -> anyhow::Result<Vec<KeptSuggestion>> {
+    data_target::with_scoring(place, "ratchet suggestions", async |place| {
+        Ok(place.reports().await?.suggestions().await?)
     })
     .await
 }
@@ -94,8 +94,8 @@ async fn show(args: &OneArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn decide(args: &OneArgs, to: Progress) -> anyhow::Result<Outcome> {
-    let kept = DataTarget::with(&args.place, "ratchet suggestions", async |place| {
-        Ok(place.archive().await?.decide(&args.id, to, Clock::System.now()).await?)
+    let kept = data_target::with_scoring(&args.place, "ratchet suggestions", async |place| {
+        Ok(place.reports().await?.decide(&args.id, to, Clock::System.now()).await?)
     })
     .await?;
     args.output.show(&view(&kept), |_| {

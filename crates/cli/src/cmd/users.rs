@@ -4,10 +4,10 @@ use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 use ratchet_server::api::users::{PasswordRequest, UserRequest, UserView, UserWithPassword};
 
+use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
 use crate::print::{OutputArgs, table};
 use crate::runtime;
-use crate::target::{Target, TargetArgs};
 
 /// `ratchet users …`
 #[derive(Args, Debug)]
@@ -89,7 +89,7 @@ pub(crate) fn run(command: &UsersCommand) -> anyhow::Result<Outcome> {
 
 async fn create(args: &NewUserArgs) -> anyhow::Result<Outcome> {
     let password = typed_password(args.password_stdin)?;
-    let made = Target::with(&args.users.target, "ratchet users create", async |target| {
+    let made = data_target::with(&args.users.target, "ratchet users create", async |target| {
         let project_id = match (args.role.as_str(), &args.project) {
             ("owner", None) => None,
             (_, wanted) => Some(target.project(wanted.as_deref()).await?.id),
@@ -110,7 +110,7 @@ async fn create(args: &NewUserArgs) -> anyhow::Result<Outcome> {
 
 async fn list(args: &UsersArgs) -> anyhow::Result<Outcome> {
     let users =
-        Target::with(&args.target, "ratchet users list", async |target| target.users().await);
+        data_target::with(&args.target, "ratchet users list", async |target| target.users().await);
     args.output.show(&users.await?, |users| {
         let rows: Vec<_> = users.iter().map(row).collect();
         table(["ID", "EMAIL", "NAME", "ROLE", "CREATED"], &rows)
@@ -120,7 +120,7 @@ async fn list(args: &UsersArgs) -> anyhow::Result<Outcome> {
 
 async fn set_password(args: &PasswordArgs) -> anyhow::Result<Outcome> {
     let request = PasswordRequest { password: typed_password(args.password_stdin)? };
-    let set = Target::with(&args.users.target, "ratchet users password", async |target| {
+    let set = data_target::with(&args.users.target, "ratchet users password", async |target| {
         target.set_password(&args.user, request).await
     });
     args.users.output.show(&set.await?, |set| {
@@ -130,7 +130,7 @@ async fn set_password(args: &PasswordArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn remove(args: &RemoveArgs) -> anyhow::Result<Outcome> {
-    let removed = Target::with(&args.users.target, "ratchet users remove", async |target| {
+    let removed = data_target::with(&args.users.target, "ratchet users remove", async |target| {
         target.remove_user(&args.user).await
     });
     args.users.output.show(&removed.await?, |user| format!("removed {}\n", user.email))?;

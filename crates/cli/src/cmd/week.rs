@@ -11,14 +11,15 @@ use ratchet_remote::webhook::Webhook;
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::Stop;
+use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::ScoringContext;
 use ratchet_stages::weekly_report::{SessionScoring, WeekDelivery, WeeklyPipeline};
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
-use crate::cmd::score::{JudgeArgs, find_rubric};
+use crate::cmd::score::JudgeArgs;
 use crate::config::Config;
-use crate::data_target::{DataTarget, WorkplaceArgs};
+use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::local_environment;
 use crate::print::print;
@@ -39,7 +40,7 @@ pub(crate) struct WeekArgs {
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
     #[command(flatten)]
-    place: WorkplaceArgs,
+    place: ScoringArgs,
     /// Rubric name or file
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
         let signals = Signals::listen()?;
         let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
-        let work = DataTarget::with(&args.place, "ratchet week", async |place| {
+        let work = data_target::with_scoring(&args.place, "ratchet week", async |place| {
             let told = Box::pin(told(args, place, &stop)).await?;
             print(&answer(args.format(), &told)?)?;
             let is_bad = told.scoring.failed > 0;
@@ -119,12 +120,12 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn told(args: &WeekArgs, place: &DataTarget, stop: &Stop) -> anyhow::Result<WeekDelivery> {
+async fn told(args: &WeekArgs, place: &ScoringTarget, stop: &Stop) -> anyhow::Result<WeekDelivery> {
     let config = Config::load(&args.place.config, Vec::new())?;
     let judge = &args.judge;
     let scoring = SessionScoring {
         run: place.run.clone(),
-        rubric: find_rubric(place, &args.rubric)?,
+        rubric: place.rubric(&args.rubric)?,
         judge: if judge.is_nobody() { None } else { Some(Box::pin(judge.open(place)).await?) },
         at_once: judge.concurrency,
         batch: judge.batch(),
@@ -148,7 +149,7 @@ async fn told(args: &WeekArgs, place: &DataTarget, stop: &Stop) -> anyhow::Resul
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    Ok(pipeline.run(&desk, place.archive().await?).await?)
+    Ok(pipeline.run(&desk, place.reports().await?).await?)
 }
 
 impl WeekArgs {

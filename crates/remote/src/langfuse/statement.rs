@@ -22,7 +22,7 @@ use super::wire::time::Time;
 use super::wire::word::Word;
 
 /// The path of the API that takes batches.
-pub const PATH: &str = "/api/public/ingestion";
+pub const PATH: [&str; 2] = ["public", "ingestion"];
 /// Events in one request: well below what a server takes.
 const EVENTS_PER_REQUEST: usize = 500;
 /// Bytes of one request, likewise; a single greater event goes alone.

@@ -72,7 +72,7 @@ pub(super) struct ChatsRequest {
 /// The chats of this server, for reading.
 fn chats(app: &App) -> ApiResult<Arc<Chats>> {
     let none = || ApiError::NotFound("this server runs no agents".to_owned());
-    app.chats().ok_or_else(none)
+    app.chats().cloned().ok_or_else(none)
 }
 
 fn chat_id(text: &str) -> ApiResult<SessionId> {

@@ -100,7 +100,7 @@ async fn add_webhook(
     JsonBody(request): JsonBody<WebhookRequest>,
 ) -> ApiResult<(StatusCode, Json<NewReceiverView>)> {
     let events = news(request.events.as_deref())?;
-    let outbound = &app.settings.outbound;
+    let outbound = &app.outbound;
     let (new, secret) = notify::webhook(&request.name, &request.url, events, outbound)?;
     let (catalog, secrets) = (caller.catalog(&app), app.store.secrets.clone());
     let made = catalog.add_notice_receiver(caller.project, new, secrets, app.clock.now()).await?;
@@ -125,7 +125,7 @@ async fn add_browser(
     let BrowserKeysRequest { p256dh, auth } = &request.keys;
     let given = (request.endpoint.as_str(), p256dh.as_str(), auth.as_str());
     let person = Some(caller.actor.name().to_owned()).filter(|name| !name.is_empty());
-    let outbound = &app.settings.outbound;
+    let outbound = &app.outbound;
     let new = notify::browser(&request.name, given, (events, person), outbound)?;
     let (catalog, secrets) = (caller.catalog(&app), app.store.secrets.clone());
     let made = catalog.add_notice_receiver(caller.project, new, secrets, app.clock.now()).await?;

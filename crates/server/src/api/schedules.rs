@@ -278,7 +278,7 @@ pub(super) async fn save(
     Path((project, name)): Path<(String, String)>,
     JsonBody(request): JsonBody<ScheduleRequest>,
 ) -> ApiResult<Json<ScheduleView>> {
-    request.check_addresses(&app.settings.outbound)?;
+    request.check_addresses(&app.outbound)?;
     let new = request.check(&name)?;
     let (project, now) = (weekly(&app, &project).await?, app.clock.now());
     let secrets = app.store.secrets.clone();

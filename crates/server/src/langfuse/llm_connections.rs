@@ -62,7 +62,7 @@ pub(super) async fn keep(
 ) -> ApiResult<Json<LlmConnectionView>> {
     let new = check(request)?;
     if let Some(entered) = &new.base_url {
-        let allowed = http::check_entered_text(entered, &app.settings.outbound);
+        let allowed = http::check_entered_text(entered, &app.outbound);
         allowed
             .map_err(|why| ApiError::InvalidFields(vec![Issue::at("baseURL", why.to_string())]))?;
     }

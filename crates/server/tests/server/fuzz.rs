@@ -11,6 +11,7 @@ use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::TraceId;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::record::claude_code::transcript::{LineResult, Transcript, Turns};
 use ratchet_core::record::price::{ModelCall, PriceTable};
 use ratchet_core::record::semantic_conventions::Sender;
@@ -23,6 +24,7 @@ use ratchet_server::app::{Access, App, Limits, Settings};
 use ratchet_server::clock::Clock;
 use ratchet_server::otlp::{Format, decode_logs, decode_metrics, decode_traces};
 use ratchet_server::router::{grpc_router, router};
+use ratchet_stages::app_state::AppState;
 use ratchet_stages::record::logs::Events;
 use ratchet_stages::record::{self, Arrival};
 use ratchet_store::telemetry::Batch;
@@ -51,8 +53,9 @@ static SERVER: LazyLock<FuzzServer> = LazyLock::new(|| {
         limits: Limits { decompressed_bytes: 1_000_000, ..Limits::default() },
         ..Settings::default()
     };
-    let app =
-        App::new(folder.folder().clone(), settings, Clock::System, PriceTable::builtin().into());
+    let place = (folder.folder().clone(), folder.path().to_owned());
+    let state = AppState::new(place, Clock::System, OutboundPolicy::default());
+    let app = App::new(state, settings, PriceTable::builtin().into());
     let (http, grpc) = (router(app.clone(), Router::new()), grpc_router(app));
     FuzzServer { runtime, folder, http, grpc }
 });

@@ -6,6 +6,7 @@ use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ratchet_core::id::TraceId;
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::record::trace::Trace;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
@@ -14,6 +15,7 @@ use ratchet_server::clock::{Clock, ManualClock};
 use ratchet_server::run::{Listeners, RunError, run};
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::{Stop, Stopper};
+use ratchet_stages::app_state::AppState;
 use ratchet_store::catalog::{KeyPair, NewKey, NewProject, Permission, Permissions, Role};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::folder::DataFolder;
@@ -43,11 +45,17 @@ impl TestServer {
     }
 
     pub(crate) async fn start_with(settings: Settings) -> Self {
+        Self::start_calling(OutboundPolicy::default(), settings).await
+    }
+
+    /// Starts a server that may call such addresses.
+    pub(crate) async fn start_calling(outbound: OutboundPolicy, settings: Settings) -> Self {
         let data = DataFolder::new();
         let clock = ManualClock::at(Timestamp::parse("2026-11-15T12:00:00Z").unwrap());
         make_keys(&data).await;
-        let store = data.folder().clone();
-        let app = App::new(store, settings, Clock::Manual(clock.clone()), Default::default());
+        let place = (data.folder().clone(), data.path().to_owned());
+        let state = AppState::new(place, Clock::Manual(clock.clone()), outbound);
+        let app = App::new(state, settings, Default::default());
         let (stopper, stop) = shutdown::signal();
         let listeners = Listeners {
             web: TcpListener::bind("127.0.0.1:0").await.unwrap(),

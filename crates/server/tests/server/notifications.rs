@@ -122,7 +122,7 @@ async fn addresses_inside_are_refused_wherever_callers_enter_them() {
 #[tokio::test]
 async fn settings_allow_addresses_inside() {
     let outbound = "localhost, 10.0.0.0/8".parse().unwrap();
-    let server = TestServer::start_with(Settings { outbound, ..Settings::default() }).await;
+    let server = TestServer::start_calling(outbound, Settings::default()).await;
     for inside in ["http://127.0.0.1:9/x", "https://localhost/x", "https://10.1.2.3/x"] {
         add(&server, &json!({"name": "x", "url": inside})).await.check(201, "whsec_");
     }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
+use ratchet_store::Store;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::LeaseStatus;
-use ratchet_store::Store;
 
 use super::{DueRun, JobEnvironment, Runner, ScheduledJobError};
 use crate::score::ScoringContext;

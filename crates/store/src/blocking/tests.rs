@@ -1,3 +1,4 @@
+use std::pin::pin;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, mpsc};
 use std::thread::ThreadId;
@@ -69,6 +70,26 @@ async fn dropping_the_future_cancels_work_and_drops_what_waits() {
     assert_eq!(wait::receive("end of the work", &has_ended), "cancelled");
     pool.run(|| ()).await.unwrap();
     assert!(!has_run.load(Ordering::SeqCst));
+}
+
+/// A page may begin a second query before it awaits the first.
+#[tokio::test]
+async fn work_that_waits_and_is_not_polled_does_not_block_the_rest() {
+    let pool = BlockingPool::new(1);
+    let (release, is_released) = mpsc::channel();
+    let mut running = pin!(pool.run(move || wait::receive("the release", &is_released)));
+    let mut waiting = pin!(pool.run(|| 7));
+    tokio::select! {
+        biased;
+        _ = &mut running => unreachable!("it waits for its release"),
+        _ = &mut waiting => unreachable!("it waits for the first"),
+        () = std::future::ready(()) => {}
+    }
+    release.send(()).unwrap();
+    running.await.unwrap();
+    let third = wait::with_timeout("end of the third", pool.run(|| 8)).await;
+    assert_eq!(third.unwrap(), 8);
+    assert_eq!(waiting.await.unwrap(), 7);
 }
 
 proptest! {

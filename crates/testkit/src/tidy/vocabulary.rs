@@ -237,7 +237,7 @@ fn public_functions_and_types_of_libraries_are_documented() {
 }
 
 /// The stages of the product, and what they share.
-const STAGES: [&str; 14] = [
+const STAGES: [&str; 18] = [
     "record",
     "score",
     "review",
@@ -252,6 +252,10 @@ const STAGES: [&str; 14] = [
     "validation",
     "source",
     "sink",
+    "app_state",
+    "clock",
+    "data_target",
+    "user_files",
 ];
 
 #[test]

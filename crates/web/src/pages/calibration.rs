@@ -42,7 +42,7 @@ pub(super) fn ends(web: &Web, place: &RequestContext) -> (Source, Sink) {
 /// The rubric that the address names: the project's own, or one that comes with Ratchet.
 pub(super) fn rubric(web: &Web, place: &RequestContext) -> PageResult<Rubric> {
     let name = place.params.get("rubric").unwrap_or(rubric::DEFAULT);
-    let all = web.rubrics.read().map_err(PageError::Bad)?;
+    let all = web.rubrics()?;
     all.into_iter().find(|rubric| rubric.name == name).ok_or_else(|| PageError::not_there("rubric"))
 }
 
@@ -57,7 +57,7 @@ pub(super) fn by_rubric(place: &RequestContext, parts: &[&str]) -> Link {
 
 /// Says by which rubric, and leads to the others.
 pub(super) fn rubrics(web: &Web, place: &RequestContext, rubric: &Rubric) -> PageResult<Markup> {
-    let all = web.rubrics.read().map_err(PageError::Bad)?;
+    let all = web.rubrics()?;
     let others: Vec<&Rubric> = all.iter().filter(|other| other.name != rubric.name).collect();
     Ok(html! {
         p.muted {

@@ -66,7 +66,7 @@ pub(super) fn routes() -> Router<Web> {
 /// The chats of this server.
 fn agents(web: &Web) -> PageResult<&Arc<Chats>> {
     let none = || PageError::NotFound("this server runs no agents".to_owned());
-    web.talking.get().map(|talking| &talking.chats).ok_or_else(none)
+    web.chats().ok_or_else(none)
 }
 
 /// The same for the viewer, if the role permits chatting: members of the project and owners. The
@@ -92,12 +92,12 @@ async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<Chat> {
 
 async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let mut page = Page::new(Section::Chats, "Chat");
-    let Some(talking) = web.talking.get() else {
+    let Some(chats) = web.chats() else {
         page.body = empty::empty("This server runs no agents.", &html! {});
         return Ok(page.show(&place));
     };
     let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let found = talking.chats.service.chats(place.project_id(), at).await;
+    let found = chats.service.chats(place.project_id(), at).await;
     let found = found.map_err(outcome::refusal)?;
     let ids = found.rows.iter().map(|chat| chat.id.clone()).collect();
     let ends = web.store.telemetry.session_ends(place.project_id(), ids).await?;

@@ -22,10 +22,9 @@ use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 
-use crate::components::field::Entered;
 use crate::components::toast;
 use crate::frame::{Page, Section};
-use crate::request_context::{Link, Params, RequestContext};
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -204,10 +203,6 @@ fn wrong(shown: Markup) -> Response {
 /// A page that shows a secret this once: nothing may keep it.
 fn once(shown: Markup) -> Response {
     ([(CACHE_CONTROL, "no-store")], shown).into_response()
-}
-
-fn entered(form: &str) -> Entered {
-    Entered::new(Params::read(form))
 }
 
 /// A question before something goes for good: its own page, with what is lost in words.

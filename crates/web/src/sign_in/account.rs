@@ -1,7 +1,6 @@
 //! One's own account: the password, and where one is signed in.
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -14,11 +13,11 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Login, LoginUser, ThrottleKey, Turn};
 
 use super::form::{Field, PASSWORD_RULE, Problem, field, told};
-use super::read_form;
 use crate::client_address;
 use crate::components::figure;
 use crate::frame;
 use crate::page_error::{PageError, PageResult};
+use crate::request_context::Params;
 use crate::viewer::{Viewer, Who};
 use crate::web::Web;
 
@@ -37,10 +36,9 @@ async fn change_password(
     State(web): State<Web>,
     visitor: Viewer,
     parts: Parts,
-    body: Bytes,
+    fields: Params,
 ) -> PageResult<Response> {
     let LoginUser { login, user } = person(&visitor)?;
-    let fields = read_form(&body);
     let secret = |name| Secret::new(fields.get(name).unwrap_or_default());
     let (current, new) = (secret("current"), secret("new"));
     if !is_password(new.expose()) {
@@ -62,10 +60,10 @@ async fn change_password(
     Ok(Redirect::to("/account").into_response())
 }
 
-async fn end_logins(State(web): State<Web>, visitor: Viewer, body: Bytes) -> PageResult<Redirect> {
+async fn end_logins(State(web): State<Web>, visitor: Viewer, form: Params) -> PageResult<Redirect> {
     let LoginUser { login, user } = person(&visitor)?;
     let catalog = &web.store.catalog;
-    match read_form(&body).get("login") {
+    match form.get("login") {
         Some("others") => {
             catalog.end_other_logins(user.id.clone(), login.id.clone()).await?;
         }

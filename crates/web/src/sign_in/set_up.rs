@@ -1,7 +1,6 @@
 //! The first owner. Whoever started the server knows the token; whoever merely found it does not.
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
@@ -13,7 +12,7 @@ use ratchet_core::secret::Secret;
 use ratchet_store::catalog::{NewUser, Role, ThrottleKey, Turn};
 
 use super::form::{Field, PASSWORD_RULE, Problem, field, strangers_page};
-use super::{SignIn, read_form, welcome};
+use super::{SignIn, welcome};
 use crate::client_address;
 use crate::page_error::PageResult;
 use crate::request_context::Params;
@@ -31,11 +30,10 @@ async fn show(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     form(&web, &parts.headers, &params, None)
 }
 
-async fn create(State(web): State<Web>, parts: Parts, body: Bytes) -> PageResult<Response> {
+async fn create(State(web): State<Web>, parts: Parts, fields: Params) -> PageResult<Response> {
     if is_over(&web).await? {
         return Ok(Redirect::to("/sign-in").into_response());
     }
-    let fields = read_form(&body);
     let address = client_address::of(&web, &parts.headers, &parts.extensions);
     let suspects = vec![ThrottleKey::Address(address)];
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::path::Path;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,8 +13,11 @@ use axum::http::{HeaderMap, Request};
 use axum::response::Response;
 use ratchet_core::catalog::account::Email;
 use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
+use ratchet_stages::app_state::AppState;
+use ratchet_stages::clock::{Clock, ManualClock};
 use ratchet_store::catalog::{NewProject, NewUser, Role, User};
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{BatchBuilder, START};
@@ -24,7 +26,7 @@ use ratchet_testkit::recording::RecordBatch;
 use ratchet_testkit::wait;
 use ratchet_web::Web;
 use ratchet_web::sign_in::SignIn;
-use ratchet_web::web::{Access, RubricReader, WebSettings};
+use ratchet_web::web::{Access, WebSettings};
 use tower::ServiceExt;
 
 pub(crate) const PASSWORD: &str = "correct horse";
@@ -40,29 +42,23 @@ pub(crate) struct Site {
     pub(crate) data: DataFolder,
     pub(crate) router: Router,
     pub(crate) web: Web,
-    nanos: Arc<AtomicI64>,
+    clock: ManualClock,
     /// What browsers call the server.
     host: &'static str,
 }
 
-/// Pages that look long enough, and models that are scripted on this machine.
-pub(crate) fn settings() -> WebSettings {
-    let outbound = "localhost".parse().unwrap();
-    WebSettings { patience: wait::TIMEOUT, outbound, ..WebSettings::default() }
+/// Pages that look long enough.
+fn settings() -> WebSettings {
+    WebSettings { patience: wait::TIMEOUT, ..WebSettings::default() }
 }
 
-/// The rubrics that come with Ratchet, and one of the project's own.
-fn rubrics() -> RubricReader {
-    RubricReader::new(|| {
-        let mut all: Vec<Rubric> = rubric::shipped().cloned().collect();
-        let own = all.first().cloned().map(|rubric| Rubric {
-            name: "kindness".to_owned(),
-            dimensions: rubric.dimensions.into_iter().take(1).collect(),
-            ..rubric
-        });
-        all.extend(own);
-        Ok(all)
-    })
+/// Stores a rubric of the user's own, besides those that come with Ratchet.
+fn add_rubric(data: &Path) {
+    let shipped = rubric::shipped().next().cloned().unwrap();
+    let dimensions = shipped.dimensions.into_iter().take(1).collect();
+    let own = Rubric { name: "kindness".to_owned(), dimensions, ..shipped };
+    std::fs::create_dir(data.join("rubrics")).unwrap();
+    std::fs::write(data.join("rubrics/kindness.toml"), own.to_toml()).unwrap();
 }
 
 impl Site {
@@ -85,8 +81,19 @@ impl Site {
         Self::made(access, settings()).await
     }
 
+    /// Pages of a server that may call such addresses.
+    pub(crate) async fn calling(outbound: OutboundPolicy) -> Self {
+        Self::built(Access::People(SignIn::default()), settings(), outbound).await
+    }
+
+    /// Models are scripted on this machine.
     pub(crate) async fn made(access: Access, settings: WebSettings) -> Self {
+        Self::built(access, settings, "localhost".parse().unwrap()).await
+    }
+
+    async fn built(access: Access, settings: WebSettings, outbound: OutboundPolicy) -> Self {
         let data = DataFolder::new();
+        add_rubric(data.path());
         for name in ["shop", "lab"] {
             let new = NewProject { id: id(name), name: name.to_owned(), retention_days: None };
             data.catalog().create_project(new, START).await.unwrap();
@@ -95,11 +102,11 @@ impl Site {
             Access::Open(_) => "localhost",
             Access::People(_) => HOST,
         };
-        let nanos = Arc::new(AtomicI64::new(START.nanos()));
-        let clock = Arc::clone(&nanos);
-        let now = move || Timestamp::from_nanos(clock.load(Ordering::SeqCst));
-        let web = Web::new(settings, data.folder().clone(), access, rubrics(), now);
-        Self { data, router: ratchet_web::pages(web.clone()), web, nanos, host }
+        let clock = ManualClock::at(START);
+        let place = (data.folder().clone(), data.path().to_owned());
+        let state = AppState::new(place, Clock::Manual(clock.clone()), outbound);
+        let web = Web::new(settings, state, access);
+        Self { data, router: ratchet_web::pages(web.clone()), web, clock, host }
     }
 
     pub(crate) async fn record(&self, batch: BatchBuilder) {
@@ -133,11 +140,11 @@ impl Site {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.nanos.load(Ordering::SeqCst))
+        self.web.now()
     }
 
     pub(crate) fn advance(&self, by: Duration) {
-        self.nanos.fetch_add(i64::try_from(by.as_nanos()).unwrap(), Ordering::SeqCst);
+        self.clock.advance(by);
     }
 
     /// Makes a person with the usual password, who works in `shop` unless they own everything.

@@ -55,8 +55,8 @@ pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc
     let now = site.now();
     let store = site.data.folder().clone();
     let service = ChatService::open(store, launcher, limits, Arc::new(move || now)).await.unwrap();
-    let chats = Arc::new(Chats { service, policy });
-    site.web.run_agents(Arc::clone(&chats), std::future::pending);
+    site.web.run_agents(Chats { service, policy });
+    let chats = Arc::clone(site.web.chats().unwrap());
     (folder, chats)
 }
 

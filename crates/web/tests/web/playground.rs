@@ -11,10 +11,7 @@ use ratchet_store::catalog::{
 };
 use ratchet_testkit::scripted::{Failure, Reply, ScriptedModel, Tokens};
 
-use ratchet_web::sign_in::SignIn;
-use ratchet_web::web::{Access, WebSettings};
-
-use crate::browser::{Browser, Site, id, settings};
+use crate::browser::{Browser, Site, id};
 
 const PAGE: &str = "/project/shop/playground";
 const CONNECTIONS: &str = "/project/shop/settings/connections";
@@ -252,8 +249,7 @@ async fn before_there_is_a_connection_the_page_says_what_to_do() {
 
 #[tokio::test]
 async fn connections_that_lead_inside_are_refused_and_say_what_to_set() {
-    let usual = WebSettings { outbound: OutboundPolicy::default(), ..settings() };
-    let site = Site::made(Access::People(SignIn::default()), usual).await;
+    let site = Site::calling(OutboundPolicy::default()).await;
     let model = ScriptedModel::start().unwrap();
     // They were kept before the rule was there, or by someone with another one.
     let named = model.url().replace("127.0.0.1", "localhost");

@@ -5,15 +5,15 @@ use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::Calibration;
 use ratchet_core::quality::calibration::draft::CriterionDraft;
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::llm_connections::judge::{self, JudgeAccess};
 use ratchet_stages::review::LabelComparison;
 
 use crate::cmd::score::prices;
-use crate::data_target::DataTarget;
 
 /// Drafts criteria: by template, or by a model if one is named.
 pub(super) async fn drafts(
-    place: &DataTarget,
+    place: &ScoringTarget,
     (with, budget): (Option<&str>, &Budget),
     held: &LabelComparison,
     (rubric, calibration): (&Rubric, &Calibration),
@@ -24,7 +24,7 @@ pub(super) async fn drafts(
     let means = JudgeAccess {
         variables: &|name| std::env::var(name).ok(),
         prices: PriceList { table: prices(place), at: Clock::System.now() },
-        connections: place.folder().map(|folder| (folder, &place.journal.project)),
+        connections: place.store().map(|store| (store, &place.journal.project)),
         outbound: place.outbound(),
     };
     match judge::open(&name, means).await? {

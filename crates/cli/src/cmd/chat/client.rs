@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use ratchet_agent::sse::SseReader;
 use ratchet_core::backoff::{Backoff, FailedAttempt};
 use ratchet_remote::langfuse::client::backoff_clock::{BackoffClock as _, SystemBackoffClock};
+use ratchet_remote::ratchet::RatchetClient;
 use reqwest::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use tokio::sync::mpsc::Sender;
 
 use super::events::ReceivedEvent;
 use super::sanitize::plain_line;
-use crate::target::Remote;
 
 /// Backoff of reconnects: for about a minute.
 const RECONNECT: Backoff = Backoff {
@@ -27,7 +27,7 @@ const RECONNECT: Backoff = Backoff {
 /// A chat on a server.
 #[derive(Clone, Debug)]
 pub(crate) struct ChatClient<'a> {
-    server: &'a Remote,
+    server: &'a RatchetClient,
     chat: String,
 }
 
@@ -103,7 +103,7 @@ struct Project {
 impl<'a> ChatClient<'a> {
     /// Creates or opens a chat.
     pub(crate) async fn open(
-        server: &'a Remote,
+        server: &'a RatchetClient,
         beginning: &ChatStart,
         attachments: &[Value],
     ) -> anyhow::Result<(Self, ChatInfo)> {
@@ -113,10 +113,10 @@ impl<'a> ChatClient<'a> {
                 let workspace = workspace.context("cannot find the workspace")?;
                 let request = json!({"workspace": workspace, "model": model, "mode": mode,
                     "maxBudget": budget, "attachments": attachments});
-                server.post("/api/v1/chats", &request).await?
+                server.post(&["v1", "chats"], &request).await?
             }
-            ChatStart::Resume(id) => server.get_from(&["chats", id]).await?,
-            ChatStart::Fork(id) => server.post_named(&["chats", id, "fork"], &json!({})).await?,
+            ChatStart::Resume(id) => server.get(&["v1", "chats", id]).await?,
+            ChatStart::Fork(id) => server.post(&["v1", "chats", id, "fork"], &json!({})).await?,
         };
         Ok((Self { server, chat: chat.id.clone() }, chat))
     }
@@ -126,17 +126,18 @@ impl<'a> ChatClient<'a> {
     }
 
     pub(crate) async fn chat(&self) -> anyhow::Result<ChatInfo> {
-        self.server.get_from(&["chats", &self.chat]).await
+        Ok(self.server.get(&["v1", "chats", &self.chat]).await?)
     }
 
     /// Posts to a subpath of the chat.
     pub(crate) async fn post(&self, what: &str, body: &Value) -> anyhow::Result<Value> {
-        self.server.post_named(&["chats", &self.chat, what], body).await
+        Ok(self.server.post(&["v1", "chats", &self.chat, what], body).await?)
     }
 
     pub(crate) async fn rename(&self, title: &str) -> anyhow::Result<()> {
         let title = json!({"title": title});
-        self.server.patch_to::<Value>(&["chats", &self.chat], &title).await.map(drop)
+        self.server.patch::<Value>(&["v1", "chats", &self.chat], &title).await?;
+        Ok(())
     }
 
     /// Creates a fork.
@@ -146,9 +147,9 @@ impl<'a> ChatClient<'a> {
 
     /// URL of the project's pages.
     pub(crate) async fn pages(&self) -> anyhow::Result<String> {
-        let projects: Projects = self.server.get("/api/public/projects").await?;
+        let projects: Projects = self.server.get(&["public", "projects"]).await?;
         let project = projects.data.first().context("the key opens no project")?;
-        self.server.address(&["project", &project.id])
+        Ok(self.server.page_url(&["project", &project.id]))
     }
 
     /// Follows the events after a sequence number without end: a broken stream is resumed.
@@ -232,9 +233,9 @@ impl Events<'_> {
     }
 
     async fn connect(&mut self) -> anyhow::Result<Option<StreamUpdate>> {
-        let parts = ["chats", &self.client.chat, "events"];
+        let path = ["v1", "chats", &self.client.chat, "events"];
         let query = [("types", self.types)];
-        match self.client.server.follow(&parts, &query, self.after).await {
+        match self.client.server.follow(&path, &query, self.after).await.map_err(Into::into) {
             Ok(stream) => {
                 (self.stream, self.reader) = (Some(stream), SseReader::default());
                 Ok(std::mem::take(&mut self.is_lost).then_some(StreamUpdate::Back))

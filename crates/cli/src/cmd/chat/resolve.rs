@@ -1,3 +1,4 @@
+use ratchet_remote::ratchet::RatchetClient;
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -5,7 +6,6 @@ use serde::Deserialize;
 
 use super::client::ChatInfo;
 use super::sanitize::plain_line;
-use crate::target::Remote;
 
 /// Number of chats that are searched, and of those that an error lists.
 const SEARCHED: &str = "100";
@@ -19,19 +19,19 @@ struct ChatList {
 /// Returns the id of a chat, by its id or the start of it; without a name, the last changed one in
 /// this workspace.
 pub(crate) async fn chat_id(
-    server: &Remote,
+    server: &RatchetClient,
     named: &str,
     workspace: &Path,
 ) -> anyhow::Result<String> {
     let is_whole = named.len() == 36;
     if is_whole {
-        let chat: anyhow::Result<ChatInfo> = server.get_from(&["chats", named]).await;
+        let chat = server.get::<ChatInfo>(&["v1", "chats", named]).await;
         if let Ok(chat) = chat {
             return Ok(chat.id);
         }
     }
     let query = [("limit", SEARCHED.to_owned())];
-    let all: ChatList = server.get_with("/api/v1/chats", &query).await?;
+    let all: ChatList = server.get_with(&["v1", "chats"], &query).await?;
     let here = workspace.canonicalize().context("cannot find the workspace")?;
     let is_meant = |chat: &&ChatInfo| match named {
         "" => Path::new(&chat.workspace) == here,

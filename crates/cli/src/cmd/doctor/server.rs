@@ -1,20 +1,22 @@
 use ratchet_core::time::Timestamp;
+use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::api::status::StatusView;
 use ratchet_store::disk_reserve::DiskSpace;
 
 use super::disk::judge_space;
 use super::{Check, State};
 use crate::print::bytes_text;
-use crate::target::Remote;
 
 /// How far the two clocks may be apart.
 const CLOCK_TOLERANCE_NANOS: u64 = 60_000_000_000;
 
 /// Asks a running server how it is.
-pub(super) async fn checks(server: &Remote, now: Timestamp) -> Vec<Check> {
-    match server.get::<StatusView>("/api/v1/status").await {
+pub(super) async fn checks(server: &RatchetClient, now: Timestamp) -> Vec<Check> {
+    match server.get::<StatusView>(&["v1", "status"]).await {
         Ok(status) => judge(&status, env!("CARGO_PKG_VERSION"), now),
-        Err(error) => vec![Check::new("server", State::Bad, format!("{error:#}"))],
+        Err(error) => {
+            vec![Check::new("server", State::Bad, format!("{:#}", anyhow::Error::from(error)))]
+        }
     }
 }
 

@@ -13,9 +13,9 @@ use ratchet_server::shutdown::Stop;
 
 use super::IntoArgs;
 use super::sink::Sink;
+use crate::data_target;
 use crate::exit::Outcome;
 use crate::signals::Signals;
-use crate::target::Target;
 use report::Report;
 use tail::Tails;
 
@@ -50,7 +50,7 @@ pub(super) async fn run(args: &ClaudeCodeArgs) -> anyhow::Result<Outcome> {
     }
     let signals = Signals::listen()?;
     let (stopper, stop) = shutdown::signal();
-    let work = Target::with(&args.into.target, "ratchet import claude-code", async |target| {
+    let work = data_target::with(&args.into.target, "ratchet import claude-code", async |target| {
         let sink = Sink::open(target, args.into.project.as_deref()).await?;
         import(args, &paths, &sink, stop).await
     });

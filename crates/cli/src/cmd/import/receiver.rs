@@ -11,11 +11,11 @@ use ratchet_server::api::keys::KeyRequest;
 use ratchet_server::shutdown;
 
 use super::IntoArgs;
+use crate::administration::Administration;
 use crate::config::value::Switch;
 use crate::config::{Config, Credentials};
 use crate::first_start::FirstKeysFor;
 use crate::server::Server;
-use crate::target::Target;
 use crate::{folder, startup_message};
 
 /// What marks the key of an import, so that one that a killed process left behind can be found.
@@ -59,7 +59,7 @@ async fn with_folder<T>(
     config.auth = Switch::On;
     folder::must_exist(&config.data)?;
     let server = Server::open(&config, command, FirstKeysFor::Nobody).await?;
-    let target = server.target();
+    let target = server.administration();
     let (stopper, stop) = shutdown::signal();
     let url = startup_message::url(server.bound.web);
     let working = async {
@@ -75,7 +75,7 @@ async fn with_folder<T>(
 
 /// Works with a key that lives no longer than the work.
 async fn with_key<T>(
-    target: &Target,
+    target: &Administration,
     project: Option<&str>,
     url: &str,
     work: impl AsyncFnOnce(&LangfuseClient) -> anyhow::Result<T>,

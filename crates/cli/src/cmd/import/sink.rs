@@ -2,24 +2,28 @@ use anyhow::{bail, ensure};
 use ratchet_core::record::claude_code::Patches;
 use ratchet_remote::langfuse::statement::{self, BatchReply};
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_stages::record::{self, TEXT_BYTES};
 use ratchet_store::project::ProjectId;
 use ratchet_store::telemetry::Batch;
 
-use crate::target::Target;
+use crate::administration::Administration;
 
 /// Where imported records go: a project of a folder, or the project that a server's key opens.
 #[derive(Debug)]
 pub(super) struct Sink<'a> {
-    target: &'a Target,
+    target: &'a Administration,
     project: Option<ProjectId>,
 }
 
 impl<'a> Sink<'a> {
-    pub(super) async fn open(target: &'a Target, project: Option<&str>) -> anyhow::Result<Self> {
-        let project = match target {
-            Target::Folder(_) => Some(ProjectId::parse(&target.project(project).await?.id)?),
-            Target::Server(_) => {
+    pub(super) async fn open(
+        target: &'a Administration,
+        project: Option<&str>,
+    ) -> anyhow::Result<Self> {
+        let project = match &target.0 {
+            DataTarget::Folder(_) => Some(ProjectId::parse(&target.project(project).await?.id)?),
+            DataTarget::Server(_) => {
                 ensure!(project.is_none(), "with --server the key determines the project");
                 None
             }
@@ -33,8 +37,8 @@ impl<'a> Sink<'a> {
         if patches.is_empty() {
             return Ok(());
         }
-        match (self.target, &self.project) {
-            (Target::Folder(folder), Some(project)) => {
+        match (&self.target.0, &self.project) {
+            (DataTarget::Folder(folder), Some(project)) => {
                 let batch = Batch {
                     traces: patches.traces,
                     observations: patches.observations,
@@ -47,9 +51,9 @@ impl<'a> Sink<'a> {
     }
 
     async fn send(&self, patches: &Patches) -> anyhow::Result<()> {
-        let Target::Server(server) = self.target else { return Ok(()) };
+        let DataTarget::Server(server) = &self.target.0 else { return Ok(()) };
         for batch in statement::batches(&patches.traces, &patches.observations)? {
-            let reply: BatchReply = server.post(statement::PATH, &batch).await?;
+            let reply: BatchReply = server.post(&statement::PATH, &batch).await?;
             if let Some(why) = reply.refusal() {
                 bail!("the server rejected a record: {why}");
             }

@@ -12,9 +12,8 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::dataset_import::LineNumberedReader;
 use ratchet_stages::review::labels;
 
-use super::super::score::find_rubric;
 use super::{WhereArgs, WhoArgs};
-use crate::data_target::DataTarget;
+use crate::data_target;
 use crate::exit::Outcome;
 use crate::print::print;
 
@@ -47,8 +46,8 @@ pub(super) struct ExportArgs {
 
 /// Keeps every label of a table, or none if one is wrong.
 pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
-    let count = DataTarget::with(&args.at.place, "ratchet label import", async |place| {
-        let rubric = find_rubric(place, &args.at.rubric)?;
+    let count = data_target::with_scoring(&args.at.place, "ratchet label import", async |place| {
+        let rubric = place.rubric(&args.at.rubric)?;
         let unless = LabelDefaults { by: args.who.by.clone(), at: Clock::System.now() };
         let mut read = rows(&args.file, &rubric, &unless)?;
         let asked = labels::asked(&place.sink, &args.at.dataset).await?;
@@ -101,8 +100,8 @@ fn rows(file: &Path, rubric: &Rubric, unless: &LabelDefaults) -> anyhow::Result<
 }
 
 pub(super) async fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
-    let table = DataTarget::with(&args.at.place, "ratchet label export", async |place| {
-        let rubric = find_rubric(place, &args.at.rubric)?;
+    let table = data_target::with_scoring(&args.at.place, "ratchet label export", async |place| {
+        let rubric = place.rubric(&args.at.rubric)?;
         let given = labels::read(&place.sink, &args.at.dataset).await?;
         Ok((given.len(), written(&given, &rubric)))
     });

@@ -3,10 +3,9 @@ use std::path::Path;
 use ratchet_core::judge::rubric::{
     Change, Dimension, Part, Rubric, RubricError, RubricFault, Scale,
 };
+use ratchet_stages::score::rubrics::RubricFile;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
-
-use crate::rubrics::Shelved;
 
 /// A rubric in a list.
 #[derive(Debug, Serialize)]
@@ -20,7 +19,7 @@ pub(super) struct RubricEntry {
 }
 
 impl RubricEntry {
-    pub(super) fn new(shelved: &Shelved) -> Self {
+    pub(super) fn new(shelved: &RubricFile) -> Self {
         let Rubric { name, version, description, dimensions, .. } = &shelved.rubric;
         Self {
             name: name.clone(),
@@ -68,7 +67,7 @@ struct GradeView {
 }
 
 impl RubricView {
-    pub(super) fn new(shelved: &Shelved) -> Self {
+    pub(super) fn new(shelved: &RubricFile) -> Self {
         let Rubric { name, version, description, dimensions, judge } = &shelved.rubric;
         Self {
             name: name.clone(),

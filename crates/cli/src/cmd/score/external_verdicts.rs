@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::verdict;
+use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::external_verdicts::{self, SubmittedVerdict};
 use ratchet_stages::score::judge::{ExternalJudge, Judge};
 use ratchet_stages::score::{Request, Rescore, WritePolicy, select_sessions::SessionFilter};
@@ -13,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::report::{self, ScoringView};
-use super::{RubricArgs, desk_of, find_rubric, judge, session_id};
-use crate::data_target::{DataTarget, WorkplaceArgs};
+use super::{RubricArgs, desk_of, judge, session_id};
+use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
 
@@ -51,7 +52,7 @@ pub(super) struct SubmitArgs {
 #[derive(Args, Debug)]
 struct OutsideArgs {
     #[command(flatten)]
-    place: WorkplaceArgs,
+    place: ScoringArgs,
     #[command(flatten)]
     rubric: RubricArgs,
     /// Judge name for the scores
@@ -71,12 +72,12 @@ fn judge_name(text: &str) -> Result<String, String> {
 }
 
 impl OutsideArgs {
-    fn request(&self, place: &DataTarget, session: &SessionId) -> anyhow::Result<Request> {
+    fn request(&self, place: &ScoringTarget, session: &SessionId) -> anyhow::Result<Request> {
         let outsider =
             ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(place)? };
         Ok(Request {
             run: place.run.clone(),
-            rubric: find_rubric(place, &self.rubric.rubric)?,
+            rubric: place.rubric(&self.rubric.rubric)?,
             judge: Judge::HandedIn(outsider),
             wanted: SessionFilter::These(vec![session.clone()]),
             again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
@@ -103,7 +104,7 @@ struct TaskView {
 /// Runs `ratchet score prompt`.
 pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
     let PromptArgs { session, chunk, out, outside } = args;
-    DataTarget::with(&outside.place, "ratchet score prompt", async |place| {
+    data_target::with_scoring(&outside.place, "ratchet score prompt", async |place| {
         let request = outside.request(place, session)?;
         let task = external_verdicts::task(&desk_of(place), &request, session, *chunk).await?;
         let view = TaskView {
@@ -153,7 +154,7 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
     })?;
     let session = SessionId::parse(&handed.session_id)?;
     let outside = &args.outside;
-    DataTarget::with(&outside.place, "ratchet score submit", async |place| {
+    data_target::with_scoring(&outside.place, "ratchet score submit", async |place| {
         let request = outside.request(place, &session)?;
         let desk = desk_of(place);
         let verdict = SubmittedVerdict {

@@ -1,16 +1,18 @@
+use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
 use ratchet_agent::budget::{Allowance, Budget};
+use ratchet_agent::environment::Variables;
 use ratchet_agent::judge::{DefaultModels, JudgeName};
 use ratchet_core::money::Money;
 use ratchet_core::record::price::PriceTable;
+use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::schedule::NOBODY;
 use ratchet_stages::score::judge::{Briefing, Judge};
-
-use crate::data_target::DataTarget;
 
 /// Who judges, and what that may take.
 #[derive(Args, Debug)]
@@ -65,10 +67,12 @@ impl JudgeArgs {
     }
 
     /// Makes the judge ready; nobody is asked yet.
-    pub(crate) async fn open(&self, place: &DataTarget) -> anyhow::Result<Judge> {
+    pub(crate) async fn open(&self, place: &ScoringTarget) -> anyhow::Result<Judge> {
         let name = JudgeName::parse(&self.judge, &DefaultModels::builtin())?;
         let seed = place.seed()?;
-        let judge = place.courthouse(&seed).open(&name, self.budget()).await?;
+        let (factory, variables) = (place.judge_factory(&seed), |name: &str| env::var(name).ok());
+        let environment: (Variables<'_>, _) = (&variables, Clock::System.now());
+        let judge = factory.open(&name, self.budget(), environment).await?;
         let answers_at_once = !judge.wants_money();
         ensure!(
             !(self.batch && answers_at_once),
@@ -78,11 +82,11 @@ impl JudgeArgs {
     }
 }
 
-pub(crate) fn prices(place: &DataTarget) -> Arc<PriceTable> {
-    place.courthouse("").prices()
+pub(crate) fn prices(place: &ScoringTarget) -> Arc<PriceTable> {
+    place.judge_factory("").prices()
 }
 
 /// How sessions are put before a judge.
-pub(super) fn briefing(place: &DataTarget) -> anyhow::Result<Briefing> {
-    place.courthouse(&place.seed()?).briefing()
+pub(super) fn briefing(place: &ScoringTarget) -> anyhow::Result<Briefing> {
+    Ok(place.judge_factory(&place.seed()?).briefing()?)
 }

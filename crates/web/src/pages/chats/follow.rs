@@ -29,9 +29,9 @@ pub(super) async fn events(
     let wanted = EventSelection::read(place.params.get("types"), after, last_event);
     let EventSelection { kinds, after, .. } = wanted.map_err(PageError::Bad)?;
     let feed = agents(&web)?.service.events(place.project_id(), chat.id, after).await;
-    let talking = web.talking.get().ok_or_else(|| PageError::not_there("chat"))?;
-    let permit = place.visitor.take(&talking.streams, "chat streams")?;
-    let relay = EventStream::new(feed.map_err(outcome::refusal)?, kinds, talking.closing());
+    let permit = place.visitor.take(&web.streams, "chat streams")?;
+    let closing = async move { web.closing().await };
+    let relay = EventStream::new(feed.map_err(outcome::refusal)?, kinds, closing);
     // The permit is held until the stream is dropped.
     let pieces = relay.pieces().map(move |piece| {
         let _held = &permit;

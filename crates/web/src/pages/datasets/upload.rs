@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::{form, one};
 use crate::components::figure;
+use crate::form::PageForm;
 use crate::frame::Page;
 use crate::multipart;
 use crate::page_error::{PageError, PageResult};
@@ -277,12 +278,11 @@ fn tried(mapping: &Result<Mapping, MappingError>, preview: &Preview) -> Markup {
 /// `POST …/datasets/{name}/upload/{word}`: writes all rows, or none.
 pub(super) async fn confirm(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, name, word)): Path<(String, String, String)>,
-    said: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let (dataset, upload, preview) = waiting(&web, &place, (name, &word)).await?;
-    let columns = chosen(&preview, &Params::read(&said));
+    let columns = chosen(&preview, &form);
     let again = |bad: Markup| {
         let mut page = previewed(&dataset, &place, (&upload, &preview, &word), &columns);
         page.body = html! { (bad) (page.body) };

@@ -88,7 +88,7 @@ async fn open(
     place: &RequestContext,
     chosen: (&LlmConnection, &str),
 ) -> Result<Model, ConnectError> {
-    let (project, outbound) = (&place.project.id, &web.settings.outbound);
+    let (project, outbound) = (&place.project.id, &web.outbound);
     let model = llm_connections::model(&web.store, project, chosen, outbound, place.now).await?;
     Ok(model.with_backoff(Backoff { max_attempts: 2, ..MODEL_BACKOFF }))
 }

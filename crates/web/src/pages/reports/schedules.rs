@@ -11,9 +11,10 @@ use ratchet_store::catalog::{
 use super::{Tab, tabs};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{badge, copy, figure, toast};
+use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
-use crate::request_context::{Link, Params, RequestContext};
+use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 /// Runs that a schedule shows.
@@ -157,15 +158,14 @@ fn history(runs: &[ScheduleRun], place: &RequestContext) -> Markup {
 
 async fn switch(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, name)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Redirect> {
     // As the API: a run spends money, and schedules are for whoever answers for that.
     place.visitor.may_own()?;
     let catalog = place.visitor.catalog(&web);
     let (project, now) = (place.project_id(), place.now);
-    let done = match Params::read(&form).get("to") {
+    let done = match form.get("to") {
         Some("on") => {
             catalog.switch_schedule(project, name, ScheduleToggle::On, now).await?;
             "on"

@@ -15,10 +15,11 @@ use ratchet_stages::llm_connections;
 use ratchet_store::catalog::{LlmConnection, LlmCredentials, NewLlmConnection};
 use ratchet_store::query::PageNumber;
 
-use super::{Ask, Done, Tab, entered, page, question, wrong};
+use super::{Ask, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::pages::playground;
 use crate::request_context::RequestContext;
@@ -93,13 +94,11 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
 /// Asks the model behind a connection for a word, and tells what came of it.
 async fn test(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Markup> {
-    place.visitor.may_change()?;
     let one = find(&web, &place, &id).await?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     let model =
         entered.filled("model").map(str::to_owned).or_else(|| llm_connections::usual_model(&one));
     let model = model.ok_or_else(|| PageError::Bad("model: required".to_owned()))?;
@@ -263,10 +262,10 @@ fn edited(place: &RequestContext, one: &LlmConnection, entered: &Entered) -> Mar
     page(place, Tab::Connections, html! { "LLM connection" }, &body)
 }
 
-async fn keep(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
+async fn keep(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let mut entered = entered(&form);
-    if let Err(why) = http::check_entered_text(entered.text("baseURL"), &web.settings.outbound) {
+    let mut entered = Entered::new(form);
+    if let Err(why) = http::check_entered_text(entered.text("baseURL"), &web.outbound) {
         entered.wrong("baseURL", why.to_string());
     }
     let provider = entered.text("provider").to_owned();
@@ -353,13 +352,12 @@ fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmCon
 
 async fn remove(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
     let one = find(&web, &place, &id).await?;
-    if !entered(&form).is_ticked("sure") {
+    if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", one.provider),
             lost: html! { "Its secret is deleted. Evaluators that use this connection will fail." },

@@ -14,9 +14,10 @@ use ratchet_store::aggregate::{AggregateQuery, Step};
 use ratchet_store::catalog::ProjectChange;
 use ratchet_store::query::TimeRange;
 
-use super::{Ask, Done, Tab, entered, page, question, wrong};
+use super::{Ask, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::{copy, figure};
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::sums::natural;
@@ -135,11 +136,10 @@ fn may_be_deleted(web: &Web, place: &RequestContext) -> bool {
 
 async fn rename(
     State(web): State<Web>,
-    place: RequestContext,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     let name = match validation::project_name(entered.text("name")) {
         Ok(name) => name,
         Err(why) => return Ok(again(&web, &place, &entered, "name", why.problem)),
@@ -173,11 +173,10 @@ fn again(
 
 async fn retain(
     State(web): State<Web>,
-    place: RequestContext,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     let days = match entered.filled("days").map(str::parse::<u32>).transpose() {
         Ok(days) => validation::retention(days).map_err(|why| why.problem),
         Err(_) => Err("a whole number of days, or empty to keep telemetry forever".to_owned()),
@@ -228,15 +227,14 @@ fn ask_first(place: &RequestContext, days: u32, oldest: Timestamp, going: u64) -
 
 async fn delete(
     State(web): State<Web>,
-    place: RequestContext,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own_server()?;
     if !may_be_deleted(&web, &place) {
         let why = "the server's initial project and its only project cannot be deleted";
         return Err(PageError::Bad(why.to_owned()));
     }
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     if entered.text("typed") != place.project.name {
         let why = format!("does not match the project name {}", place.project.name);
         return Ok(again(&web, &place, &entered, "typed", why));

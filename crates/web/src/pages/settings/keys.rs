@@ -10,11 +10,12 @@ use maud::{Markup, html};
 use ratchet_core::catalog::validation;
 use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Permission, Permissions, Role};
 
-use super::{Ask, Done, Tab, entered, once, page, question, wrong};
+use super::{Ask, Done, Tab, once, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, figure};
 use crate::cookie::Channel;
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -195,13 +196,12 @@ fn permissions(key: &ApiKey, place: &RequestContext) -> Markup {
 
 async fn permit(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, key)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
     let found = find(&web, &place, &key).await?;
-    let wanted = ticked(&place, &entered(&form), found.permissions);
+    let wanted = ticked(&place, &Entered::new(form), found.permissions);
     if let Some((permission, why)) = misfit(wanted, found.role) {
         return Err(PageError::Bad(format!("{permission} {why}")));
     }
@@ -219,12 +219,11 @@ async fn find(web: &Web, place: &RequestContext, key: &str) -> PageResult<ApiKey
 
 async fn make(
     State(web): State<Web>,
-    place: RequestContext,
     headers: HeaderMap,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let mut entered = entered(&form);
+    let mut entered = Entered::new(form);
     let role = Role::parse(entered.raw("role"));
     let role = role.filter(|role| *role != Role::Owner || place.visitor.owns_server());
     if role.is_none() {
@@ -271,13 +270,12 @@ fn told(pair: &KeyPair, headers: &HeaderMap) -> Markup {
 
 async fn revoke(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, key)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
     let found = find(&web, &place, &key).await?;
-    if !entered(&form).is_ticked("sure") {
+    if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Revoke {}?", found.public_key),
             lost: html! {

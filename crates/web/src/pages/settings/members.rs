@@ -12,10 +12,11 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{Membership, NewUser, Role, User};
 use ratchet_store::secrets::random_token;
 
-use super::{Ask, Done, Tab, entered, once, page, question, wrong};
+use super::{Ask, Done, Tab, once, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, figure};
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -171,9 +172,9 @@ fn role(word: &str) -> Option<Role> {
     Role::parse(word).filter(|role| ROLES.contains(role))
 }
 
-async fn add(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
+async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let mut entered = entered(&form);
+    let mut entered = Entered::new(form);
     let email = Email::parse(entered.text("email"));
     if email.is_none() {
         entered.wrong("email", "not a valid email address");
@@ -235,12 +236,11 @@ async fn make(
 
 async fn set_role(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, person)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let role = role(entered(&form).raw("role"))
+    let role = role(Entered::new(form).raw("role"))
         .ok_or_else(|| PageError::Bad("role: viewer, member or owner".to_owned()))?;
     let member = member(&web, &place, &person).await?;
     let catalog = place.visitor.catalog(&web);
@@ -250,13 +250,12 @@ async fn set_role(
 
 async fn remove(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, person)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
     let member = member(&web, &place, &person).await?;
-    if !entered(&form).is_ticked("sure") {
+    if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", member.user.email),
             lost: html! {

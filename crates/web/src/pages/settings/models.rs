@@ -12,10 +12,11 @@ use ratchet_store::catalog::StoredModel;
 use uuid::Uuid;
 
 use super::tiers::{per_million, read_conditions, read_prices, shown_conditions, shown_prices};
-use super::{Ask, Done, Tab, entered, page, question, wrong};
+use super::{Ask, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -305,9 +306,8 @@ async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<StoredM
     found.ok_or_else(|| PageError::not_there("model"))
 }
 
-async fn make(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
-    place.visitor.may_change()?;
-    let (mut entered, id) = (entered(&form), Uuid::new_v4().to_string());
+async fn make(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
+    let (mut entered, id) = (Entered::new(form), Uuid::new_v4().to_string());
     let Some(definition) = read(&mut entered, &id, None) else {
         return Ok(wrong(drawn(&web, &place, &entered).await?));
     };
@@ -346,13 +346,11 @@ fn edited(place: &RequestContext, kept: &StoredModel, entered: &Entered) -> Mark
 
 async fn change(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_change()?;
     let kept = find(&web, &place, &id).await?;
-    let mut entered = entered(&form);
+    let mut entered = Entered::new(form);
     let Some(definition) = read(&mut entered, &id, Some(&kept.definition)) else {
         return Ok(wrong(edited(&place, &kept, &entered)));
     };
@@ -361,13 +359,11 @@ async fn change(
 
 async fn delete(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_change()?;
     let kept = find(&web, &place, &id).await?;
-    if !entered(&form).is_ticked("sure") {
+    if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Delete {}?", kept.definition.name),
             lost: html! {

@@ -15,11 +15,12 @@ use ratchet_core::secret::Secret;
 use ratchet_stages::notify::{self, NotificationRequestError};
 use ratchet_store::catalog::{DeliveryOutcome, NoticeDelivery, NoticeReceiver};
 
-use super::{Done, Tab, entered, once, page, wrong};
+use super::{Done, Tab, once, page, wrong};
 use crate::assets;
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, empty, figure};
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -225,12 +226,12 @@ fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
     }
 }
 
-async fn add(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
+async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     let (name, url) = (entered.text("name"), entered.text("url"));
-    let checked = wanted(&entered)
-        .and_then(|events| notify::webhook(name, url, events, &web.settings.outbound));
+    let checked =
+        wanted(&entered).and_then(|events| notify::webhook(name, url, events, &web.outbound));
     let (new, secret) = match checked {
         Ok(checked) => checked,
         Err(error) => {
@@ -258,15 +259,13 @@ fn shown_once(title: &str, secret: &Secret) -> Markup {
 /// A script sends what the browser got from its push service.
 async fn subscribe(
     State(web): State<Web>,
-    place: RequestContext,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_change()?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     let given = (entered.raw("endpoint"), entered.raw("p256dh"), entered.raw("auth"));
     let person = Some(place.visitor.name().to_owned());
     let events = NotificationKind::NEWS.to_vec();
-    let (name, outbound) = (entered.text("name"), &web.settings.outbound);
+    let (name, outbound) = (entered.text("name"), &web.outbound);
     let new = match notify::browser(name, given, (events, person), outbound) {
         Ok(new) => new,
         Err(NotificationRequestError::Store(error)) => return Err(error.into()),

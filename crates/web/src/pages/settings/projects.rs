@@ -10,10 +10,11 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{NewProject, Project};
 use ratchet_store::project::ProjectId;
 
-use super::{Tab, entered, page, wrong};
+use super::{Tab, page, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::figure;
 use crate::components::table::{self, Column, Row, Table};
+use crate::form::PageForm;
 use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
@@ -87,9 +88,9 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
     Ok(page(place, Tab::Projects, summary, &body))
 }
 
-async fn make(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
+async fn make(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
     place.visitor.may_own_server()?;
-    let mut entered = entered(&form);
+    let mut entered = Entered::new(form);
     let Some(new) = read(&mut entered) else {
         return Ok(wrong(drawn(&web, &place, &entered).await?));
     };

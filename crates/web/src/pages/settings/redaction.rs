@@ -11,10 +11,11 @@ use ratchet_core::record::redact::preset::{self, Preset};
 use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
 use ratchet_store::catalog::StoredRule;
 
-use super::{Ask, Done, Tab, entered, page, question, wrong};
+use super::{Ask, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, empty, figure};
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -204,9 +205,9 @@ fn field_of(why: &RuleError) -> &'static str {
     }
 }
 
-async fn add(State(web): State<Web>, place: RequestContext, form: String) -> PageResult<Response> {
+async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     let refused = async |why: RuleError| {
         let entered = entered.clone().and_wrong(field_of(&why), why.to_string());
         PageResult::Ok(wrong(drawn(&web, &place, &entered, None).await?))
@@ -238,15 +239,14 @@ fn tried(rules: &[Rule], sample: &str) -> Result<Trial, RuleError> {
 
 async fn remove(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
     let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
     let found = rules.into_iter().find(|kept| kept.id == id);
     let found = found.ok_or_else(|| PageError::not_there("rule"))?;
-    if !entered(&form).is_ticked("sure") {
+    if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: "Remove this rule?".to_owned(),
             lost: html! {
@@ -265,11 +265,10 @@ async fn remove(
 
 async fn set_origins(
     State(web): State<Web>,
-    place: RequestContext,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     place.visitor.may_own()?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     match validation::origins(&entered.lines("origins")) {
         Ok(origins) => {
             let catalog = place.visitor.catalog(&web);

@@ -14,8 +14,9 @@ use super::{NAME, blame, is_lost, news, outcome, shown_once, ticks, wanted};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
+use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
-use crate::pages::settings::{Ask, Done, Tab, entered, once, page, question, wrong};
+use crate::pages::settings::{Ask, Done, Tab, once, page, question, wrong};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -217,12 +218,11 @@ fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
 
 async fn change(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let one = theirs(&web, &place, id).await?;
-    let entered = entered(&form);
+    let entered = Entered::new(form);
     let checked =
         wanted(&entered).and_then(|events| Ok((events, notify::name(entered.text("name"))?)));
     let (events, name) = match checked {
@@ -258,12 +258,11 @@ async fn test(
 
 async fn renew(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let one = theirs(&web, &place, id).await?;
-    if !entered(&form).is_ticked("sure") {
+    if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Rotate the signing secret of {}?", one.name),
             lost: html! { "Receivers that verify signatures reject messages until they use the new secret." },
@@ -285,12 +284,11 @@ async fn renew(
 
 async fn remove(
     State(web): State<Web>,
-    place: RequestContext,
     Path((_, id)): Path<(String, String)>,
-    form: String,
+    PageForm { place, form }: PageForm,
 ) -> PageResult<Response> {
     let one = theirs(&web, &place, id).await?;
-    if !entered(&form).is_ticked("sure") {
+    if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", one.name),
             lost: html! { "Pending deliveries and the delivery history are deleted." },

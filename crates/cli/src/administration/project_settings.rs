@@ -6,40 +6,41 @@ use ratchet_server::api::redaction::{
     PresetView, RedactionRuleRequest, RedactionRuleView, TrialRequest, TrialView, refused,
 };
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_store::project::ProjectId;
 
-use super::Target;
+use super::Administration;
 
-impl Target {
+impl Administration {
     /// Who changed what, in a project or on the whole server.
     pub(crate) async fn audit(
         &self,
         project: Option<&str>,
         request: AuditRequest,
     ) -> anyhow::Result<AuditView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let project = project.map(ProjectId::parse).transpose()?;
                 Ok(folder.catalog.audit(request.check(project)?).await?.into())
             }
-            Self::Server(server) => {
-                let path = match project {
-                    Some(project) => format!("/api/v1/projects/{project}/audit"),
-                    None => "/api/v1/audit".to_owned(),
+            DataTarget::Server(server) => {
+                let path: &[&str] = match project {
+                    Some(project) => &["v1", "projects", project, "audit"],
+                    None => &["v1", "audit"],
                 };
-                server.get_with(&path, &request.pairs()).await
+                Ok(server.get_with(path, &request.pairs()).await?)
             }
         }
     }
 
     /// Whose pages may call with a project's keys.
     pub(crate) async fn origins(&self, project: &str) -> anyhow::Result<OriginsView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 Ok(folder.catalog.page_origins(ProjectId::parse(project)?).await?.into())
             }
-            Self::Server(server) => {
-                server.get(&format!("/api/v1/projects/{project}/origins")).await
+            DataTarget::Server(server) => {
+                Ok(server.get(&["v1", "projects", project, "origins"]).await?)
             }
         }
     }
@@ -50,8 +51,8 @@ impl Target {
         project: &str,
         request: OriginsView,
     ) -> anyhow::Result<OriginsView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let id = ProjectId::parse(project)?;
                 Ok(folder
                     .catalog
@@ -59,8 +60,8 @@ impl Target {
                     .await?
                     .into())
             }
-            Self::Server(server) => {
-                server.put(&format!("/api/v1/projects/{project}/origins"), &request).await
+            DataTarget::Server(server) => {
+                Ok(server.put(&["v1", "projects", project, "origins"], &request).await?)
             }
         }
     }
@@ -70,13 +71,13 @@ impl Target {
         &self,
         project: &str,
     ) -> anyhow::Result<Vec<RedactionRuleView>> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let rules = folder.catalog.redaction_rules(ProjectId::parse(project)?).await?;
                 Ok(rules.into_iter().map(RedactionRuleView::from).collect())
             }
-            Self::Server(server) => {
-                server.get(&format!("/api/v1/projects/{project}/redaction")).await
+            DataTarget::Server(server) => {
+                Ok(server.get(&["v1", "projects", project, "redaction"]).await?)
             }
         }
     }
@@ -86,14 +87,14 @@ impl Target {
         project: &str,
         request: RedactionRuleRequest,
     ) -> anyhow::Result<RedactionRuleView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let (id, rule) = (ProjectId::parse(project)?, request.check()?);
                 let added = folder.catalog.add_redaction_rule(id, rule, Clock::System.now());
                 Ok(added.await?.map_err(|why| refused(&why))?.into())
             }
-            Self::Server(server) => {
-                server.post(&format!("/api/v1/projects/{project}/redaction"), &request).await
+            DataTarget::Server(server) => {
+                Ok(server.post(&["v1", "projects", project, "redaction"], &request).await?)
             }
         }
     }
@@ -103,8 +104,8 @@ impl Target {
         project: &str,
         rule: &str,
     ) -> anyhow::Result<RedactionRuleView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let id = ProjectId::parse(project)?;
                 Ok(folder
                     .catalog
@@ -112,7 +113,9 @@ impl Target {
                     .await?
                     .into())
             }
-            Self::Server(server) => server.delete(&["projects", project, "redaction", rule]).await,
+            DataTarget::Server(server) => {
+                Ok(server.delete(&["v1", "projects", project, "redaction", rule]).await?)
+            }
         }
     }
 
@@ -122,25 +125,25 @@ impl Target {
         project: &str,
         request: TrialRequest,
     ) -> anyhow::Result<TrialView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let rules = folder.catalog.redaction_rules(ProjectId::parse(project)?).await?;
                 Ok(request.run(rules)?)
             }
-            Self::Server(server) => {
-                server.post(&format!("/api/v1/projects/{project}/redaction/test"), &request).await
+            DataTarget::Server(server) => {
+                Ok(server.post(&["v1", "projects", project, "redaction", "test"], &request).await?)
             }
         }
     }
 
     /// The presets that rules can name.
     pub(crate) async fn redaction_presets(&self) -> anyhow::Result<Vec<PresetView>> {
-        match self {
-            Self::Folder(_) => Ok(ratchet_core::record::redact::preset::all()
+        match &self.0 {
+            DataTarget::Folder(_) => Ok(ratchet_core::record::redact::preset::all()
                 .iter()
                 .map(PresetView::from)
                 .collect()),
-            Self::Server(server) => server.get("/api/v1/redaction/presets").await,
+            DataTarget::Server(server) => Ok(server.get(&["v1", "redaction", "presets"]).await?),
         }
     }
 }

@@ -2,18 +2,19 @@
 
 use ratchet_server::api::users::{PasswordRequest, UserRequest, UserView, UserWithPassword};
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::DataTarget;
 
-use super::Target;
+use super::Administration;
 
-impl Target {
+impl Administration {
     /// Everyone who may sign in.
     pub(crate) async fn users(&self) -> anyhow::Result<Vec<UserView>> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let users = folder.catalog.users().await?;
                 Ok(users.into_iter().map(UserView::from).collect())
             }
-            Self::Server(server) => server.get("/api/v1/users").await,
+            DataTarget::Server(server) => Ok(server.get(&["v1", "users"]).await?),
         }
     }
 
@@ -21,13 +22,13 @@ impl Target {
         &self,
         request: UserRequest,
     ) -> anyhow::Result<UserWithPassword> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let (new, chosen) = request.check()?;
                 let user = folder.catalog.create_user(new, Clock::System.now()).await?;
                 Ok(chosen.shown_with(user))
             }
-            Self::Server(server) => server.post("/api/v1/users", &request).await,
+            DataTarget::Server(server) => Ok(server.post(&["v1", "users"], &request).await?),
         }
     }
 
@@ -37,8 +38,8 @@ impl Target {
         user: &str,
         request: PasswordRequest,
     ) -> anyhow::Result<UserWithPassword> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let chosen = request.check()?;
                 let user = folder.catalog.user(user.to_owned()).await?;
                 let (id, password) = (user.id.clone(), chosen.password.clone());
@@ -46,19 +47,21 @@ impl Target {
                 folder.catalog.set_password(id, password, no_session, Clock::System.now()).await?;
                 Ok(chosen.shown_with(user))
             }
-            Self::Server(server) => server.put_to(&["users", user, "password"], &request).await,
+            DataTarget::Server(server) => {
+                Ok(server.put(&["v1", "users", user, "password"], &request).await?)
+            }
         }
     }
 
     /// Removes a person, named by id or email.
     pub(crate) async fn remove_user(&self, user: &str) -> anyhow::Result<UserView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let user = folder.catalog.user(user.to_owned()).await?;
                 folder.catalog.delete_user(user.id.clone(), Clock::System.now()).await?;
                 Ok(user.into())
             }
-            Self::Server(server) => server.delete(&["users", user]).await,
+            DataTarget::Server(server) => Ok(server.delete(&["v1", "users", user]).await?),
         }
     }
 }

@@ -6,22 +6,23 @@ use ratchet_server::api::schedules::{
     ScheduleView,
 };
 use ratchet_server::clock::Clock;
+use ratchet_stages::data_target::DataTarget;
 use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
-use super::Target;
+use super::Administration;
 
-impl Target {
+impl Administration {
     /// The schedules of a project, by name.
     pub(crate) async fn schedules(&self, project: &str) -> anyhow::Result<Vec<ScheduleView>> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let (project, now) = (weekly(folder, project).await?, Clock::System.now());
                 let schedules = folder.catalog.schedules(project).await?;
                 Ok(schedules.into_iter().map(|known| ScheduleView::new(known, now)).collect())
             }
-            Self::Server(server) => {
-                server.get(&format!("/api/v1/projects/{project}/schedules")).await
+            DataTarget::Server(server) => {
+                Ok(server.get(&["v1", "projects", project, "schedules"]).await?)
             }
         }
     }
@@ -33,16 +34,16 @@ impl Target {
         name: &str,
         request: ScheduleRequest,
     ) -> anyhow::Result<ScheduleView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let new = request.check(name)?;
                 let (project, now) = (weekly(folder, project).await?, Clock::System.now());
                 let secrets = folder.secrets.clone();
                 let made = folder.catalog.save_schedule(project, new, secrets, now).await?;
                 Ok(ScheduleView::new(made, now))
             }
-            Self::Server(server) => {
-                server.put_to(&["projects", project, "schedules", name], &request).await
+            DataTarget::Server(server) => {
+                Ok(server.put(&["v1", "projects", project, "schedules", name], &request).await?)
             }
         }
     }
@@ -54,16 +55,16 @@ impl Target {
         name: &str,
         state: ScheduleState,
     ) -> anyhow::Result<ScheduleView> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let (project, now) = (weekly(folder, project).await?, Clock::System.now());
                 let (name, to) = (name.to_owned(), state.switched());
                 let switched = folder.catalog.switch_schedule(project, name, to, now).await?;
                 Ok(ScheduleView::new(switched, now))
             }
-            Self::Server(server) => {
-                let parts = ["projects", project, "schedules", name, "state"];
-                server.put_to(&parts, &ScheduleSwitch { state }).await
+            DataTarget::Server(server) => {
+                let path = ["v1", "projects", project, "schedules", name, "state"];
+                Ok(server.put(&path, &ScheduleSwitch { state }).await?)
             }
         }
     }
@@ -74,13 +75,15 @@ impl Target {
         project: &str,
         name: &str,
     ) -> anyhow::Result<RemovedSchedule> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let (project, now) = (weekly(folder, project).await?, Clock::System.now());
                 folder.catalog.remove_schedule(project, name.to_owned(), now).await?;
                 Ok(RemovedSchedule { removed: name.to_owned() })
             }
-            Self::Server(server) => server.delete(&["projects", project, "schedules", name]).await,
+            DataTarget::Server(server) => {
+                Ok(server.delete(&["v1", "projects", project, "schedules", name]).await?)
+            }
         }
     }
 
@@ -90,14 +93,14 @@ impl Target {
         project: &str,
         name: &str,
     ) -> anyhow::Result<Vec<ScheduleRunView>> {
-        match self {
-            Self::Folder(folder) => {
+        match &self.0 {
+            DataTarget::Folder(folder) => {
                 let project = weekly(folder, project).await?;
                 let runs = folder.catalog.schedule_runs(project, name.to_owned(), RUNS).await?;
                 Ok(runs.into_iter().map(Into::into).collect())
             }
-            Self::Server(server) => {
-                server.get_from(&["projects", project, "schedules", name, "runs"]).await
+            DataTarget::Server(server) => {
+                Ok(server.get(&["v1", "projects", project, "schedules", name, "runs"]).await?)
             }
         }
     }

@@ -1,0 +1,130 @@
+//! The application state that the API and the pages share.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::time::Timestamp;
+use ratchet_store::Store;
+use ratchet_store::blocking::BlockingPool;
+use tokio::sync::Notify;
+
+use crate::chat::Chats;
+use crate::clock::Clock;
+use crate::score::rubrics::{Rubrics, RubricsError};
+
+/// What every handler of a server may need. Clones share it.
+#[derive(Clone, Debug)]
+pub struct AppState(Arc<StateParts>);
+
+/// The parts of an [`AppState`].
+#[derive(Debug)]
+pub struct StateParts {
+    /// `store.telemetry` and `store.catalog`.
+    pub store: Store,
+    pub clock: Clock,
+    /// Which addresses that users enter the server may call.
+    pub outbound: OutboundPolicy,
+    /// Threads for CPU-bound work.
+    pub workers: BlockingPool,
+    /// The data folder, where users keep their own rubrics.
+    data: PathBuf,
+    is_closing: AtomicBool,
+    closing: Notify,
+    sweep: Notify,
+    runs: Notify,
+    chats: OnceLock<Arc<Chats>>,
+}
+
+impl AppState {
+    /// The state of a server on an open data folder.
+    pub fn new((store, data): (Store, PathBuf), clock: Clock, outbound: OutboundPolicy) -> Self {
+        Self(Arc::new(StateParts {
+            store,
+            clock,
+            outbound,
+            workers: BlockingPool::per_core(),
+            data,
+            is_closing: AtomicBool::new(false),
+            closing: Notify::new(),
+            sweep: Notify::new(),
+            runs: Notify::new(),
+            chats: OnceLock::new(),
+        }))
+    }
+
+    /// Wall-clock time.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Returns the rubrics, built-in ones first. They are read again each time: files may change
+    /// while the server runs.
+    ///
+    /// # Errors
+    /// As [`Rubrics::open`].
+    pub fn rubrics(&self) -> Result<Vec<Rubric>, RubricsError> {
+        Ok(Rubrics::open(&self.data)?.all().iter().map(|file| file.rubric.clone()).collect())
+    }
+
+    /// Wakes the retention sweep before its next hourly run.
+    pub fn sweep_soon(&self) {
+        self.sweep.notify_one();
+    }
+
+    /// Waits until [`Self::sweep_soon`] is called.
+    pub async fn sweep_wanted(&self) {
+        self.sweep.notified().await;
+    }
+
+    /// Wakes the scheduler before its next poll.
+    pub fn run_soon(&self) {
+        self.runs.notify_one();
+    }
+
+    /// Waits until [`Self::run_soon`] is called.
+    pub async fn run_wanted(&self) {
+        self.runs.notified().await;
+    }
+
+    /// Starts shutdown: the readiness check fails from now on.
+    pub fn begin_closing(&self) {
+        self.is_closing.store(true, Ordering::SeqCst);
+        self.closing.notify_waiters();
+    }
+
+    /// Waits for the start of shutdown.
+    pub async fn closing(&self) {
+        let told = self.closing.notified();
+        if !self.is_closing() {
+            told.await;
+        }
+    }
+
+    /// Whether the server is shutting down.
+    pub fn is_closing(&self) -> bool {
+        self.is_closing.load(Ordering::SeqCst)
+    }
+
+    /// Enables chats. Takes effect once.
+    pub fn run_agents(&self, chats: Chats) {
+        // A second call would be a bug, and the first one wins.
+        drop(self.chats.set(Arc::new(chats)));
+    }
+
+    /// The chats that the server runs, if enabled.
+    pub fn chats(&self) -> Option<&Arc<Chats>> {
+        self.chats.get()
+    }
+}
+
+impl Deref for AppState {
+    type Target = StateParts;
+
+    fn deref(&self) -> &StateParts {
+        &self.0
+    }
+}
