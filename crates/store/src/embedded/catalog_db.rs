@@ -209,6 +209,22 @@ mod tests {
         opened.close().await.unwrap();
     }
 
+    const OLDER_FOLDER: &str =
+        "INSERT INTO notice_receiver VALUES ('p', 'r', 'webhook', 'ops', 'https://x/…', 'r', \
+         '', '[]', 1, NULL, 0, 0);
+         INSERT INTO notice_delivery VALUES \
+         ('p', 'r', 'n1', 'turn.ended', 's\"1', '{\"a\": 1}', 'delivered', 2, 204, 10, 10, 0, 12), \
+         ('p', 'r', 'n2', 'turn.ended', NULL, '{}', 'waiting', 3, 503, 20, 25, 99, 21), \
+         ('p', 'r', 'n3', 'test', NULL, '', 'refused', 1, NULL, 30, 30, 0, 31);
+         INSERT INTO schedule (project, name, cron, zone, judge, is_on, due_after, created_at) \
+         VALUES ('p', 'weekly', '0 2 * * SUN', 'UTC', 'offline', 1, 0, 0);
+         INSERT INTO schedule_run VALUES \
+         ('p', 'weekly', 100, 'a', 101, 150, 140, 'done', 'it \"went\" well'), \
+         ('p', 'weekly', 200, 'b', 201, 250, 240, 'failed', 'no key'), \
+         ('p', 'weekly', 300, 'c', 301, 350, NULL, 'running', ''), \
+         ('p', 'weekly', 400, '', 400, 400, NULL, 'running', '');
+         INSERT INTO scoring_claim VALUES ('p', 's/1', 'session-quality', 'run', 500);";
+
     #[tokio::test]
     async fn deliveries_runs_and_leases_of_older_folders_become_jobs() {
         let folder = tempfile::tempdir().unwrap();
@@ -216,23 +232,7 @@ mod tests {
         let mut db = connection::open(&file, Purpose::Write).unwrap();
         let step = CATALOG_MIGRATIONS.iter().position(|sql| sql.contains("CREATE TABLE job"));
         connection::migrate(&mut db, &file, &CATALOG_MIGRATIONS[..step.unwrap()]).unwrap();
-        db.execute_batch(
-            "INSERT INTO notice_receiver VALUES ('p', 'r', 'webhook', 'ops', 'https://x/…', 'r', \
-             '', '[]', 1, NULL, 0, 0);
-             INSERT INTO notice_delivery VALUES \
-             ('p', 'r', 'n1', 'turn.ended', 's\"1', '{\"a\": 1}', 'delivered', 2, 204, 10, 10, 0, 12), \
-             ('p', 'r', 'n2', 'turn.ended', NULL, '{}', 'waiting', 3, 503, 20, 25, 99, 21), \
-             ('p', 'r', 'n3', 'test', NULL, '', 'refused', 1, NULL, 30, 30, 0, 31);
-             INSERT INTO schedule (project, name, cron, zone, judge, is_on, due_after, created_at) \
-             VALUES ('p', 'weekly', '0 2 * * SUN', 'UTC', 'offline', 1, 0, 0);
-             INSERT INTO schedule_run VALUES \
-             ('p', 'weekly', 100, 'a', 101, 150, 140, 'done', 'it \"went\" well'), \
-             ('p', 'weekly', 200, 'b', 201, 250, 240, 'failed', 'no key'), \
-             ('p', 'weekly', 300, 'c', 301, 350, NULL, 'running', ''), \
-             ('p', 'weekly', 400, '', 400, 400, NULL, 'running', '');
-             INSERT INTO scoring_claim VALUES ('p', 's/1', 'session-quality', 'run', 500);",
-        )
-        .unwrap();
+        db.execute_batch(OLDER_FOLDER).unwrap();
         drop(db);
         let catalog = Catalog::apart(&file).unwrap();
         let project = ProjectId::parse("p").unwrap();

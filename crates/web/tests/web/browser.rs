@@ -12,7 +12,7 @@ use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request};
 use axum::response::Response;
 use ratchet_core::catalog::account::Email;
-use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::judge::rubric::{self, Dimension, Rubric};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
@@ -55,7 +55,8 @@ fn settings() -> WebSettings {
 /// Stores a rubric of the user's own, besides those that come with Ratchet.
 fn add_rubric(data: &Path) {
     let shipped = rubric::shipped().next().cloned().unwrap();
-    let dimensions = shipped.dimensions.into_iter().take(1).collect();
+    let first = shipped.dimensions.into_iter().take(1);
+    let dimensions = first.map(|first| Dimension { weight: 1.0, ..first }).collect();
     let own = Rubric { name: "kindness".to_owned(), dimensions, ..shipped };
     std::fs::create_dir(data.join("rubrics")).unwrap();
     std::fs::write(data.join("rubrics/kindness.toml"), own.to_toml()).unwrap();

@@ -124,20 +124,8 @@ impl ListedRow for Observation {
             RecordField::FirstToken => time(self.time_to_first_token()),
             RecordField::InputTokens => html! { (tokens(self.usage.input())) },
             RecordField::OutputTokens => html! { (tokens(self.usage.output())) },
-            RecordField::Tokens => html! {
-                @if !self.usage.is_empty() {
-                    span title={ (self.usage.input()) " in, " (self.usage.output()) " out" } {
-                        (tokens(self.usage.total()))
-                    }
-                }
-            },
-            RecordField::Cost => html! {
-                @if self.cost.is_some() || !self.usage.is_empty() {
-                    (figure::cost_in_part(
-                        self.cost.as_ref().map(Cost::total), self.approximate_cost()
-                    ))
-                }
-            },
+            RecordField::Tokens => tokens_cell(self),
+            RecordField::Cost => cost_cell(self),
             RecordField::Version => word(self.version.as_deref()),
             RecordField::Trace => {
                 let trace = self.trace.to_string();
@@ -230,4 +218,22 @@ fn conditions(ask: &Ask) -> Vec<Condition<ObservationColumn>> {
     conditions.extend(equals(ObservationColumn::Environment, &ask.environment));
     conditions.extend(equals(ObservationColumn::Agent, &ask.agent));
     conditions
+}
+
+fn tokens_cell(row: &Observation) -> Markup {
+    let total = figure::count_in_part(row.usage.total(), row.approximate_cost());
+    html! {
+        @if !row.usage.is_empty() {
+            span title={ (row.usage.input()) " in, " (row.usage.output()) " out" } { (total) }
+        }
+    }
+}
+
+fn cost_cell(row: &Observation) -> Markup {
+    let total = row.cost.as_ref().map(Cost::total);
+    html! {
+        @if total.is_some() || !row.usage.is_empty() {
+            (figure::cost_in_part(total, row.approximate_cost()))
+        }
+    }
 }
