@@ -8,7 +8,7 @@ use crate::web::Web;
 #[derive(Debug)]
 pub(crate) struct PageForm {
     /// Who sent it, and about what.
-    pub(crate) place: RequestContext,
+    pub(crate) ctx: RequestContext,
     pub(crate) form: Params,
 }
 
@@ -17,10 +17,10 @@ impl FromRequest<Web> for PageForm {
 
     async fn from_request(request: Request, web: &Web) -> Result<Self, PageError> {
         let (mut parts, body) = request.into_parts();
-        let place = RequestContext::from_request_parts(&mut parts, web).await?;
-        place.visitor.may_change()?;
+        let ctx = RequestContext::from_request_parts(&mut parts, web).await?;
+        ctx.viewer.may_change()?;
         let form = Params::from_request(Request::from_parts(parts, body), web).await?;
-        Ok(Self { place, form })
+        Ok(Self { ctx, form })
     }
 }
 

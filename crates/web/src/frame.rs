@@ -36,15 +36,15 @@ impl Page {
         Self { section, crumbs, title, summary: nothing(), action: nothing(), body: nothing() }
     }
 
-    pub(crate) fn show(&self, place: &RequestContext) -> Markup {
-        let title = format!("{} · {}", self.title, place.project.name);
+    pub(crate) fn show(&self, ctx: &RequestContext) -> Markup {
+        let title = format!("{} · {}", self.title, ctx.project.name);
         let body = html! {
             a.skip href="#main" { "Skip to content" }
-            (sidebar::rail(place, self.section))
-            (top_bar::bar(place))
-            main #main tabindex="-1" data-form-token=(place.visitor.form_token.expose()) {
+            (sidebar::rail(ctx, self.section))
+            (top_bar::bar(ctx))
+            main #main tabindex="-1" data-form-token=(ctx.viewer.form_token.expose()) {
                 header.head {
-                    (self.breadcrumbs(place))
+                    (self.breadcrumbs(ctx))
                     div.head-line {
                         h1 { (self.title) }
                         p.summary { (self.summary) }
@@ -53,17 +53,17 @@ impl Page {
                 }
                 (self.body)
             }
-            (crate::components::toast::place())
+            (crate::components::toast::container())
         };
-        document(&title, place.theme, &body)
+        document(&title, ctx.theme, &body)
     }
 
     /// The way up: the project, and what the page names above itself.
-    fn breadcrumbs(&self, place: &RequestContext) -> Markup {
+    fn breadcrumbs(&self, ctx: &RequestContext) -> Markup {
         html! {
             @if self.section != Section::Home {
                 nav.crumbs aria-label="Breadcrumbs" {
-                    a href=(Section::Home.link(place)) { bdi { (place.project.name) } }
+                    a href=(Section::Home.link(ctx)) { bdi { (ctx.project.name) } }
                     @for (name, link) in &self.crumbs { a href=(link) { bdi { (name) } } }
                 }
             }
@@ -201,8 +201,8 @@ impl Section {
         }
     }
 
-    pub fn link(self, place: &RequestContext) -> Link {
-        place.to(self.segment().as_slice())
+    pub fn link(self, ctx: &RequestContext) -> Link {
+        ctx.to(self.segment().as_slice())
     }
 }
 

@@ -45,31 +45,31 @@ impl Side {
     }
 
     /// Links to the media that a payload refers to.
-    pub(crate) fn whereabouts(self, place: &RequestContext, record: &[&str]) -> ContentLinks {
+    pub(crate) fn whereabouts(self, ctx: &RequestContext, record: &[&str]) -> ContentLinks {
         let of = |what: &str| {
             let segments: Vec<&str> =
                 ["traces"].iter().chain(record).copied().chain([what]).collect();
-            place.to(&segments).with("side", self.as_str())
+            ctx.to(&segments).with("side", self.as_str())
         };
         ContentLinks {
             whole: of("payload").to_string(),
             pictures: of("picture").with("n", "").to_string(),
-            media: format!("{}/", Link::to_project(&place.project.id, &["media"]).path()),
+            media: format!("{}/", Link::to_project(&ctx.project.id, &["media"]).path()),
         }
     }
 }
 
 /// Renders the new messages of a payload, without earlier turns. The trace page shows all.
-pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, place: &RequestContext) -> Markup {
+pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, ctx: &RequestContext) -> Markup {
     let trace = trace.to_string();
-    let whole = place.to(&["traces", &trace]);
+    let whole = ctx.to(&["traces", &trace]);
     if payload.len() > READ_UP_TO {
         return html! {
             p { bdi { (preview(payload)) } }
             p.muted { (figure::bytes(payload.len())) ", continue on " a href=(whole) { "the trace page" } "." }
         };
     }
-    let at = side.whereabouts(place, &[&trace]);
+    let at = side.whereabouts(ctx, &[&trace]);
     match message_formats::read(payload) {
         Reading::Data(text) if text.len() <= DRAWN => json::json(&text),
         Reading::Data(text) => MessageStyle::for_end(&at, DRAWN, 0).lone_text(&text),

@@ -109,10 +109,10 @@ pub fn pages(web: Web) -> Router {
 /// Redirects to the same page of the viewer's first project.
 async fn to_first_project(
     State(web): State<Web>,
-    visitor: Viewer,
+    viewer: Viewer,
     uri: Uri,
 ) -> PageResult<Redirect> {
-    let projects = visitor.projects(&web).await?;
+    let projects = viewer.projects(&web).await?;
     let preferred = match &web.access {
         Access::Open(project) => projects.iter().find(|(known, _)| known.id == *project),
         Access::People(_) => None,

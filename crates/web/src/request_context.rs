@@ -27,7 +27,7 @@ const ENCODED: &AsciiSet =
 /// Extractor of the viewer, the project, the scope and the query parameters.
 #[derive(Clone, Debug)]
 pub struct RequestContext {
-    pub visitor: Viewer,
+    pub viewer: Viewer,
     pub project: Project,
     /// Projects that the viewer can access.
     pub projects: Vec<Project>,
@@ -41,7 +41,7 @@ pub struct RequestContext {
     pub theme: Option<Theme>,
     pub now: Timestamp,
     /// Time limit of list queries.
-    pub patience: Duration,
+    pub query_timeout: Duration,
     path: String,
 }
 
@@ -71,15 +71,15 @@ impl FromRequestParts<Web> for RequestContext {
     type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, web: &Web) -> Result<Self, PageError> {
-        let mut visitor = Viewer::identify(web, parts).await?;
-        let projects = visitor.projects(web).await?;
+        let mut viewer = Viewer::identify(web, parts).await?;
+        let projects = viewer.projects(web).await?;
         let named = RawPathParams::from_request_parts(parts, web)
             .await
             .map_err(|_| PageError::NotFound("no page".to_owned()))?;
         let named = named.iter().find(|(name, _)| *name == "project").map(|(_, value)| value);
         let found = projects.iter().find(|(project, _)| Some(project.id.as_str()) == named);
         let (project, role) = found.cloned().ok_or_else(|| PageError::not_there("project"))?;
-        visitor.role = role;
+        viewer.role = role;
         let projects = projects.into_iter().map(|(project, _)| project).collect();
         let params = Params::read(parts.uri.query().unwrap_or_default()).with_one_range();
         let scope = Scope::read(params.pairs());
@@ -89,7 +89,7 @@ impl FromRequestParts<Web> for RequestContext {
             Vec::new()
         };
         Ok(Self {
-            visitor,
+            viewer,
             project,
             projects,
             scope,
@@ -97,7 +97,7 @@ impl FromRequestParts<Web> for RequestContext {
             params,
             theme: Theme::of(&parts.headers),
             now: web.now(),
-            patience: web.settings.patience,
+            query_timeout: web.settings.query_timeout,
             path: parts.uri.path().to_owned(),
         })
     }

@@ -151,12 +151,12 @@ pub(crate) fn value(value: &ScoreValue) -> String {
 }
 
 /// A score as a compact badge, with details in its tooltip.
-pub(crate) fn chip(score: &Score, place: &RequestContext) -> Markup {
+pub(crate) fn chip(score: &Score, ctx: &RequestContext) -> Markup {
     let shown = ratchet_core::record::limit::elide(&value(&score.value), 60).into_owned();
     let comment =
         score.comment.as_deref().map(|comment| ratchet_core::record::limit::elide(comment, 500));
     html! {
-        a class={ "badge score " (colour(score.source)) } href=(link(place, &score.name))
+        a class={ "badge score " (colour(score.source)) } href=(link(ctx, &score.name))
           title={ "by " (judge(score.source)) ", " (score.timestamp)
                   @if let Some(comment) = &comment { ": " (comment) } } {
             bdi { (ratchet_core::record::limit::elide(&score.name, 60)) } " " b { bdi { (shown) } }
@@ -165,32 +165,32 @@ pub(crate) fn chip(score: &Score, place: &RequestContext) -> Markup {
 }
 
 /// Link to the page of a score.
-pub(crate) fn link(place: &RequestContext, name: &str) -> Link {
+pub(crate) fn link(ctx: &RequestContext, name: &str) -> Link {
     match name {
         // `compare` is the path of the comparison page.
-        "compare" => place.to(&["scores", "named", name]),
-        _ => place.to(&["scores", name]),
+        "compare" => ctx.to(&["scores", "named", name]),
+        _ => ctx.to(&["scores", name]),
     }
 }
 
 /// Link to the target of a score.
-pub(crate) fn target(target: &ScoreTarget, place: &RequestContext) -> Markup {
+pub(crate) fn target(target: &ScoreTarget, ctx: &RequestContext) -> Markup {
     let short = |id: String| id.chars().take(12).collect::<String>();
     html! {
         @match target {
             ScoreTarget::Trace(trace) => {
-                a href=(place.to(&["traces", &trace.to_string()])) title=(trace) {
+                a href=(ctx.to(&["traces", &trace.to_string()])) title=(trace) {
                     "trace " code { (short(trace.to_string())) }
                 }
             },
             ScoreTarget::Observation(trace, observation) => {
-                a href=(place.to(&["traces", &trace.to_string()])
+                a href=(ctx.to(&["traces", &trace.to_string()])
                     .with("observation", observation.to_string())) title=(observation) {
                     "step " code { (short(observation.to_string())) }
                 }
             },
             ScoreTarget::Session(session) => {
-                a href=(place.to(&["sessions", &session.to_string()])) title=(session) {
+                a href=(ctx.to(&["sessions", &session.to_string()])) title=(session) {
                     "session " code { (short(session.to_string())) }
                 }
             },

@@ -25,32 +25,32 @@ const HOUR: i64 = 3_600 * 1_000_000_000;
 /// Fails only when the database does.
 pub async fn groups(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     range: TimeRange,
     step: Step,
     by: &[Dimension],
 ) -> PageResult<Vec<Group>> {
-    let agent = place.scope.agent.as_deref();
+    let agent = ctx.scope.agent.as_deref();
     let conditions: Vec<_> =
         agent.map(|agent| Condition::equals(ObservationColumn::Agent, agent)).into_iter().collect();
-    let range = match agent_reach(web, place, range).await? {
+    let range = match agent_reach(web, ctx, range).await? {
         Reach::All => range,
         Reach::Since(from) => TimeRange { from: Some(from), ..range },
     };
     grouped(
         web,
-        place,
-        AggregateQuery { project: place.project_id(), range, by: by.to_vec(), step, conditions },
+        ctx,
+        AggregateQuery { project: ctx.project_id(), range, by: by.to_vec(), step, conditions },
     )
     .await
 }
 
 async fn grouped(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     question: AggregateQuery,
 ) -> PageResult<Vec<Group>> {
-    let chosen = place.scope.environment.as_deref();
+    let chosen = ctx.scope.environment.as_deref();
     let environment = chosen.map(|_| Dimension::Environment);
     let by = environment.into_iter().chain(question.by).collect();
     let question = AggregateQuery { by, ..question };
@@ -69,8 +69,8 @@ async fn grouped(
 ///
 /// # Errors
 /// Fails only when the database does.
-pub async fn whole(web: &Web, place: &RequestContext, range: TimeRange) -> PageResult<Sums> {
-    let groups = groups(web, place, range, Step::Whole, &[]).await?;
+pub async fn whole(web: &Web, ctx: &RequestContext, range: TimeRange) -> PageResult<Sums> {
+    let groups = groups(web, ctx, range, Step::Whole, &[]).await?;
     Ok(groups.into_iter().next().map(|group| group.sums).unwrap_or_default())
 }
 
@@ -119,14 +119,14 @@ impl Timed {
 /// Fails only when the database does.
 pub(crate) async fn over_time(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     range: TimeRange,
     by: &[Dimension],
 ) -> PageResult<Timed> {
-    let to = range.to.unwrap_or(place.now);
+    let to = range.to.unwrap_or(ctx.now);
     let known = range.from.map(|from| TimeBuckets::by_hour(from, to));
     let step = known.as_ref().map_or(Step::Hour, TimeBuckets::sums_by);
-    let groups = groups(web, place, range, step, by).await?;
+    let groups = groups(web, ctx, range, step, by).await?;
     let first = groups.iter().filter_map(|group| group.at).min();
     let course = known.unwrap_or_else(|| TimeBuckets::by_hour(first.unwrap_or(to), to));
     Ok(timed(course, groups))
@@ -182,15 +182,11 @@ pub(crate) enum Reach {
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(crate) async fn reach(
-    web: &Web,
-    place: &RequestContext,
-    range: TimeRange,
-) -> PageResult<Reach> {
-    let (project, by, step) = (place.project_id(), Vec::new(), Step::Hour);
+pub(crate) async fn reach(web: &Web, ctx: &RequestContext, range: TimeRange) -> PageResult<Reach> {
+    let (project, by, step) = (ctx.project_id(), Vec::new(), Step::Hour);
     let question = AggregateQuery { project, range, by, step, conditions: Vec::new() };
-    let hours = grouped(web, place, question).await?;
-    Ok(reach_of(&hours, range.to.unwrap_or(place.now)))
+    let hours = grouped(web, ctx, question).await?;
+    Ok(reach_of(&hours, range.to.unwrap_or(ctx.now)))
 }
 
 /// Start of the scan for one agent; the whole range without an agent, or with `all` in the URL.
@@ -199,11 +195,11 @@ pub(crate) async fn reach(
 /// Fails only when the database does.
 pub(crate) async fn agent_reach(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     range: TimeRange,
 ) -> PageResult<Reach> {
-    match place.scope.agent {
-        Some(_) if place.params.get("all").is_none() => reach(web, place, range).await,
+    match ctx.scope.agent {
+        Some(_) if ctx.params.get("all").is_none() => reach(web, ctx, range).await,
         Some(_) | None => Ok(Reach::All),
     }
 }

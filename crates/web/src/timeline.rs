@@ -29,7 +29,7 @@ impl TimeFrame {
     }
 
     /// Start and end of an observation, in thousandths.
-    pub(crate) fn place(self, step: &Observation) -> (u32, u32) {
+    pub(crate) fn position(self, step: &Observation) -> (u32, u32) {
         let from = self.share(step.start);
         (from, step.end.map_or(from, |end| self.share(end)))
     }
@@ -64,7 +64,7 @@ pub(crate) fn lanes(frame: TimeFrame, steps: &[Observation], rows: &[TreeRow]) -
         let step = &steps[leaf];
         let lane = free_from.iter().position(|free| *free <= step.start).unwrap_or(MAX_LANES - 1);
         free_from[lane] = free_from[lane].max(step.end.unwrap_or(step.start));
-        let (from, to) = frame.place(step);
+        let (from, to) = frame.position(step);
         let to = to.max(from + 1);
         let is_hidden = drawn_to[lane].is_some_and(|drawn| to <= drawn);
         if is_hidden && step.level != Level::Error {

@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn roles_do_what_they_say() {
         let may = |role| {
-            let visitor = Viewer { who: Who::Anyone, role, form_token: FormToken::blank() };
-            assert_eq!(visitor.can_change(), visitor.may_change().is_ok());
-            assert_eq!(visitor.can_own(), visitor.may_own().is_ok());
-            [visitor.can_change(), visitor.can_own()]
+            let viewer = Viewer { who: Who::Anyone, role, form_token: FormToken::blank() };
+            assert_eq!(viewer.can_change(), viewer.may_change().is_ok());
+            assert_eq!(viewer.can_own(), viewer.may_own().is_ok());
+            [viewer.can_change(), viewer.can_own()]
         };
         assert_eq!(may(Role::IngestOnly), [false, false]);
         assert_eq!(may(Role::Viewer), [false, false]);

@@ -52,14 +52,14 @@ const MODEL_CALLS: (usize, usize) = (8, 2);
 #[derive(Clone, Debug)]
 pub struct WebSettings {
     /// Time limit of list queries.
-    pub patience: Duration,
+    pub query_timeout: Duration,
     /// Limits of form submissions.
     pub forms: FormLimits,
 }
 
 impl Default for WebSettings {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(2), forms: FormLimits::default() }
+        Self { query_timeout: Duration::from_secs(2), forms: FormLimits::default() }
     }
 }
 

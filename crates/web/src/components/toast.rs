@@ -1,7 +1,7 @@
 use maud::{Markup, html};
 
 /// Where short words come and go; scripts put them here.
-pub fn place() -> Markup {
+pub fn container() -> Markup {
     html! { div.toasts #toasts role="status" aria-live="polite" {} }
 }
 

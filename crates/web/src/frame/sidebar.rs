@@ -9,27 +9,27 @@ const ON_PHONES: [Section; 4] =
     [Section::Home, Section::Traces, Section::Sessions, Section::Dashboards];
 
 /// The way to every page, in the order of the loop.
-pub(super) fn rail(place: &RequestContext, current: Section) -> Markup {
+pub(super) fn rail(ctx: &RequestContext, current: Section) -> Markup {
     html! {
         nav.rail aria-label="Pages" {
-            a.brand href=(Section::Home.link(place)) { (icon(Icon::Ratchet)) span { "Ratchet" } }
+            a.brand href=(Section::Home.link(ctx)) { (icon(Icon::Ratchet)) span { "Ratchet" } }
             @for (stage, sections) in Section::RAIL {
                 @if let Some(stage) = stage { p.stage { (stage) } }
                 ul {
                     @for section in sections {
                         li.on-phones[ON_PHONES.contains(section)] {
-                            (entry(place, *section, current))
+                            (entry(ctx, *section, current))
                         }
                     }
                 }
             }
-            (more(place, current))
+            (more(ctx, current))
         }
     }
 }
 
 /// On phones: the pages that the bar has no room for.
-fn more(place: &RequestContext, current: Section) -> Markup {
+fn more(ctx: &RequestContext, current: Section) -> Markup {
     let is_here = !ON_PHONES.contains(&current);
     let others = Section::RAIL.iter().flat_map(|(_, sections)| sections.iter());
     html! {
@@ -37,16 +37,16 @@ fn more(place: &RequestContext, current: Section) -> Markup {
             summary.here[is_here] { (icon(Icon::More)) span { "More" } }
             div.menu-list {
                 @for section in others.filter(|section| !ON_PHONES.contains(section)) {
-                    (entry(place, *section, current))
+                    (entry(ctx, *section, current))
                 }
             }
         }
     }
 }
 
-fn entry(place: &RequestContext, section: Section, current: Section) -> Markup {
+fn entry(ctx: &RequestContext, section: Section, current: Section) -> Markup {
     html! {
-        a href=(section.link(place)) aria-current=[(section == current).then_some("page")] {
+        a href=(section.link(ctx)) aria-current=[(section == current).then_some("page")] {
             (icon(section.icon())) span { (section.name()) }
         }
     }

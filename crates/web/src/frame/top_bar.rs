@@ -7,23 +7,23 @@ use crate::request_context::{Link, RequestContext};
 use crate::scope::Span;
 
 /// Project, environment and time; what finds, helps and changes how it looks.
-pub(super) fn bar(place: &RequestContext) -> Markup {
+pub(super) fn bar(ctx: &RequestContext) -> Markup {
     html! {
         header.bar {
-            (menu("Project", &place.project.name, &html! {
-                @for project in &place.projects {
-                    a href=(Link::to_project(&project.id, &[]).in_scope(&place.scope))
-                      aria-current=[(project.id == place.project.id).then_some("true")] {
+            (menu("Project", &ctx.project.name, &html! {
+                @for project in &ctx.projects {
+                    a href=(Link::to_project(&project.id, &[]).in_scope(&ctx.scope))
+                      aria-current=[(project.id == ctx.project.id).then_some("true")] {
                         (project.name)
                     }
                 }
-                @if place.visitor.owns_server() {
-                    a href=(place.to(&["settings", "projects"])) { "All projects / New project" }
+                @if ctx.viewer.owns_server() {
+                    a href=(ctx.to(&["settings", "projects"])) { "All projects / New project" }
                 }
             }))
-            (environment_menu(place))
-            (agent_menu(place))
-            (span_menu(place))
+            (environment_menu(ctx))
+            (agent_menu(ctx))
+            (span_menu(ctx))
             div.bar-end {
                 button.find type="button" data-palette aria-keyshortcuts="Control+K" {
                     (icon(Icon::Find)) span { "Search" } kbd { "Ctrl K" }
@@ -34,15 +34,15 @@ pub(super) fn bar(place: &RequestContext) -> Markup {
                 button.quiet.on-desks type="button" data-theme-switch title="Toggle theme" {
                     (icon(Icon::Theme)) span.sr { "Toggle theme" }
                 }
-                (who(place))
+                (who(ctx))
             }
         }
     }
 }
 
 /// Who is looking, and what concerns them alone.
-fn who(place: &RequestContext) -> Markup {
-    let name = place.visitor.name();
+fn who(ctx: &RequestContext) -> Markup {
+    let name = ctx.viewer.name();
     let shown = html! {
         span.on-desks { (name) }
         span.on-phones { (icon(Icon::User)) }
@@ -52,11 +52,11 @@ fn who(place: &RequestContext) -> Markup {
         &shown,
         &html! {
                         button.on-phones type="button" data-theme-switch { "Toggle theme" }
-                        a href=(Section::Settings.link(place)) { "Settings" }
-                        @if place.visitor.person().is_some() {
+                        a href=(Section::Settings.link(ctx)) { "Settings" }
+                        @if ctx.viewer.person().is_some() {
                             a href="/account" { "Account settings" }
                             form method="post" action="/sign-out" {
-                                (place.visitor.form_token.field())
+                                (ctx.viewer.form_token.field())
                                 button type="submit" { "Sign out" }
                             }
                         }
@@ -66,9 +66,9 @@ fn who(place: &RequestContext) -> Markup {
     )
 }
 
-fn environment_menu(place: &RequestContext) -> Markup {
-    let chosen = place.scope.environment.as_deref();
-    let here = place.here().without("cursor");
+fn environment_menu(ctx: &RequestContext) -> Markup {
+    let chosen = ctx.scope.environment.as_deref();
+    let here = ctx.here().without("cursor");
     let (all, short) = ("all environments", "all");
     let shown = html! {
         @match chosen {
@@ -83,7 +83,7 @@ fn environment_menu(place: &RequestContext) -> Markup {
             a href=(here.clone().without("env")) aria-current=[chosen.is_none().then_some("true")] {
                 "all environments"
             }
-            @for environment in &place.environments {
+            @for environment in &ctx.environments {
                 a href=(here.clone().with("env", environment))
                   aria-current=[(chosen == Some(environment)).then_some("true")] { (environment) }
             }
@@ -93,22 +93,22 @@ fn environment_menu(place: &RequestContext) -> Markup {
 
 /// The agent that is looked at alone, and the way back to all. It is chosen where agents are named:
 /// to list them here, every record would have to be read.
-fn agent_menu(place: &RequestContext) -> Markup {
-    let Some(agent) = &place.scope.agent else { return Markup::default() };
-    let here = place.here().without("cursor");
+fn agent_menu(ctx: &RequestContext) -> Markup {
+    let Some(agent) = &ctx.scope.agent else { return Markup::default() };
+    let here = ctx.here().without("cursor");
     menu_showing(
         ("Agent", agent),
         &html! { bdi { (ratchet_core::record::limit::elide(agent, 40)) } },
         &html! {
             a href=(here.without("agent")) { "all agents" }
-            a href=(place.here()) aria-current="true" { bdi { (ratchet_core::record::limit::elide(agent, 80)) } }
+            a href=(ctx.here()) aria-current="true" { bdi { (ratchet_core::record::limit::elide(agent, 80)) } }
         },
     )
 }
 
-fn span_menu(place: &RequestContext) -> Markup {
-    let here = place.here().without("cursor");
-    let label = place.scope.span.label();
+fn span_menu(ctx: &RequestContext) -> Markup {
+    let here = ctx.here().without("cursor");
+    let label = ctx.scope.span.label();
     let shown = html! {
         span.on-desks { (label) }
         span.on-phones { (label.trim_start_matches("last ")) }
@@ -119,19 +119,19 @@ fn span_menu(place: &RequestContext) -> Markup {
         &html! {
             @for span in Span::CHOICES {
                 a href=(here.clone().with("range", span.word()))
-                  aria-current=[(span == place.scope.span).then_some("true")] { (span.label()) }
+                  aria-current=[(span == ctx.scope.span).then_some("true")] { (span.label()) }
             }
-            (from_to(place))
+            (from_to(ctx))
         },
     )
 }
 
 /// Any two moments, in UTC.
-fn from_to(place: &RequestContext) -> Markup {
-    let range = place.range();
-    let to = range.to.unwrap_or(place.now);
+fn from_to(ctx: &RequestContext) -> Markup {
+    let range = ctx.range();
+    let to = range.to.unwrap_or(ctx.now);
     let minute = |at: Timestamp| at.to_string().chars().take(16).collect::<String>();
-    let here = place.here();
+    let here = ctx.here();
     let kept = here.pairs().filter(|(name, _)| !["range", "cursor"].contains(name));
     html! {
         form.from-to method="get" action=(here.path()) {

@@ -32,31 +32,31 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Where labels are read and written, and scores read.
-pub(super) fn ends(web: &Web, place: &RequestContext) -> (Source, Sink) {
-    let (telemetry, project) = (web.store.telemetry.clone(), place.project_id());
-    let catalog = place.visitor.catalog(web);
+pub(super) fn ends(web: &Web, ctx: &RequestContext) -> (Source, Sink) {
+    let (telemetry, project) = (web.store.telemetry.clone(), ctx.project_id());
+    let catalog = ctx.viewer.catalog(web);
     let source = Source::Local(telemetry.clone(), project.clone());
     (source, Sink::Local(LocalSink { telemetry, catalog, project }))
 }
 
 /// The rubric that the address names: the project's own, or one that comes with Ratchet.
-pub(super) fn rubric(web: &Web, place: &RequestContext) -> PageResult<Rubric> {
-    let name = place.params.get("rubric").unwrap_or(rubric::DEFAULT);
+pub(super) fn rubric(web: &Web, ctx: &RequestContext) -> PageResult<Rubric> {
+    let name = ctx.params.get("rubric").unwrap_or(rubric::DEFAULT);
     let all = web.rubrics()?;
     all.into_iter().find(|rubric| rubric.name == name).ok_or_else(|| PageError::not_there("rubric"))
 }
 
 /// A link that keeps to the rubric that the address names.
-pub(super) fn by_rubric(place: &RequestContext, parts: &[&str]) -> Link {
-    let link = place.to(parts);
-    match place.params.get("rubric") {
+pub(super) fn by_rubric(ctx: &RequestContext, parts: &[&str]) -> Link {
+    let link = ctx.to(parts);
+    match ctx.params.get("rubric") {
         Some(name) => link.with("rubric", name),
         None => link,
     }
 }
 
 /// Says by which rubric, and leads to the others.
-pub(super) fn rubrics(web: &Web, place: &RequestContext, rubric: &Rubric) -> PageResult<Markup> {
+pub(super) fn rubrics(web: &Web, ctx: &RequestContext, rubric: &Rubric) -> PageResult<Markup> {
     let all = web.rubrics()?;
     let others: Vec<&Rubric> = all.iter().filter(|other| other.name != rubric.name).collect();
     Ok(html! {
@@ -66,7 +66,7 @@ pub(super) fn rubrics(web: &Web, place: &RequestContext, rubric: &Rubric) -> Pag
                 " Other rubrics: "
                 @for (at, other) in others.into_iter().enumerate() {
                     @if at > 0 { ", " }
-                    a href=(place.here().with("rubric", &other.name)) { bdi { (other.name) } }
+                    a href=(ctx.here().with("rubric", &other.name)) { bdi { (other.name) } }
                 }
                 "."
             }
@@ -87,12 +87,12 @@ pub(super) fn refused(why: ReviewError) -> PageError {
     }
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let rubric = &rubric(&web, &place)?;
-    let (source, sink) = ends(&web, &place);
-    let whom = JudgeSelection { dataset: DATASET, rubric, judge: place.params.get("judge") };
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let rubric = &rubric(&web, &ctx)?;
+    let (source, sink) = ends(&web, &ctx);
+    let whom = JudgeSelection { dataset: DATASET, rubric, judge: ctx.params.get("judge") };
     let held = LabelComparison::read(&source, &sink, whom).await.map_err(refused)?;
-    let threshold = place.params.get("threshold").and_then(|text| text.parse().ok());
+    let threshold = ctx.params.get("threshold").and_then(|text| text.parse().ok());
     let threshold = threshold.filter(|line| (0.0..=1.0).contains(line)).unwrap_or(THRESHOLD);
     let calibration = held.calibration(rubric, threshold);
     let panels = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
@@ -100,14 +100,14 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let mut page = Page::new(Section::Calibration, "Calibration");
     page.summary = summary(&calibration, &held);
     page.action =
-        html! { a.button.primary href=(by_rubric(&place, &["labels"])) { "Label sessions" } };
+        html! { a.button.primary href=(by_rubric(&ctx, &["labels"])) { "Label sessions" } };
     page.body = html! {
         (alarm::drift(&drift))
-        @if calibration.sessions == 0 { (nothing(&held, &place)) }
-        @else { (body(&calibration, &held, rubric, &place)) }
-        (rubrics(&web, &place, rubric)?)
+        @if calibration.sessions == 0 { (nothing(&held, &ctx)) }
+        @else { (body(&calibration, &held, rubric, &ctx)) }
+        (rubrics(&web, &ctx, rubric)?)
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 fn summary(calibration: &Calibration, held: &LabelComparison) -> Markup {
@@ -126,7 +126,7 @@ fn summary(calibration: &Calibration, held: &LabelComparison) -> Markup {
     }
 }
 
-fn nothing(held: &LabelComparison, place: &RequestContext) -> Markup {
+fn nothing(held: &LabelComparison, ctx: &RequestContext) -> Markup {
     let how = html! {
         p {
             "Reviewers label a few sessions each week without seeing the judge's scores. This page shows how "
@@ -136,7 +136,7 @@ fn nothing(held: &LabelComparison, place: &RequestContext) -> Markup {
             p { (held.labelled()) " sessions are labelled, but the judge has scored none of them." }
             (copy::snippet("ratchet score"))
         } @else {
-            p { a.button.primary href=(by_rubric(place, &["labels"])) { "Label this week's sample" } }
+            p { a.button.primary href=(by_rubric(ctx, &["labels"])) { "Label this week's sample" } }
             (copy::snippet("ratchet label"))
         }
     };
@@ -147,9 +147,9 @@ fn body(
     calibration: &Calibration,
     held: &LabelComparison,
     rubric: &Rubric,
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> Markup {
-    let chosen = place.params.get("dimension").unwrap_or(OVERALL);
+    let chosen = ctx.params.get("dimension").unwrap_or(OVERALL);
     let all = || std::iter::once(&calibration.overall).chain(&calibration.dimensions);
     let chosen = all().find(|one| one.dimension == chosen).unwrap_or(&calibration.overall);
     html! {
@@ -157,9 +157,9 @@ fn body(
         (who(held))
         @if let Some(weighted) = &calibration.weighted { (weighed(weighted)) }
         h2 { "By dimension" }
-        (dimensions(calibration, chosen, place))
+        (dimensions(calibration, chosen, ctx))
         (dimension::draw(chosen))
-        (disagreements::draw(calibration, held, rubric, place))
+        (disagreements::draw(calibration, held, rubric, ctx))
     }
 }
 
@@ -245,7 +245,7 @@ fn who(held: &LabelComparison) -> Markup {
     }
 }
 
-fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &RequestContext) -> Markup {
+fn dimensions(calibration: &Calibration, chosen: &Agreement, ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Dimension"),
         Column::number("n"),
@@ -274,7 +274,7 @@ fn dimensions(calibration: &Calibration, chosen: &Agreement, place: &RequestCont
         let words = ["within", "beyond", "not enough data"];
         Row {
             id: one.dimension.clone(),
-            link: Some(place.here().with("dimension", &one.dimension)),
+            link: Some(ctx.here().with("dimension", &one.dimension)),
             cells: vec![
                 html! { @if one.dimension == chosen.dimension { strong { (one.dimension) } } @else { (one.dimension) } },
                 html! { (one.pairs.len()) },

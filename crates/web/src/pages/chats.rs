@@ -71,64 +71,64 @@ fn agents(web: &Web) -> PageResult<&Arc<Chats>> {
 
 /// The same for the viewer, if the role permits chatting: members of the project and owners. The
 /// viewer is named in the audit log.
-fn hands(web: &Web, place: &RequestContext) -> PageResult<Chats> {
-    place.visitor.may_change()?;
-    Ok(agents(web)?.by(place.visitor.actor()))
+fn hands(web: &Web, ctx: &RequestContext) -> PageResult<Chats> {
+    ctx.viewer.may_change()?;
+    Ok(agents(web)?.by(ctx.viewer.actor()))
 }
 
 /// Who named a folder: the local user, if there is no sign-in.
-fn exposure(place: &RequestContext) -> WorkspaceSource {
-    match place.visitor.who {
+fn exposure(ctx: &RequestContext) -> WorkspaceSource {
+    match ctx.viewer.who {
         Who::Anyone => WorkspaceSource::OwnMachine,
         Who::Person(_) => WorkspaceSource::Network,
     }
 }
 
 /// Returns a chat of the project; one of another project is not found.
-async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<Chat> {
+async fn find(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<Chat> {
     let id = SessionId::parse(id).map_err(|_| PageError::not_there("chat"))?;
-    agents(web)?.service.chat(place.project_id(), id).await.map_err(outcome::refusal)
+    agents(web)?.service.chat(ctx.project_id(), id).await.map_err(outcome::refusal)
 }
 
-async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let mut page = Page::new(Section::Chats, "Chat");
     let Some(chats) = web.chats() else {
         page.body = empty::empty("This server runs no agents.", &html! {});
-        return Ok(page.show(&place));
+        return Ok(page.show(&ctx));
     };
-    let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let found = chats.service.chats(place.project_id(), at).await;
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let found = chats.service.chats(ctx.project_id(), at).await;
     let found = found.map_err(outcome::refusal)?;
     let ids = found.rows.iter().map(|chat| chat.id.clone()).collect();
-    let ends = web.store.telemetry.session_ends(place.project_id(), ids).await?;
+    let ends = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
     let total = found.total.unwrap_or_default();
     page.summary = html! {
         "Conversations with agents that run on this server. "
         (figure::grouped(total)) @if total == 1 { " chat." } @else { " chats." }
     };
-    if place.visitor.can_change() {
-        let new = place.to(&["chats", "new"]);
+    if ctx.viewer.can_change() {
+        let new = ctx.to(&["chats", "new"]);
         page.action = html! { a.button.primary href=(new) { "New chat" } };
     }
     page.body = if total == 0 {
         nothing()
     } else {
         html! {
-            (table::table(&rows(&found.rows, &ends, &place)))
-            (table::numbers(&place.here(), at, total))
+            (table::table(&rows(&found.rows, &ends, &ctx)))
+            (table::numbers(&ctx.here(), at, total))
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn rows(chats: &[Chat], ends: &[SessionEnds], place: &RequestContext) -> Table {
+fn rows(chats: &[Chat], ends: &[SessionEnds], ctx: &RequestContext) -> Table {
     let row = |(chat, ends): (&Chat, &SessionEnds)| {
         let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
         let opening =
             input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
         let id = chat.id.to_string();
         Row {
-            link: Some(place.to(&["chats", &id])),
+            link: Some(ctx.to(&["chats", &id])),
             cells: vec![
                 html! { bdi { (title(chat)) } },
                 state(chat.status.state),
@@ -136,7 +136,7 @@ fn rows(chats: &[Chat], ends: &[SessionEnds], place: &RequestContext) -> Table {
                 html! { code title=(chat.workspace) { bdi { (folder_name(&chat.workspace)) } } },
                 html! { (figure::grouped(chat.status.turns)) },
                 figure::cost(Some(chat.status.cost)),
-                figure::ago(chat.updated_at, place.now),
+                figure::ago(chat.updated_at, ctx.now),
             ],
             failed: chat.status.state == ChatStateName::Failed,
             id,

@@ -51,13 +51,13 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// The dashboard that comes with the program, and the way to all others.
-fn tabs(place: &RequestContext, is_overview: bool) -> Markup {
+fn tabs(ctx: &RequestContext, is_overview: bool) -> Markup {
     html! {
         nav.segments aria-label="Dashboards" {
-            a href=(place.to(&["dashboards"])) aria-current=[is_overview.then_some("page")] {
+            a href=(ctx.to(&["dashboards"])) aria-current=[is_overview.then_some("page")] {
                 "Overview"
             }
-            a href=(place.to(&["dashboards", "all"]))
+            a href=(ctx.to(&["dashboards", "all"]))
               aria-current=[(!is_overview).then_some("page")] { "Your dashboards" }
         }
     }

@@ -61,18 +61,18 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/experiments/results", get(run::of_experiment))
 }
 
-async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let datasets = web.store.catalog.datasets(place.project_id(), at).await?;
+async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let datasets = web.store.catalog.datasets(ctx.project_id(), at).await?;
     let total = datasets.total.unwrap_or_default();
     let row = |dataset: &Dataset| Row {
         id: dataset.id.clone(),
-        link: Some(place.to(&["datasets", &dataset.name])),
+        link: Some(ctx.to(&["datasets", &dataset.name])),
         cells: vec![
             html! { bdi { (dataset.name) } },
             html! { (dataset.description.as_deref().unwrap_or_default()) },
-            figure::ago(dataset.created_at, place.now),
-            figure::ago(dataset.updated_at, place.now),
+            figure::ago(dataset.created_at, ctx.now),
+            figure::ago(dataset.updated_at, ctx.now),
         ],
         failed: false,
     };
@@ -86,24 +86,24 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let table = Table { caption: "Datasets".to_owned(), columns, rows, select_for: None };
     let mut page = Page::new(Section::Datasets, "Datasets");
     page.summary = html! { (figure::grouped(total)) "." };
-    if place.visitor.can_change() {
-        page.action = maker(&place);
+    if ctx.viewer.can_change() {
+        page.action = maker(&ctx);
     }
     page.body = if total == 0 {
-        nothing(&place)
+        nothing(&ctx)
     } else {
-        html! { (table::table(&table)) (table::numbers(&place.here(), at, total)) }
+        html! { (table::table(&table)) (table::numbers(&ctx.here(), at, total)) }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// A form for one more dataset.
-fn maker(place: &RequestContext) -> Markup {
+fn maker(ctx: &RequestContext) -> Markup {
     html! {
         details.making {
             summary.button.primary { "New dataset" }
-            form.maker method="post" action=(place.to(&["datasets"])) {
-                (place.visitor.form_token.field())
+            form.maker method="post" action=(ctx.to(&["datasets"])) {
+                (ctx.viewer.form_token.field())
                 div.form-row {
                     label for="name" { "Name" }
                     input #name type="text" name="name" required maxlength="1000" autocomplete="off";
@@ -121,12 +121,12 @@ fn maker(place: &RequestContext) -> Markup {
 /// `POST …/datasets`: makes a dataset.
 async fn make(
     State(web): State<Web>,
-    PageForm { place, form: said }: PageForm,
+    PageForm { ctx, form: said }: PageForm,
 ) -> PageResult<Redirect> {
     let name = said.get("name").unwrap_or_default().trim().to_owned();
     check_name(&name).map_err(|why| PageError::Bad(format!("name: {why}")))?;
     let catalog = &web.store.catalog;
-    if catalog.dataset(place.project_id(), name.clone()).await?.is_some() {
+    if catalog.dataset(ctx.project_id(), name.clone()).await?.is_some() {
         return Err(PageError::Bad("name: a dataset with this name already exists".to_owned()));
     }
     let description = said.get("description").map(|text| text.trim().to_owned());
@@ -137,9 +137,9 @@ async fn make(
         input_schema: Change::Keep,
         expected_output_schema: Change::Keep,
     };
-    let catalog = place.visitor.catalog(&web);
-    let made = catalog.save_dataset(place.project_id(), new, place.now).await?;
-    let next = place.to(&["datasets", &made.name]).with("done", "made");
+    let catalog = ctx.viewer.catalog(&web);
+    let made = catalog.save_dataset(ctx.project_id(), new, ctx.now).await?;
+    let next = ctx.to(&["datasets", &made.name]).with("done", "made");
     Ok(Redirect::to(&next.to_string()))
 }
 
@@ -165,10 +165,10 @@ fn as_read(json: &str) -> Cow<'_, str> {
     }
 }
 
-fn nothing(place: &RequestContext) -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "A dataset holds inputs and expected outputs. Create one above and upload a CSV or JSON "
-            "Lines file, select " a href=(place.to(&["traces"])) { "traces" } " and add them, or create one "
+            "Lines file, select " a href=(ctx.to(&["traces"])) { "traces" } " and add them, or create one "
             "with an SDK:" }
         (copy::snippet("from langfuse import get_client\n\nlangfuse = get_client()\nlangfuse.create_dataset(name=\"refunds\")\nlangfuse.create_dataset_item(dataset_name=\"refunds\", input={\"question\": \"…\"}, expected_output=\"…\")"))
     };

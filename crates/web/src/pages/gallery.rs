@@ -63,7 +63,7 @@ async fn show() -> Markup {
                     form method="dialog" { button.button.danger { "Delete" } }
                 }))
                 (toast::toast("This is a toast"))
-                (toast::place())
+                (toast::container())
             }))
         }
     };

@@ -41,71 +41,71 @@ pub(super) fn routes() -> Router<Web> {
 async fn show(
     State(web): State<Web>,
     headers: HeaderMap,
-    place: RequestContext,
+    ctx: RequestContext,
 ) -> PageResult<Markup> {
-    let now = sums::whole(&web, &place, place.range()).await?;
-    let mut page = Page::new(Section::Home, place.project.name.clone());
-    page.summary = html! { "The loop " (place.scope.span.within()) "." };
-    if now.count == 0 && place.scope.agent.is_none() {
+    let now = sums::whole(&web, &ctx, ctx.range()).await?;
+    let mut page = Page::new(Section::Home, ctx.project.name.clone());
+    page.summary = html! { "The loop " (ctx.scope.span.within()) "." };
+    if now.count == 0 && ctx.scope.agent.is_none() {
         let server = here(&headers).unwrap_or_else(|| "http://127.0.0.1:3000".to_owned());
-        page.body = getting_started::connect(&place, &server);
-        return Ok(page.show(&place));
+        page.body = getting_started::connect(&ctx, &server);
+        return Ok(page.show(&ctx));
     }
-    let before = match place.scope.span.before(place.now) {
-        Some(range) => Some(sums::whole(&web, &place, range).await?),
+    let before = match ctx.scope.span.before(ctx.now) {
+        Some(range) => Some(sums::whole(&web, &ctx, range).await?),
         None => None,
     };
-    let stations = stages::gather(&web, &place).await?;
-    let course = sums::over_time(&web, &place, place.range(), &[]).await?;
+    let stations = stages::gather(&web, &ctx).await?;
+    let course = sums::over_time(&web, &ctx, ctx.range(), &[]).await?;
     let (names, course) = (course.course.names(), course.all());
-    let reach = sums::agent_reach(&web, &place, place.range()).await?;
+    let reach = sums::agent_reach(&web, &ctx, ctx.range()).await?;
     page.body = html! {
-        (drifted(&web, &place).await?)
+        (drifted(&web, &ctx).await?)
         (stages::draw(&stations))
-        (partly(&place, reach))
+        (partly(&ctx, reach))
         div.home {
             section {
                 h2 { "What changed" }
-                (changes::draw(&now, before.as_ref(), &place.scope.span.within()))
+                (changes::draw(&now, before.as_ref(), &ctx.scope.span.within()))
             }
             section.charts { (steps(&names, &course)) (cost(&names, &course)) }
-            (leaders::failures(&web, &place).await?)
-            (leaders::spending(&web, &place).await?)
+            (leaders::failures(&web, &ctx).await?)
+            (leaders::spending(&web, &ctx).await?)
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// Judge drift alerts of the last two weeks.
-async fn drifted(web: &Web, place: &RequestContext) -> PageResult<Markup> {
-    let (_, sink) = ends(web, place);
+async fn drifted(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
+    let (_, sink) = ends(web, ctx);
     let verdicts = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
-    let (from, to) = (sampling::week(place.now.plus_nanos(-7 * DAY)), sampling::week(place.now));
+    let (from, to) = (sampling::week(ctx.now.plus_nanos(-7 * DAY)), sampling::week(ctx.now));
     let alerts = panel::alerts(&verdicts, from.as_str()..=to.as_str());
     Ok(html! {
         (alarm::drift(&alerts))
         @if !alerts.is_empty() {
-            p { a href=(Section::Calibration.link(place)) { "Judge calibration" } }
+            p { a href=(Section::Calibration.link(ctx)) { "Judge calibration" } }
         }
     })
 }
 
 /// Note that only the newest records of an agent were read.
-fn partly(place: &RequestContext, reach: Reach) -> Markup {
+fn partly(ctx: &RequestContext, reach: Reach) -> Markup {
     html! {
         @if let Reach::Since(since) = reach {
             p.partly role="note" {
-                "Only observations since " (figure::when(since, place.now))
+                "Only observations since " (figure::when(since, ctx.now))
                 " are shown (hourly rollups are not split by agent). "
-                a href=(place.here().with("all", "1")) { "Query all observations" } ", which may take a minute."
+                a href=(ctx.here().with("all", "1")) { "Query all observations" } ", which may take a minute."
             }
         }
     }
 }
 
 /// Number of observations in scope, polled by the page that waits for the first span.
-async fn recorded(State(web): State<Web>, place: RequestContext) -> PageResult<String> {
-    let now = sums::whole(&web, &place, place.range()).await?;
+async fn recorded(State(web): State<Web>, ctx: RequestContext) -> PageResult<String> {
+    let now = sums::whole(&web, &ctx, ctx.range()).await?;
     Ok(now.count.to_string())
 }
 

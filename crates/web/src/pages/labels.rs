@@ -38,10 +38,10 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Stable reviewer ID of a label.
-fn by(visitor: &Viewer) -> String {
-    match &visitor.who {
+fn by(viewer: &Viewer) -> String {
+    match &viewer.who {
         Who::Person(signed_in) => signed_in.user.email.clone(),
-        Who::Anyone => visitor.name().to_owned(),
+        Who::Anyone => viewer.name().to_owned(),
     }
 }
 
@@ -54,16 +54,16 @@ struct Desk {
 }
 
 impl Desk {
-    async fn read(web: &Web, place: &RequestContext, rubric: &Rubric) -> PageResult<Self> {
-        let (_, sink) = ends(web, place);
-        let week = sampling::week(place.now);
+    async fn read(web: &Web, ctx: &RequestContext, rubric: &Rubric) -> PageResult<Self> {
+        let (_, sink) = ends(web, ctx);
+        let week = sampling::week(ctx.now);
         let asked = labels::asked(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
         let mut asked: Vec<_> = asked.into_iter().filter(|(_, draw)| draw.week == week).collect();
         // By lot, not by time: an order that the judge's marks have no part in.
         asked.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut labels = labels::read(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
         labels.retain(|label| label.is_by(rubric));
-        let me = by(&place.visitor);
+        let me = by(&ctx.viewer);
         let mine = labels.iter().filter(|label| label.by == me);
         let done = mine.map(|label| label.session.clone()).collect();
         Ok(Self { asked, labels, done })
@@ -80,9 +80,9 @@ impl Desk {
     }
 }
 
-async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let rubric = rubric(&web, &place)?;
-    let desk = Desk::read(&web, &place, &rubric).await?;
+async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let rubric = rubric(&web, &ctx)?;
+    let desk = Desk::read(&web, &ctx, &rubric).await?;
     let mut page = Page::new(Section::Labels, "Ground truth");
     let waiting = desk.asked.iter().filter(|(session, _)| !desk.done.contains(session)).count();
     page.summary = html! {
@@ -91,37 +91,37 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     };
     page.action = html! {
         @if let Some(next) = desk.next() {
-            a.button.primary href=(by_rubric(&place, &["labels", "session", &next.to_string()])) data-next { "Label next session" }
+            a.button.primary href=(by_rubric(&ctx, &["labels", "session", &next.to_string()])) data-next { "Label next session" }
         }
     };
     page.body = html! {
-        @match place.params.get("done") {
+        @match ctx.params.get("done") {
             Some("drawn") if desk.asked.is_empty() => {
                 (toast::toast("No sessions to sample: the judge has scored none this week"))
             },
             Some("drawn") => { (toast::toast("This week's sample is created")) },
             _ => {},
         }
-        @if desk.asked.is_empty() { (nothing(&place)) } @else { (sample(&desk, &place)) }
+        @if desk.asked.is_empty() { (nothing(&ctx)) } @else { (sample(&desk, &ctx)) }
         p.muted {
             (figure::grouped(desk.labels.len() as u64)) " labels in the dataset "
-            a href=(place.to(&["datasets", DATASET])) { (DATASET) } ". "
-            a href=(by_rubric(&place, &["calibration"])) { "View calibration" }
+            a href=(ctx.to(&["datasets", DATASET])) { (DATASET) } ". "
+            a href=(by_rubric(&ctx, &["calibration"])) { "View calibration" }
         }
-        (rubrics(&web, &place, &rubric)?)
+        (rubrics(&web, &ctx, &rubric)?)
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn nothing(place: &RequestContext) -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p {
             "Each week " (SIZE) " scored sessions are sampled, stratified by score and agent. You label them "
             "without seeing the judge's scores; calibration then measures the agreement."
         }
-        @if place.visitor.can_change() {
-            form method="post" action=(by_rubric(place, &["labels", "draw"])) {
-                (place.visitor.form_token.field())
+        @if ctx.viewer.can_change() {
+            form method="post" action=(by_rubric(ctx, &["labels", "draw"])) {
+                (ctx.viewer.form_token.field())
                 button.button.primary { "Create this week's sample" }
             }
         }
@@ -131,7 +131,7 @@ fn nothing(place: &RequestContext) -> Markup {
     empty::empty("No sessions to label yet", &how)
 }
 
-fn sample(desk: &Desk, place: &RequestContext) -> Markup {
+fn sample(desk: &Desk, ctx: &RequestContext) -> Markup {
     let columns =
         vec![Column::wide("Session"), Column::text("Status"), Column::text("Labelled by")];
     let row = |(session, _): &(SessionId, LabelOrigin)| {
@@ -148,7 +148,7 @@ fn sample(desk: &Desk, place: &RequestContext) -> Markup {
             badge::tag("waiting")
         };
         Row {
-            link: Some(by_rubric(place, &["labels", "session", &id])),
+            link: Some(by_rubric(ctx, &["labels", "session", &id])),
             cells: vec![
                 html! { code { bdi { (ratchet_core::record::limit::elide(&id, 60)) } } },
                 state,
@@ -163,11 +163,11 @@ fn sample(desk: &Desk, place: &RequestContext) -> Markup {
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-async fn draw(State(web): State<Web>, place: RequestContext) -> PageResult<Redirect> {
-    place.visitor.may_change()?;
-    let (source, sink) = ends(&web, &place);
-    let rubric = &rubric(&web, &place)?;
+async fn draw(State(web): State<Web>, ctx: RequestContext) -> PageResult<Redirect> {
+    ctx.viewer.may_change()?;
+    let (source, sink) = ends(&web, &ctx);
+    let rubric = &rubric(&web, &ctx)?;
     let asking = SamplePlan { dataset: DATASET, rubric, days: DAYS, size: SIZE };
-    sampling::this_week(&source, &sink, asking, place.now).await.map_err(refused)?;
-    Ok(Redirect::to(&by_rubric(&place, &["labels"]).with("done", "drawn").to_string()))
+    sampling::this_week(&source, &sink, asking, ctx.now).await.map_err(refused)?;
+    Ok(Redirect::to(&by_rubric(&ctx, &["labels"]).with("done", "drawn").to_string()))
 }

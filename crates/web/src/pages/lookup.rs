@@ -28,34 +28,33 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Leads to whatever has the id that was typed; to the traces that match where nothing has it.
-async fn find(State(web): State<Web>, place: RequestContext) -> PageResult<Redirect> {
-    let typed = place.params.get("q").unwrap_or_default().trim().to_owned();
-    let link = match by_id(&web, &place, &typed).await? {
+async fn find(State(web): State<Web>, ctx: RequestContext) -> PageResult<Redirect> {
+    let typed = ctx.params.get("q").unwrap_or_default().trim().to_owned();
+    let link = match by_id(&web, &ctx, &typed).await? {
         Some(link) => link,
-        None => by_text(&place, &typed),
+        None => by_text(&ctx, &typed),
     };
     Ok(Redirect::to(&link.to_string()))
 }
 
 /// What the palette offers for what is typed so far: things by their names and ids.
-async fn offers(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let typed: String =
-        place.params.get("q").unwrap_or_default().trim().chars().take(200).collect();
+async fn offers(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let typed: String = ctx.params.get("q").unwrap_or_default().trim().chars().take(200).collect();
     if typed.is_empty() {
         return Ok(html! {});
     }
     let mut found: Vec<(&str, String, Link)> = Vec::new();
-    found.extend(by_id(&web, &place, &typed).await?.map(|link| ("open", typed.clone(), link)));
-    found.extend(by_name(&web, &place, &typed.to_lowercase()).await?);
+    found.extend(by_id(&web, &ctx, &typed).await?.map(|link| ("open", typed.clone(), link)));
+    found.extend(by_name(&web, &ctx, &typed.to_lowercase()).await?);
     let named = Term {
         negated: false,
         what: What::Word(RecordField::Name, Pattern::Contains(typed.clone())),
     };
     let named = Filter { terms: vec![named] }.to_string();
     let called = format!("named “{typed}”");
-    found.push(("traces", called.clone(), place.to(&["traces"]).with("q", named.clone())));
-    found.push(("observations", called, place.to(&["observations"]).with("q", named)));
-    found.push(("traces", format!("containing “{typed}”"), by_text(&place, &typed)));
+    found.push(("traces", called.clone(), ctx.to(&["traces"]).with("q", named.clone())));
+    found.push(("observations", called, ctx.to(&["observations"]).with("q", named)));
+    found.push(("traces", format!("containing “{typed}”"), by_text(&ctx, &typed)));
     Ok(html! {
         ul {
             @for (kind, name, link) in found {
@@ -68,12 +67,12 @@ async fn offers(State(web): State<Web>, place: RequestContext) -> PageResult<Mar
 /// Prompts, datasets and users whose names contain a word, a few of each.
 async fn by_name(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     word: &str,
 ) -> PageResult<Vec<(&'static str, String, Link)>> {
     let page = PageNumber { page: 1, limit: LOOKED_THROUGH };
     let query = PromptQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         name: None,
         label: None,
         tag: None,
@@ -81,14 +80,14 @@ async fn by_name(
         page,
     };
     let prompts = web.store.catalog.prompts(query).await?.rows;
-    let datasets = web.store.catalog.datasets(place.project_id(), page).await?.rows;
+    let datasets = web.store.catalog.datasets(ctx.project_id(), page).await?.rows;
     let containing = word.to_owned();
-    let (scope, order) = (users::scope(place), UserOrder::default());
+    let (scope, order) = (users::scope(ctx), UserOrder::default());
     let users = UserQuery { scope, containing, order, limit: OFFERED as u64 };
     let users = web.store.telemetry.users(users).await?.rows;
     let few = |kind: &'static str, section: &str, names: &mut dyn Iterator<Item = String>| {
         let is_meant = |name: &String| name.to_lowercase().contains(word);
-        let link = |name: String| (kind, name.clone(), place.to(&[section, &name]));
+        let link = |name: String| (kind, name.clone(), ctx.to(&[section, &name]));
         names.filter(is_meant).take(OFFERED).map(link).collect::<Vec<_>>()
     };
     let mut found = few("prompt", "prompts", &mut prompts.into_iter().map(|prompt| prompt.name));
@@ -97,22 +96,22 @@ async fn by_name(
     Ok(found)
 }
 
-async fn by_id(web: &Web, place: &RequestContext, typed: &str) -> PageResult<Option<Link>> {
-    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+async fn by_id(web: &Web, ctx: &RequestContext, typed: &str) -> PageResult<Option<Link>> {
+    let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     let Ok(id) = TraceId::parse(typed) else { return Ok(None) };
     if !telemetry.find_traces(project.clone(), vec![id]).await?.is_empty() {
-        return Ok(Some(place.to(&["traces", typed])));
+        return Ok(Some(ctx.to(&["traces", typed])));
     }
     if let Ok(id) = ObservationId::parse(typed)
         && let Some(found) = telemetry.observation(project.clone(), id).await?
     {
         let trace = found.trace.to_string();
-        return Ok(Some(place.to(&["traces", &trace]).with("observation", typed)));
+        return Ok(Some(ctx.to(&["traces", &trace]).with("observation", typed)));
     }
     if let Ok(id) = SessionId::parse(typed)
         && telemetry.session(project.clone(), id).await?.is_some()
     {
-        return Ok(Some(place.to(&["sessions", typed])));
+        return Ok(Some(ctx.to(&["sessions", typed])));
     }
     let of_user = TraceQuery {
         project,
@@ -123,12 +122,12 @@ async fn by_id(web: &Web, place: &RequestContext, typed: &str) -> PageResult<Opt
         detail: Detail::Row,
     };
     let is_user = !telemetry.traces(of_user).await?.rows.is_empty();
-    Ok(is_user.then(|| place.to(&["users", typed])))
+    Ok(is_user.then(|| ctx.to(&["users", typed])))
 }
 
 /// A filter where it reads as one, otherwise a text to search for.
-fn by_text(place: &RequestContext, typed: &str) -> Link {
-    let list = place.to(&["traces"]);
+fn by_text(ctx: &RequestContext, typed: &str) -> Link {
+    let list = ctx.to(&["traces"]);
     if typed.is_empty() {
         return list;
     }

@@ -50,8 +50,8 @@ struct Desk {
 }
 
 impl Desk {
-    async fn set_up(web: &Web, place: &RequestContext, asked: TryOut) -> PageResult<Self> {
-        let (catalog, project) = (&web.store.catalog, place.project_id());
+    async fn set_up(web: &Web, ctx: &RequestContext, asked: TryOut) -> PageResult<Self> {
+        let (catalog, project) = (&web.store.catalog, ctx.project_id());
         let connections = catalog.llm_connections(project.clone(), CONNECTIONS).await?.rows;
         let datasets = catalog.datasets(project, CONNECTIONS).await?.rows;
         let datasets = datasets.into_iter().map(|dataset| dataset.name).collect();
@@ -59,15 +59,15 @@ impl Desk {
     }
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    place.visitor.may_change()?;
-    let asked = match place.params.get("prompt") {
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    ctx.viewer.may_change()?;
+    let asked = match ctx.params.get("prompt") {
         None => TryOut::example(),
         Some(name) => {
-            let number = place.params.get("version").and_then(|number| number.parse().ok());
+            let number = ctx.params.get("version").and_then(|number| number.parse().ok());
             let live = || Pick::Label(PRODUCTION.to_owned());
             let pick = number.map_or_else(live, Pick::Version);
-            let (project, name) = (place.project_id(), name.to_owned());
+            let (project, name) = (ctx.project_id(), name.to_owned());
             // References to other prompts are filled in: that is what an agent gets.
             let found =
                 web.store.catalog.prompt(project, name, pick, PromptReferences::Composed).await?;
@@ -75,43 +75,43 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
             TryOut::of(&prompt)
         }
     };
-    let desk = Desk::set_up(&web, &place, asked).await?;
-    Ok(drawn(&place, &desk))
+    let desk = Desk::set_up(&web, &ctx, asked).await?;
+    Ok(drawn(&ctx, &desk))
 }
 
-async fn run(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
+async fn run(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
     let asked = TryOut::read(&form);
-    let mut desk = Desk::set_up(&web, &place, asked).await?;
+    let mut desk = Desk::set_up(&web, &ctx, asked).await?;
     if desk.asked.check(&desk.connections) {
-        desk.tried = model_calls::ask(&web, &place, &desk).await?;
+        desk.tried = model_calls::ask(&web, &ctx, &desk).await?;
     }
-    Ok(drawn(&place, &desk).into_response())
+    Ok(drawn(&ctx, &desk).into_response())
 }
 
-fn drawn(place: &RequestContext, desk: &Desk) -> Markup {
+fn drawn(ctx: &RequestContext, desk: &Desk) -> Markup {
     let mut page = Page::new(Section::Prompts, "Playground");
-    page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(place))];
+    page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(ctx))];
     if let Some(name) = &desk.asked.name {
-        page.crumbs.push((name.clone(), place.to(&["prompts", name])));
+        page.crumbs.push((name.clone(), ctx.to(&["prompts", name])));
     }
     page.summary = html! {
         "Run one prompt on several models side by side. Model calls are billed by your providers."
     };
     page.body = html! {
-        @if let Some(words) = save::told(place) { (toast::toast(words)) }
-        @if desk.connections.is_empty() { (nothing(place)) } @else {
-            (form::form(place, desk))
-            (outcome::all(place, desk))
+        @if let Some(words) = save::told(ctx) { (toast::toast(words)) }
+        @if desk.connections.is_empty() { (nothing(ctx)) } @else {
+            (form::form(ctx, desk))
+            (outcome::all(ctx, desk))
         }
     };
-    page.show(place)
+    page.show(ctx)
 }
 
-fn nothing(place: &RequestContext) -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p { "The playground uses the project's LLM connections: Anthropic, OpenAI or any compatible "
             "server. An owner adds them once; secrets are never shown again." }
-        p { a.button.primary href=(place.to(&["settings", "connections"])) { "Manage LLM connections" } }
+        p { a.button.primary href=(ctx.to(&["settings", "connections"])) { "Manage LLM connections" } }
     };
     empty::empty("No LLM connections yet", &how)
 }

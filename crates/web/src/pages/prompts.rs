@@ -29,11 +29,11 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/prompts/{name}/label", post(one::label))
 }
 
-async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let text = |name: &str| place.params.get(name).map(str::to_owned);
+async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let text = |name: &str| ctx.params.get(name).map(str::to_owned);
     let query = PromptQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         name: text("name"),
         label: text("label"),
         tag: text("tag"),
@@ -44,31 +44,31 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     let total = prompts.total.unwrap_or_default();
     let mut page = Page::new(Section::Prompts, "Prompts");
     page.summary = html! { (figure::grouped(total)) " prompts" @if total == 1 { ", 1 name" } "." };
-    if place.visitor.can_change() {
-        page.action = html! { a.button href=(place.to(&["playground"])) { "Playground" } };
+    if ctx.viewer.can_change() {
+        page.action = html! { a.button href=(ctx.to(&["playground"])) { "Playground" } };
     }
     page.body = if total == 0 {
         nothing()
     } else {
         html! {
-            (table::table(&rows(&prompts.rows, &place)))
-            (table::numbers(&place.here(), at, total))
+            (table::table(&rows(&prompts.rows, &ctx)))
+            (table::numbers(&ctx.here(), at, total))
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn rows(prompts: &[PromptSummary], place: &RequestContext) -> Table {
+fn rows(prompts: &[PromptSummary], ctx: &RequestContext) -> Table {
     let row = |prompt: &PromptSummary| Row {
         id: prompt.name.clone(),
-        link: Some(place.to(&["prompts", &prompt.name])),
+        link: Some(ctx.to(&["prompts", &prompt.name])),
         cells: vec![
             html! { bdi { (prompt.name) } },
             html! { (prompt.kind.as_str()) },
             html! { (prompt.versions.len()) },
             labels(&prompt.labels),
             html! { span.badges { @for tag in &prompt.tags { (badge::tag(tag)) } } },
-            figure::ago(prompt.last_updated_at, place.now),
+            figure::ago(prompt.last_updated_at, ctx.now),
         ],
         failed: false,
     };

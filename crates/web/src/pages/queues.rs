@@ -34,10 +34,10 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/queues/{queue}", get(show))
 }
 
-async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let queues = web.store.catalog.queues(place.project_id(), at).await?;
-    let progress = web.store.catalog.queue_progress(place.project_id()).await?;
+async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let queues = web.store.catalog.queues(ctx.project_id(), at).await?;
+    let progress = web.store.catalog.queue_progress(ctx.project_id()).await?;
     let waiting: u64 = progress.values().map(|progress| progress.waiting).sum();
     let mut page = Page::new(Section::Queues, "Queues");
     page.summary = html! { (figure::grouped(waiting)) " waiting for review." };
@@ -46,14 +46,14 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
         let progress = progress.get(&queue.id).copied().unwrap_or_default();
         Row {
             id: queue.id.clone(),
-            link: Some(place.to(&["queues", &queue.id])),
+            link: Some(ctx.to(&["queues", &queue.id])),
             cells: vec![
                 html! { bdi { (queue.name) } },
                 html! { (queue.description.as_deref().unwrap_or_default()) },
                 html! { (figure::grouped(progress.waiting)) },
                 html! { (figure::grouped(progress.done)) },
                 bar(progress),
-                figure::ago(queue.created_at, place.now),
+                figure::ago(queue.created_at, ctx.now),
             ],
             failed: false,
         }
@@ -71,9 +71,9 @@ async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
     page.body = if total == 0 {
         nothing()
     } else {
-        html! { (table::table(&table)) (table::numbers(&place.here(), at, total)) }
+        html! { (table::table(&table)) (table::numbers(&ctx.here(), at, total)) }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// How far a queue is, drawn; the numbers stand beside it.
@@ -91,23 +91,23 @@ fn bar(progress: QueueProgress) -> Markup {
 
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let of = QueueId { project: place.project_id(), queue: id };
+    let of = QueueId { project: ctx.project_id(), queue: id };
     let queue = web.store.catalog.queue(of.clone()).await?;
-    let at = PageNumber { page: place.params.page(), limit: ROWS };
-    let status = place.params.get("status").and_then(ItemStatus::parse);
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
+    let status = ctx.params.get("status").and_then(ItemStatus::parse);
     let items = web.store.catalog.queue_items(of, status, at).await?;
     let total = items.total.unwrap_or_default();
     let mut page = Page::new(Section::Queues, queue.name.clone());
-    page.crumbs = vec![("Queues".to_owned(), Section::Queues.link(&place))];
+    page.crumbs = vec![("Queues".to_owned(), Section::Queues.link(&ctx))];
     page.summary = html! {
         (figure::grouped(total)) " items. " (queue.description.as_deref().unwrap_or_default())
     };
-    page.action = choices(&place, status);
-    let names = names(&web, &place, &items.rows).await?;
-    let rows = items.rows.iter().map(|item| row(item, &names, &place)).collect();
+    page.action = choices(&ctx, status);
+    let names = names(&web, &ctx, &items.rows).await?;
+    let rows = items.rows.iter().map(|item| row(item, &names, &ctx)).collect();
     let columns = vec![
         Column::text("Item"),
         Column::text("Type"),
@@ -125,14 +125,14 @@ async fn show(
     } else {
         html! {
             (table::table(&Table { caption, columns, rows, select_for: None }))
-            (table::numbers(&place.here(), at, total))
+            (table::numbers(&ctx.here(), at, total))
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn choices(place: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
-    let here = place.here().without("page");
+fn choices(ctx: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
+    let here = ctx.here().without("page");
     html! {
         nav.segments aria-label="Status" {
             a href=(here.clone().without("status"))
@@ -146,13 +146,13 @@ fn choices(place: &RequestContext, chosen: Option<ItemStatus>) -> Markup {
 }
 
 /// What the traces and steps among some items are called.
-async fn names(web: &Web, place: &RequestContext, items: &[QueueItem]) -> PageResult<Names> {
+async fn names(web: &Web, ctx: &RequestContext, items: &[QueueItem]) -> PageResult<Names> {
     let of = |kind: ItemKind| items.iter().filter(move |item| item.kind == kind);
     let traces = of(ItemKind::Trace).filter_map(|item| TraceId::parse(&item.object).ok()).collect();
-    let traces = web.store.telemetry.find_traces(place.project_id(), traces).await?;
+    let traces = web.store.telemetry.find_traces(ctx.project_id(), traces).await?;
     let steps = of(ItemKind::Observation).map(|item| item.object.clone()).collect();
     let question = ObservationQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         trace: None,
         conditions: vec![Condition { column: ObservationColumn::Id, test: Test::AnyOf(steps) }],
@@ -174,7 +174,7 @@ async fn names(web: &Web, place: &RequestContext, items: &[QueueItem]) -> PageRe
 /// The names of what items are about.
 type Names = HashMap<(ItemKind, String), String>;
 
-fn row(item: &QueueItem, names: &Names, place: &RequestContext) -> Row {
+fn row(item: &QueueItem, names: &Names, ctx: &RequestContext) -> Row {
     let name = names.get(&(item.kind, item.object.clone())).filter(|name| !name.is_empty());
     let state = match item.status {
         ItemStatus::Pending => badge::tag("waiting"),
@@ -182,7 +182,7 @@ fn row(item: &QueueItem, names: &Names, place: &RequestContext) -> Row {
     };
     Row {
         id: item.id.clone(),
-        link: Some(object(item, place)),
+        link: Some(object(item, ctx)),
         cells: vec![
             html! {
                 @match name {
@@ -195,18 +195,18 @@ fn row(item: &QueueItem, names: &Names, place: &RequestContext) -> Row {
             },
             html! { (item.kind.as_str().to_lowercase()) },
             state,
-            figure::ago(item.created_at, place.now),
+            figure::ago(item.created_at, ctx.now),
         ],
         failed: false,
     }
 }
 
 /// Where to look at what an item is about.
-fn object(item: &QueueItem, place: &RequestContext) -> Link {
+fn object(item: &QueueItem, ctx: &RequestContext) -> Link {
     match item.kind {
-        ItemKind::Trace => place.to(&["traces", &item.object]),
-        ItemKind::Session => place.to(&["sessions", &item.object]),
-        ItemKind::Observation => place.to(&["find"]).with("q", &item.object),
+        ItemKind::Trace => ctx.to(&["traces", &item.object]),
+        ItemKind::Session => ctx.to(&["sessions", &item.object]),
+        ItemKind::Observation => ctx.to(&["find"]).with("q", &item.object),
     }
 }
 

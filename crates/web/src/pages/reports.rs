@@ -53,45 +53,45 @@ impl Tab {
         (Self::Schedules, "Schedules"),
     ];
 
-    fn link(self, place: &RequestContext) -> Link {
+    fn link(self, ctx: &RequestContext) -> Link {
         match self {
-            Self::Weeks => place.to(&["reports"]),
-            Self::Suggestions => place.to(&["reports", "suggestions"]),
-            Self::Success => place.to(&["reports", "success"]),
-            Self::Schedules => place.to(&["reports", "schedules"]),
+            Self::Weeks => ctx.to(&["reports"]),
+            Self::Suggestions => ctx.to(&["reports", "suggestions"]),
+            Self::Success => ctx.to(&["reports", "success"]),
+            Self::Schedules => ctx.to(&["reports", "schedules"]),
         }
     }
 }
 
 /// The way from one tab to the others.
-fn tabs(place: &RequestContext, here: Tab) -> Markup {
+fn tabs(ctx: &RequestContext, here: Tab) -> Markup {
     html! {
         nav.segments aria-label="Quality" {
             @for (tab, name) in Tab::ALL {
-                a href=(tab.link(place)) aria-current=[(tab == here).then_some("page")] { (name) }
+                a href=(tab.link(ctx)) aria-current=[(tab == here).then_some("page")] { (name) }
             }
         }
     }
 }
 
-async fn list(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
+async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
-    let kept = catalog.reports(place.project_id()).await?;
+    let kept = catalog.reports(ctx.project_id()).await?;
     let reports: Vec<(&StoredReport, WeekReport)> =
         kept.iter().filter_map(|kept| Some((kept, read(kept)?))).collect();
-    let tracked = catalog.suggestions(place.project_id()).await?;
+    let tracked = catalog.suggestions(ctx.project_id()).await?;
     let mut page = Page::new(Section::Quality, "Quality");
     page.summary = match reports.first() {
         Some((_, last)) => html! { "Week " (last.week) ": " (last.headline()) },
         None => html! { "Weekly reports on scored sessions." },
     };
-    page.action = tabs(&place, Tab::Weeks);
+    page.action = tabs(&ctx, Tab::Weeks);
     page.body = if reports.is_empty() {
         nothing()
     } else {
-        html! { (course(&reports)) (open(&tracked, &place)) (weeks(&reports, &place)) }
+        html! { (course(&reports)) (open(&tracked, &ctx)) (weeks(&reports, &ctx)) }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// The report that was kept; `None` if an earlier Ratchet wrote it in words we do not know.
@@ -117,18 +117,18 @@ fn course(reports: &[(&StoredReport, WeekReport)]) -> Markup {
 }
 
 /// What waits for a decision.
-fn open(tracked: &[KeptSuggestion], place: &RequestContext) -> Markup {
+fn open(tracked: &[KeptSuggestion], ctx: &RequestContext) -> Markup {
     let open = tracked.iter().filter(|kept| kept.progress == Progress::Open).count();
     html! {
         @if open > 0 {
-            p { a href=(Tab::Suggestions.link(place)) {
+            p { a href=(Tab::Suggestions.link(ctx)) {
                 (counted(open, "suggestion")) " waiting for a decision"
             } }
         }
     }
 }
 
-fn weeks(reports: &[(&StoredReport, WeekReport)], place: &RequestContext) -> Markup {
+fn weeks(reports: &[(&StoredReport, WeekReport)], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Week"),
         Column::number("Sessions"),
@@ -144,7 +144,7 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], place: &RequestContext) -> Mar
         let interval = overall.marks.map(|marks| interval_words(marks.interval));
         Row {
             id: report.week.clone(),
-            link: Some(place.to(&["reports", &report.week])),
+            link: Some(ctx.to(&["reports", &report.week])),
             cells: vec![
                 html! { (report.week) " to " (report.last_day) },
                 html! { (figure::grouped(report.synthesis.sessions as u64)) },
@@ -152,7 +152,7 @@ fn weeks(reports: &[(&StoredReport, WeekReport)], place: &RequestContext) -> Mar
                 html! { span.muted { (interval.unwrap_or_default()) } },
                 html! { (change_words(&overall.change)) },
                 html! { (report.suggestions.len()) },
-                figure::ago(kept.updated_at, place.now),
+                figure::ago(kept.updated_at, ctx.now),
             ],
             failed: false,
         }

@@ -40,51 +40,51 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let source = place.params.get("source").and_then(ScoreSource::parse);
+    let source = ctx.params.get("source").and_then(ScoreSource::parse);
     let question =
-        SampleQuery { scope: scores::scope(&place), name: Some(name.clone()), at_most: READ };
+        SampleQuery { scope: scores::scope(&ctx), name: Some(name.clone()), at_most: READ };
     let sample = web.store.telemetry.score_samples(question).await?.into_iter().next();
-    let newest = web.store.telemetry.scores(newest(&place, &name, source)).await?;
+    let newest = web.store.telemetry.scores(newest(&ctx, &name, source)).await?;
     let mut page = Page::new(Section::Scores, name.clone());
-    page.crumbs = vec![("Scores".to_owned(), place.to(&["scores"]))];
+    page.crumbs = vec![("Scores".to_owned(), ctx.to(&["scores"]))];
     page.action = html! {
-        a.button href=(place.to(&["scores", "compare"]).with("a", name.clone())) { "Compare" }
+        a.button href=(ctx.to(&["scores", "compare"]).with("a", name.clone())) { "Compare" }
     };
     page.body = match sample {
         None => {
-            let how = html! { p { "Choose a longer time range above, or see " a href=(place.to(&["scores"])) { "all scores" } "." } };
+            let how = html! { p { "Choose a longer time range above, or see " a href=(ctx.to(&["scores"])) { "all scores" } "." } };
             empty::empty("No scores with this name in this time range", &how)
         }
         Some(sample) => {
-            page.summary = summary(&sample, &place);
-            body(&sample, source, &newest, &place)
+            page.summary = summary(&sample, &ctx);
+            body(&sample, source, &newest, &ctx)
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn newest(place: &RequestContext, name: &str, source: Option<ScoreSource>) -> ScoreQuery {
+fn newest(ctx: &RequestContext, name: &str, source: Option<ScoreSource>) -> ScoreQuery {
     let source = source.map(|source| Condition::equals(ScoreColumn::Source, source.as_str()));
-    let environment = place.scope.environment.as_deref();
+    let environment = ctx.scope.environment.as_deref();
     let environment = environment.map(|word| Condition::equals(ScoreColumn::Environment, word));
-    let cursor = place.params.get("cursor").map(str::to_owned);
+    let cursor = ctx.params.get("cursor").map(str::to_owned);
     let name = Condition::equals(ScoreColumn::Name, name);
     ScoreQuery {
-        project: place.project_id(),
-        range: place.range(),
+        project: ctx.project_id(),
+        range: ctx.range(),
         on: ScoresOn::Anything,
         conditions: std::iter::once(name).chain(source).chain(environment).collect(),
         paging: Paging::After { cursor, limit: ROWS },
     }
 }
 
-fn summary(sample: &Sample, place: &RequestContext) -> Markup {
+fn summary(sample: &Sample, ctx: &RequestContext) -> Markup {
     let read = sample.judgements.len() as u64;
     html! {
-        (score_summary::total(sample.total)) " scores " (place.scope.span.within())
+        (score_summary::total(sample.total)) " scores " (ctx.scope.span.within())
         @if sample.total > read { "; statistics use the newest " (figure::grouped(read)) }
         "."
     }
@@ -94,12 +94,12 @@ fn body(
     sample: &Sample,
     source: Option<ScoreSource>,
     newest: &Slice<Score>,
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> Markup {
     let parts = score_summary::parts(sample);
     let chosen = |part: &&ScoreSummary| source.is_none_or(|source| part.source == source);
     html! {
-        (tabs(&parts, source, place))
+        (tabs(&parts, source, ctx))
         @for part in parts.iter().filter(chosen) {
             section aria-label={ (score_summary::form(part.data_type)) " by " (score_summary::judge(part.source)) } {
                 (stats(part))
@@ -108,15 +108,15 @@ fn body(
         }
         section {
             h2 { "Newest scores" }
-            (list(&newest.rows, place))
-            (table::pager(&place.here(), place.params.get("cursor").is_some(), newest.cursor.as_deref()))
+            (list(&newest.rows, ctx))
+            (table::pager(&ctx.here(), ctx.params.get("cursor").is_some(), newest.cursor.as_deref()))
         }
     }
 }
 
 /// Tabs for the score source.
-fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, place: &RequestContext) -> Markup {
-    let here = place.here().without("cursor").without("source");
+fn tabs(parts: &[ScoreSummary], source: Option<ScoreSource>, ctx: &RequestContext) -> Markup {
+    let here = ctx.here().without("cursor").without("source");
     let is_there = |known: &ScoreSource| {
         parts.iter().any(|part| part.source == *known) || source == Some(*known)
     };
@@ -251,7 +251,7 @@ const fn hue(source: ScoreSource) -> usize {
     }
 }
 
-fn list(scores: &[Score], place: &RequestContext) -> Markup {
+fn list(scores: &[Score], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Value"),
         Column::text("Source"),
@@ -266,13 +266,13 @@ fn list(scores: &[Score], place: &RequestContext) -> Markup {
         cells: vec![
             html! { bdi { (elide(&score_summary::value(&score.value), 200)) } },
             score_summary::judge_badge(score.source),
-            score_summary::target(&score.target, place),
+            score_summary::target(&score.target, ctx),
             html! { @if let Some(comment) = &score.comment {
                 @let comment = elide(comment, 500);
                 span title=(comment) { bdi { (comment) } }
             } },
             html! { @if let Some(author) = &score.author { bdi { (elide(author, 60)) } } },
-            figure::when(score.timestamp, place.now),
+            figure::when(score.timestamp, ctx.now),
         ],
         failed: false,
     };

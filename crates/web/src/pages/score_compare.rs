@@ -41,8 +41,8 @@ pub(super) struct Chosen {
 }
 
 impl Chosen {
-    fn read(place: &RequestContext) -> Self {
-        let side = |name: &str| place.params.get(name).map(parse);
+    fn read(ctx: &RequestContext) -> Self {
+        let side = |name: &str| ctx.params.get(name).map(parse);
         Self { left: side("a"), right: side("b") }
     }
 }
@@ -73,27 +73,27 @@ fn called(side: &Side) -> String {
     }
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let chosen = Chosen::read(&place);
-    let samples = scores::samples(&web, &place).await?;
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let chosen = Chosen::read(&ctx);
+    let samples = scores::samples(&web, &ctx).await?;
     let mut page = Page::new(Section::Scores, "Compare two scores");
-    page.crumbs = vec![("Scores".to_owned(), place.to(&["scores"]))];
-    let form = form(&samples, &chosen, &place);
+    page.crumbs = vec![("Scores".to_owned(), ctx.to(&["scores"]))];
+    let form = form(&samples, &chosen, &ctx);
     let Chosen { left: Some(left), right: Some(right) } = chosen else {
         page.summary = html! { "Compare two scores on the same traces." };
         page.body = html! { (form) (nothing_chosen(samples.len())) };
-        return Ok(page.show(&place));
+        return Ok(page.show(&ctx));
     };
     let question = PairQuery {
-        scope: scores::scope(&place),
+        scope: scores::scope(&ctx),
         left: left.clone(),
         right: right.clone(),
         at_most: LOOKED_AT,
     };
     let pairs = web.store.telemetry.score_pairs(question).await?;
     page.summary = summary(&pairs, &left);
-    page.body = html! { (form) (body(&pairs, &left, &right, &place)) };
-    Ok(page.show(&place))
+    page.body = html! { (form) (body(&pairs, &left, &right, &ctx)) };
+    Ok(page.show(&ctx))
 }
 
 /// What there will be to see.
@@ -111,7 +111,7 @@ fn nothing_chosen(names: usize) -> Markup {
 }
 
 /// The choice of two scores.
-pub(super) fn form(samples: &[Sample], chosen: &Chosen, place: &RequestContext) -> Markup {
+pub(super) fn form(samples: &[Sample], chosen: &Chosen, ctx: &RequestContext) -> Markup {
     let mut sides: Vec<Side> = Vec::new();
     for sample in samples {
         let mut sources: Vec<_> =
@@ -137,7 +137,7 @@ pub(super) fn form(samples: &[Sample], chosen: &Chosen, place: &RequestContext) 
             }
         }
     };
-    let link = place.to(&["scores", "compare"]);
+    let link = ctx.to(&["scores", "compare"]);
     html! {
         @if sides.len() > 1 {
             form.compare method="get" action=(link.path()) {
@@ -161,7 +161,7 @@ fn summary(pairs: &Pairs, left: &Side) -> Markup {
     }
 }
 
-fn body(pairs: &Pairs, left: &Side, right: &Side, place: &RequestContext) -> Markup {
+fn body(pairs: &Pairs, left: &Side, right: &Side, ctx: &RequestContext) -> Markup {
     if pairs.rows.is_empty() {
         let how = html! {
             p { "Both must score the same traces in this time range. Try a longer range, or other scores." }
@@ -175,7 +175,7 @@ fn body(pairs: &Pairs, left: &Side, right: &Side, place: &RequestContext) -> Mar
             Some(points) => { (as_numbers(&points, &left, &right)) },
             None => { (as_labels(&pairs.rows, &left, &right)) },
         }
-        (list(&pairs.rows, (&left, &right), place))
+        (list(&pairs.rows, (&left, &right), ctx))
     }
 }
 
@@ -274,8 +274,8 @@ fn of_labels(texts: &[(String, String)]) -> Vec<Line<'static>> {
     if labels.len() > TOLD_APART {
         return Vec::new();
     }
-    let place = |label: &String| labels.binary_search(&label).unwrap_or(usize::MAX);
-    let verdicts = texts.iter().map(|(left, right)| (place(left), place(right)));
+    let ctx = |label: &String| labels.binary_search(&label).unwrap_or(usize::MAX);
+    let verdicts = texts.iter().map(|(left, right)| (ctx(left), ctx(right)));
     let table = Confusion::of(labels.len(), verdicts);
     let line = |name, statistic, says| Line { name, says, statistic };
     let mut lines = vec![
@@ -307,11 +307,11 @@ fn label(value: &ScoreValue) -> String {
     elide(&score_summary::value(value), 60).into_owned()
 }
 
-fn list(pairs: &[Pair], (left, right): (&str, &str), place: &RequestContext) -> Markup {
+fn list(pairs: &[Pair], (left, right): (&str, &str), ctx: &RequestContext) -> Markup {
     let columns = vec![Column::text("Trace"), Column::text(left), Column::text(right)];
     let row = |pair: &Pair| {
         let trace = pair.trace.to_string();
-        let mut link = place.to(&["traces", &trace]);
+        let mut link = ctx.to(&["traces", &trace]);
         if let Some(observation) = &pair.observation {
             link = link.with("observation", observation.to_string());
         }

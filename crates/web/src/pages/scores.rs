@@ -23,35 +23,35 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/scores", get(show))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let samples = samples(&web, &place).await?;
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let samples = samples(&web, &ctx).await?;
     let mut page = Page::new(Section::Scores, "Scores");
     page.summary = html! {
         (figure::grouped(samples.len() as u64)) @if samples.len() == 1 { " score type" } @else { " score types" }
-        " " (place.scope.span.within()) "."
+        " " (ctx.scope.span.within()) "."
     };
-    page.body = if samples.is_empty() { nothing() } else { body(&samples, &place) };
-    Ok(page.show(&place))
+    page.body = if samples.is_empty() { nothing() } else { body(&samples, &ctx) };
+    Ok(page.show(&ctx))
 }
 
 /// The newest scores of each name, most frequent name first.
-pub(super) async fn samples(web: &Web, place: &RequestContext) -> PageResult<Vec<Sample>> {
-    let question = SampleQuery { scope: scope(place), name: None, at_most: READ };
+pub(super) async fn samples(web: &Web, ctx: &RequestContext) -> PageResult<Vec<Sample>> {
+    let question = SampleQuery { scope: scope(ctx), name: None, at_most: READ };
     let mut samples = web.store.telemetry.score_samples(question).await?;
     samples.sort_by_key(|sample| std::cmp::Reverse(sample.total));
     Ok(samples)
 }
 
 /// Score scope of the current page.
-pub(super) fn scope(place: &RequestContext) -> ScoreScope {
+pub(super) fn scope(ctx: &RequestContext) -> ScoreScope {
     ScoreScope {
-        project: place.project_id(),
-        range: place.range(),
-        environments: place.scope.environment.clone().into_iter().collect(),
+        project: ctx.project_id(),
+        range: ctx.range(),
+        environments: ctx.scope.environment.clone().into_iter().collect(),
     }
 }
 
-fn body(samples: &[Sample], place: &RequestContext) -> Markup {
+fn body(samples: &[Sample], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Name"),
         Column::text("Source"),
@@ -63,12 +63,12 @@ fn body(samples: &[Sample], place: &RequestContext) -> Markup {
         Column::number("Last score"),
     ];
     let parts = samples.iter().flat_map(|sample| {
-        score_summary::parts(sample).into_iter().map(move |part| row(sample, &part, place))
+        score_summary::parts(sample).into_iter().map(move |part| row(sample, &part, ctx))
     });
     let rows = parts.collect();
     let is_cut = samples.iter().any(|sample| sample.total > sample.judgements.len() as u64);
     html! {
-        (score_compare::form(samples, &score_compare::Chosen::default(), place))
+        (score_compare::form(samples, &score_compare::Chosen::default(), ctx))
         (table::table(&Table { caption: "Scores by name".to_owned(), columns, rows, select_for: None }))
         @if is_cut {
             p.muted { "Statistics use the newest scores of each name; the column Scores shows how many." }
@@ -76,10 +76,10 @@ fn body(samples: &[Sample], place: &RequestContext) -> Markup {
     }
 }
 
-fn row(sample: &Sample, part: &ScoreSummary, place: &RequestContext) -> Row {
+fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
     let (says, sure) = says(part);
     let is_whole = sample.total == sample.judgements.len() as u64;
-    let link = score_summary::link(place, &sample.name).with("source", part.source.as_str());
+    let link = score_summary::link(ctx, &sample.name).with("source", part.source.as_str());
     Row {
         id: format!("{} {} {}", sample.name, part.source.as_str(), part.data_type.as_str()),
         link: Some(link),
@@ -94,7 +94,7 @@ fn row(sample: &Sample, part: &ScoreSummary, place: &RequestContext) -> Row {
             says,
             html! { span.muted { (sure) } },
             drawn(part),
-            figure::ago(part.last_at, place.now),
+            figure::ago(part.last_at, ctx.now),
         ],
         failed: false,
     }

@@ -46,41 +46,41 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let id = SessionId::parse(&id).map_err(|_| PageError::not_there("session"))?;
-    let session = web.store.telemetry.session(place.project_id(), id.clone()).await?;
+    let session = web.store.telemetry.session(ctx.project_id(), id.clone()).await?;
     let session = session.ok_or_else(|| PageError::not_there("session"))?;
-    let read = Read::of(&web, &place, &id).await?;
+    let read = Read::of(&web, &ctx, &id).await?;
     let mut page = Page::new(Section::Sessions, format!("Session {id}"));
-    page.crumbs = vec![("Sessions".to_owned(), place.to(&["sessions"]))];
-    page.summary = summary(&session, &read, &place);
+    page.crumbs = vec![("Sessions".to_owned(), ctx.to(&["sessions"]))];
+    page.summary = summary(&session, &read, &ctx);
     page.action = copy::id(&id.to_string());
-    page.body = body(&session, &read, &place);
-    Ok(page.show(&place))
+    page.body = body(&session, &read, &ctx);
+    Ok(page.show(&ctx))
 }
 
 /// The conversation without a word of what was said about it, for those who are to judge it
 /// themselves.
-pub(super) async fn blind(web: &Web, place: &RequestContext, id: &SessionId) -> PageResult<Markup> {
-    let session = web.store.telemetry.session(place.project_id(), id.clone()).await?;
+pub(super) async fn blind(web: &Web, ctx: &RequestContext, id: &SessionId) -> PageResult<Markup> {
+    let session = web.store.telemetry.session(ctx.project_id(), id.clone()).await?;
     let session = session.ok_or_else(|| PageError::not_there("session"))?;
-    let read = Read::of(web, place, id).await?;
+    let read = Read::of(web, ctx, id).await?;
     let nothing_said = BTreeMap::new();
     let outline = Outline { session: &session, turns: &read.outlined, scores: &nothing_said };
     let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
         trace,
         number,
-        called_by: outline.caller(trace, place),
+        called_by: outline.caller(trace, ctx),
         scores: &[],
     });
     Ok(html! {
         section.conversation aria-labelledby="conversation" {
             h2 #conversation { "Outline" }
             (stats(&session, &read))
-            @for turn in turns { (turn.draw(place)) }
-            (pager(&session, &read, place))
+            @for turn in turns { (turn.draw(ctx)) }
+            (pager(&session, &read, ctx))
         }
         script type="module" src=(assets::address("session.js")) {}
     })
@@ -101,30 +101,30 @@ struct Read {
 }
 
 impl Read {
-    async fn of(web: &Web, place: &RequestContext, id: &SessionId) -> PageResult<Self> {
-        let cursor = place.params.get("cursor").map(str::to_owned);
+    async fn of(web: &Web, ctx: &RequestContext, id: &SessionId) -> PageResult<Self> {
+        let cursor = ctx.params.get("cursor").map(str::to_owned);
         // Four bytes hold any turn there can be, and leave room to count on from it.
-        let first = place.params.get("turn").and_then(|turn| turn.parse::<u32>().ok());
+        let first = ctx.params.get("turn").and_then(|turn| turn.parse::<u32>().ok());
         let first = first.map_or(1, u64::from);
         let telemetry = &web.store.telemetry;
         let page = Paging::After { cursor, limit: TURNS };
-        let turns = telemetry.traces(question(place, id, page, Detail::Content)).await?;
+        let turns = telemetry.traces(question(ctx, id, page, Detail::Content)).await?;
         let all = Paging::After { cursor: None, limit: OUTLINED };
-        let outlined = telemetry.traces(question(place, id, all, Detail::Row)).await?.rows;
+        let outlined = telemetry.traces(question(ctx, id, all, Detail::Row)).await?.rows;
         let (on, conditions) = (ScoresOn::Session(id.clone()), Vec::new());
-        let scores = telemetry.scores(scores(place, on, conditions)).await?.rows;
+        let scores = telemetry.scores(scores(ctx, on, conditions)).await?.rows;
         let judged = outlined.iter().chain(&turns.rows).map(|trace| trace.id.to_string());
         let of_turns =
             Condition { column: ScoreColumn::Trace, test: Test::AnyOf(judged.collect()) };
-        let found = telemetry.scores(scores_of(place, of_turns)).await?.rows;
+        let found = telemetry.scores(scores_of(ctx, of_turns)).await?.rows;
         Ok(Self { outlined, turns, scores, by_turn: by_turn(found), first })
     }
 }
 
 /// The turns of a session, oldest first, whatever the time looked at: a conversation is read whole.
-fn question(place: &RequestContext, id: &SessionId, paging: Paging, detail: Detail) -> TraceQuery {
+fn question(ctx: &RequestContext, id: &SessionId, paging: Paging, detail: Detail) -> TraceQuery {
     TraceQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         conditions: vec![Condition::equals(TraceColumn::Session, id.to_string())],
         order: (TraceOrder::Timestamp, Direction::Ascending),
@@ -134,17 +134,17 @@ fn question(place: &RequestContext, id: &SessionId, paging: Paging, detail: Deta
 }
 
 fn scores(
-    place: &RequestContext,
+    ctx: &RequestContext,
     on: ScoresOn,
     conditions: Vec<Condition<ScoreColumn>>,
 ) -> ScoreQuery {
     let paging = Paging::After { cursor: None, limit: SCORES };
-    let (project, range) = (place.project_id(), TimeRange::default());
+    let (project, range) = (ctx.project_id(), TimeRange::default());
     ScoreQuery { project, range, on, conditions, paging }
 }
 
-fn scores_of(place: &RequestContext, condition: Condition<ScoreColumn>) -> ScoreQuery {
-    scores(place, ScoresOn::Anything, vec![condition])
+fn scores_of(ctx: &RequestContext, condition: Condition<ScoreColumn>) -> ScoreQuery {
+    scores(ctx, ScoresOn::Anything, vec![condition])
 }
 
 fn by_turn(scores: Vec<Score>) -> BTreeMap<TraceId, Vec<Score>> {
@@ -157,7 +157,7 @@ fn by_turn(scores: Vec<Score>) -> BTreeMap<TraceId, Vec<Score>> {
     by_turn
 }
 
-fn summary(session: &Session, read: &Read, place: &RequestContext) -> Markup {
+fn summary(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
     let user = read.outlined.iter().find_map(|trace| trace.user.as_deref());
     let agents: std::collections::BTreeSet<&str> =
         read.outlined.iter().filter_map(|trace| trace.agent.as_deref()).collect();
@@ -165,30 +165,30 @@ fn summary(session: &Session, read: &Read, place: &RequestContext) -> Markup {
         (figure::grouped(session.traces)) @if session.traces == 1 { " turn" } @else { " turns" }
         @if agents.len() > 1 { " by " (agents.len()) " agents" }
         @if let Some(user) = user.filter(|user| !user.is_empty()) {
-            " with " (sessions::user_link(Some(user), place))
+            " with " (sessions::user_link(Some(user), ctx))
         }
-        ", started " (figure::when(session.created_at, place.now)) "."
+        ", started " (figure::when(session.created_at, ctx.now)) "."
     }
 }
 
-fn body(session: &Session, read: &Read, place: &RequestContext) -> Markup {
+fn body(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
     let outline = Outline { session, turns: &read.outlined, scores: &read.by_turn };
     let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
         trace,
         number,
-        called_by: outline.caller(trace, place),
+        called_by: outline.caller(trace, ctx),
         scores: read.by_turn.get(&trace.id).map_or(&[], Vec::as_slice),
     });
     html! {
         (stats(session, read))
         @if !read.scores.is_empty() {
-            p.badges { @for score in &read.scores { (score_summary::chip(score, place)) } }
+            p.badges { @for score in &read.scores { (score_summary::chip(score, ctx)) } }
         }
-        (outline.draw(place))
+        (outline.draw(ctx))
         section.conversation aria-labelledby="conversation" {
             h2 #conversation { "Conversation" }
-            @for turn in turns { (turn.draw(place)) }
-            (pager(session, read, place))
+            @for turn in turns { (turn.draw(ctx)) }
+            (pager(session, read, ctx))
         }
         script type="module" src=(assets::address("session.js")) {}
     }
@@ -232,16 +232,16 @@ fn stats(session: &Session, read: &Read) -> Markup {
 }
 
 /// The way on and back to the start of a long conversation.
-fn pager(session: &Session, read: &Read, place: &RequestContext) -> Markup {
+fn pager(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
     let next = read.first.saturating_add(read.turns.rows.len() as u64);
     html! {
         @if session.traces > TURNS || read.first > 1 {
             nav.pager aria-label="Conversation pages" {
-                @if place.params.get("cursor").is_some() {
-                    a.button href=(place.here().without("cursor").without("turn")) { "First turns" }
+                @if ctx.params.get("cursor").is_some() {
+                    a.button href=(ctx.here().without("cursor").without("turn")) { "First turns" }
                 }
                 @if let Some(cursor) = &read.turns.cursor {
-                    a.button href=(place.here().with("cursor", cursor).with("turn", next.to_string()))
+                    a.button href=(ctx.here().with("cursor", cursor).with("turn", next.to_string()))
                       rel="next" { "Next turns" }
                 }
                 span.muted { "Turns " (read.first) " to " (next.saturating_sub(1)) " of "

@@ -21,32 +21,32 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/sessions", get(show))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let cursor = place.params.get("cursor").map(str::to_owned);
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let cursor = ctx.params.get("cursor").map(str::to_owned);
     let is_further = cursor.is_some();
     let question = SessionQuery {
-        project: place.project_id(),
-        range: place.range(),
-        environments: place.scope.environment.clone().into_iter().collect(),
+        project: ctx.project_id(),
+        range: ctx.range(),
+        environments: ctx.scope.environment.clone().into_iter().collect(),
         paging: Paging::After { cursor, limit: ROWS },
     };
     let sessions = web.store.telemetry.sessions(question).await?;
     let ids = sessions.rows.iter().map(|session| session.id.clone()).collect();
-    let ends = web.store.telemetry.session_ends(place.project_id(), ids).await?;
+    let ends = web.store.telemetry.session_ends(ctx.project_id(), ids).await?;
     let mut page = Page::new(Section::Sessions, "Sessions");
     page.summary = html! {
-        "Traces grouped by session, started " (place.scope.span.within()) ", newest first."
+        "Traces grouped by session, started " (ctx.scope.span.within()) ", newest first."
     };
     page.body = if sessions.rows.is_empty() && !is_further {
         nothing()
     } else {
         let rows = sessions.rows.iter().zip(&ends);
         html! {
-            (list(rows.map(|(session, ends)| row(session, ends, &place)).collect()))
-            (table::pager(&place.here(), is_further, sessions.cursor.as_deref()))
+            (list(rows.map(|(session, ends)| row(session, ends, &ctx)).collect()))
+            (table::pager(&ctx.here(), is_further, sessions.cursor.as_deref()))
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// A table of sessions, made of [`row`]s.
@@ -67,7 +67,7 @@ pub(super) fn list(rows: Vec<Row>) -> Markup {
 }
 
 /// A row of the sessions table.
-pub(super) fn row(session: &Session, ends: &SessionEnds, place: &RequestContext) -> Row {
+pub(super) fn row(session: &Session, ends: &SessionEnds, ctx: &RequestContext) -> Row {
     let id = session.id.to_string();
     let both = || ends.first.iter().chain(&ends.last);
     let user = both().find_map(|trace| trace.user.as_deref().filter(|user| !user.is_empty()));
@@ -76,17 +76,17 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, place: &RequestContext)
     let input = ends.first.as_ref().and_then(|trace| trace.content.as_ref()?.input.as_ref());
     let opening = input.map(|input| message_preview::opening(input.as_str())).unwrap_or_default();
     Row {
-        link: Some(place.to(&["sessions", &id])),
+        link: Some(ctx.to(&["sessions", &id])),
         cells: vec![
             html! { span title=(id) { bdi { (id) } } },
             html! { span title=(opening) { bdi { (opening) } } },
-            user_link(user, place),
+            user_link(user, ctx),
             html! { (figure::grouped(session.traces)) },
             html! { (figure::duration(duration)) },
             figure::tokens_in_part(session.total_tokens, session.approximate_cost),
             figure::cost_in_part(session.cost, session.approximate_cost),
             errors(session.errors),
-            figure::ago(session.last_at, place.now),
+            figure::ago(session.last_at, ctx.now),
         ],
         failed: session.errors > 0,
         id,
@@ -94,10 +94,10 @@ pub(super) fn row(session: &Session, ends: &SessionEnds, place: &RequestContext)
 }
 
 /// Link to a user.
-pub(super) fn user_link(user: Option<&str>, place: &RequestContext) -> Markup {
+pub(super) fn user_link(user: Option<&str>, ctx: &RequestContext) -> Markup {
     html! {
         @if let Some(user) = user {
-            a href=(place.to(&["users", user])) title=(user) { bdi { (ratchet_core::record::limit::elide(user, 60)) } }
+            a href=(ctx.to(&["users", user])) title=(user) { bdi { (ratchet_core::record::limit::elide(user, 60)) } }
         }
     }
 }

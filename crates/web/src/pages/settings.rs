@@ -95,33 +95,33 @@ impl Tab {
         }
     }
 
-    fn link(self, place: &RequestContext) -> Link {
+    fn link(self, ctx: &RequestContext) -> Link {
         let segments: Vec<&str> = std::iter::once("settings").chain(self.segment()).collect();
-        place.to(&segments)
+        ctx.to(&segments)
     }
 
     /// The way to something it does.
-    fn action(self, place: &RequestContext, what: &[&str]) -> Link {
+    fn action(self, ctx: &RequestContext, what: &[&str]) -> Link {
         let segments = std::iter::once("settings").chain(self.segment());
         let segments: Vec<&str> = segments.chain(what.iter().copied()).collect();
-        Link::to_project(&place.project.id, &segments)
+        Link::to_project(&ctx.project.id, &segments)
     }
 
     /// The way to the file of what it shows.
-    fn file(self, place: &RequestContext) -> Link {
+    fn file(self, ctx: &RequestContext) -> Link {
         let name = format!("{}.csv", self.segment().unwrap_or("settings"));
-        let file = Link::to_project(&place.project.id, &["settings", &name]);
-        let shown = place.here().without("cursor").without("done");
+        let file = Link::to_project(&ctx.project.id, &["settings", &name]);
+        let shown = ctx.here().without("cursor").without("done");
         shown.pairs().fold(file, |link, (name, value)| link.with(name, value))
     }
 
     /// Whether a visitor may look at it.
-    fn is_for(self, place: &RequestContext) -> bool {
+    fn is_for(self, ctx: &RequestContext) -> bool {
         match self {
             Self::General | Self::Models | Self::Connections => true,
-            Self::Notifications => place.visitor.can_change(),
-            Self::Members | Self::Keys | Self::Redaction | Self::Audit => place.visitor.can_own(),
-            Self::Projects => place.visitor.owns_server(),
+            Self::Notifications => ctx.viewer.can_change(),
+            Self::Members | Self::Keys | Self::Redaction | Self::Audit => ctx.viewer.can_own(),
+            Self::Projects => ctx.viewer.owns_server(),
         }
     }
 }
@@ -168,23 +168,23 @@ impl Done {
     }
 
     /// Back to a page of the settings, which tells what was done.
-    fn back(self, place: &RequestContext, tab: Tab) -> Response {
-        Redirect::to(&tab.link(place).with("done", self.word()).to_string()).into_response()
+    fn back(self, ctx: &RequestContext, tab: Tab) -> Response {
+        Redirect::to(&tab.link(ctx).with("done", self.word()).to_string()).into_response()
     }
 }
 
 /// A page of the settings, with the list of them beside.
-fn page(place: &RequestContext, tab: Tab, summary: Markup, body: &Markup) -> Markup {
-    let done = place.params.get("done").and_then(Done::parse);
+fn page(ctx: &RequestContext, tab: Tab, summary: Markup, body: &Markup) -> Markup {
+    let done = ctx.params.get("done").and_then(Done::parse);
     let mut page = Page::new(Section::Settings, tab.name());
-    page.crumbs = vec![("Settings".to_owned(), Tab::General.link(place))];
+    page.crumbs = vec![("Settings".to_owned(), Tab::General.link(ctx))];
     page.summary = summary;
     page.body = html! {
         @if let Some(done) = done { (toast::toast(done.words())) }
         div.settled {
             nav.settled-tabs aria-label="Settings" {
-                @for other in Tab::ALL.into_iter().filter(|tab| tab.is_for(place)) {
-                    a href=(other.link(place)) aria-current=[(other == tab).then_some("page")] {
+                @for other in Tab::ALL.into_iter().filter(|tab| tab.is_for(ctx)) {
+                    a href=(other.link(ctx)) aria-current=[(other == tab).then_some("page")] {
                         (other.name())
                     }
                 }
@@ -192,7 +192,7 @@ fn page(place: &RequestContext, tab: Tab, summary: Markup, body: &Markup) -> Mar
             div.settled-body { (body) }
         }
     };
-    page.show(place)
+    page.show(ctx)
 }
 
 /// A page that shows a form again, with what is wrong with it.
@@ -206,21 +206,21 @@ fn once(shown: Markup) -> Response {
 }
 
 /// A question before something goes for good: its own page, with what is lost in words.
-fn question(place: &RequestContext, tab: Tab, ask: &Ask<'_>) -> Markup {
+fn question(ctx: &RequestContext, tab: Tab, ask: &Ask<'_>) -> Markup {
     let body = html! {
         section.settings data-question=(ask.title) {
             h2 { (ask.title) }
             p { (ask.lost) }
             form method="post" action=(ask.action) {
-                (place.visitor.form_token.field())
+                (ctx.viewer.form_token.field())
                 input type="hidden" name="sure" value="yes";
                 @for (name, value) in ask.fields { input type="hidden" name=(name) value=(value); }
                 button.button.danger type="submit" { (ask.verb) } " "
-                a.button href=(tab.link(place)) data-keep { "Cancel" }
+                a.button href=(tab.link(ctx)) data-keep { "Cancel" }
             }
         }
     };
-    page(place, tab, Markup::default(), &body)
+    page(ctx, tab, Markup::default(), &body)
 }
 
 struct Ask<'a> {

@@ -70,15 +70,15 @@ fn trace_id(text: &str) -> PageResult<TraceId> {
 
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
-    let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
-    let wanted = place.params.get("observation");
+    let run = TraceRun::load(&web, &ctx, trace_id(&trace)?).await?;
+    let wanted = ctx.params.get("observation");
     let selected = run.step_named(wanted);
     // Looked up by its id: the tree of a very long trace does not hold all of its steps.
     let step = match wanted.map(run::step_id) {
-        Some(Ok(id)) => match Subject::step(&web, &place, &run.trace.id, &id).await {
+        Some(Ok(id)) => match Subject::step(&web, &ctx, &run.trace.id, &id).await {
             Err(PageError::NotFound(_)) => None,
             found => Some(found?),
         },
@@ -87,18 +87,18 @@ async fn show(
     let is_found = step.is_some();
     let subject = match step {
         Some(step) => step,
-        None => Subject::trace(&web, &place, &run).await?,
+        None => Subject::trace(&web, &ctx, &run).await?,
     };
-    let view = View::asked(&place);
+    let view = View::asked(&ctx);
     let mut page = Page::new(Section::Traces, name(&run.trace));
-    page.crumbs = vec![("Traces".to_owned(), Section::Traces.link(&place))];
+    page.crumbs = vec![("Traces".to_owned(), Section::Traces.link(&ctx))];
     page.crumbs.extend(run.trace.session.as_ref().map(|session| {
         let session = session.to_string();
-        (format!("Session {session}"), place.to(&["sessions", &session]))
+        (format!("Session {session}"), ctx.to(&["sessions", &session]))
     }));
-    page.summary = summary(&run, &place);
+    page.summary = summary(&run, &ctx);
     page.action = html! { (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string())) };
-    let content = content::content(&web, &place, &subject, view).await?;
+    let content = content::content(&web, &ctx, &subject, view).await?;
     page.body = html! {
         @if let (Some(wanted), None) = (wanted, selected) {
             p.notice role="status" {
@@ -110,20 +110,20 @@ async fn show(
                 }
             }
         }
-        div.trace-page data-trace=(link(&place, &run.trace.id).path()) {
-            (outline::strip(&place, &run, selected))
+        div.trace-page data-trace=(link(&ctx, &run.trace.id).path()) {
+            (outline::strip(&ctx, &run, selected))
             div.panes {
-                section.pane.tree-pane aria-label="Observations" { (outline::tree(&place, &run, selected)) }
+                section.pane.tree-pane aria-label="Observations" { (outline::tree(&ctx, &run, selected)) }
                 div.split data-split="tree" role="separator" aria-orientation="vertical" aria-label="Resize tree" {}
                 section.pane.content-pane #content aria-label="Content" tabindex="-1" { (content) }
                 div.split data-split="facts" role="separator" aria-orientation="vertical" aria-label="Resize details" {}
-                aside.pane.facts-pane #facts aria-label="Details" { (facts::facts(&web, &place, &subject).await?) }
+                aside.pane.facts-pane #facts aria-label="Details" { (facts::facts(&web, &ctx, &subject).await?) }
             }
         }
-        @if let Some(words) = forms::done(&place) { (toast::toast(words)) }
+        @if let Some(words) = forms::done(&ctx) { (toast::toast(words)) }
         script type="module" src=(assets::address("trace.js")) {}
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 fn name(trace: &Trace) -> String {
@@ -132,18 +132,18 @@ fn name(trace: &Trace) -> String {
 }
 
 /// Link to a trace.
-fn link(place: &RequestContext, trace: &TraceId) -> Link {
-    place.to(&["traces", &trace.to_string()])
+fn link(ctx: &RequestContext, trace: &TraceId) -> Link {
+    ctx.to(&["traces", &trace.to_string()])
 }
 
 /// One-line summary.
-fn summary(run: &TraceRun, place: &RequestContext) -> Markup {
+fn summary(run: &TraceRun, ctx: &RequestContext) -> Markup {
     let sums = &run.trace.summary;
     let models = run.tree.steps.iter().filter(|step| step.model.is_some()).count() as u64;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     let errors = sums.levels.error;
     html! {
-        (figure::when(run.trace.timestamp, place.now)) ", "
+        (figure::when(run.trace.timestamp, ctx.now)) ", "
         @if let Some(nanos) = lasted { (figure::duration(nanos)) ", " }
         (plural(sums.levels.total(), "observation")) ", " (plural(models, "model call")) ", "
         @if is_at_least(&run.trace) { "at least " }
@@ -175,48 +175,48 @@ fn plural(n: u64, word: &str) -> String {
 /// A range of tree lines, fetched by a script.
 async fn rows(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
-    let run = TraceRun::load_bare(&web, &place, trace_id(&trace)?).await?;
-    let from = place.params.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
-    let to = place.params.get("to").and_then(|to| to.parse().ok()).unwrap_or(usize::MAX);
-    Ok(outline::some_lines(&place, &run, from, to))
+    let run = TraceRun::load_bare(&web, &ctx, trace_id(&trace)?).await?;
+    let from = ctx.params.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
+    let to = ctx.params.get("to").and_then(|to| to.parse().ok()).unwrap_or(usize::MAX);
+    Ok(outline::some_lines(&ctx, &run, from, to))
 }
 
 async fn trace_content(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Markup> {
-    let run = TraceRun::load(&web, &place, trace_id(&trace)?).await?;
-    fragment(&web, &place, &Subject::trace(&web, &place, &run).await?).await
+    let run = TraceRun::load(&web, &ctx, trace_id(&trace)?).await?;
+    fragment(&web, &ctx, &Subject::trace(&web, &ctx, &run).await?).await
 }
 
 async fn step_content(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Markup> {
     let step = run::step_id(&step)?;
-    fragment(&web, &place, &Subject::step(&web, &place, &trace_id(&trace)?, &step).await?).await
+    fragment(&web, &ctx, &Subject::step(&web, &ctx, &trace_id(&trace)?, &step).await?).await
 }
 
 /// Content and details panes as a fragment.
-async fn fragment(web: &Web, place: &RequestContext, subject: &Subject) -> PageResult<Markup> {
-    let content = content::content(web, place, subject, View::asked(place)).await?;
-    let facts = facts::facts(web, place, subject).await?;
+async fn fragment(web: &Web, ctx: &RequestContext, subject: &Subject) -> PageResult<Markup> {
+    let content = content::content(web, ctx, subject, View::asked(ctx)).await?;
+    let facts = facts::facts(web, ctx, subject).await?;
     Ok(html! { div data-part="content" { (content) } div data-part="facts" { (facts) } })
 }
 
 /// Redirect for trace URLs of older SDKs, which have no project.
 async fn find(
     State(web): State<Web>,
-    visitor: Viewer,
+    viewer: Viewer,
     Path(trace): Path<String>,
 ) -> PageResult<Redirect> {
     let id = trace_id(&trace)?;
-    for (project, _) in visitor.projects(&web).await? {
+    for (project, _) in viewer.projects(&web).await? {
         let found = web.store.telemetry.find_traces(project.id.clone(), vec![id.clone()]).await?;
         if !found.is_empty() {
             let link = Link::to_project(&project.id, &["traces", &trace]);

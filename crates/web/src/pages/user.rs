@@ -42,24 +42,24 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, user)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let days = web.store.telemetry.user_days(users::scope(&place), user.clone()).await?;
-    let traces = web.store.telemetry.traces(question(&place, &user)).await?.rows;
+    let days = web.store.telemetry.user_days(users::scope(&ctx), user.clone()).await?;
+    let traces = web.store.telemetry.traces(question(&ctx, &user)).await?.rows;
     let mut page = Page::new(Section::Users, user.clone());
-    page.crumbs = vec![("Users".to_owned(), place.to(&["users"]))];
+    page.crumbs = vec![("Users".to_owned(), ctx.to(&["users"]))];
     page.action = copy::id(&user);
-    page.summary = html! { "Usage " (place.scope.span.within()) "." };
+    page.summary = html! { "Usage " (ctx.scope.span.within()) "." };
     page.body = if days.is_empty() && traces.is_empty() {
-        let how = html! { p { "Choose a longer time range above, or see " a href=(place.to(&["users"])) { "all users" } "." } };
+        let how = html! { p { "Choose a longer time range above, or see " a href=(ctx.to(&["users"])) { "all users" } "." } };
         empty::empty("No traces of this user in this time range", &how)
     } else {
-        let scores = scores(&web, &place, &traces).await?;
-        let sessions = their_sessions(&web, &place, &traces).await?;
-        body(&Read { days, traces, scores, sessions }, &place)
+        let scores = scores(&web, &ctx, &traces).await?;
+        let sessions = their_sessions(&web, &ctx, &traces).await?;
+        body(&Read { days, traces, scores, sessions }, &ctx)
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// What is read of a user.
@@ -70,13 +70,13 @@ struct Read {
     sessions: Vec<Row>,
 }
 
-fn question(place: &RequestContext, user: &str) -> TraceQuery {
-    let environment = place.scope.environment.as_deref();
+fn question(ctx: &RequestContext, user: &str) -> TraceQuery {
+    let environment = ctx.scope.environment.as_deref();
     let environment = environment.map(|word| Condition::equals(TraceColumn::Environment, word));
     let of_user = Condition::equals(TraceColumn::User, user);
     TraceQuery {
-        project: place.project_id(),
-        range: place.range(),
+        project: ctx.project_id(),
+        range: ctx.range(),
         conditions: std::iter::once(of_user).chain(environment).collect(),
         order: (TraceOrder::Timestamp, Direction::Descending),
         paging: Paging::After { cursor: None, limit: LOOKED_AT },
@@ -84,10 +84,10 @@ fn question(place: &RequestContext, user: &str) -> TraceQuery {
     }
 }
 
-async fn scores(web: &Web, place: &RequestContext, traces: &[Trace]) -> PageResult<Vec<Score>> {
+async fn scores(web: &Web, ctx: &RequestContext, traces: &[Trace]) -> PageResult<Vec<Score>> {
     let ids = traces.iter().map(|trace| trace.id.to_string()).collect();
     let question = ScoreQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: ratchet_store::query::TimeRange::default(),
         on: ScoresOn::Anything,
         conditions: vec![Condition { column: ScoreColumn::Trace, test: Test::AnyOf(ids) }],
@@ -96,28 +96,24 @@ async fn scores(web: &Web, place: &RequestContext, traces: &[Trace]) -> PageResu
     Ok(web.store.telemetry.scores(question).await?.rows)
 }
 
-async fn their_sessions(
-    web: &Web,
-    place: &RequestContext,
-    traces: &[Trace],
-) -> PageResult<Vec<Row>> {
+async fn their_sessions(web: &Web, ctx: &RequestContext, traces: &[Trace]) -> PageResult<Vec<Row>> {
     let mut seen = BTreeSet::new();
     let newest = traces.iter().filter_map(|trace| trace.session.clone());
     let ids: Vec<SessionId> =
         newest.filter(|session| seen.insert(session.clone())).take(SESSIONS).collect();
-    let ends = web.store.telemetry.session_ends(place.project_id(), ids.clone()).await?;
+    let ends = web.store.telemetry.session_ends(ctx.project_id(), ids.clone()).await?;
     let mut rows = Vec::new();
     for (id, ends) in ids.into_iter().zip(&ends) {
-        let session = web.store.telemetry.session(place.project_id(), id).await?;
-        rows.extend(session.map(|session| sessions::row(&session, ends, place)));
+        let session = web.store.telemetry.session(ctx.project_id(), id).await?;
+        rows.extend(session.map(|session| sessions::row(&session, ends, ctx)));
     }
     Ok(rows)
 }
 
-fn body(read: &Read, place: &RequestContext) -> Markup {
+fn body(read: &Read, ctx: &RequestContext) -> Markup {
     let is_cut = read.traces.len() as u64 >= LOOKED_AT;
     html! {
-        (stats(&read.days, place))
+        (stats(&read.days, ctx))
         div.charts { (costs(&read.days)) (scores_over_time(&read.scores)) }
         @if !read.sessions.is_empty() {
             section {
@@ -127,7 +123,7 @@ fn body(read: &Read, place: &RequestContext) -> Markup {
         }
         section {
             h2 { "Newest traces" }
-            (traces(&read.traces, place))
+            (traces(&read.traces, ctx))
         }
         @if is_cut {
             p.muted { "Scores and sessions cover the newest " (LOOKED_AT) " traces; "
@@ -136,7 +132,7 @@ fn body(read: &Read, place: &RequestContext) -> Markup {
     }
 }
 
-fn stats(days: &[UserDay], place: &RequestContext) -> Markup {
+fn stats(days: &[UserDay], ctx: &RequestContext) -> Markup {
     let sums = days.iter().fold(UserSums::default(), |sums, day| UserSums {
         traces: sums.traces + day.sums.traces,
         errors: sums.errors + day.sums.errors,
@@ -170,7 +166,7 @@ fn stats(days: &[UserDay], place: &RequestContext) -> Markup {
                 ..Stat::default()
             },
         ]))
-        p.muted { "Last seen " (figure::ago(sums.last_at, place.now)) "." }
+        p.muted { "Last seen " (figure::ago(sums.last_at, ctx.now)) "." }
     }
 }
 
@@ -227,7 +223,7 @@ fn scores_over_time(scores: &[Score]) -> Markup {
     })
 }
 
-fn traces(traces: &[Trace], place: &RequestContext) -> Markup {
+fn traces(traces: &[Trace], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Trace"),
         Column::text("Time"),
@@ -238,10 +234,10 @@ fn traces(traces: &[Trace], place: &RequestContext) -> Markup {
     ];
     let row = |trace: &Trace| Row {
         id: trace.id.to_string(),
-        link: Some(place.to(&["traces", &trace.id.to_string()])),
+        link: Some(ctx.to(&["traces", &trace.id.to_string()])),
         cells: vec![
             html! { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } },
-            figure::when(trace.timestamp, place.now),
+            figure::when(trace.timestamp, ctx.now),
             html! { @if let Some(latency) = trace.summary.latency() { (figure::duration(latency)) } },
             figure::tokens_in_part(trace.summary.total_tokens, trace.summary.approximate_cost),
             figure::cost_in_part(trace.summary.cost, trace.summary.approximate_cost),

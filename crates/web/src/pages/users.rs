@@ -28,50 +28,50 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/users", get(show))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let word = place.params.get("order").unwrap_or_default();
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let word = ctx.params.get("order").unwrap_or_default();
     let order = ORDERS.into_iter().find(|(_, known, _)| *known == word);
     let order = order.map_or(UserOrder::default(), |(order, _, _)| order);
-    let containing: String = place.params.get("q").unwrap_or_default().chars().take(200).collect();
+    let containing: String = ctx.params.get("q").unwrap_or_default().chars().take(200).collect();
     let question =
-        UserQuery { scope: scope(&place), containing: containing.clone(), order, limit: ROWS };
+        UserQuery { scope: scope(&ctx), containing: containing.clone(), order, limit: ROWS };
     let users = web.store.telemetry.users(question).await?;
     let mut page = Page::new(Section::Users, "Users");
-    page.summary = summary(&users, &place);
+    page.summary = summary(&users, &ctx);
     page.body = if users.total == 0 && containing.is_empty() {
         nothing()
     } else {
         html! {
-            (search(&containing, &place))
+            (search(&containing, &ctx))
             @if users.total == 0 { p { "No matching users in this time range" } }
-            @else { (list(&users.rows, order, &place)) }
+            @else { (list(&users.rows, order, &ctx)) }
             @if users.total > ROWS {
                 p.muted { "Showing the first " (ROWS) " of " (figure::grouped(users.total))
                     ". Sort or search to see others." }
             }
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// What is summed for the users of a place.
-pub(super) fn scope(place: &RequestContext) -> UserScope {
+pub(super) fn scope(ctx: &RequestContext) -> UserScope {
     UserScope {
-        project: place.project_id(),
-        range: place.range(),
-        environments: place.scope.environment.clone().into_iter().collect(),
+        project: ctx.project_id(),
+        range: ctx.range(),
+        environments: ctx.scope.environment.clone().into_iter().collect(),
     }
 }
 
-fn summary(users: &Users, place: &RequestContext) -> Markup {
+fn summary(users: &Users, ctx: &RequestContext) -> Markup {
     html! {
         (figure::grouped(users.total)) @if users.total == 1 { " user" } @else { " users" }
-        " " (place.scope.span.within()) ", daily data (UTC)."
+        " " (ctx.scope.span.within()) ", daily data (UTC)."
     }
 }
 
-fn search(containing: &str, place: &RequestContext) -> Markup {
-    let here = place.here().without("q");
+fn search(containing: &str, ctx: &RequestContext) -> Markup {
+    let here = ctx.here().without("q");
     html! {
         form.search method="get" action=(here.path()) role="search" {
             @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }
@@ -82,30 +82,30 @@ fn search(containing: &str, place: &RequestContext) -> Markup {
     }
 }
 
-fn list(users: &[ServedUser], order: UserOrder, place: &RequestContext) -> Markup {
+fn list(users: &[ServedUser], order: UserOrder, ctx: &RequestContext) -> Markup {
     let sorted = |(by, word, name): (UserOrder, &str, &str)| {
         let now = (by == order).then_some(Order::Descending);
-        let link = place.here().with("order", word);
+        let link = ctx.here().with("order", word);
         Column::number(name).sorted_by(Sort { link, now })
     };
     let columns =
         std::iter::once(Column::text("User")).chain(ORDERS.into_iter().map(sorted)).collect();
-    let rows = users.iter().map(|user| row(user, place)).collect();
+    let rows = users.iter().map(|user| row(user, ctx)).collect();
     table::table(&Table { caption: "Users".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(user: &ServedUser, place: &RequestContext) -> Row {
+fn row(user: &ServedUser, ctx: &RequestContext) -> Row {
     let sums = &user.sums;
     Row {
         id: user.id.clone(),
-        link: Some(place.to(&["users", &user.id])),
+        link: Some(ctx.to(&["users", &user.id])),
         cells: vec![
             html! { bdi title=(user.id) { (ratchet_core::record::limit::elide(&user.id, 120)) } },
             html! { (figure::grouped(sums.traces)) },
             errors(sums.errors),
             figure::tokens_in_part(sums.total_tokens, sums.approximate_cost),
             figure::cost_in_part(sums.cost, sums.approximate_cost),
-            figure::ago(sums.last_at, place.now),
+            figure::ago(sums.last_at, ctx.now),
         ],
         failed: sums.errors > 0,
     }

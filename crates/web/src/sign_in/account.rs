@@ -28,40 +28,40 @@ pub(super) fn routes() -> Router<Web> {
         .route("/account/logins", post(end_logins))
 }
 
-async fn show(State(web): State<Web>, visitor: Viewer) -> PageResult<Response> {
-    page(&web, &visitor, None).await
+async fn show(State(web): State<Web>, viewer: Viewer) -> PageResult<Response> {
+    page(&web, &viewer, None).await
 }
 
 async fn change_password(
     State(web): State<Web>,
-    visitor: Viewer,
+    viewer: Viewer,
     parts: Parts,
     fields: Params,
 ) -> PageResult<Response> {
-    let LoginUser { login, user } = person(&visitor)?;
+    let LoginUser { login, user } = person(&viewer)?;
     let secret = |name| Secret::new(fields.get(name).unwrap_or_default());
     let (current, new) = (secret("current"), secret("new"));
     if !is_password(new.expose()) {
-        return page(&web, &visitor, Some(&Problem::Choice(PASSWORD_RULE.to_owned()))).await;
+        return page(&web, &viewer, Some(&Problem::Choice(PASSWORD_RULE.to_owned()))).await;
     }
     // Someone at an unlocked screen must not get to guess at leisure.
     let address = client_address::of(&web, &parts.headers, &parts.extensions);
     let suspects = ThrottleKey::at_account(&user.email, &address);
     if let Turn::Wait(wait) = web.store.catalog.begin_attempt(suspects.clone(), web.now()).await? {
-        return page(&web, &visitor, Some(&Problem::TooMany(wait))).await;
+        return page(&web, &viewer, Some(&Problem::TooMany(wait))).await;
     }
     if web.store.catalog.check_password(&user.email, current).await?.is_none() {
-        return page(&web, &visitor, Some(&Problem::Wrong)).await;
+        return page(&web, &viewer, Some(&Problem::Wrong)).await;
     }
     web.store.catalog.attempt_succeeded(suspects).await?;
     let kept = Some(login.id.clone());
-    visitor.catalog(&web).set_password(user.id.clone(), new, kept, web.now()).await?;
+    viewer.catalog(&web).set_password(user.id.clone(), new, kept, web.now()).await?;
     tracing::info!(user.id, "a password was changed");
     Ok(Redirect::to("/account").into_response())
 }
 
-async fn end_logins(State(web): State<Web>, visitor: Viewer, form: Params) -> PageResult<Redirect> {
-    let LoginUser { login, user } = person(&visitor)?;
+async fn end_logins(State(web): State<Web>, viewer: Viewer, form: Params) -> PageResult<Redirect> {
+    let LoginUser { login, user } = person(&viewer)?;
     let catalog = &web.store.catalog;
     match form.get("login") {
         Some("others") => {
@@ -73,15 +73,15 @@ async fn end_logins(State(web): State<Web>, visitor: Viewer, form: Params) -> Pa
     Ok(Redirect::to("/account"))
 }
 
-fn person(visitor: &Viewer) -> PageResult<&LoginUser> {
-    match &visitor.who {
+fn person(viewer: &Viewer) -> PageResult<&LoginUser> {
+    match &viewer.who {
         Who::Person(signed_in) => Ok(signed_in),
         Who::Anyone => Err(PageError::NotFound("sign-in is disabled on this server".to_owned())),
     }
 }
 
-async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageResult<Response> {
-    let LoginUser { login, user } = person(visitor)?;
+async fn page(web: &Web, viewer: &Viewer, problem: Option<&Problem>) -> PageResult<Response> {
+    let LoginUser { login, user } = person(viewer)?;
     let now = web.now();
     let logins = web.store.catalog.logins_of(user.id.clone(), now).await?;
     let body = html! {
@@ -89,7 +89,7 @@ async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageRes
         (told(problem))
         h2 { "Password" }
         form.sign-in method="post" action="/account/password" {
-            (visitor.form_token.field())
+            (viewer.form_token.field())
             input type="hidden" name="username" value=(user.email) autocomplete="username";
             (field(&Field { label: "Current password", name: "current", kind: "password",
                 value: "", autocomplete: "current-password" }))
@@ -99,17 +99,17 @@ async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageRes
         }
         p.muted { "Changing the password signs you out on all other devices." }
         h2 { "Active logins" }
-        ul.logins { @for one in &logins { li { (row(visitor, one, login, now)) } } }
+        ul.logins { @for one in &logins { li { (row(viewer, one, login, now)) } } }
         @if logins.len() > 1 {
             form method="post" action="/account/logins" {
-                (visitor.form_token.field())
+                (viewer.form_token.field())
                 button.button type="submit" name="login" value="others" {
                     "Sign out all other devices"
                 }
             }
         }
         form method="post" action="/sign-out" {
-            (visitor.form_token.field())
+            (viewer.form_token.field())
             button.button type="submit" { "Sign out" }
         }
         p { a href="/" { "Back" } }
@@ -118,14 +118,14 @@ async fn page(web: &Web, visitor: &Viewer, problem: Option<&Problem>) -> PageRes
     Ok((status, frame::bare("Account", &body)).into_response())
 }
 
-fn row(visitor: &Viewer, one: &Login, present: &Login, now: Timestamp) -> Markup {
+fn row(viewer: &Viewer, one: &Login, present: &Login, now: Timestamp) -> Markup {
     html! {
         p title=(one.client) { (browser(&one.client)) }
         p.muted { "since " (figure::when(one.created_at, now)) ", last seen " (figure::when(one.seen_at, now)) }
         @if one.id == present.id { p { "current" } }
         @else {
             form method="post" action="/account/logins" {
-                (visitor.form_token.field())
+                (viewer.form_token.field())
                 button.quiet type="submit" name="login" value=(one.id) { "Sign out" }
             }
         }

@@ -49,7 +49,7 @@ pub(crate) struct Site {
 
 /// Pages that look long enough.
 fn settings() -> WebSettings {
-    WebSettings { patience: wait::TIMEOUT, ..WebSettings::default() }
+    WebSettings { query_timeout: wait::TIMEOUT, ..WebSettings::default() }
 }
 
 /// Stores a rubric of the user's own, besides those that come with Ratchet.
@@ -73,8 +73,8 @@ impl Site {
     }
 
     /// Pages that nobody signs in to, and that look only so long for what they show.
-    pub(crate) async fn patient_for(patience: Duration) -> Self {
-        let settings = WebSettings { patience, ..settings() };
+    pub(crate) async fn patient_for(timeout: Duration) -> Self {
+        let settings = WebSettings { query_timeout: timeout, ..settings() };
         Self::made(Access::Open(id("shop")), settings).await
     }
 

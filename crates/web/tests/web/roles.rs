@@ -145,7 +145,7 @@ async fn ways(site: &Site) -> Vec<Way> {
 }
 
 /// Someone with a role in the shop; an owner of the server if they need to be.
-async fn visitor(site: &Site, needs: Needs) -> Browser {
+async fn viewer(site: &Site, needs: Needs) -> Browser {
     let email = format!("{needs:?}@shop.example").to_lowercase();
     match needs {
         Needs::Nothing => return site.browser(),
@@ -197,7 +197,7 @@ async fn nobody_sees_or_changes_anything_without_signing_in() {
     let Shop { site, ids, .. } = Shop::open().await;
     let mut stranger = site.browser();
     stranger.get("/sign-in").await;
-    let mut gone = visitor(&site, Needs::Owner).await;
+    let mut gone = viewer(&site, Needs::Owner).await;
     let cookies = gone.jar.clone();
     gone.post("/sign-out", &[]).await;
     gone.jar = cookies;
@@ -238,8 +238,8 @@ const NOT_404: [&str; 4] = [
 async fn people_of_another_project_find_nothing_of_this_one() {
     let Shop { site, ids, .. } = Shop::open().await;
     let ways = ways(&site).await;
-    let mut owner = visitor(&site, Needs::Owner).await;
-    let mut stranger = visitor(&site, Needs::SignedIn).await;
+    let mut owner = viewer(&site, Needs::Owner).await;
+    let mut stranger = viewer(&site, Needs::SignedIn).await;
     let before = everything(&site, &ids, &ways, &mut owner).await;
     let nobodys = Ids::nobodys();
     let mut others = Vec::new();
@@ -273,7 +273,7 @@ async fn each_role_may_what_it_should_and_no_more() {
     let ways = ways(&site).await;
     let mut wrong = Vec::new();
     for who in EVERYONE {
-        let mut browser = visitor(&site, who).await;
+        let mut browser = viewer(&site, who).await;
         for way in ways.iter().filter(|way| way.needs() > Needs::Nothing) {
             // A stream goes on until the server ends.
             if way.route.ends_with("/events") || way.route == "/account/logins" {

@@ -19,7 +19,7 @@ pub(super) fn draw(
     calibration: &Calibration,
     held: &LabelComparison,
     rubric: &Rubric,
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> Markup {
     let far: Vec<&DisagreedSession> =
         calibration.apart.iter().filter(|apart| apart.distance > 0.0).take(SHOWN).collect();
@@ -27,7 +27,7 @@ pub(super) fn draw(
         section aria-labelledby="apart" {
             h2 #apart { "Largest disagreements" }
             @if far.is_empty() { p.muted { "None: all scores are the same." } }
-            ol.apart { @for apart in far { li { (session(apart, held, rubric, place)) } } }
+            ol.apart { @for apart in far { li { (session(apart, held, rubric, ctx)) } } }
         }
     }
 }
@@ -36,7 +36,7 @@ fn session(
     apart: &DisagreedSession,
     held: &LabelComparison,
     rubric: &Rubric,
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> Markup {
     let id = apart.session.to_string();
     let spoken = held.spoken.get(&apart.session);
@@ -44,7 +44,7 @@ fn session(
     html! {
         article {
             header {
-                h3 { a href=(place.to(&["sessions", &id])) { "Session " bdi { code { (elide(&id, 60)) } } } }
+                h3 { a href=(ctx.to(&["sessions", &id])) { "Session " bdi { code { (elide(&id, 60)) } } } }
                 span.muted { (two(apart.distance)) " mean difference" }
             }
             div.table-wrap tabindex="0" role="region" aria-label={ "Scores of session " (id) } {

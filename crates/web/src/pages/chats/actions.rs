@@ -34,8 +34,8 @@ const MAX_FILES: usize = 50;
 type ChatPath = Path<(String, String)>;
 
 /// Name of the viewer as other clients of the chat see it.
-pub(super) fn name_of(place: &RequestContext) -> Option<String> {
-    Some(place.visitor.actor().name().to_owned())
+pub(super) fn name_of(ctx: &RequestContext) -> Option<String> {
+    Some(ctx.viewer.actor().name().to_owned())
 }
 
 /// Result of a command.
@@ -52,27 +52,27 @@ fn went<T>(
 /// `POST …/messages`: sends a message to the agent.
 pub(super) async fn send(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
     body: Body,
 ) -> PageResult<Response> {
-    place.visitor.may_change()?;
-    let chat = find(&web, &place, &id).await?;
+    ctx.viewer.may_change()?;
+    let chat = find(&web, &ctx, &id).await?;
     let form = SentForm::read(&headers, body).await?;
     let text = form.text("text");
     let went = match checked(&form, &text) {
         Err(hitch) => Err(hitch),
         Ok(attached) => {
-            let by = name_of(&place);
+            let by = name_of(&ctx);
             let said = ChatMessageInput { id: Uuid::new_v4(), text: text.clone(), attached, by };
-            match hands(&web, &place)?.send(place.project_id(), chat.id, said).await {
+            match hands(&web, &ctx)?.send(ctx.project_id(), chat.id, said).await {
                 Ok(_) => Ok(None),
                 Err(error) => Err(outcome::hitch_of_chats(error)?),
             }
         }
     };
-    outcome::answer((&web, &place), &headers, &id, (went, &text)).await
+    outcome::answer((&web, &ctx), &headers, &id, (went, &text)).await
 }
 
 /// Validates the text of a message.
@@ -93,11 +93,11 @@ pub(super) async fn stop(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    PageForm { place, .. }: PageForm,
+    PageForm { ctx, .. }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
-    let said = hands(&web, &place)?.service.interrupt(place.project_id(), chat.id).await;
-    outcome::answer((&web, &place), &headers, &id, (went(said, None)?, "")).await
+    let chat = find(&web, &ctx, &id).await?;
+    let said = hands(&web, &ctx)?.service.interrupt(ctx.project_id(), chat.id).await;
+    outcome::answer((&web, &ctx), &headers, &id, (went(said, None)?, "")).await
 }
 
 /// `POST …/answers`: answers a prompt of the agent. The first answer counts.
@@ -105,19 +105,19 @@ pub(super) async fn answer(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
+    let chat = find(&web, &ctx, &id).await?;
     let ask = PermissionPromptId::new(form.get("ask").unwrap_or_default());
     let went = match permission_prompts::decision(&form) {
         Err(why) => Err(Hitch::bad(why)),
         Ok(decision) => {
-            let (chats, by) = (hands(&web, &place)?.service, name_of(&place));
-            let said = chats.answer(place.project_id(), chat.id, (ask, decision), by).await;
+            let (chats, by) = (hands(&web, &ctx)?.service, name_of(&ctx));
+            let said = chats.answer(ctx.project_id(), chat.id, (ask, decision), by).await;
             went(said, None)?
         }
     };
-    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+    outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
 }
 
 /// Parses a permission mode. Bypassing permissions is not offered, as in the API.
@@ -159,9 +159,9 @@ pub(super) async fn set_mode(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
+    let chat = find(&web, &ctx, &id).await?;
     let kept = ChatSettings::read(&chat.settings).map_err(outcome::refusal)?;
     let went = match (mode(&form), model(&form), budget(&form)) {
         (Err(hitch), _, _) | (_, Err(hitch), _) | (_, _, Err(hitch)) => Err(hitch),
@@ -173,12 +173,11 @@ pub(super) async fn set_mode(
             let trust = trust(&form)
                 .filter(|trust| (*trust == Trust::Untrusted) != kept.distrusts_workspace);
             let change = ChatChange { mode, model, budget, trust };
-            let said =
-                hands(&web, &place)?.service.change(place.project_id(), chat.id, change).await;
+            let said = hands(&web, &ctx)?.service.change(ctx.project_id(), chat.id, change).await;
             went(said, Some("set"))?
         }
     };
-    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+    outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
 }
 
 /// Validates a title; empty for none.
@@ -195,18 +194,17 @@ pub(super) async fn rename(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
+    let chat = find(&web, &ctx, &id).await?;
     let went = match title(form.get("title")) {
         Err(hitch) => Err(hitch),
         Ok(title) => {
-            let said =
-                hands(&web, &place)?.service.rename(place.project_id(), chat.id, title).await;
+            let said = hands(&web, &ctx)?.service.rename(ctx.project_id(), chat.id, title).await;
             went(said, Some("renamed"))?
         }
     };
-    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+    outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
 }
 
 /// `POST …/fork`: creates a chat that continues from this one, or from one of its messages.
@@ -214,22 +212,22 @@ pub(super) async fn fork(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
-    let chats = hands(&web, &place)?.service;
+    let chat = find(&web, &ctx, &id).await?;
+    let chats = hands(&web, &ctx)?.service;
     let Ok(at) = form.get("at").map(Uuid::parse_str).transpose() else {
         let went = Err(Hitch::bad("at: the id of a message"));
-        return outcome::answer((&web, &place), &headers, &id, (went, "")).await;
+        return outcome::answer((&web, &ctx), &headers, &id, (went, "")).await;
     };
-    match chats.fork(place.project_id(), chat.id, Uuid::new_v4(), at).await {
+    match chats.fork(ctx.project_id(), chat.id, Uuid::new_v4(), at).await {
         Ok(copy) => {
-            let link = place.to(&["chats", &copy.id.to_string()]).with("done", "forked");
+            let link = ctx.to(&["chats", &copy.id.to_string()]).with("done", "forked");
             Ok(Redirect::to(&link.to_string()).into_response())
         }
         Err(error) => {
             let went = Err(outcome::hitch(error)?);
-            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+            outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
         }
     }
 }
@@ -239,11 +237,11 @@ pub(super) async fn close(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    PageForm { place, .. }: PageForm,
+    PageForm { ctx, .. }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
-    let said = hands(&web, &place)?.service.close(place.project_id(), chat.id).await;
-    outcome::answer((&web, &place), &headers, &id, (went(said, Some("closed"))?, "")).await
+    let chat = find(&web, &ctx, &id).await?;
+    let said = hands(&web, &ctx)?.service.close(ctx.project_id(), chat.id).await;
+    outcome::answer((&web, &ctx), &headers, &id, (went(said, Some("closed"))?, "")).await
 }
 
 /// `POST …/rewind`: lists the files that would be restored to their state before a message;
@@ -252,34 +250,34 @@ pub(super) async fn rewind(
     State(web): State<Web>,
     Path((_, id)): ChatPath,
     headers: HeaderMap,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
+    let chat = find(&web, &ctx, &id).await?;
     let Ok(message) = Uuid::parse_str(form.get("message").unwrap_or_default()) else {
         let went = Err(Hitch::bad("message: the id of one"));
-        return outcome::answer((&web, &place), &headers, &id, (went, "")).await;
+        return outcome::answer((&web, &ctx), &headers, &id, (went, "")).await;
     };
     let is_sure = form.get("sure") == Some("yes");
     let way = if is_sure { Rewind::Do } else { Rewind::Try };
-    match hands(&web, &place)?.service.rewind(place.project_id(), chat.id, message, way).await {
+    match hands(&web, &ctx)?.service.rewind(ctx.project_id(), chat.id, message, way).await {
         Ok(_) if is_sure => {
             let went = Ok(Some("rewound"));
-            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+            outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
         }
         Ok(report) => {
-            let problem = confirm(&place, &id, &message, &report);
+            let problem = confirm(&ctx, &id, &message, &report);
             let told = ChatContent { problem, text: String::new() };
-            let page = Conversation::read(&web, &place, &id).await?.page(&place, &told);
-            Ok(page.show(&place).into_response())
+            let page = Conversation::read(&web, &ctx, &id).await?.page(&ctx, &told);
+            Ok(page.show(&ctx).into_response())
         }
         Err(error) => {
             let went = Err(outcome::hitch(error)?);
-            outcome::answer((&web, &place), &headers, &id, (went, "")).await
+            outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
         }
     }
 }
 
-fn confirm(place: &RequestContext, id: &str, message: &Uuid, report: &RewindReport) -> Markup {
+fn confirm(ctx: &RequestContext, id: &str, message: &Uuid, report: &RewindReport) -> Markup {
     let files = &report.files_changed;
     if !report.can_rewind || files.is_empty() {
         return html! { section.problem role="alert" { p {
@@ -292,11 +290,11 @@ fn confirm(place: &RequestContext, id: &str, message: &Uuid, report: &RewindRepo
                 " lines added, " (figure::grouped(report.deletions)) " removed." }
             ul { @for file in files.iter().take(MAX_FILES) { li { code { bdi { (file) } } } } }
             @if files.len() > MAX_FILES { p { "and " (files.len() - MAX_FILES) " more" } }
-            form method="post" action=(place.to(&["chats", id, "rewind"])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(ctx.to(&["chats", id, "rewind"])) {
+                (ctx.viewer.form_token.field())
                 input type="hidden" name="message" value=(message);
                 button.button.danger name="sure" value="yes" { "Restore" }
-                " " a.quiet href=(place.to(&["chats", id])) { "Cancel" }
+                " " a.quiet href=(ctx.to(&["chats", id])) { "Cancel" }
             }
         }
     }

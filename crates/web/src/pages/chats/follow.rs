@@ -19,17 +19,17 @@ use crate::web::Web;
 /// `GET …/chats/{chat}/events`: the same stream as in the API, for browsers.
 pub(super) async fn events(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
+    let chat = find(&web, &ctx, &id).await?;
     let last_event = headers.get(LAST_EVENT).map(|last| last.to_str().unwrap_or("?"));
-    let after = place.params.get("after").and_then(|after| after.parse().ok());
-    let wanted = EventSelection::read(place.params.get("types"), after, last_event);
+    let after = ctx.params.get("after").and_then(|after| after.parse().ok());
+    let wanted = EventSelection::read(ctx.params.get("types"), after, last_event);
     let EventSelection { kinds, after, .. } = wanted.map_err(PageError::Bad)?;
-    let feed = agents(&web)?.service.events(place.project_id(), chat.id, after).await;
-    let permit = place.visitor.take(&web.streams, "chat streams")?;
+    let feed = agents(&web)?.service.events(ctx.project_id(), chat.id, after).await;
+    let permit = ctx.viewer.take(&web.streams, "chat streams")?;
     let closing = async move { web.closing().await };
     let relay = EventStream::new(feed.map_err(outcome::refusal)?, kinds, closing);
     // The permit is held until the stream is dropped.
@@ -43,19 +43,19 @@ pub(super) async fn events(
 /// `GET …/chats/{chat}/picture`: a file that was sent with a message.
 pub(super) async fn picture(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
     let missing = || PageError::not_there("picture");
-    let chat = find(&web, &place, &id).await?;
-    let seq = place.params.get("seq").and_then(|seq| seq.parse::<u64>().ok());
+    let chat = find(&web, &ctx, &id).await?;
+    let seq = ctx.params.get("seq").and_then(|seq| seq.parse::<u64>().ok());
     let before = seq.and_then(|seq| seq.checked_sub(1)).ok_or_else(missing)?;
-    let (project, telemetry) = (place.project_id(), &web.store.telemetry);
+    let (project, telemetry) = (ctx.project_id(), &web.store.telemetry);
     let events = telemetry.chat_events(project, chat.id, before, 1).await?;
     let event = events.first().filter(|event| event.kind == EventKind::Message);
     let event = event.filter(|event| Some(event.seq) == seq).ok_or_else(missing)?;
     let body: Value = serde_json::from_str(&event.body).map_err(|_| missing())?;
     let message = Json::from_value(&turns::as_payload(&body["content"]));
-    payload::picture(&place, &headers, &Payload::Json(message))
+    payload::picture(&ctx, &headers, &Payload::Json(message))
 }

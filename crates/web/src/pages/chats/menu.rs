@@ -10,18 +10,18 @@ use super::toggles::Toggles;
 use crate::components::icon::{Icon, icon};
 use crate::request_context::RequestContext;
 
-pub(super) fn menu(chat: &Chat, toggles: &Toggles, place: &RequestContext) -> Markup {
+pub(super) fn menu(chat: &Chat, toggles: &Toggles, ctx: &RequestContext) -> Markup {
     let id = chat.id.to_string();
     let is_open = chat.status.state != ChatStateName::Closed;
     html! {
-        (fold("Show", &toggles.form(place)))
-        @if place.visitor.can_change() {
+        (fold("Show", &toggles.form(ctx)))
+        @if ctx.viewer.can_change() {
             (fold("Chat", &html! {
                 div.chat-menu {
-                    (naming(chat, place, &id))
-                    @if is_open { (setup(chat, place, &id)) }
-                    (plain_form(place, &id, ("fork", "Fork: continue in a copy")))
-                    @if is_open { (plain_form(place, &id, ("close", "Close chat"))) }
+                    (naming(chat, ctx, &id))
+                    @if is_open { (setup(chat, ctx, &id)) }
+                    (plain_form(ctx, &id, ("fork", "Fork: continue in a copy")))
+                    @if is_open { (plain_form(ctx, &id, ("close", "Close chat"))) }
                     p.muted { "Works in " code { bdi { (chat.workspace) } } }
                 }
             }))
@@ -29,10 +29,10 @@ pub(super) fn menu(chat: &Chat, toggles: &Toggles, place: &RequestContext) -> Ma
     }
 }
 
-fn naming(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
+fn naming(chat: &Chat, ctx: &RequestContext, id: &str) -> Markup {
     html! {
-        form method="post" action=(place.to(&["chats", id, "title"])) {
-            (place.visitor.form_token.field())
+        form method="post" action=(ctx.to(&["chats", id, "title"])) {
+            (ctx.viewer.form_token.field())
             div.form-row {
                 label for="chat-title" { "Title" }
                 input #chat-title type="text" name="title" maxlength=(MAX_TITLE_CHARS)
@@ -43,11 +43,11 @@ fn naming(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
     }
 }
 
-fn setup(chat: &Chat, place: &RequestContext, id: &str) -> Markup {
+fn setup(chat: &Chat, ctx: &RequestContext, id: &str) -> Markup {
     let settings = ChatSettings::read(&chat.settings).unwrap_or_default();
     html! {
-        form method="post" action=(place.to(&["chats", id, "mode"])) {
-            (place.visitor.form_token.field())
+        form method="post" action=(ctx.to(&["chats", id, "mode"])) {
+            (ctx.viewer.form_token.field())
             div.form-row {
                 label for="chat-mode" { "Permission mode" }
                 (mode_choice("chat-mode", settings.mode.as_deref()))
@@ -91,10 +91,10 @@ fn fold(word: &str, inside: &Markup) -> Markup {
 }
 
 /// A form with one button.
-fn plain_form(place: &RequestContext, id: &str, (what, words): (&str, &str)) -> Markup {
+fn plain_form(ctx: &RequestContext, id: &str, (what, words): (&str, &str)) -> Markup {
     html! {
-        form method="post" action=(place.to(&["chats", id, what])) {
-            (place.visitor.form_token.field())
+        form method="post" action=(ctx.to(&["chats", id, what])) {
+            (ctx.viewer.form_token.field())
             button type="submit" { (words) }
         }
     }

@@ -46,19 +46,19 @@ const MADE_TITLE: usize = 60;
 const RECENT: u64 = 50;
 
 /// `GET …/chats/new`: the form.
-pub(super) async fn form(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    place.visitor.may_change()?;
-    let proposed = proposed(&web, &place).await?;
-    let first = place.params.get("workspace").or(proposed.first().map(String::as_str));
+pub(super) async fn form(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    ctx.viewer.may_change()?;
+    let proposed = proposed(&web, &ctx).await?;
+    let first = ctx.params.get("workspace").or(proposed.first().map(String::as_str));
     let entered = Entered::preset(&[("workspace", first.unwrap_or_default())]);
-    Ok(page(&web, &place, &entered, &proposed)?.show(&place))
+    Ok(page(&web, &ctx, &entered, &proposed)?.show(&ctx))
 }
 
 /// Proposed workspaces: those of recent chats, and the roots.
-async fn proposed(web: &Web, place: &RequestContext) -> PageResult<Vec<String>> {
+async fn proposed(web: &Web, ctx: &RequestContext) -> PageResult<Vec<String>> {
     let chats = agents(web)?;
     let at = PageNumber { page: 1, limit: RECENT };
-    let recent = chats.service.chats(place.project_id(), at).await.map_err(outcome::refusal)?;
+    let recent = chats.service.chats(ctx.project_id(), at).await.map_err(outcome::refusal)?;
     let roots = chats.policy.boundary.roots.iter().map(|root| root.display().to_string());
     let mut proposed: Vec<String> = Vec::new();
     for folder in recent.rows.into_iter().map(|chat| chat.workspace).chain(roots) {
@@ -71,27 +71,27 @@ async fn proposed(web: &Web, place: &RequestContext) -> PageResult<Vec<String>> 
 
 fn page(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     entered: &Entered,
     proposed: &[String],
 ) -> PageResult<Page> {
     let roots = &agents(web)?.policy.boundary.roots;
     let mut page = Page::new(Section::Chats, "New chat");
-    page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
+    page.crumbs = vec![("Chat".to_owned(), ctx.to(&["chats"]))];
     page.summary = html! { "The agent starts with your first message." };
     page.body = html! {
-        form.maker.chat-new method="post" action=(place.to(&["chats", "new"]))
+        form.maker.chat-new method="post" action=(ctx.to(&["chats", "new"]))
              enctype="multipart/form-data" {
             // The token is before the files, because it is checked before they are read.
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             (field::problem(entered))
             (field::line(WORKSPACE, entered))
             @if !proposed.is_empty() {
                 p.hint { "Recent: " @for folder in proposed.iter().take(6) {
-                    a href=(place.here().with("workspace", folder)) { code { bdi { (folder) } } } " "
+                    a href=(ctx.here().with("workspace", folder)) { code { bdi { (folder) } } } " "
                 } }
             }
-            @if roots.is_empty() && exposure(place) == WorkspaceSource::Network {
+            @if roots.is_empty() && exposure(ctx) == WorkspaceSource::Network {
                 div.notice role="note" {
                     p { "No folders are configured in which agents may work, so no chat can be \
                          created here. The operator of the server sets them in " code { "ratchet.toml" }
@@ -121,25 +121,25 @@ fn page(
 /// `POST …/chats/new`: creates a chat and sends its first message.
 pub(super) async fn begin(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path(_): Path<String>,
     headers: HeaderMap,
     body: Body,
 ) -> PageResult<Response> {
-    place.visitor.may_change()?;
+    ctx.viewer.may_change()?;
     let form = SentForm::read(&headers, body).await?;
-    match begun(&web, &place, &form).await? {
+    match begun(&web, &ctx, &form).await? {
         Ok(id) => {
-            let link = place.to(&["chats", &id]);
+            let link = ctx.to(&["chats", &id]);
             Ok(Redirect::to(&link.to_string()).into_response())
         }
         Err((field, hitch)) => {
             let mut entered = Entered::new(form.fields().clone());
             entered.wrong(field, hitch.words);
-            let proposed = proposed(&web, &place).await?;
-            let page = page(&web, &place, &entered, &proposed)?;
+            let proposed = proposed(&web, &ctx).await?;
+            let page = page(&web, &ctx, &entered, &proposed)?;
             let status = hitch.status.max(StatusCode::BAD_REQUEST);
-            Ok((status, page.show(&place)).into_response())
+            Ok((status, page.show(&ctx)).into_response())
         }
     }
 }
@@ -147,16 +147,16 @@ pub(super) async fn begin(
 /// Creates a chat. Returns its id, or the error and its field.
 async fn begun(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     form: &SentForm,
 ) -> PageResult<Result<String, (&'static str, Hitch)>> {
-    let (text, chats) = (form.text("text"), hands(web, place)?);
+    let (text, chats) = (form.text("text"), hands(web, ctx)?);
     let (mut new, pictures) = match asked(form, &text) {
         Ok(asked) => asked,
         Err(wrong) => return Ok(Err(wrong)),
     };
-    new.request.exposure = exposure(place);
-    let (chat, _) = match chats.create(place.project_id(), new).await {
+    new.request.exposure = exposure(ctx);
+    let (chat, _) = match chats.create(ctx.project_id(), new).await {
         Ok(begun) => begun,
         Err(error) => {
             let hitch = outcome::hitch_of_chats(error)?;
@@ -167,8 +167,8 @@ async fn begun(
     let id = chat.id.to_string();
     if !text.trim().is_empty() {
         let said =
-            ChatMessageInput { id: Uuid::new_v4(), text, attached: pictures, by: name_of(place) };
-        if let Err(error) = chats.send(place.project_id(), chat.id, said).await {
+            ChatMessageInput { id: Uuid::new_v4(), text, attached: pictures, by: name_of(ctx) };
+        if let Err(error) = chats.send(ctx.project_id(), chat.id, said).await {
             return Ok(Err(("", outcome::hitch_of_chats(error)?)));
         }
     }

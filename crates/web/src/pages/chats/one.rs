@@ -45,21 +45,21 @@ pub(super) struct Conversation {
 
 impl Conversation {
     /// Reads the newest part of a chat, or the part before a sequence number.
-    pub(super) async fn read(web: &Web, place: &RequestContext, id: &str) -> PageResult<Self> {
-        let chat = find(web, place, id).await?;
-        let newest = web.store.telemetry.last_event(place.project_id(), chat.id.clone()).await?;
-        let before = place.params.get("before").and_then(|before| before.parse::<u64>().ok());
+    pub(super) async fn read(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<Self> {
+        let chat = find(web, ctx, id).await?;
+        let newest = web.store.telemetry.last_event(ctx.project_id(), chat.id.clone()).await?;
+        let before = ctx.params.get("before").and_then(|before| before.parse::<u64>().ok());
         let to = before.map_or(newest, |before| before.saturating_sub(1).min(newest));
-        Self::between(web, place, chat, (to.saturating_sub(WINDOW), to, newest)).await
+        Self::between(web, ctx, chat, (to.saturating_sub(WINDOW), to, newest)).await
     }
 
     /// Reads the events since a sequence number.
-    async fn since(web: &Web, place: &RequestContext, id: &str) -> PageResult<Self> {
-        let chat = find(web, place, id).await?;
-        let newest = web.store.telemetry.last_event(place.project_id(), chat.id.clone()).await?;
-        let since = place.params.get("seq").and_then(|seq| seq.parse::<u64>().ok()).unwrap_or(1);
+    async fn since(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<Self> {
+        let chat = find(web, ctx, id).await?;
+        let newest = web.store.telemetry.last_event(ctx.project_id(), chat.id.clone()).await?;
+        let since = ctx.params.get("seq").and_then(|seq| seq.parse::<u64>().ok()).unwrap_or(1);
         let from = since.saturating_sub(1).max(newest.saturating_sub(LONG_TURN)).min(newest);
-        let mut read = Self::between(web, place, chat, (from, newest, newest)).await?;
+        let mut read = Self::between(web, ctx, chat, (from, newest, newest)).await?;
         if from > since.saturating_sub(1) {
             // Events without a turn here belong to one that the page shows already.
             read.story.turns.retain(|turn| turn.turn.is_some());
@@ -69,13 +69,13 @@ impl Conversation {
 
     async fn between(
         web: &Web,
-        place: &RequestContext,
+        ctx: &RequestContext,
         chat: Chat,
         (from, to, newest): (u64, u64, u64),
     ) -> PageResult<Self> {
-        let toggles = Toggles::of(place);
+        let toggles = Toggles::of(ctx);
         let limit = u32::try_from(to - from).unwrap_or(u32::MAX);
-        let (project, telemetry) = (place.project_id(), &web.store.telemetry);
+        let (project, telemetry) = (ctx.project_id(), &web.store.telemetry);
         let events = match limit {
             0 => Vec::new(),
             limit => telemetry.chat_events(project.clone(), chat.id.clone(), from, limit).await?,
@@ -87,18 +87,18 @@ impl Conversation {
         let mut story = TranscriptView::of(events.iter().skip(first).filter(is_shown));
         story.last = to;
         let traces = story.turns.iter().filter_map(|turn| turn.turn.clone()).collect();
-        let thumbs = thumbs::given(web, place, traces).await?;
+        let thumbs = thumbs::given(web, ctx, traces).await?;
         let session = telemetry.session(project, chat.id.clone()).await?;
         let tokens = session.map_or(0, |session| session.total_tokens);
         let (has_before, is_past) = (from > 0 || first > 0, to < newest);
         Ok(Self { chat, story, has_before, is_past, thumbs, tokens, toggles })
     }
 
-    fn draw_turns(&self, place: &RequestContext) -> Markup {
+    fn draw_turns(&self, ctx: &RequestContext) -> Markup {
         let id = self.chat.id.to_string();
         let running = self.chat.status.turn.as_ref().map(ToString::to_string);
         let is_open = self.chat.status.state != ChatStateName::Closed && !self.is_past;
-        let around = Around { place, chat: &id, running: running.as_deref(), is_open };
+        let around = Around { ctx, chat: &id, running: running.as_deref(), is_open };
         html! {
             @for turn in &self.story.turns {
                 @let thumb = turn.turn.as_ref().and_then(|trace| self.thumbs.get(trace));
@@ -112,7 +112,7 @@ impl Conversation {
     }
 
     /// State and cost: the parts of the page that update.
-    fn status(&self, place: &RequestContext) -> Markup {
+    fn status(&self, ctx: &RequestContext) -> Markup {
         let status = &self.chat.status;
         html! {
             span data-part="state" aria-live="polite" {
@@ -131,52 +131,52 @@ impl Conversation {
                     (figure::count(self.tokens)) " tokens"
                 }
                 @if status.turns > 0 {
-                    ". " a href=(place.to(&["sessions", &self.chat.id.to_string()])) { "Recorded session" }
+                    ". " a href=(ctx.to(&["sessions", &self.chat.id.to_string()])) { "Recorded session" }
                 }
             }
         }
     }
 
     /// Renders the page, with an error and the unsent text, if any.
-    pub(super) fn page(&self, place: &RequestContext, told: &ChatContent) -> Page {
+    pub(super) fn page(&self, ctx: &RequestContext, told: &ChatContent) -> Page {
         let id = self.chat.id.to_string();
         let mut page = Page::new(Section::Chats, title(&self.chat));
-        page.crumbs = vec![("Chat".to_owned(), place.to(&["chats"]))];
-        page.summary = html! { span.chat-status { (self.status(place)) } };
-        page.action = menu::menu(&self.chat, &self.toggles, place);
-        let follow = self.toggles.on(place.to(&["chats", &id, "since"]));
-        let events = place.to(&["chats", &id, "events"]);
+        page.crumbs = vec![("Chat".to_owned(), ctx.to(&["chats"]))];
+        page.summary = html! { span.chat-status { (self.status(ctx)) } };
+        page.action = menu::menu(&self.chat, &self.toggles, ctx);
+        let follow = self.toggles.on(ctx.to(&["chats", &id, "since"]));
+        let events = ctx.to(&["chats", &id, "events"]);
         page.body = html! {
-            @if let Some(done) = done(place) { (toast::toast(done)) }
+            @if let Some(done) = done(ctx) { (toast::toast(done)) }
             div.chat data-chat=[(!self.is_past).then_some(&id)] data-last=(self.story.last)
                 data-state=(self.chat.status.state.as_str()) data-since=(follow)
                 data-events=(events) data-types=(self.toggles.types()) data-all=(Toggles::all_types()) {
                 (told.problem)
-                @if self.has_before { (self.earlier(place)) }
-                ol.told-turns aria-label="Conversation" data-turns { (self.draw_turns(place)) }
-                @if self.story.turns.is_empty() { (self.silence(place)) }
+                @if self.has_before { (self.earlier(ctx)) }
+                ol.told-turns aria-label="Conversation" data-turns { (self.draw_turns(ctx)) }
+                @if self.story.turns.is_empty() { (self.silence(ctx)) }
                 p.chat-link.muted role="status" data-link hidden {}
                 @if self.is_past {
-                    p { a.button href=(place.here().without("before")) { "Latest messages" } }
-                } @else { (self.composer(place, &told.text)) }
+                    p { a.button href=(ctx.here().without("before")) { "Latest messages" } }
+                } @else { (self.composer(ctx, &told.text)) }
             }
             script type="module" src=(assets::address("chat.js")) {}
         };
         page
     }
 
-    fn earlier(&self, place: &RequestContext) -> Markup {
+    fn earlier(&self, ctx: &RequestContext) -> Markup {
         let first = self.story.turns.first().map_or(1, |turn| turn.seq);
-        let link = place.here().with("before", first.to_string()).without("done");
+        let link = ctx.here().with("before", first.to_string()).without("done");
         html! { p.earlier { a.button href=(link) { "Earlier" } } }
     }
 
-    fn silence(&self, place: &RequestContext) -> Markup {
+    fn silence(&self, ctx: &RequestContext) -> Markup {
         html! {
             p.muted.silence data-silence {
                 @if let Some(parent) = &self.chat.origin.parent {
                     "The agent knows the messages of "
-                    a href=(place.to(&["chats", &parent.to_string()])) { "the chat that this is a copy of" }
+                    a href=(ctx.to(&["chats", &parent.to_string()])) { "the chat that this is a copy of" }
                     ", and continues from there. It works in "
                 } @else { "No messages yet. The agent works in " }
                  code { bdi { (self.chat.workspace) } } "; "
@@ -185,23 +185,23 @@ impl Conversation {
         }
     }
 
-    fn composer(&self, place: &RequestContext, text: &str) -> Markup {
+    fn composer(&self, ctx: &RequestContext, text: &str) -> Markup {
         let id = self.chat.id.to_string();
         let word = self.chat.status.state;
         if word == ChatStateName::Closed {
             return html! { p.muted #composer { "This chat is closed. Its messages are kept." } };
         }
-        if !place.visitor.can_change() {
+        if !ctx.viewer.can_change() {
             return html! { p.muted #composer { "Read-only: sending messages requires the role member or owner." } };
         }
         html! {
-            form #stop method="post" action=(place.to(&["chats", &id, "stop"])) data-stay {
-                (place.visitor.form_token.field())
+            form #stop method="post" action=(ctx.to(&["chats", &id, "stop"])) data-stay {
+                (ctx.viewer.form_token.field())
             }
-            form.composer #composer method="post" action=(place.to(&["chats", &id, "messages"]))
+            form.composer #composer method="post" action=(ctx.to(&["chats", &id, "messages"]))
                  enctype="multipart/form-data" data-stay data-composer {
                 // The token is before the files, because it is checked before they are read.
-                (place.visitor.form_token.field())
+                (ctx.viewer.form_token.field())
                 label.sr for="say" { "Message to the agent" }
                 textarea #say name="text" rows="2" placeholder="Message to the agent"
                          aria-describedby="say-how" { "\n" (text) }
@@ -237,8 +237,8 @@ pub(super) struct ChatContent {
     pub(super) text: String,
 }
 
-fn done(place: &RequestContext) -> Option<&'static str> {
-    match place.params.get("done")? {
+fn done(ctx: &RequestContext) -> Option<&'static str> {
+    match ctx.params.get("done")? {
         "set" => Some("Saved"),
         "forked" => Some("Forked: this is the copy"),
         "closed" => Some("Closed"),
@@ -252,26 +252,26 @@ fn done(place: &RequestContext) -> Option<&'static str> {
 /// `GET …/chats/{chat}`: the page.
 pub(super) async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let conversation = Conversation::read(&web, &place, &id).await?;
-    Ok(conversation.page(&place, &ChatContent::default()).show(&place))
+    let conversation = Conversation::read(&web, &ctx, &id).await?;
+    Ok(conversation.page(&ctx, &ChatContent::default()).show(&ctx))
 }
 
 /// `GET …/chats/{chat}/since`: turns since a sequence number, and the state, for the page's script.
 pub(super) async fn since(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let conversation = Conversation::since(&web, &place, &id).await?;
+    let conversation = Conversation::since(&web, &ctx, &id).await?;
     let status = &conversation.chat.status;
     Ok(html! {
         div data-upto=(conversation.story.last) data-state=(status.state.as_str()) {
-            (conversation.status(&place))
+            (conversation.status(&ctx))
             span data-part="act" { (conversation.act()) }
-            ol data-turns { (conversation.draw_turns(&place)) }
+            ol data-turns { (conversation.draw_turns(&ctx)) }
         }
     })
 }

@@ -84,7 +84,7 @@ fn is_script(headers: &HeaderMap) -> bool {
 /// Responds to a form post: without content to a script, which receives the events; with a redirect
 /// to the chat to a form.
 pub(super) async fn answer(
-    (web, place): (&Web, &RequestContext),
+    (web, ctx): (&Web, &RequestContext),
     headers: &HeaderMap,
     id: &str,
     (went, text): (Result<Option<&'static str>, Hitch>, &str),
@@ -92,7 +92,7 @@ pub(super) async fn answer(
     match went {
         Ok(_) if is_script(headers) => Ok(StatusCode::NO_CONTENT.into_response()),
         Ok(done) => {
-            let back = place.to(&["chats", id]);
+            let back = ctx.to(&["chats", id]);
             let back = done.map_or(back.clone(), |done| back.with("done", done));
             Ok(Redirect::to(&format!("{back}#composer")).into_response())
         }
@@ -100,8 +100,8 @@ pub(super) async fn answer(
         Err(Hitch { status, words }) => {
             let problem = html! { p.problem role="alert" { bdi { (words) } } };
             let told = ChatContent { problem, text: text.to_owned() };
-            let page = Conversation::read(web, place, id).await?.page(place, &told);
-            Ok((status, page.show(place)).into_response())
+            let page = Conversation::read(web, ctx, id).await?.page(ctx, &told);
+            Ok((status, page.show(ctx)).into_response())
         }
     }
 }

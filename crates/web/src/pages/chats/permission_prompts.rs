@@ -110,10 +110,10 @@ fn is_shown_whole(ask: &PermissionPromptView) -> bool {
 }
 
 fn form(ask: &PermissionPromptView, around: &Around<'_>) -> Markup {
-    let place = around.place;
+    let ctx = around.ctx;
     html! {
-        form.answer-form method="post" action=(place.to(&["chats", around.chat, "answers"])) data-stay {
-            (place.visitor.form_token.field())
+        form.answer-form method="post" action=(ctx.to(&["chats", around.chat, "answers"])) data-stay {
+            (ctx.viewer.form_token.field())
             input type="hidden" name="ask" value=(ask.id);
             @if ask.is_permission { (permission_fields(ask)) }
             @else if let Some(questions) = ask.body["questions"].as_array() {

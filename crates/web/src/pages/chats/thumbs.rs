@@ -37,8 +37,8 @@ pub(super) struct Thumb {
 }
 
 /// Id of the one score of a person for a turn.
-fn score_id(trace: &str, place: &RequestContext) -> PageResult<ScoreId> {
-    let person = place.visitor.person().unwrap_or("anyone");
+fn score_id(trace: &str, ctx: &RequestContext) -> PageResult<ScoreId> {
+    let person = ctx.viewer.person().unwrap_or("anyone");
     ScoreId::parse(&format!("thumb-{trace}-{person}"))
         .map_err(|why| PageError::Bad(why.to_string()))
 }
@@ -46,7 +46,7 @@ fn score_id(trace: &str, place: &RequestContext) -> PageResult<ScoreId> {
 /// The viewer's thumbs, by trace id.
 pub(super) async fn given(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     traces: Vec<String>,
 ) -> PageResult<BTreeMap<String, Thumb>> {
     if traces.is_empty() {
@@ -54,10 +54,10 @@ pub(super) async fn given(
     }
     let mut own = BTreeMap::new();
     for trace in &traces {
-        own.insert(score_id(trace, place)?, trace.clone());
+        own.insert(score_id(trace, ctx)?, trace.clone());
     }
     let question = ScoreQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         on: ScoresOn::Anything,
         conditions: vec![
@@ -77,8 +77,8 @@ pub(super) async fn given(
 
 /// The two buttons, and a field for a comment.
 pub(super) fn form(trace: &str, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
-    let place = around.place;
-    if !place.visitor.can_change() {
+    let ctx = around.ctx;
+    if !ctx.viewer.can_change() {
         return html! { @if let Some(thumb) = thumb { span { (word(thumb.is_up)) } } };
     }
     let button = |is_up: bool| {
@@ -93,8 +93,8 @@ pub(super) fn form(trace: &str, thumb: Option<&Thumb>, around: &Around<'_>) -> M
     let comment = thumb.map(|thumb| thumb.comment.as_str()).unwrap_or_default();
     let field = format!("why-{trace}");
     html! {
-        form.thumbs method="post" action=(place.to(&["chats", around.chat, "thumbs"])) data-stay {
-            (place.visitor.form_token.field())
+        form.thumbs method="post" action=(ctx.to(&["chats", around.chat, "thumbs"])) data-stay {
+            (ctx.viewer.form_token.field())
             input type="hidden" name="turn" value=(trace);
             (button(true)) (button(false))
             @if let Some(thumb) = thumb {
@@ -120,13 +120,13 @@ pub(super) async fn keep(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
     headers: HeaderMap,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let chat = find(&web, &place, &id).await?;
+    let chat = find(&web, &ctx, &id).await?;
     let missing = || PageError::not_there("turn");
     let turn = form.get("turn").ok_or_else(missing)?;
     let trace = TraceId::parse(turn).map_err(|_| missing())?;
-    let found = web.store.telemetry.trace(place.project_id(), trace.clone()).await?;
+    let found = web.store.telemetry.trace(ctx.project_id(), trace.clone()).await?;
     let found =
         found.filter(|found| found.session.as_ref() == Some(&chat.id)).ok_or_else(missing)?;
     let comment = form.get("comment").unwrap_or_default().trim();
@@ -135,21 +135,21 @@ pub(super) async fn keep(
             Err(Hitch::bad(format!("a comment has at most {MAX_COMMENT} characters")))
         }
         Some(thumb @ ("up" | "down")) => {
-            let stamp = Stamp::stated(place.now, WriteKind::Update);
-            let (id, target) = (score_id(turn, &place)?, ScoreTarget::Trace(trace));
+            let stamp = Stamp::stated(ctx.now, WriteKind::Update);
+            let (id, target) = (score_id(turn, &ctx)?, ScoreTarget::Trace(trace));
             let draft = ScoreDraft {
                 name: Some(NAME.to_owned()),
                 value: Some(SentValue::Bool(thumb == "up")),
                 environment: Field::said(found.environment, stamp),
                 comment: Field::said(comment.to_owned(), stamp),
-                author: Field::if_some(place.visitor.person().map(str::to_owned), stamp),
+                author: Field::if_some(ctx.viewer.person().map(str::to_owned), stamp),
                 // As all feedback of users is; an annotation would follow a config.
                 ..ScoreDraft::new(id, target, ScoreSource::Api, stamp)
             };
-            write_score(&web, &place, draft).await?;
+            write_score(&web, &ctx, draft).await?;
             Ok(Some("thumb"))
         }
         _ => Err(Hitch::bad("thumb: up or down")),
     };
-    outcome::answer((&web, &place), &headers, &id, (went, "")).await
+    outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
 }

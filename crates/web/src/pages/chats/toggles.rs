@@ -50,8 +50,8 @@ pub(super) struct Toggles(BTreeSet<Toggle>);
 
 impl Toggles {
     /// Reads the URL; without the parameter all but raw lines are shown.
-    pub(super) fn of(place: &RequestContext) -> Self {
-        let said: Vec<&str> = place.params.all("show").collect();
+    pub(super) fn of(ctx: &RequestContext) -> Self {
+        let said: Vec<&str> = ctx.params.all("show").collect();
         let is_on = |toggle: &Toggle| match said.is_empty() {
             true => *toggle != Toggle::Raw,
             false => said.contains(&toggle.words().0),
@@ -82,8 +82,8 @@ impl Toggles {
     }
 
     /// A form that changes them and works without JavaScript.
-    pub(super) fn form(&self, place: &RequestContext) -> Markup {
-        let here = place.here().without("show").without("done");
+    pub(super) fn form(&self, ctx: &RequestContext) -> Markup {
+        let here = ctx.here().without("show").without("done");
         html! {
             form.toggles method="get" action=(here.path()) data-toggles {
                 @for (name, value) in here.pairs() { input type="hidden" name=(name) value=(value); }

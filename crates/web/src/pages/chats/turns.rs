@@ -26,7 +26,7 @@ const ENCLOSED: &str = "\nWhat stands between <given-";
 /// Facts about a chat that turns need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
-    pub(super) place: &'a RequestContext,
+    pub(super) ctx: &'a RequestContext,
     pub(super) chat: &'a str,
     pub(super) running: Option<&'a str>,
     /// Whether the chat is open.
@@ -40,7 +40,7 @@ impl Around<'_> {
 
     /// Whether the viewer may change something.
     pub(super) fn may_act(&self) -> bool {
-        self.is_open && self.place.visitor.can_change()
+        self.is_open && self.ctx.viewer.can_change()
     }
 }
 
@@ -76,10 +76,10 @@ pub(super) fn as_payload(content: &Value) -> Value {
 }
 
 fn said(turn: &TurnView, message: &UserMessageView, around: &Around<'_>) -> Markup {
-    let place = around.place;
-    let pictures = place.to(&["chats", around.chat, "picture"]).with("seq", turn.seq.to_string());
+    let ctx = around.ctx;
+    let pictures = ctx.to(&["chats", around.chat, "picture"]).with("seq", turn.seq.to_string());
     let at = ContentLinks {
-        whole: trace_link(turn, place),
+        whole: trace_link(turn, ctx),
         pictures: format!("{}&n=", pictures),
         media: String::new(),
     };
@@ -109,9 +109,9 @@ fn said(turn: &TurnView, message: &UserMessageView, around: &Around<'_>) -> Mark
 }
 
 /// Trace id of a turn.
-fn trace_link(turn: &TurnView, place: &RequestContext) -> String {
+fn trace_link(turn: &TurnView, ctx: &RequestContext) -> String {
     let trace = turn.turn.as_deref().unwrap_or_default();
-    place.to(&["traces", trace]).to_string()
+    ctx.to(&["traces", trace]).to_string()
 }
 
 fn item(item: &TurnItem, is_growing: bool, around: &Around<'_>) -> Markup {
@@ -209,22 +209,22 @@ fn tool(tool: &ToolView, around: &Around<'_>) -> Markup {
 
 /// Result, cost and thumbs of a turn.
 fn end(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
-    let place = around.place;
+    let ctx = around.ctx;
     let Some(trace) = turn.turn.as_deref() else { return Markup::default() };
     html! {
         footer.told-end {
             @if let Some(end) = &turn.end { (facts(end)) }
             @else if around.is_running(turn) { span.badge.code { "working" } }
             time datetime=(turn.at) title=(figure::exact_moment(turn.at)) {
-                (figure::short_moment(turn.at, place.now))
+                (figure::short_moment(turn.at, ctx.now))
             }
-            a href=(place.to(&["traces", trace])) { "Trace" }
+            a href=(ctx.to(&["traces", trace])) { "Trace" }
             @if turn.end.is_some() { (thumbs::form(trace, thumb, around)) }
             @if let Some(message) = turn.message.as_ref().filter(|_| around.may_act()) {
                 (act(around, ("rewind", "message", &message.id),
                     ("Restore files…", "Restores files to their state before this message")))
             }
-            @if let Some(message) = turn.message.as_ref().filter(|_| turn.end.is_some() && place.visitor.can_change()) {
+            @if let Some(message) = turn.message.as_ref().filter(|_| turn.end.is_some() && ctx.viewer.can_change()) {
                 (act(around, ("fork", "at", &message.id),
                     ("Fork here", "Continues in a copy without the later messages")))
             }
@@ -238,10 +238,10 @@ fn act(
     (what, field, id): (&str, &str, &str),
     (word, title): (&str, &str),
 ) -> Markup {
-    let place = around.place;
+    let ctx = around.ctx;
     html! {
-        form method="post" action=(place.to(&["chats", around.chat, what])) {
-            (place.visitor.form_token.field())
+        form method="post" action=(ctx.to(&["chats", around.chat, what])) {
+            (ctx.viewer.form_token.field())
             input type="hidden" name=(field) value=(id);
             button.quiet type="submit" title=(title) { (word) }
         }

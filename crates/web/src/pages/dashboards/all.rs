@@ -19,40 +19,40 @@ use crate::web::Web;
 const ROWS: u64 = 50;
 pub(super) const MAX_NAME: usize = 500;
 
-pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let at = PageNumber { page: place.params.page(), limit: ROWS };
+pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
     let work = move |documents: &Documents<'_>| -> StoreResult<Found<Dashboard>> {
         let Found { rows, total, cursor } =
             documents.page(DocumentKind::Dashboard, Paging::Numbered(at))?;
         let rows = rows.iter().map(definitions::read).collect::<StoreResult<_>>()?;
         Ok(Found { rows, total, cursor })
     };
-    let found = web.store.catalog.with_documents(place.project_id(), work).await?;
+    let found = web.store.catalog.with_documents(ctx.project_id(), work).await?;
     let total = found.total.unwrap_or_default();
     let mut page = Page::new(Section::Dashboards, "Your dashboards");
-    page.crumbs = vec![("Dashboards".to_owned(), Section::Dashboards.link(&place))];
+    page.crumbs = vec![("Dashboards".to_owned(), Section::Dashboards.link(&ctx))];
     page.summary = html! {
         @match total { 0 => "No dashboards yet.", 1 => "1 dashboard.", total => { (figure::grouped(total)) "." } }
     };
-    page.action = tabs(&place, false);
+    page.action = tabs(&ctx, false);
     page.body = html! {
-        (done::told(&place))
-        @if found.rows.is_empty() { (nothing(&place)) } @else {
-            (list(&place, &found.rows))
-            (table::numbers(&place.here(), at, total))
+        (done::told(&ctx))
+        @if found.rows.is_empty() { (nothing(&ctx)) } @else {
+            (list(&ctx, &found.rows))
+            (table::numbers(&ctx.here(), at, total))
         }
-        @if place.visitor.can_change() { (new_form(&place)) }
+        @if ctx.viewer.can_change() { (new_form(&ctx)) }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn nothing(place: &RequestContext) -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p {
             "A dashboard is a page of charts: any measure, grouped by any dimension, "
             "with any filter. Give it a name and add the first chart."
         }
-        @if !place.visitor.can_change() {
+        @if !ctx.viewer.can_change() {
             p.muted { "You need the role member or owner to create one." }
         }
         p.muted { "Or create one with the API:" }
@@ -65,15 +65,15 @@ fn nothing(place: &RequestContext) -> Markup {
     empty::empty("No custom dashboards yet.", &how)
 }
 
-fn list(place: &RequestContext, dashboards: &[Dashboard]) -> Markup {
+fn list(ctx: &RequestContext, dashboards: &[Dashboard]) -> Markup {
     let row = |one: &Dashboard| Row {
         id: one.id.clone(),
-        link: Some(place.to(&["dashboards", &one.id])),
+        link: Some(ctx.to(&["dashboards", &one.id])),
         cells: vec![
             html! { bdi { (ratchet_core::record::limit::elide(&one.name, 200)) } },
             html! { bdi { (ratchet_core::record::limit::elide(&one.description, 300)) } },
             html! { (one.layout.tiles.len()) },
-            figure::ago(one.updated_at, place.now),
+            figure::ago(one.updated_at, ctx.now),
         ],
         failed: false,
     };
@@ -87,11 +87,11 @@ fn list(place: &RequestContext, dashboards: &[Dashboard]) -> Markup {
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-fn new_form(place: &RequestContext) -> Markup {
+fn new_form(ctx: &RequestContext) -> Markup {
     html! {
-        form.new-dashboard method="post" action=(Link::to_project(&place.project.id, &["dashboards"])) {
+        form.new-dashboard method="post" action=(Link::to_project(&ctx.project.id, &["dashboards"])) {
             h2 { "New dashboard" }
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             label { "Name" input type="text" name="name" required maxlength=(MAX_NAME); }
             label {
                 "Description"

@@ -23,17 +23,17 @@ const LARGE: (i64, i64) = (6, 6);
 const SMALL: (i64, i64) = (3, 3);
 
 /// Leads to a dashboard, and says there what was done.
-pub(super) fn back(place: &RequestContext, id: &str, done: Done, edits: bool) -> Redirect {
-    let link = place.to(&["dashboards", id]).with("done", done.word());
+pub(super) fn back(ctx: &RequestContext, id: &str, done: Done, edits: bool) -> Redirect {
+    let link = ctx.to(&["dashboards", id]).with("done", done.word());
     let link = if edits { link.with("edit", "1") } else { link };
     Redirect::to(&link.to_string())
 }
 
 pub(super) async fn create(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let now = place.now;
+    let now = ctx.now;
     let new = Dashboard {
         id: Uuid::new_v4().to_string(),
         created_at: now,
@@ -44,40 +44,40 @@ pub(super) async fn create(
         filters: Vec::new(),
     };
     let id = new.id.clone();
-    keep(&web, &place, move |documents| definitions::keep_dashboard(documents, new, now)).await?;
-    Ok(back(&place, &id, Done::Created, false))
+    keep(&web, &ctx, move |documents| definitions::keep_dashboard(documents, new, now)).await?;
+    Ok(back(&ctx, &id, Done::Created, false))
 }
 
 /// Works with the project's documents; nothing stays if it fails.
 pub(super) async fn keep<T: Send + 'static>(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     work: impl FnOnce(&Documents<'_>) -> Result<T, KeepError> + Send + 'static,
 ) -> PageResult<T> {
-    let catalog = place.visitor.catalog(web);
-    Ok(catalog.with_documents(place.project_id(), work).await?)
+    let catalog = ctx.viewer.catalog(web);
+    Ok(catalog.with_documents(ctx.project_id(), work).await?)
 }
 
 /// Changes, copies or removes a dashboard.
 pub(super) async fn change(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let now = place.now;
+    let now = ctx.now;
     match form.get("do") {
         Some("remove") => {
-            keep(&web, &place, move |documents| {
+            keep(&web, &ctx, move |documents| {
                 Ok(documents.delete(DocumentKind::Dashboard, &id, now)?)
             })
             .await?;
-            let all = place.to(&["dashboards", "all"]).with("done", Done::Removed.word());
+            let all = ctx.to(&["dashboards", "all"]).with("done", Done::Removed.word());
             Ok(Redirect::to(&all.to_string()))
         }
         Some("clone") => {
             let new_id = Uuid::new_v4().to_string();
             let copy = new_id.clone();
-            keep(&web, &place, move |documents| {
+            keep(&web, &ctx, move |documents| {
                 let mut copied = definitions::dashboard(documents, &id)?;
                 copied.id = copy;
                 copied.created_at = now;
@@ -85,18 +85,18 @@ pub(super) async fn change(
                 definitions::keep_dashboard(documents, copied, now)
             })
             .await?;
-            Ok(back(&place, &new_id, Done::Cloned, true))
+            Ok(back(&ctx, &new_id, Done::Cloned, true))
         }
         _ => {
             let to = id.clone();
-            rename(&web, &place, id, form).await?;
-            Ok(back(&place, &to, Done::Changed, true))
+            rename(&web, &ctx, id, form).await?;
+            Ok(back(&ctx, &to, Done::Changed, true))
         }
     }
 }
 
-async fn rename(web: &Web, place: &RequestContext, id: String, form: Params) -> PageResult<()> {
-    let now = place.now;
+async fn rename(web: &Web, ctx: &RequestContext, id: String, form: Params) -> PageResult<()> {
+    let now = ctx.now;
     let text = |name: &str| form.get(name).unwrap_or_default().trim().to_owned();
     let (name, description) = (text("name"), text("description"));
     let parsed = Filter::parse(On::Observations, &text("q"));
@@ -105,7 +105,7 @@ async fn rename(web: &Web, place: &RequestContext, id: String, form: Params) -> 
     }
     let wanted = parsed.filter.to_kept(Counted::Observations);
     let wanted = wanted.map_err(|problems| PageError::Bad(problems.join("; ")))?;
-    keep(web, place, move |documents| {
+    keep(web, ctx, move |documents| {
         let mut changed = definitions::dashboard(documents, &id)?;
         let (_, others) = Filter::of_kept(&changed.filters, Counted::Observations);
         changed.filters = wanted.into_iter().chain(others).collect();
@@ -120,12 +120,12 @@ async fn rename(web: &Web, place: &RequestContext, id: String, form: Params) -> 
 pub(super) async fn add(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let widget = form.get("widget").unwrap_or_default().to_owned();
-    let (to, now) = (id.clone(), place.now);
-    keep(&web, &place, move |documents| place_widget(documents, (&id, widget), now)).await?;
-    Ok(back(&place, &to, Done::Placed, true))
+    let (to, now) = (id.clone(), ctx.now);
+    keep(&web, &ctx, move |documents| place_widget(documents, (&id, widget), now)).await?;
+    Ok(back(&ctx, &to, Done::Placed, true))
 }
 
 /// Puts a chart below all others of a dashboard, or beside the last one if there is room.
@@ -164,16 +164,16 @@ fn room(tiles: &[Tile], wanted: i64) -> (i64, i64) {
 pub(super) async fn shift(
     State(web): State<Web>,
     Path((_, id, tile)): Path<(String, String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let wish = form.get("do").unwrap_or_default().to_owned();
-    let (to, now) = (id.clone(), place.now);
+    let (to, now) = (id.clone(), ctx.now);
     let done = match wish.as_str() {
         "off" => Done::TakenOff,
         "clone" => Done::Cloned,
         _ => Done::Changed,
     };
-    keep(&web, &place, move |documents| {
+    keep(&web, &ctx, move |documents| {
         let mut changed = definitions::dashboard(documents, &id)?;
         let missing = || StoreError::NotFound(format!("placement {tile}"));
         let tiles = &mut changed.layout.tiles;
@@ -201,7 +201,7 @@ pub(super) async fn shift(
         Ok(())
     })
     .await?;
-    Ok(back(&place, &to, done, true))
+    Ok(back(&ctx, &to, done, true))
 }
 
 fn clone_widget(documents: &Documents<'_>, id: &str, now: Timestamp) -> Result<Widget, KeepError> {

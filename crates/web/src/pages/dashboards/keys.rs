@@ -13,7 +13,7 @@ use crate::sums::{KeySums, Timed, float, natural};
 const ROWS: usize = 50;
 
 /// The figures of each key and how they changed; nothing where nothing is split.
-pub(super) fn table(place: &RequestContext, shown: &Shown) -> Markup {
+pub(super) fn table(ctx: &RequestContext, shown: &Shown) -> Markup {
     let Some(_) = shown.split.by else { return html! {} };
     let before: BTreeMap<_, _> = shown.before.iter().flat_map(of_key).collect();
     let row = |key: &KeySums| {
@@ -21,7 +21,7 @@ pub(super) fn table(place: &RequestContext, shown: &Shown) -> Markup {
         let was = before.get(key.key.as_slice()).copied();
         Row {
             id: word.unwrap_or_default().to_owned(),
-            link: word.and_then(|word| shown.split.steps_of(place, word)),
+            link: word.and_then(|word| shown.split.steps_of(ctx, word)),
             cells: cells(&shown.split.key_name(word), &key.whole, was, shown.before.is_some()),
             failed: false,
         }

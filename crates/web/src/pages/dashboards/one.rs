@@ -46,31 +46,31 @@ struct Found {
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let edits = place.visitor.can_change() && place.params.get("edit").is_some();
-    let found = web.store.catalog.with_documents(place.project_id(), find(id)).await?;
+    let edits = ctx.viewer.can_change() && ctx.params.get("edit").is_some();
+    let found = web.store.catalog.with_documents(ctx.project_id(), find(id)).await?;
     let dashboard = &found.dashboard;
     let mut page = Page::new(Section::Dashboards, dashboard.name.clone());
     page.crumbs = vec![
-        ("Dashboards".to_owned(), Section::Dashboards.link(&place)),
-        ("Your dashboards".to_owned(), place.to(&["dashboards", "all"])),
+        ("Dashboards".to_owned(), Section::Dashboards.link(&ctx)),
+        ("Your dashboards".to_owned(), ctx.to(&["dashboards", "all"])),
     ];
     let count = dashboard.layout.tiles.len();
     page.summary = html! {
         @if !dashboard.description.is_empty() { bdi { (dashboard.description) } " · " }
-        (count) @if count == 1 { " chart" } @else { " charts" } ", " (place.scope.span.label())
+        (count) @if count == 1 { " chart" } @else { " charts" } ", " (ctx.scope.span.label())
         (conditions(dashboard))
     };
-    page.action = actions(&place, dashboard, edits);
+    page.action = actions(&ctx, dashboard, edits);
     page.body = html! {
-        (done::told(&place))
-        @if count == 0 { (nothing(&place, dashboard)) } @else { (tiles(&web, &place, &found, edits).await?) }
-        @if edits { (edit(&place, &found)) }
+        (done::told(&ctx))
+        @if count == 0 { (nothing(&ctx, dashboard)) } @else { (tiles(&web, &ctx, &found, edits).await?) }
+        @if edits { (edit(&ctx, &found)) }
         script type="module" src=(assets::address("dashboards.js")) {}
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 fn find(id: String) -> impl FnOnce(&Documents<'_>) -> StoreResult<Found> + Send + 'static {
@@ -93,30 +93,30 @@ fn conditions(dashboard: &Dashboard) -> Markup {
     }
 }
 
-fn actions(place: &RequestContext, dashboard: &Dashboard, edits: bool) -> Markup {
-    let here = place.here().without("done");
+fn actions(ctx: &RequestContext, dashboard: &Dashboard, edits: bool) -> Markup {
+    let here = ctx.here().without("done");
     html! {
-        @if place.visitor.can_change() {
+        @if ctx.viewer.can_change() {
             @if edits {
                 a.button href=(here.without("edit")) { "Done" }
             } @else {
                 a.button href=(here.with("edit", "1")) { "Edit" }
             }
-            a.button.primary href=(place.to(&["dashboards", &dashboard.id, "widgets"])) {
+            a.button.primary href=(ctx.to(&["dashboards", &dashboard.id, "widgets"])) {
                 "Add chart"
             }
         }
     }
 }
 
-fn nothing(place: &RequestContext, dashboard: &Dashboard) -> Markup {
+fn nothing(ctx: &RequestContext, dashboard: &Dashboard) -> Markup {
     let how = html! {
         p {
             "Add charts side by side. Start with a question you ask every week, such as "
             "“what does each model cost?” or “which observations are slowest?”."
         }
-        @if place.visitor.can_change() {
-            @let new = place.to(&["dashboards", &dashboard.id, "widgets"]);
+        @if ctx.viewer.can_change() {
+            @let new = ctx.to(&["dashboards", &dashboard.id, "widgets"]);
             p.starts {
                 @for (name, fields) in STARTS {
                     @let link = fields.iter().fold(new.clone(), |link, (name, value)| link.with(name, *value));
@@ -128,24 +128,19 @@ fn nothing(place: &RequestContext, dashboard: &Dashboard) -> Markup {
     empty::empty("No charts yet.", &how)
 }
 
-async fn tiles(
-    web: &Web,
-    place: &RequestContext,
-    found: &Found,
-    edits: bool,
-) -> PageResult<Markup> {
+async fn tiles(web: &Web, ctx: &RequestContext, found: &Found, edits: bool) -> PageResult<Markup> {
     let mut all: Vec<&Tile> = found.dashboard.layout.tiles.iter().collect();
     all.sort_by_key(|tile| in_reading_order(tile));
     let left_out = all.len().saturating_sub(DRAWN);
     all.truncate(DRAWN);
-    let drawn = all.iter().map(|tile| async { chart(web, place, found, tile).await });
+    let drawn = all.iter().map(|tile| async { chart(web, ctx, found, tile).await });
     let drawn = try_join_all(drawn).await?;
     Ok(html! {
         div.tiles.editing[edits] {
             @for (tile, drawn) in all.iter().zip(&drawn) {
                 article class=(classes(tile)) {
                     (drawn)
-                    @if edits { (handles(place, &found.dashboard, tile)) }
+                    @if edits { (handles(ctx, &found.dashboard, tile)) }
                 }
             }
         }
@@ -155,12 +150,7 @@ async fn tiles(
     })
 }
 
-async fn chart(
-    web: &Web,
-    place: &RequestContext,
-    found: &Found,
-    tile: &Tile,
-) -> PageResult<Markup> {
+async fn chart(web: &Web, ctx: &RequestContext, found: &Found, tile: &Tile) -> PageResult<Markup> {
     let widget_id = match &tile.shows {
         TileContent::Widget { id } => id,
         TileContent::Preset { id } => {
@@ -175,7 +165,7 @@ async fn chart(
     let Some(widget) = found.widgets.iter().find(|widget| widget.id == *widget_id) else {
         return Ok(html! { figure.chart { p.muted { "This chart could not be loaded." } } });
     };
-    tile::draw(web, place, widget, &found.dashboard.filters, tall(tile)).await
+    tile::draw(web, ctx, widget, &found.dashboard.filters, tall(tile)).await
 }
 
 /// A grid of twelve columns; a tile stands where it was put and no lower than it must.
@@ -197,17 +187,17 @@ fn tall(tile: &Tile) -> Tall {
     }
 }
 
-fn handles(place: &RequestContext, dashboard: &Dashboard, tile: &Tile) -> Markup {
-    let to = |segments: &[&str]| Link::to_project(&place.project.id, segments);
-    let action = to(&["dashboards", &dashboard.id, "tiles", &tile.id]).in_scope(&place.scope);
+fn handles(ctx: &RequestContext, dashboard: &Dashboard, tile: &Tile) -> Markup {
+    let to = |segments: &[&str]| Link::to_project(&ctx.project.id, segments);
+    let action = to(&["dashboards", &dashboard.id, "tiles", &tile.id]).in_scope(&ctx.scope);
     html! {
         form.handles method="post" action=(action) {
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             @for shift in Shift::ALL {
                 button.quiet type="submit" name="do" value=(shift.as_str()) { (shift.as_str()) }
             }
             @if let TileContent::Widget { id: widget_id } = &tile.shows {
-                a.quiet href=(place.to(&["dashboards", &dashboard.id, "widgets", widget_id])) { "edit" }
+                a.quiet href=(ctx.to(&["dashboards", &dashboard.id, "widgets", widget_id])) { "edit" }
                 button.quiet type="submit" name="do" value="clone" { "duplicate" }
             }
             button.quiet.bad type="submit" name="do" value="off" { "remove" }
@@ -215,10 +205,9 @@ fn handles(place: &RequestContext, dashboard: &Dashboard, tile: &Tile) -> Markup
     }
 }
 
-fn edit(place: &RequestContext, found: &Found) -> Markup {
+fn edit(ctx: &RequestContext, found: &Found) -> Markup {
     let dashboard = &found.dashboard;
-    let to =
-        |segments: &[&str]| Link::to_project(&place.project.id, segments).in_scope(&place.scope);
+    let to = |segments: &[&str]| Link::to_project(&ctx.project.id, segments).in_scope(&ctx.scope);
     let action = to(&["dashboards", &dashboard.id]);
     let (filter, _) = Filter::of_kept(&dashboard.filters, Counted::Observations);
     html! {
@@ -226,7 +215,7 @@ fn edit(place: &RequestContext, found: &Found) -> Markup {
             @if !found.widgets.is_empty() {
                 form method="post" action=(to(&["dashboards", &dashboard.id, "tiles"])) {
                     h2 { "Add an existing chart" }
-                    (place.visitor.form_token.field())
+                    (ctx.viewer.form_token.field())
                     label { "Chart"
                         select name="widget" {
                             @for widget in found.widgets.iter().take(OFFERED) {
@@ -241,7 +230,7 @@ fn edit(place: &RequestContext, found: &Found) -> Markup {
             }
             form method="post" action=(action) {
                 h2 { "Dashboard settings" }
-                (place.visitor.form_token.field())
+                (ctx.viewer.form_token.field())
                 label { "Name" input type="text" name="name" required maxlength=(MAX_NAME) value=(dashboard.name); }
                 label { "Description" input type="text" name="description" maxlength="5000" value=(dashboard.description); }
                 label { "Filter for all charts"
@@ -255,7 +244,7 @@ fn edit(place: &RequestContext, found: &Found) -> Markup {
             details {
                 summary.bad { "Delete dashboard" }
                 form method="post" action=(action) {
-                    (place.visitor.form_token.field())
+                    (ctx.viewer.form_token.field())
                     p { "Its " (figure::grouped(dashboard.layout.tiles.len() as u64))
                         " charts are not deleted and can be added to other dashboards." }
                     button.button.danger type="submit" name="do" value="remove" { "Delete" }

@@ -22,34 +22,34 @@ pub(super) struct Shown {
     reach: Reach,
 }
 
-pub(super) async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let whole = sums::whole(&web, &place, place.range()).await?;
-    let shown = gather(&web, &place).await?;
+pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let whole = sums::whole(&web, &ctx, ctx.range()).await?;
+    let shown = gather(&web, &ctx).await?;
     let mut page = Page::new(Section::Dashboards, "Dashboards");
     page.summary = html! {
-        (figure::count(natural(whole.count))) " observations " (place.scope.span.within())
+        (figure::count(natural(whole.count))) " observations " (ctx.scope.span.within())
         @if shown.split.by.is_some() { ", " (shown.split.label) } "."
     };
-    page.action = tabs(&place, true);
-    page.body = if whole.count == 0 { nothing(&place) } else { body(&place, &shown, &whole) };
-    Ok(page.show(&place))
+    page.action = tabs(&ctx, true);
+    page.body = if whole.count == 0 { nothing(&ctx) } else { body(&ctx, &shown, &whole) };
+    Ok(page.show(&ctx))
 }
 
-async fn gather(web: &Web, place: &RequestContext) -> PageResult<Shown> {
-    let split = Split::asked(place);
+async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<Shown> {
+    let split = Split::asked(ctx);
     let by = split.by.as_slice();
-    let is_kept = by.iter().copied().all(Dimension::is_kept) && place.scope.agent.is_none();
-    let reads_all = is_kept || place.params.get("all").is_some();
-    let reach = if reads_all { Reach::All } else { sums::reach(web, place, place.range()).await? };
+    let is_kept = by.iter().copied().all(Dimension::is_kept) && ctx.scope.agent.is_none();
+    let reads_all = is_kept || ctx.params.get("all").is_some();
+    let reach = if reads_all { Reach::All } else { sums::reach(web, ctx, ctx.range()).await? };
     let range = match reach {
-        Reach::All => place.range(),
-        Reach::Since(from) => TimeRange { from: Some(from), ..place.range() },
+        Reach::All => ctx.range(),
+        Reach::Since(from) => TimeRange { from: Some(from), ..ctx.range() },
     };
-    let now = sums::over_time(web, place, range, by).await?;
-    let before = match (place.scope.span.before(place.now), reach) {
-        (Some(range), Reach::All) => match sums::reach(web, place, range).await? {
+    let now = sums::over_time(web, ctx, range, by).await?;
+    let before = match (ctx.scope.span.before(ctx.now), reach) {
+        (Some(range), Reach::All) => match sums::reach(web, ctx, range).await? {
             Reach::Since(_) if !reads_all => None,
-            Reach::All | Reach::Since(_) => Some(sums::over_time(web, place, range, by).await?),
+            Reach::All | Reach::Since(_) => Some(sums::over_time(web, ctx, range, by).await?),
         },
         _ => None,
     };
@@ -58,45 +58,45 @@ async fn gather(web: &Web, place: &RequestContext) -> PageResult<Shown> {
     Ok(Shown { split, now, before, reach })
 }
 
-fn nothing(place: &RequestContext) -> Markup {
+fn nothing(ctx: &RequestContext) -> Markup {
     let how = html! {
         p {
             "Cost, tokens, latency, errors and volume appear here, by any dimension, as soon as "
             "traces are recorded in this time range."
         }
         p {
-            a.button href=(place.here().with("range", "all")) { "Show all time" }
+            a.button href=(ctx.here().with("range", "all")) { "Show all time" }
             " "
-            a.button href=(place.to(&[])) { "Connect an SDK" }
+            a.button href=(ctx.to(&[])) { "Connect an SDK" }
         }
     };
     empty::empty("No traces in this time range", &how)
 }
 
-fn body(place: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
+fn body(ctx: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
     let before = shown.before.as_ref().map(Timed::whole);
     html! {
-        (stat::row(&figures(&shown.now.whole(), before.as_ref(), &place.scope.span.label())))
-        div.toolbar { (shown.split.choice(place)) (partly(place, shown, whole)) }
+        (stat::row(&figures(&shown.now.whole(), before.as_ref(), &ctx.scope.span.label())))
+        div.toolbar { (shown.split.choice(ctx)) (partly(ctx, shown, whole)) }
         (panel::draw(shown))
-        (keys::table(place, shown))
+        (keys::table(ctx, shown))
     }
 }
 
 /// Says so when only the newest records were read.
-fn partly(place: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
+fn partly(ctx: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
     html! {
         @if let Reach::Since(since) = shown.reach {
             p.partly role="note" {
-                @match &place.scope.agent {
+                @match &ctx.scope.agent {
                     Some(agent) => { "Agent " bdi { (agent) } ": only observations" },
                     None => {
                         "Based on the newest " (figure::grouped(natural(shown.now.whole().count)))
                         " of " (figure::grouped(natural(whole.count))) " observations,"
                     },
                 }
-                " since " (figure::when(since, place.now)) " (hourly rollups do not have this dimension). "
-                a href=(place.here().with("all", "1")) { "Query all observations" }
+                " since " (figure::when(since, ctx.now)) " (hourly rollups do not have this dimension). "
+                a href=(ctx.here().with("all", "1")) { "Query all observations" }
                 ", which may take a minute."
             }
         }

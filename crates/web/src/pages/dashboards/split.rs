@@ -38,8 +38,8 @@ const SPLITS: [Split; 14] = [
 
 impl Split {
     /// What the address asks for.
-    pub(super) fn asked(place: &RequestContext) -> Self {
-        let word = match place.params.get("by") {
+    pub(super) fn asked(ctx: &RequestContext) -> Self {
+        let word = match ctx.params.get("by") {
             Some("kind") => "type",
             Some(word) => word,
             None => "none",
@@ -57,8 +57,8 @@ impl Split {
     }
 
     /// The choice, without a script.
-    pub(super) fn choice(self, place: &RequestContext) -> Markup {
-        let here = place.here().without("all");
+    pub(super) fn choice(self, ctx: &RequestContext) -> Markup {
+        let here = ctx.here().without("all");
         let choices = html! {
             @for split in SPLITS {
                 a href=(here.clone().with("by", split.word))
@@ -69,7 +69,7 @@ impl Split {
     }
 
     /// Where the steps of a key are listed, if the filter can name them.
-    pub(super) fn steps_of(self, place: &RequestContext, key: &str) -> Option<Link> {
+    pub(super) fn steps_of(self, ctx: &RequestContext, key: &str) -> Option<Link> {
         let field = match self.by? {
             Dimension::Model => RecordField::Model,
             Dimension::Name => RecordField::Name,
@@ -83,14 +83,14 @@ impl Split {
             Dimension::Prompt => RecordField::Prompt,
             // The rest of the pages follow: this is how one agent is chosen.
             Dimension::Agent => {
-                return Some(place.here().without("by").without("all").with("agent", key));
+                return Some(ctx.here().without("by").without("all").with("agent", key));
             }
             Dimension::Environment => {
-                return Some(place.to(&["observations"]).with("env", key));
+                return Some(ctx.to(&["observations"]).with("env", key));
             }
             Dimension::Tags => return None,
         };
-        Some(place.to(&["observations"]).with("q", Term::word(field, key).to_string()))
+        Some(ctx.to(&["observations"]).with("q", Term::word(field, key).to_string()))
     }
 
     /// What people call a key.

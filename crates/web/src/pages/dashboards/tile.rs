@@ -48,12 +48,12 @@ pub(super) enum Nothing {
 /// Draws a chart as it stands now.
 pub(super) async fn draw(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     chart: &Widget,
     besides: &[FilterCondition],
     tall: Tall,
 ) -> PageResult<Markup> {
-    Ok(match answer(web, place, chart, besides).await? {
+    Ok(match answer(web, ctx, chart, besides).await? {
         Ok(answer) => drawing::draw(chart, &answer, tall),
         Err(nothing) => refused(chart, &nothing),
     })
@@ -62,24 +62,24 @@ pub(super) async fn draw(
 /// Asks what a chart asks, under the conditions of its page and in the part that is looked at.
 async fn answer(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     chart: &Widget,
     besides: &[FilterCondition],
 ) -> PageResult<Result<Answer, Nothing>> {
     let mut besides = besides.to_vec();
-    besides.extend(of_scope(place));
-    let time = time(web, place).await?;
+    besides.extend(of_scope(ctx));
+    let time = time(web, ctx).await?;
     let width = time_buckets::width(time.0, time.1);
-    let asked = widget::asks(place.project_id(), chart, &besides, (time, width));
+    let asked = widget::asks(ctx.project_id(), chart, &besides, (time, width));
     let (mut question, shape) = match asked {
         Ok(asked) => asked,
         Err(issues) => return Ok(Err(Nothing::Wrong(issues))),
     };
     let telemetry = &web.store.telemetry;
     let mut since = None;
-    if !question.is_of_sums(telemetry) && place.params.get("all").is_none() {
+    if !question.is_of_sums(telemetry) && ctx.params.get("all").is_none() {
         let range = TimeRange { from: Some(time.0), to: Some(time.1) };
-        if let Reach::Since(from) = sums::reach(web, place, range).await? {
+        if let Reach::Since(from) = sums::reach(web, ctx, range).await? {
             question.shorten(TimeRange { from: Some(from), to: None });
             since = Some(from);
         }
@@ -93,7 +93,7 @@ async fn answer(
     let note = format!(
         "n = {}, {}{}",
         figure::grouped(counted(&found.rows)),
-        note(&shape, found.source, since, place.now),
+        note(&shape, found.source, since, ctx.now),
         reading::approximate_part(chart, approximate_cost)
     );
     let rows = shape.arrange(found.rows);
@@ -108,19 +108,19 @@ fn before(end: Timestamp) -> Timestamp {
 }
 
 /// The time that is looked at. All time begins with what hourly sums know first.
-async fn time(web: &Web, place: &RequestContext) -> PageResult<(Timestamp, Timestamp)> {
-    let range = place.range();
-    let to = range.to.unwrap_or(place.now.plus_nanos(1));
+async fn time(web: &Web, ctx: &RequestContext) -> PageResult<(Timestamp, Timestamp)> {
+    let range = ctx.range();
+    let to = range.to.unwrap_or(ctx.now.plus_nanos(1));
     if let Some(from) = range.from {
         return Ok((from, to));
     }
-    let all = sums::over_time(web, place, range, &[]).await?;
-    Ok((all.course.start().unwrap_or(place.now).min(before(to)), to))
+    let all = sums::over_time(web, ctx, range, &[]).await?;
+    Ok((all.course.start().unwrap_or(ctx.now).min(before(to)), to))
 }
 
 /// The part of the project that is looked at, as conditions.
-fn of_scope(place: &RequestContext) -> Vec<FilterCondition> {
-    let scope = &place.scope;
+fn of_scope(ctx: &RequestContext) -> Vec<FilterCondition> {
+    let scope = &ctx.scope;
     let environment = scope.environment.as_deref().map(|word| (RecordField::Environment, word));
     let agent = scope.agent.as_deref().map(|word| (RecordField::Agent, word));
     let terms = environment.into_iter().chain(agent);

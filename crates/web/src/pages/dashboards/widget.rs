@@ -31,22 +31,22 @@ struct Desk {
 /// Makes a chart for a dashboard.
 pub(super) async fn new(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    place.visitor.may_change()?;
+    ctx.viewer.may_change()?;
     let find = move |documents: &Documents<'_>| definitions::dashboard(documents, &id);
-    let dashboard = web.store.catalog.with_documents(place.project_id(), find).await?;
-    let draft = Draft::read(&place.params);
-    show(&web, &place, Desk { dashboard, kept: None, draft }).await
+    let dashboard = web.store.catalog.with_documents(ctx.project_id(), find).await?;
+    let draft = Draft::read(&ctx.params);
+    show(&web, &ctx, Desk { dashboard, kept: None, draft }).await
 }
 
 pub(super) async fn edit(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id, widget)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
-    place.visitor.may_change()?;
+    ctx.viewer.may_change()?;
     let find = move |documents: &Documents<'_>| -> StoreResult<_> {
         let dashboard = definitions::dashboard(documents, &id)?;
         let found = definitions::widget(documents, &widget)?;
@@ -54,43 +54,43 @@ pub(super) async fn edit(
         Ok((dashboard, found, shown_on))
     };
     let (dashboard, found, shown_on) =
-        web.store.catalog.with_documents(place.project_id(), find).await?;
-    let is_changed = place.params.get("measure").is_some();
-    let draft = if is_changed { Draft::read(&place.params) } else { Draft::of(&found) };
-    show(&web, &place, Desk { dashboard, kept: Some((found, shown_on)), draft }).await
+        web.store.catalog.with_documents(ctx.project_id(), find).await?;
+    let is_changed = ctx.params.get("measure").is_some();
+    let draft = if is_changed { Draft::read(&ctx.params) } else { Draft::of(&found) };
+    show(&web, &ctx, Desk { dashboard, kept: Some((found, shown_on)), draft }).await
 }
 
-async fn show(web: &Web, place: &RequestContext, desk: Desk) -> PageResult<Markup> {
+async fn show(web: &Web, ctx: &RequestContext, desk: Desk) -> PageResult<Markup> {
     let title = if desk.kept.is_some() { "Edit chart" } else { "New chart" };
     let mut page = Page::new(Section::Dashboards, title);
     let dashboard = &desk.dashboard;
     page.crumbs = vec![
-        ("Dashboards".to_owned(), Section::Dashboards.link(place)),
-        (dashboard.name.clone(), place.to(&["dashboards", &dashboard.id])),
+        ("Dashboards".to_owned(), Section::Dashboards.link(ctx)),
+        (dashboard.name.clone(), ctx.to(&["dashboards", &dashboard.id])),
     ];
     page.summary = html! {
-        "Live preview, " (place.scope.span.within()) "."
+        "Live preview, " (ctx.scope.span.within()) "."
     };
     page.body = html! {
         div.make-chart {
-            (fields(place, &desk))
-            section aria-label="Preview" data-drawn { (preview(web, place, &desk).await?) }
+            (fields(ctx, &desk))
+            section aria-label="Preview" data-drawn { (preview(web, ctx, &desk).await?) }
         }
-        (delete(place, &desk))
+        (delete(ctx, &desk))
         script type="module" src=(assets::address("dashboards.js")) {}
     };
-    Ok(page.show(place))
+    Ok(page.show(ctx))
 }
 
 /// The chart as it would be.
-fn drawn(desk: &Desk, place: &RequestContext) -> Result<Widget, String> {
+fn drawn(desk: &Desk, ctx: &RequestContext) -> Result<Widget, String> {
     let mut widget = match &desk.kept {
         Some((kept, _)) => {
             let mut widget = kept.clone();
             desk.draft.write(&mut widget)?;
             widget
         }
-        None => desk.draft.new_widget("preview".to_owned(), place.now)?,
+        None => desk.draft.new_widget("preview".to_owned(), ctx.now)?,
     };
     if widget.name.is_empty() {
         widget.name = "Preview".to_owned();
@@ -98,17 +98,17 @@ fn drawn(desk: &Desk, place: &RequestContext) -> Result<Widget, String> {
     Ok(widget)
 }
 
-async fn preview(web: &Web, place: &RequestContext, desk: &Desk) -> PageResult<Markup> {
-    match drawn(desk, place) {
-        Ok(widget) => tile::draw(web, place, &widget, &desk.dashboard.filters, Tall::High).await,
+async fn preview(web: &Web, ctx: &RequestContext, desk: &Desk) -> PageResult<Markup> {
+    match drawn(desk, ctx) {
+        Ok(widget) => tile::draw(web, ctx, &widget, &desk.dashboard.filters, Tall::High).await,
         Err(why) => Ok(html! {
             figure.chart { p.lead { "The filter is not valid yet." } p { (why) } }
         }),
     }
 }
 
-fn fields(place: &RequestContext, desk: &Desk) -> Markup {
-    let here = place.here();
+fn fields(ctx: &RequestContext, desk: &Desk) -> Markup {
+    let here = ctx.here();
     let scope = ["env", "agent", "range"];
     html! {
         form.chart-form method="get" action=(here.path()) data-preview {
@@ -123,21 +123,21 @@ fn fields(place: &RequestContext, desk: &Desk) -> Markup {
                 button.button type="submit" data-show { "Preview" }
                 // The token goes with this button alone: a preview's address must not hold it.
                 button.button.primary type="submit" formmethod="post"
-                    formaction=(Link::new(here.path()).in_scope(&place.scope))
-                    name="form_token" value=(place.visitor.form_token.expose()) { "Save" }
+                    formaction=(Link::new(here.path()).in_scope(&ctx.scope))
+                    name="form_token" value=(ctx.viewer.form_token.expose()) { "Save" }
             }
         }
     }
 }
 
-fn delete(place: &RequestContext, desk: &Desk) -> Markup {
+fn delete(ctx: &RequestContext, desk: &Desk) -> Markup {
     let Some((widget, _)) = &desk.kept else { return html! {} };
     let to = ["dashboards", &desk.dashboard.id, "widgets", &widget.id];
     html! {
         details.remove {
             summary.bad { "Delete chart" }
-            form method="post" action=(Link::to_project(&place.project.id, &to).in_scope(&place.scope)) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Link::to_project(&ctx.project.id, &to).in_scope(&ctx.scope)) {
+                (ctx.viewer.form_token.field())
                 input type="hidden" name="do" value="delete";
                 p { "The chart is removed from this dashboard, and deleted if no other dashboard uses it." }
                 button.button.danger type="submit" { "Delete" }
@@ -150,28 +150,28 @@ fn delete(place: &RequestContext, desk: &Desk) -> Markup {
 pub(super) async fn create(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let draft = Draft::read(&form);
-    let widget = draft.new_widget(Uuid::new_v4().to_string(), place.now).map_err(PageError::Bad)?;
-    let (to, now) = (id.clone(), place.now);
-    keep(&web, &place, move |documents| {
+    let widget = draft.new_widget(Uuid::new_v4().to_string(), ctx.now).map_err(PageError::Bad)?;
+    let (to, now) = (id.clone(), ctx.now);
+    keep(&web, &ctx, move |documents| {
         let widget = definitions::keep_widget(documents, widget, now)?;
         place_widget(documents, (&id, widget.id), now)
     })
     .await?;
-    Ok(back(&place, &to, Done::Placed, false))
+    Ok(back(&ctx, &to, Done::Placed, false))
 }
 
 /// Keeps a changed chart, or deletes it.
 pub(super) async fn save(
     State(web): State<Web>,
     Path((_, id, widget)): Path<(String, String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let (to, now) = (id.clone(), place.now);
+    let (to, now) = (id.clone(), ctx.now);
     if form.get("do") == Some("delete") {
-        keep(&web, &place, move |documents| {
+        keep(&web, &ctx, move |documents| {
             let mut dashboard = definitions::dashboard(documents, &id)?;
             dashboard.layout.tiles.retain(|tile| !tile.is_of(&widget));
             definitions::keep_dashboard(documents, dashboard, now)?;
@@ -181,15 +181,15 @@ pub(super) async fn save(
             Ok(())
         })
         .await?;
-        return Ok(back(&place, &to, Done::Deleted, false));
+        return Ok(back(&ctx, &to, Done::Deleted, false));
     }
     let draft = Draft::read(&form);
-    keep(&web, &place, move |documents| {
+    keep(&web, &ctx, move |documents| {
         let mut changed = definitions::widget(documents, &widget)?;
         let bad = ratchet_store::StoreError::BadQuery;
         draft.write(&mut changed).map_err(bad)?;
         definitions::keep_widget(documents, changed, now)
     })
     .await?;
-    Ok(back(&place, &to, Done::Changed, false))
+    Ok(back(&ctx, &to, Done::Changed, false))
 }

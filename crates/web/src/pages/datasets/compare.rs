@@ -106,28 +106,28 @@ impl Pair {
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let dataset = one::find(&web, &place, name).await?;
+    let dataset = one::find(&web, &ctx, name).await?;
     let chosen = |side: &str| {
-        let run = place.params.get(side).map(str::to_owned);
+        let run = ctx.params.get(side).map(str::to_owned);
         run.ok_or_else(|| PageError::Bad(format!("{side}: choose a run")))
     };
-    let before = tries(&web, &place, chosen("before")?).await?;
-    let after = tries(&web, &place, chosen("after")?).await?;
+    let before = tries(&web, &ctx, chosen("before")?).await?;
+    let after = tries(&web, &ctx, chosen("after")?).await?;
     let mut pairs = pair(before, after);
     let lines = Lines::of(&pairs);
     pairs.sort_by_key(|pair| (pair.flip(&lines), pair.item.clone()));
-    let mut page = one::begin(&dataset, &place);
-    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name, "runs"])));
+    let mut page = one::begin(&dataset, &ctx);
+    page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
     page.title = "Compare runs".to_owned();
     page.summary = summary(&pairs, &lines);
     page.body = html! {
         (statistics(&pairs))
-        div.runs-compared { @for pair in &pairs { (draw(pair, pair.flip(&lines), &place)) } }
+        div.runs-compared { @for pair in &pairs { (draw(pair, pair.flip(&lines), &ctx)) } }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 fn summary(pairs: &[Pair], lines: &Lines) -> Markup {
@@ -144,11 +144,11 @@ fn summary(pairs: &[Pair], lines: &Lines) -> Markup {
 
 pub(super) async fn tries(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     run: String,
 ) -> PageResult<BTreeMap<String, Try>> {
     let of = ExperimentQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         ids: vec![run],
         names: Vec::new(),
@@ -157,7 +157,7 @@ pub(super) async fn tries(
     };
     let query = ExperimentItemQuery { of, items: Vec::new(), detail: Detail::Content };
     let items = web.store.telemetry.experiment_items(query).await?.rows;
-    let scores = scores(web, place, &items).await?;
+    let scores = scores(web, ctx, &items).await?;
     // Newest first: the last try of an item that was tried again is the one compared.
     let mut tries = BTreeMap::new();
     for item in items {
@@ -183,12 +183,12 @@ fn output(item: &StoredExperimentItem) -> String {
 /// The numbers of the scores on some runs, by run and name.
 async fn scores(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     items: &[StoredExperimentItem],
 ) -> PageResult<BTreeMap<TraceId, BTreeMap<String, f64>>> {
     let traces = items.iter().map(|item| item.trace.to_string()).collect();
     let query = ScoreQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         on: ScoresOn::Anything,
         conditions: vec![Condition { column: ScoreColumn::Trace, test: Test::AnyOf(traces) }],
@@ -224,7 +224,7 @@ fn pair(mut before: BTreeMap<String, Try>, after: BTreeMap<String, Try>) -> Vec<
 }
 
 /// One item in a row: what it is and what became of it, and both outputs beside each other.
-fn draw(pair: &Pair, flip: Flip, place: &RequestContext) -> Markup {
+fn draw(pair: &Pair, flip: Flip, ctx: &RequestContext) -> Markup {
     let both = pair.before.as_ref().zip(pair.after.as_ref());
     let outputs = match both {
         Some((before, after)) => diff::columns(&before.output, &after.output).map(Some),
@@ -257,7 +257,7 @@ fn draw(pair: &Pair, flip: Flip, place: &RequestContext) -> Markup {
                 div.pair-side {
                     p.side-head { (name)
                         @if let Some(made) = made {
-                            " " a href=(place.to(&["traces", &made.trace.to_string()])) { "trace " span.sr { (name) } }
+                            " " a href=(ctx.to(&["traces", &made.trace.to_string()])) { "trace " span.sr { (name) } }
                         }
                     }
                     @match output { Some(output) => { (output) }, None => { p.muted { "not run" } } }

@@ -77,15 +77,15 @@ pub(super) fn to_type(part: Option<&Json>) -> String {
 }
 
 /// What the form that led here has done.
-pub(super) fn told(place: &RequestContext) -> Markup {
-    let words = match place.params.get("done") {
+pub(super) fn told(ctx: &RequestContext) -> Markup {
+    let words = match ctx.params.get("done") {
         Some("made") => "Dataset created".to_owned(),
         Some("added") => "Item added".to_owned(),
         Some("changed") => "Item saved as a new version".to_owned(),
         Some("archived") => "Item archived; new runs skip it".to_owned(),
         Some("restored") => "Item restored".to_owned(),
         Some("uploaded") => {
-            let count = place.params.get("count").and_then(|count| count.parse().ok());
+            let count = ctx.params.get("count").and_then(|count| count.parse().ok());
             match count.unwrap_or(0_u64) {
                 1 => "1 item added".to_owned(),
                 count => format!("{} items added", figure::grouped(count)),

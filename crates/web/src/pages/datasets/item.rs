@@ -33,13 +33,13 @@ type ItemPath = Path<(String, String, String)>;
 /// `GET …/datasets/{name}/items/{item}`: an item and its versions.
 pub(super) async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name, id)): ItemPath,
 ) -> PageResult<Markup> {
-    let dataset = one::find(&web, &place, name).await?;
+    let dataset = one::find(&web, &ctx, name).await?;
     let catalog = &web.store.catalog;
-    let versions = catalog.dataset_item_versions(place.project_id(), id.clone(), VERSIONS).await?;
-    let wanted = place.params.get("version").and_then(|text| Timestamp::parse(text).ok());
+    let versions = catalog.dataset_item_versions(ctx.project_id(), id.clone(), VERSIONS).await?;
+    let wanted = ctx.params.get("version").and_then(|text| Timestamp::parse(text).ok());
     let chosen = match wanted {
         // Like everywhere else: as it was at that time.
         Some(wanted) => versions.iter().position(|version| version.item.valid_from <= wanted),
@@ -52,29 +52,29 @@ pub(super) async fn show(
         Some(before) => changed(&before.item, &version.item).await,
         None => Markup::default(),
     };
-    let mut page = begin(&dataset, &place);
+    let mut page = begin(&dataset, &ctx);
     page.title = format!("Item {}", ratchet_core::record::limit::elide(&id, 60));
-    page.summary = summary(version, &versions, &place);
+    page.summary = summary(version, &versions, &ctx);
     page.body = html! {
-        (form::told(&place))
+        (form::told(&ctx))
         div.prompt {
-            (history(&versions, version, &place))
+            (history(&versions, version, &ctx))
             div {
-                (facts(&version.item, &place))
+                (facts(&version.item, &ctx))
                 (form::sides(sides(&version.item)))
                 (changed)
-                @if is_current(version, &versions) && place.visitor.can_change() {
-                    (edit(&dataset, &version.item, &place))
+                @if is_current(version, &versions) && ctx.viewer.can_change() {
+                    (edit(&dataset, &version.item, &ctx))
                 }
             }
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn begin(dataset: &Dataset, place: &RequestContext) -> Page {
-    let mut page = one::begin(dataset, place);
-    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name])));
+fn begin(dataset: &Dataset, ctx: &RequestContext) -> Page {
+    let mut page = one::begin(dataset, ctx);
+    page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name])));
     page
 }
 
@@ -87,12 +87,12 @@ fn is_current(version: &ItemVersion, versions: &[ItemVersion]) -> bool {
     version.valid_to.is_none() && versions.first() == Some(version)
 }
 
-fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &RequestContext) -> Markup {
+fn summary(version: &ItemVersion, versions: &[ItemVersion], ctx: &RequestContext) -> Markup {
     html! {
         @if is_current(version, versions) { "Current version, saved " } @else { "Old version, saved " }
-        (figure::ago(version.item.valid_from, place.now))
+        (figure::ago(version.item.valid_from, ctx.now))
         @match (version.valid_to, version.item.status) {
-            (Some(until), _) => { ", until " (figure::ago(until, place.now)) },
+            (Some(until), _) => { ", until " (figure::ago(until, ctx.now)) },
             (None, DatasetStatus::Archived) => { "; archived" },
             (None, DatasetStatus::Active) => {},
         }
@@ -100,8 +100,8 @@ fn summary(version: &ItemVersion, versions: &[ItemVersion], place: &RequestConte
     }
 }
 
-fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &RequestContext) -> Markup {
-    let here = place.here().without("done").without("version");
+fn history(versions: &[ItemVersion], chosen: &ItemVersion, ctx: &RequestContext) -> Markup {
+    let here = ctx.here().without("done").without("version");
     let newest = versions.len();
     html! {
         nav.versions aria-label="Versions" {
@@ -115,7 +115,7 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, place: &RequestContex
                             span.muted { (what_changed(versions.get(place_of + 1), version)) }
                             small.muted {
                                 @if let Some(author) = &version.author { bdi { (author.name()) } ", " }
-                                (figure::when(from, place.now))
+                                (figure::when(from, ctx.now))
                             }
                         }
                     }
@@ -143,9 +143,9 @@ fn what_changed(before: Option<&ItemVersion>, version: &ItemVersion) -> String {
     if words.is_empty() { "no changes".to_owned() } else { words.join(", ").to_lowercase() }
 }
 
-fn facts(item: &DatasetItem, place: &RequestContext) -> Markup {
+fn facts(item: &DatasetItem, ctx: &RequestContext) -> Markup {
     let source = item.source_trace.as_ref().map(|trace| {
-        let link = place.to(&["traces", trace]);
+        let link = ctx.to(&["traces", trace]);
         match &item.source_observation {
             Some(step) => link.with("observation", step.clone()),
             None => link,
@@ -154,7 +154,7 @@ fn facts(item: &DatasetItem, place: &RequestContext) -> Markup {
     html! {
         dl.facts {
             dt { "ID" } dd { (crate::components::copy::id(&item.id)) }
-            dt { "Created" } dd { (figure::when(item.created_at, place.now)) }
+            dt { "Created" } dd { (figure::when(item.created_at, ctx.now)) }
             @if let Some(source) = source {
                 dt { "Source" } dd { a href=(source) { "source trace" } }
             }
@@ -182,8 +182,8 @@ fn written(part: Option<&Json>) -> String {
     ratchet_core::record::limit::elide(&form::to_type(part), COMPARED).into_owned()
 }
 
-fn edit(dataset: &Dataset, item: &DatasetItem, place: &RequestContext) -> Markup {
-    let action = place.to(&["datasets", &dataset.name, "items", &item.id]);
+fn edit(dataset: &Dataset, item: &DatasetItem, ctx: &RequestContext) -> Markup {
+    let action = ctx.to(&["datasets", &dataset.name, "items", &item.id]);
     let (word, button) = match item.status {
         DatasetStatus::Active => ("archive", "Archive"),
         DatasetStatus::Archived => ("restore", "Restore"),
@@ -193,14 +193,14 @@ fn edit(dataset: &Dataset, item: &DatasetItem, place: &RequestContext) -> Markup
         details.edit {
             summary { "Edit item" }
             form.maker method="post" action=(action) {
-                (place.visitor.form_token.field())
+                (ctx.viewer.form_token.field())
                 input type="hidden" name="action" value="change";
                 (fields(parts.map(|part| form::to_type(part.as_ref()))))
                 button.button.primary type="submit" { "Save as new version" }
             }
         }
         form method="post" action=(action) {
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             input type="hidden" name="action" value=(word);
             button.button type="submit" { (button) }
         }
@@ -222,17 +222,17 @@ fn fields(values: [String; 3]) -> Markup {
 /// `GET …/datasets/{name}/add`: a form for one more item.
 pub(super) async fn adding(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    place.visitor.may_change()?;
-    let dataset = one::find(&web, &place, name).await?;
-    let mut page = begin(&dataset, &place);
+    ctx.viewer.may_change()?;
+    let dataset = one::find(&web, &ctx, name).await?;
+    let mut page = begin(&dataset, &ctx);
     page.title = "Add item".to_owned();
     page.summary = html! { "New item in " bdi { (dataset.name) } "." };
     page.body = html! {
-        form.maker method="post" action=(place.to(&["datasets", &dataset.name, "add"])) {
-            (place.visitor.form_token.field())
+        form.maker method="post" action=(ctx.to(&["datasets", &dataset.name, "add"])) {
+            (ctx.viewer.form_token.field())
             (fields(Default::default()))
             div.form-row {
                 label for="id" { "ID (optional)" }
@@ -241,21 +241,21 @@ pub(super) async fn adding(
             button.button.primary type="submit" { "Add" }
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// `POST …/datasets/{name}/add`: keeps one more item.
 pub(super) async fn add(
     State(web): State<Web>,
     Path((_, name)): Path<(String, String)>,
-    PageForm { place, form: said }: PageForm,
+    PageForm { ctx, form: said }: PageForm,
 ) -> PageResult<Redirect> {
-    let dataset = one::find(&web, &place, name).await?;
+    let dataset = one::find(&web, &ctx, name).await?;
     let input = form::typed(&said, "input");
     let id = said.get("id").map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     if let Some(id) = &id {
         check_item_id(id).map_err(|why| PageError::Bad(format!("id: {why}")))?;
-        let known = web.store.catalog.dataset_item(place.project_id(), id.clone(), None).await?;
+        let known = web.store.catalog.dataset_item(ctx.project_id(), id.clone(), None).await?;
         if known.is_some() {
             return Err(PageError::Bad("id: an item with this ID already exists".to_owned()));
         }
@@ -268,9 +268,9 @@ pub(super) async fn add(
         metadata: form::typed(&said, "metadata"),
         ..NewDatasetItem::default()
     };
-    let catalog = place.visitor.catalog(&web);
-    let item = catalog.save_dataset_item(place.project_id(), new, place.now).await?;
-    let back = place.to(&["datasets", &dataset.name, "items", &item.id]);
+    let catalog = ctx.viewer.catalog(&web);
+    let item = catalog.save_dataset_item(ctx.project_id(), new, ctx.now).await?;
+    let back = ctx.to(&["datasets", &dataset.name, "items", &item.id]);
     Ok(Redirect::to(&back.with("done", "added").to_string()))
 }
 
@@ -278,10 +278,10 @@ pub(super) async fn add(
 pub(super) async fn change(
     State(web): State<Web>,
     Path((_, name, id)): ItemPath,
-    PageForm { place, form: said }: PageForm,
+    PageForm { ctx, form: said }: PageForm,
 ) -> PageResult<Redirect> {
-    let dataset = one::find(&web, &place, name).await?;
-    let known = web.store.catalog.dataset_item(place.project_id(), id, None).await?;
+    let dataset = one::find(&web, &ctx, name).await?;
+    let known = web.store.catalog.dataset_item(ctx.project_id(), id, None).await?;
     let known = known.filter(|known| known.dataset == dataset.id);
     let known = known.ok_or_else(|| PageError::not_there("dataset item"))?;
     let same = NewDatasetItem {
@@ -308,7 +308,7 @@ pub(super) async fn change(
         "restore" => (NewDatasetItem { status: Some(DatasetStatus::Active), ..same }, "restored"),
         _ => return Err(PageError::Bad("action: change, archive or restore".to_owned())),
     };
-    place.visitor.catalog(&web).save_dataset_item(place.project_id(), new, place.now).await?;
-    let back = place.to(&["datasets", &dataset.name, "items", &known.id]);
+    ctx.viewer.catalog(&web).save_dataset_item(ctx.project_id(), new, ctx.now).await?;
+    let back = ctx.to(&["datasets", &dataset.name, "items", &known.id]);
     Ok(Redirect::to(&back.with("done", done).to_string()))
 }

@@ -18,29 +18,29 @@ use crate::web::Web;
 const MOMENTS: u64 = 30;
 
 /// A dataset by its name, or by its id as links that SDKs print have it.
-pub(super) async fn find(web: &Web, place: &RequestContext, name: String) -> PageResult<Dataset> {
+pub(super) async fn find(web: &Web, ctx: &RequestContext, name: String) -> PageResult<Dataset> {
     let catalog = &web.store.catalog;
-    if let Some(found) = catalog.dataset(place.project_id(), name.clone()).await? {
+    if let Some(found) = catalog.dataset(ctx.project_id(), name.clone()).await? {
         return Ok(found);
     }
-    let found = catalog.dataset_by_id(place.project_id(), name).await?;
+    let found = catalog.dataset_by_id(ctx.project_id(), name).await?;
     found.ok_or_else(|| PageError::not_there("dataset"))
 }
 
 /// What every page of a dataset begins with.
-pub(super) fn begin(dataset: &Dataset, place: &RequestContext) -> Page {
+pub(super) fn begin(dataset: &Dataset, ctx: &RequestContext) -> Page {
     let mut page = Page::new(Section::Datasets, dataset.name.clone());
-    page.crumbs = vec![("Datasets".to_owned(), Section::Datasets.link(place))];
+    page.crumbs = vec![("Datasets".to_owned(), Section::Datasets.link(ctx))];
     page.summary = html! { (dataset.description.as_deref().unwrap_or_default()) };
     page
 }
 
 /// The pages of a dataset.
-pub(super) fn tabs(dataset: &Dataset, place: &RequestContext, chosen: &str) -> Markup {
+pub(super) fn tabs(dataset: &Dataset, ctx: &RequestContext, chosen: &str) -> Markup {
     let tab = |name: &'static str, link: Link| (name, link);
     let tabs = [
-        tab("Items", place.to(&["datasets", &dataset.name])),
-        tab("Runs", place.to(&["datasets", &dataset.name, "runs"])),
+        tab("Items", ctx.to(&["datasets", &dataset.name])),
+        tab("Runs", ctx.to(&["datasets", &dataset.name, "runs"])),
     ];
     html! {
         nav.tabs aria-label="Dataset sections" {
@@ -71,14 +71,14 @@ impl Asked {
 
 pub(super) async fn items(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let dataset = find(&web, &place, name).await?;
-    let asked = Asked::read(&place.params)?;
-    let at = PageNumber { page: place.params.page(), limit: ROWS };
+    let dataset = find(&web, &ctx, name).await?;
+    let asked = Asked::read(&ctx.params)?;
+    let at = PageNumber { page: ctx.params.page(), limit: ROWS };
     let query = DatasetItemQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         dataset_name: Some(dataset.name.clone()),
         source_trace: None,
         source_observation: None,
@@ -88,34 +88,34 @@ pub(super) async fn items(
     };
     let items = web.store.catalog.dataset_items(query).await?;
     let total = items.total.unwrap_or_default();
-    let project = place.project_id();
+    let project = ctx.project_id();
     let moments = web.store.catalog.dataset_moments(project, dataset.id.clone(), MOMENTS).await?;
-    let mut page = begin(&dataset, &place);
-    if place.visitor.can_change() {
-        page.action = actions(&dataset, &place);
+    let mut page = begin(&dataset, &ctx);
+    if ctx.viewer.can_change() {
+        page.action = actions(&dataset, &ctx);
     }
     page.body = html! {
-        (form::told(&place))
-        (tabs(&dataset, &place, "Items"))
-        (as_of(&asked, &moments, total, &place))
-        @if total == 0 { (no_items(&asked, &dataset, &place)) } @else {
-            (table::table(&drawn(&items.rows, &dataset, &asked, &place)))
-            (table::numbers(&place.here().without("done"), at, total))
+        (form::told(&ctx))
+        (tabs(&dataset, &ctx, "Items"))
+        (as_of(&asked, &moments, total, &ctx))
+        @if total == 0 { (no_items(&asked, &dataset, &ctx)) } @else {
+            (table::table(&drawn(&items.rows, &dataset, &asked, &ctx)))
+            (table::numbers(&ctx.here().without("done"), at, total))
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn actions(dataset: &Dataset, place: &RequestContext) -> Markup {
+fn actions(dataset: &Dataset, ctx: &RequestContext) -> Markup {
     html! {
-        a.button href=(place.to(&["datasets", &dataset.name, "add"])) { "Add item" }
-        a.button.primary href=(place.to(&["datasets", &dataset.name, "upload"])) { "Upload" }
+        a.button href=(ctx.to(&["datasets", &dataset.name, "add"])) { "Add item" }
+        a.button.primary href=(ctx.to(&["datasets", &dataset.name, "upload"])) { "Upload" }
     }
 }
 
 /// How many items, and the way to what the dataset was before.
-fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestContext) -> Markup {
-    let here = || place.here().without("done").without("count").without("page");
+fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, ctx: &RequestContext) -> Markup {
+    let here = || ctx.here().without("done").without("count").without("page");
     let moment = |moment: &DatasetMoment| {
         let words = match (moment.written, moment.ended) {
             (written, 0) => format!("{} saved", figure::grouped(written)),
@@ -127,7 +127,7 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestCo
         (here().with("as_of", moment.at.to_string()), moment.at, words)
     };
     let chosen = match asked.as_of {
-        Some(at) => format!("As of {}", figure::short_moment(at, place.now)),
+        Some(at) => format!("As of {}", figure::short_moment(at, ctx.now)),
         None => "Current version".to_owned(),
     };
     html! {
@@ -152,7 +152,7 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestCo
                     }
                     @for (link, at, words) in moments.iter().map(moment) {
                         a.facet href=(link) aria-current=[(asked.as_of == Some(at)).then_some("true")] {
-                            (figure::when(at, place.now)) span.muted { (words) }
+                            (figure::when(at, ctx.now)) span.muted { (words) }
                         }
                     }
                 }))
@@ -167,7 +167,7 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, place: &RequestCo
     }
 }
 
-fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, place: &RequestContext) -> Table {
+fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, ctx: &RequestContext) -> Table {
     let columns = vec![
         Column::text("Item"),
         Column::wide("Input"),
@@ -175,13 +175,13 @@ fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, place: &Reques
         Column::text("Source"),
         Column::text("Added"),
     ];
-    let rows = items.iter().map(|item| row(item, dataset, asked, place)).collect();
+    let rows = items.iter().map(|item| row(item, dataset, asked, ctx)).collect();
     Table { caption: format!("Items of {}", dataset.name), columns, rows, select_for: None }
 }
 
-fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &RequestContext) -> Row {
-    let source = item.source_trace.as_ref().map(|trace| place.to(&["traces", trace]));
-    let link = place.to(&["datasets", &dataset.name, "items", &item.id]);
+fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, ctx: &RequestContext) -> Row {
+    let source = item.source_trace.as_ref().map(|trace| ctx.to(&["traces", trace]));
+    let link = ctx.to(&["datasets", &dataset.name, "items", &item.id]);
     let link = match asked.as_of {
         Some(at) => link.with("version", at.to_string()),
         None => link,
@@ -194,21 +194,21 @@ fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, place: &RequestCont
             preview(item.input.as_ref()),
             preview(item.expected_output.as_ref()),
             html! { @if let Some(source) = source { a href=(source) { "trace" } } },
-            figure::ago(item.valid_from, place.now),
+            figure::ago(item.valid_from, ctx.now),
         ],
         failed: false,
     }
 }
 
-fn no_items(asked: &Asked, dataset: &Dataset, place: &RequestContext) -> Markup {
+fn no_items(asked: &Asked, dataset: &Dataset, ctx: &RequestContext) -> Markup {
     if asked.as_of.is_some() || asked.status == DatasetStatus::Archived {
-        let now = place.here().without("as_of").without("archived").without("page");
+        let now = ctx.here().without("as_of").without("archived").without("page");
         let how = html! { p { a.button href=(now) { "Show active items" } } };
         return empty::empty("No archived items", &how);
     }
     let how = html! {
         p { "Upload a CSV or JSON Lines file and map its columns, or select traces in a list and add them." }
-        @if place.visitor.can_change() { p { (actions(dataset, place)) } }
+        @if ctx.viewer.can_change() { p { (actions(dataset, ctx)) } }
         (copy::snippet("question,expected_output,tenant\nWhere is my parcel?,It arrives on Monday.,acme"))
     };
     empty::empty("No items yet.", &how)
@@ -216,32 +216,32 @@ fn no_items(asked: &Asked, dataset: &Dataset, place: &RequestContext) -> Markup 
 
 pub(super) async fn runs(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    let dataset = find(&web, &place, name).await?;
-    let cursor = place.params.get("cursor").map(str::to_owned);
+    let dataset = find(&web, &ctx, name).await?;
+    let cursor = ctx.params.get("cursor").map(str::to_owned);
     let query = RunQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         dataset: dataset.id.clone(),
         name: None,
         paging: Paging::After { cursor: cursor.clone(), limit: ROWS },
     };
     let runs = web.store.telemetry.runs(query).await?;
-    let mut page = begin(&dataset, &place);
+    let mut page = begin(&dataset, &ctx);
     page.body = html! {
-        (tabs(&dataset, &place, "Runs"))
+        (tabs(&dataset, &ctx, "Runs"))
         @if runs.rows.is_empty() { (no_runs()) } @else {
-            (chooser(&runs.rows, &dataset, &place))
-            (table::pager(&place.here(), cursor.is_some(), runs.cursor.as_deref()))
+            (chooser(&runs.rows, &dataset, &ctx))
+            (table::pager(&ctx.here(), cursor.is_some(), runs.cursor.as_deref()))
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// The runs, two of which can be chosen to be compared.
-fn chooser(runs: &[Experiment], dataset: &Dataset, place: &RequestContext) -> Markup {
-    let action = place.to(&["datasets", &dataset.name, "compare"]);
+fn chooser(runs: &[Experiment], dataset: &Dataset, ctx: &RequestContext) -> Markup {
+    let action = ctx.to(&["datasets", &dataset.name, "compare"]);
     let choice = |side: &str, run: &Experiment, chosen: bool| {
         html! {
             input type="radio" name=(side) value=(run.id) checked[chosen]
@@ -262,9 +262,9 @@ fn chooser(runs: &[Experiment], dataset: &Dataset, place: &RequestContext) -> Ma
                             tr {
                                 td data-label="Baseline" { (choice("before", run, index == 1)) }
                                 td data-label="Candidate" { (choice("after", run, index == 0)) }
-                                td { a.row-link href=(place.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
+                                td { a.row-link href=(ctx.to(&["datasets", &dataset.name, "runs", &run.id])) { bdi { (run.name) } } }
                                 td.wide { (run.description.as_deref().unwrap_or_default()) }
-                                td { (figure::ago(run.created_at, place.now)) }
+                                td { (figure::ago(run.created_at, ctx.now)) }
                             }
                         }
                     }

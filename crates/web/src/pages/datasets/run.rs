@@ -19,22 +19,22 @@ use crate::web::Web;
 /// `GET …/datasets/{name}/runs/{run}`: a run by its id, as SDKs print it, or by its name.
 pub(super) async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name, run)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
-    let dataset = one::find(&web, &place, name).await?;
-    let run = find(&web, &place, &dataset, run).await?;
-    let tries = tries(&web, &place, run.id.clone()).await?;
-    let mut page = one::begin(&dataset, &place);
-    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name, "runs"])));
+    let dataset = one::find(&web, &ctx, name).await?;
+    let run = find(&web, &ctx, &dataset, run).await?;
+    let tries = tries(&web, &ctx, run.id.clone()).await?;
+    let mut page = one::begin(&dataset, &ctx);
+    page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name, "runs"])));
     page.title.clone_from(&run.name);
     page.summary = html! {
         (figure::grouped(tries.len() as u64)) @if tries.len() == 1 { " item" } @else { " items" }
         @if tries.len() as u64 >= ITEMS { ", newest first" }
-        ", " (figure::ago(run.created_at, place.now))
+        ", " (figure::ago(run.created_at, ctx.now))
         @if let Some(text) = &run.description { ". " bdi { (elide(text, PREVIEW)) } }
     };
-    let rows = tries.iter().map(|(item, made)| row(item, made, &dataset, &place)).collect();
+    let rows = tries.iter().map(|(item, made)| row(item, made, &dataset, &ctx)).collect();
     let columns = vec![
         Column::text("Item"),
         Column::wide("Output"),
@@ -48,21 +48,21 @@ pub(super) async fn show(
             (empty::empty("No items in this run yet", &html! { p { "Items appear as they are executed." } }))
         } @else { (table::table(&table)) }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 async fn find(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     dataset: &Dataset,
     run: String,
 ) -> PageResult<Experiment> {
     let of_dataset = |found: &Experiment| found.dataset.as_ref() == Some(&dataset.id);
-    if let Some(found) = by_id(web, place, run.clone()).await?.filter(of_dataset) {
+    if let Some(found) = by_id(web, ctx, run.clone()).await?.filter(of_dataset) {
         return Ok(found);
     }
     let query = RunQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         dataset: dataset.id.clone(),
         name: Some(run),
         paging: Paging::After { cursor: None, limit: 1 },
@@ -71,9 +71,9 @@ async fn find(
     found.ok_or_else(|| PageError::not_there("dataset run"))
 }
 
-async fn by_id(web: &Web, place: &RequestContext, id: String) -> PageResult<Option<Experiment>> {
+async fn by_id(web: &Web, ctx: &RequestContext, id: String) -> PageResult<Option<Experiment>> {
     let query = ExperimentQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         ids: vec![id],
         names: Vec::new(),
@@ -84,11 +84,11 @@ async fn by_id(web: &Web, place: &RequestContext, id: String) -> PageResult<Opti
     Ok(found.map(|found| found.experiment))
 }
 
-fn row(item: &str, made: &Try, dataset: &Dataset, place: &RequestContext) -> Row {
-    let of_item = place.to(&["datasets", &dataset.name, "items", item]);
+fn row(item: &str, made: &Try, dataset: &Dataset, ctx: &RequestContext) -> Row {
+    let of_item = ctx.to(&["datasets", &dataset.name, "items", item]);
     Row {
         id: item.to_owned(),
-        link: Some(place.to(&["traces", &made.trace.to_string()])),
+        link: Some(ctx.to(&["traces", &made.trace.to_string()])),
         cells: vec![
             super::short_id(item),
             html! { bdi { (elide(&made.output, PREVIEW)) } },
@@ -108,15 +108,15 @@ fn row(item: &str, made: &Try, dataset: &Dataset, place: &RequestContext) -> Row
 /// `GET …/experiments/results?baseline={id}`: leads to the run that an SDK printed.
 pub(super) async fn of_experiment(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
 ) -> PageResult<Redirect> {
-    let id = place.params.get("baseline").unwrap_or_default().to_owned();
-    let found = by_id(&web, &place, id).await?;
+    let id = ctx.params.get("baseline").unwrap_or_default().to_owned();
+    let found = by_id(&web, &ctx, id).await?;
     let run = found.ok_or_else(|| PageError::not_there("experiment"))?;
     // One without a dataset has no page of its own: its tries are traces.
     let link = match &run.dataset {
-        Some(dataset) => place.to(&["datasets", dataset, "runs", &run.id]),
-        None => place.to(&["traces"]),
+        Some(dataset) => ctx.to(&["datasets", dataset, "runs", &run.id]),
+        None => ctx.to(&["traces"]),
     };
     Ok(Redirect::to(&link.to_string()))
 }

@@ -35,23 +35,23 @@ const AROUND: usize = 20_000;
 /// `GET …/datasets/{name}/upload`: choose a file.
 pub(super) async fn choose(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    place.visitor.may_change()?;
-    let dataset = one::find(&web, &place, name).await?;
-    Ok(choosing(&dataset, &place, None).show(&place))
+    ctx.viewer.may_change()?;
+    let dataset = one::find(&web, &ctx, name).await?;
+    Ok(choosing(&dataset, &ctx, None).show(&ctx))
 }
 
-fn choosing(dataset: &Dataset, place: &RequestContext, bad: Option<&BadTable>) -> Page {
-    let action = place.to(&["datasets", &dataset.name, "upload"]);
-    let mut page = begin(dataset, place);
+fn choosing(dataset: &Dataset, ctx: &RequestContext, bad: Option<&BadTable>) -> Page {
+    let action = ctx.to(&["datasets", &dataset.name, "upload"]);
+    let mut page = begin(dataset, ctx);
     page.summary = html! { "Import items into " bdi { (dataset.name) } "." };
     page.body = html! {
         @if let Some(bad) = bad { (problems(bad)) }
         form.maker method="post" action=(action) enctype="multipart/form-data" {
             // The token stands before the file: it is looked at before the file is taken in.
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             div.form-row {
                 label for="file" { "CSV or JSON Lines" }
                 input #file type="file" name="file" required
@@ -68,9 +68,9 @@ fn choosing(dataset: &Dataset, place: &RequestContext, bad: Option<&BadTable>) -
     page
 }
 
-fn begin(dataset: &Dataset, place: &RequestContext) -> Page {
-    let mut page = one::begin(dataset, place);
-    page.crumbs.push((dataset.name.clone(), place.to(&["datasets", &dataset.name])));
+fn begin(dataset: &Dataset, ctx: &RequestContext) -> Page {
+    let mut page = one::begin(dataset, ctx);
+    page.crumbs.push((dataset.name.clone(), ctx.to(&["datasets", &dataset.name])));
     page.title = "Upload".to_owned();
     page
 }
@@ -94,20 +94,20 @@ fn problems(bad: &BadTable) -> Markup {
     }
 }
 
-fn refused(page: &Page, place: &RequestContext) -> Response {
-    (StatusCode::BAD_REQUEST, page.show(place)).into_response()
+fn refused(page: &Page, ctx: &RequestContext) -> Response {
+    (StatusCode::BAD_REQUEST, page.show(ctx)).into_response()
 }
 
 /// `POST …/datasets/{name}/upload`: takes a file in, and leads to its first rows.
 pub(super) async fn receive(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
 ) -> PageResult<Response> {
-    place.visitor.may_change()?;
-    let dataset = one::find(&web, &place, name).await?;
+    ctx.viewer.may_change()?;
+    let dataset = one::find(&web, &ctx, name).await?;
     let (form, boundary) = multipart::read(&headers, body, MAX_BYTES + AROUND).await?;
     let fields = multipart::fields(&form, &boundary);
     let fields = fields.ok_or_else(|| PageError::Bad("the upload is incomplete".to_owned()))?;
@@ -115,19 +115,19 @@ pub(super) async fn receive(
     let field = field.ok_or_else(|| PageError::Bad("file: choose a file".to_owned()))?;
     let file = elide(field.file.unwrap_or_default(), 200).into_owned();
     let upload = Upload {
-        person: place.visitor.person().map(str::to_owned),
-        project: place.project_id(),
+        person: ctx.viewer.person().map(str::to_owned),
+        project: ctx.project_id(),
         dataset: dataset.id.clone(),
         format: Format::of(&file, field.content),
         file,
         bytes: form.slice_ref(field.content),
-        at: place.now,
+        at: ctx.now,
     };
     if let Err(bad) = read(&upload).await? {
-        return Ok(refused(&choosing(&dataset, &place, Some(&bad)), &place));
+        return Ok(refused(&choosing(&dataset, &ctx, Some(&bad)), &ctx));
     }
     let word = web.desk.put(upload);
-    let next = place.to(&["datasets", &dataset.name, "upload", &word]);
+    let next = ctx.to(&["datasets", &dataset.name, "upload", &word]);
     Ok(Redirect::to(&next.to_string()).into_response())
 }
 
@@ -140,14 +140,14 @@ async fn read(upload: &Upload) -> PageResult<Result<Preview, BadTable>> {
 /// A file that waits for this very person, in this dataset.
 async fn waiting(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     (name, word): (String, &str),
 ) -> PageResult<(Dataset, Upload, Preview)> {
-    place.visitor.may_change()?;
-    let dataset = one::find(web, place, name).await?;
-    let upload = web.desk.get(word, place.now).filter(|upload| {
-        upload.person.as_deref() == place.visitor.person()
-            && upload.project == place.project.id
+    ctx.viewer.may_change()?;
+    let dataset = one::find(web, ctx, name).await?;
+    let upload = web.desk.get(word, ctx.now).filter(|upload| {
+        upload.person.as_deref() == ctx.viewer.person()
+            && upload.project == ctx.project.id
             && upload.dataset == dataset.id
     });
     let upload = upload.ok_or_else(|| {
@@ -161,8 +161,8 @@ async fn waiting(
 /// Column mapping: as it was chosen, otherwise as its name says.
 fn chosen(preview: &Preview, said: &Params) -> Vec<(String, Target)> {
     let guessed = preview.columns.iter().cloned().zip(guess(&preview.columns));
-    let column = |(place, (name, guessed)): (usize, (String, Target))| {
-        let target = said.get(&format!("c{place}")).and_then(Target::parse);
+    let column = |(index, (name, guessed)): (usize, (String, Target))| {
+        let target = said.get(&format!("c{index}")).and_then(Target::parse);
         (name, target.unwrap_or(guessed))
     };
     guessed.enumerate().map(column).collect()
@@ -171,25 +171,25 @@ fn chosen(preview: &Preview, said: &Params) -> Vec<(String, Target)> {
 /// `GET …/datasets/{name}/upload/{word}`: the first rows, and what they would become.
 pub(super) async fn preview(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name, word)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
-    let (dataset, upload, preview) = waiting(&web, &place, (name, &word)).await?;
-    let columns = chosen(&preview, &place.params);
-    let page = previewed(&dataset, &place, (&upload, &preview, &word), &columns);
-    Ok(page.show(&place))
+    let (dataset, upload, preview) = waiting(&web, &ctx, (name, &word)).await?;
+    let columns = chosen(&preview, &ctx.params);
+    let page = previewed(&dataset, &ctx, (&upload, &preview, &word), &columns);
+    Ok(page.show(&ctx))
 }
 
 fn previewed(
     dataset: &Dataset,
-    place: &RequestContext,
+    ctx: &RequestContext,
     (upload, preview, word): (&Upload, &Preview, &str),
     columns: &[(String, Target)],
 ) -> Page {
-    let action = place.to(&["datasets", &dataset.name, "upload", word]);
+    let action = ctx.to(&["datasets", &dataset.name, "upload", word]);
     let mapping = Mapping::new(columns.to_vec());
     let rows = preview.rows as u64;
-    let mut page = begin(dataset, place);
+    let mut page = begin(dataset, ctx);
     page.summary = html! {
         bdi { (upload.file) } ", " (upload.format.title()) ": " (figure::grouped(rows))
         @if rows == 1 { " row, " } @else { " rows, " }
@@ -197,7 +197,7 @@ fn previewed(
     };
     page.body = html! {
         form method="post" action=(action) {
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             h2 { "Column mapping" }
             (table(preview, columns))
             p.muted { "Several columns mapped to one field become an object with their names. "
@@ -207,7 +207,7 @@ fn previewed(
                     "Add " (figure::grouped(rows)) @if rows == 1 { " item" } @else { " items" }
                 }
                 button.button type="submit" formmethod="get" { "Preview first rows" }
-                a.quiet href=(place.to(&["datasets", &dataset.name, "upload"])) { "Choose another file" }
+                a.quiet href=(ctx.to(&["datasets", &dataset.name, "upload"])) { "Choose another file" }
             }
         }
         (tried(&mapping, preview))
@@ -279,14 +279,14 @@ fn tried(mapping: &Result<Mapping, MappingError>, preview: &Preview) -> Markup {
 pub(super) async fn confirm(
     State(web): State<Web>,
     Path((_, name, word)): Path<(String, String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let (dataset, upload, preview) = waiting(&web, &place, (name, &word)).await?;
+    let (dataset, upload, preview) = waiting(&web, &ctx, (name, &word)).await?;
     let columns = chosen(&preview, &form);
     let again = |bad: Markup| {
-        let mut page = previewed(&dataset, &place, (&upload, &preview, &word), &columns);
+        let mut page = previewed(&dataset, &ctx, (&upload, &preview, &word), &columns);
         page.body = html! { (bad) (page.body) };
-        refused(&page, &place)
+        refused(&page, &ctx)
     };
     let Ok(mapping) = Mapping::new(columns.clone()) else { return Ok(again(html! {})) };
     let (bytes, format) = (upload.bytes.clone(), upload.format);
@@ -295,11 +295,11 @@ pub(super) async fn confirm(
         Ok(cases) => cases,
         Err(bad) => return Ok(again(problems(&bad))),
     };
-    let into = Into { project: place.project_id(), dataset: dataset.name.clone() };
-    match dataset_import::add(&place.visitor.catalog(&web), into, cases, place.now).await? {
+    let into = Into { project: ctx.project_id(), dataset: dataset.name.clone() };
+    match dataset_import::add(&ctx.viewer.catalog(&web), into, cases, ctx.now).await? {
         Ok(count) => {
             web.desk.forget(&word);
-            let back = place.to(&["datasets", &dataset.name]).with("done", "uploaded");
+            let back = ctx.to(&["datasets", &dataset.name]).with("done", "uploaded");
             Ok(Redirect::to(&back.with("count", count.to_string()).to_string()).into_response())
         }
         Err(bad) => Ok(again(problems(&bad))),

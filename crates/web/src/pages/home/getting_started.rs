@@ -21,7 +21,7 @@ export OTEL_EXPORTER_OTLP_HEADERS=\"Authorization=Basic%20$(printf 'pk-lf-…:sk
 }
 
 /// Setup instructions until the first span arrives. `server` is the URL the browser used.
-pub(super) fn connect(place: &RequestContext, server: &str) -> Markup {
+pub(super) fn connect(ctx: &RequestContext, server: &str) -> Markup {
     let how = html! {
         h2 { "Langfuse SDK (any version)" }
         (copy::snippet(&langfuse(server)))
@@ -34,7 +34,7 @@ pub(super) fn connect(place: &RequestContext, server: &str) -> Markup {
             code { "ratchet keys create" } " creates new ones. This page updates automatically when "
             "the first span arrives."
         }
-        p role="status" data-waiting=(place.to(&["recorded"])) { "Waiting for the first span…" }
+        p role="status" data-waiting=(ctx.to(&["recorded"])) { "Waiting for the first span…" }
         script type="module" src=(assets::address("home.js")) {}
     };
     empty::empty("No traces in this time range", &how)

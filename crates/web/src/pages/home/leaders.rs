@@ -15,8 +15,8 @@ use crate::web::Web;
 const LINES: usize = 5;
 
 /// Observations with the most errors; empty without errors.
-pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Markup> {
-    let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Name]).await?;
+pub(super) async fn failures(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
+    let groups = sums::groups(web, ctx, ctx.range(), Step::Whole, &[Dimension::Name]).await?;
     let failed = greatest(groups, |group| float(group.sums.errors));
     let columns = vec![
         Column::text("Observation"),
@@ -31,7 +31,7 @@ pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Ma
         let share = float(group.sums.errors) / float(group.sums.count).max(1.0);
         Row {
             id: name.clone(),
-            link: Some(Section::Observations.link(place).with("q", filter.to_string())),
+            link: Some(Section::Observations.link(ctx).with("q", filter.to_string())),
             cells: vec![
                 html! { bdi { (name) } },
                 html! { (figure::grouped(natural(group.sums.errors))) },
@@ -45,8 +45,8 @@ pub(super) async fn failures(web: &Web, place: &RequestContext) -> PageResult<Ma
 }
 
 /// Models with the highest cost; empty without known costs.
-pub(super) async fn spending(web: &Web, place: &RequestContext) -> PageResult<Markup> {
-    let groups = sums::groups(web, place, place.range(), Step::Whole, &[Dimension::Model]).await?;
+pub(super) async fn spending(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
+    let groups = sums::groups(web, ctx, ctx.range(), Step::Whole, &[Dimension::Model]).await?;
     let dear = greatest(groups, |group| group.sums.cost.dollars());
     let columns = vec![
         Column::text("Model"),
@@ -58,7 +58,7 @@ pub(super) async fn spending(web: &Web, place: &RequestContext) -> PageResult<Ma
         let filter = Filter { terms: vec![exactly(RecordField::Model, name)] };
         Row {
             id: name.clone(),
-            link: Some(Section::Observations.link(place).with("q", filter.to_string())),
+            link: Some(Section::Observations.link(ctx).with("q", filter.to_string())),
             cells: vec![
                 html! { bdi { (name) } },
                 html! { (figure::grouped(natural(group.sums.count))) },

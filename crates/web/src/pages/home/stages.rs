@@ -27,26 +27,25 @@ const MANY: u64 = 100;
 const COUNTED: u64 = 10_000;
 
 /// Queries the numbers of all stages.
-pub(super) async fn gather(web: &Web, place: &RequestContext) -> PageResult<[Station; 6]> {
+pub(super) async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<[Station; 6]> {
     Ok([
-        recorded(web, place).await?,
-        scored(web, place).await?,
-        waiting(web, place).await?,
+        recorded(web, ctx).await?,
+        scored(web, ctx).await?,
+        waiting(web, ctx).await?,
         improve(),
-        gated(web, place).await?,
-        promoted(web, place).await?,
+        gated(web, ctx).await?,
+        promoted(web, ctx).await?,
     ])
 }
 
-async fn recorded(web: &Web, place: &RequestContext) -> PageResult<Station> {
+async fn recorded(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     let query = TallyQuery {
-        project: place.project_id(),
-        range: place.range(),
-        conditions: in_environment(place, TraceColumn::Environment)
+        project: ctx.project_id(),
+        range: ctx.range(),
+        conditions: in_environment(ctx, TraceColumn::Environment)
             .into_iter()
             .chain(
-                place
-                    .scope
+                ctx.scope
                     .agent
                     .as_deref()
                     .map(|agent| Condition::equals(TraceColumn::Agent, agent)),
@@ -60,15 +59,15 @@ async fn recorded(web: &Web, place: &RequestContext) -> PageResult<Station> {
         number: at_least(traces),
         unit: "traces",
         next: "View traces".to_owned(),
-        link: Some(Section::Traces.link(place)),
+        link: Some(Section::Traces.link(ctx)),
     })
 }
 
-async fn scored(web: &Web, place: &RequestContext) -> PageResult<Station> {
+async fn scored(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     let query = TallyQuery {
-        project: place.project_id(),
-        range: place.range(),
-        conditions: in_environment(place, ScoreColumn::Environment),
+        project: ctx.project_id(),
+        range: ctx.range(),
+        conditions: in_environment(ctx, ScoreColumn::Environment),
         at_most: COUNTED,
     };
     let scores = web.store.telemetry.matching_scores(query).await?;
@@ -77,14 +76,14 @@ async fn scored(web: &Web, place: &RequestContext) -> PageResult<Station> {
         stage: "Score",
         number: at_least(scores),
         // A score does not say which agent it judges.
-        unit: if place.scope.agent.is_some() { "scores of all agents" } else { "scores" },
+        unit: if ctx.scope.agent.is_some() { "scores of all agents" } else { "scores" },
         next: next.to_owned(),
-        link: Some(Section::Scores.link(place)),
+        link: Some(Section::Scores.link(ctx)),
     })
 }
 
-fn in_environment<C>(place: &RequestContext, column: C) -> Vec<Condition<C>> {
-    let chosen = place.scope.environment.as_deref();
+fn in_environment<C>(ctx: &RequestContext, column: C) -> Vec<Condition<C>> {
+    let chosen = ctx.scope.environment.as_deref();
     chosen.map(|environment| Condition::equals(column, environment)).into_iter().collect()
 }
 
@@ -94,8 +93,8 @@ fn at_least(found: Matching) -> String {
     format!("{}{more}", figure::count(found.matching))
 }
 
-async fn waiting(web: &Web, place: &RequestContext) -> PageResult<Station> {
-    let queues = web.store.catalog.queue_progress(place.project_id()).await?;
+async fn waiting(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
+    let queues = web.store.catalog.queue_progress(ctx.project_id()).await?;
     let waiting: u64 = queues.values().map(|progress| progress.waiting).sum();
     let next = match waiting {
         0 => "Nothing to review".to_owned(),
@@ -106,7 +105,7 @@ async fn waiting(web: &Web, place: &RequestContext) -> PageResult<Station> {
         number: figure::count(waiting),
         unit: "waiting",
         next,
-        link: Some(Section::Queues.link(place)),
+        link: Some(Section::Queues.link(ctx)),
     })
 }
 
@@ -121,10 +120,10 @@ fn improve() -> Station {
     }
 }
 
-async fn gated(web: &Web, place: &RequestContext) -> PageResult<Station> {
+async fn gated(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     let query = ExperimentQuery {
-        project: place.project_id(),
-        range: place.range(),
+        project: ctx.project_id(),
+        range: ctx.range(),
         ids: Vec::new(),
         names: Vec::new(),
         datasets: Vec::new(),
@@ -137,17 +136,17 @@ async fn gated(web: &Web, place: &RequestContext) -> PageResult<Station> {
         number: if runs == MANY { "many".to_owned() } else { figure::count(runs) },
         unit: "dataset runs",
         next: next.to_owned(),
-        link: Some(Section::Datasets.link(place)),
+        link: Some(Section::Datasets.link(ctx)),
     })
 }
 
-async fn promoted(web: &Web, place: &RequestContext) -> PageResult<Station> {
+async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     let query = PromptQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         name: None,
         label: Some("production".to_owned()),
         tag: None,
-        updated: place.range(),
+        updated: ctx.range(),
         page: PageNumber { page: 1, limit: 1 },
     };
     let promoted = web.store.catalog.prompts(query).await?.total.unwrap_or_default();
@@ -156,7 +155,7 @@ async fn promoted(web: &Web, place: &RequestContext) -> PageResult<Station> {
         number: figure::count(promoted),
         unit: "prompts changed in production",
         next: "View prompts".to_owned(),
-        link: Some(Section::Prompts.link(place)),
+        link: Some(Section::Prompts.link(ctx)),
     })
 }
 

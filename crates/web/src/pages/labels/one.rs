@@ -26,52 +26,52 @@ use crate::web::Web;
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let id = SessionId::parse(&id).map_err(|_| PageError::not_there("session"))?;
-    let rubric = &rubric(&web, &place)?;
-    let desk = Desk::read(&web, &place, rubric).await?;
-    let me = by(&place.visitor);
+    let rubric = &rubric(&web, &ctx)?;
+    let desk = Desk::read(&web, &ctx, rubric).await?;
+    let me = by(&ctx.viewer);
     let mine = desk.labels.iter().find(|label| label.session == id && label.by == me);
-    let conversation = session::blind(&web, &place, &id).await?;
+    let conversation = session::blind(&web, &ctx, &id).await?;
     let mut page = Page::new(Section::Labels, "Label session");
-    page.crumbs = vec![("Ground truth".to_owned(), by_rubric(&place, &["labels"]))];
+    page.crumbs = vec![("Ground truth".to_owned(), by_rubric(&ctx, &["labels"]))];
     page.summary = html! { "Session " bdi { code { (elide(&id.to_string(), 60)) } } };
     let side = match mine {
-        Some(label) if place.params.get("again").is_none() => {
-            let (source, _) = ends(&web, &place);
+        Some(label) if ctx.params.get("again").is_none() => {
+            let (source, _) = ends(&web, &ctx);
             let judged = judge_scores::first(&source, &id, rubric, None).await;
             let judged = judged.map_err(|why| refused(why.into()))?;
-            revealed(label, judged.as_ref(), rubric, &desk, &place)
+            revealed(label, judged.as_ref(), rubric, &desk, &ctx)
         }
-        mine => form(&id, mine, rubric, &place),
+        mine => form(&id, mine, rubric, &ctx),
     };
     page.body = html! {
-        @if place.params.get("done").is_some() { (toast::toast("Saved")) }
+        @if ctx.params.get("done").is_some() { (toast::toast("Saved")) }
         div.labelling {
             aside.label-side { (side) }
             (conversation)
         }
         script type="module" src=(assets::address("label.js")) {}
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// Form with all dimensions and a comment.
-fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, place: &RequestContext) -> Markup {
+fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, ctx: &RequestContext) -> Markup {
     let given = |name: &str| before.and_then(|label| label.marks.get(name));
     let why = before.and_then(|label| label.why.as_deref()).unwrap_or_default();
     html! {
         form.label-form data-label method="post"
-             action=(by_rubric(place, &["labels", "session", &id.to_string()])) {
-            (place.visitor.form_token.field())
+             action=(by_rubric(ctx, &["labels", "session", &id.to_string()])) {
+            (ctx.viewer.form_token.field())
             @for dimension in &rubric.dimensions { (asked(dimension, given(&dimension.name))) }
             label for="why" { "Comment" }
             textarea #why name="why" rows="3" maxlength=(MAX_WHY) { (why) }
             p.actions {
                 button.button.primary { "Save & reveal judge" } " "
-                a.button href=(place.to(&["labels"])) { "Back" }
+                a.button href=(ctx.to(&["labels"])) { "Back" }
             }
             p.muted.keys-hint {
                 "Keys: a number sets the focused dimension, " kbd { "-" } " not observable, "
@@ -125,7 +125,7 @@ fn revealed(
     judged: Option<&JudgeScore>,
     rubric: &Rubric,
     desk: &Desk,
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> Markup {
     let marks = label.marks(rubric);
     let judge = |name: &str| judged.and_then(|judged| judged.marks.get(name)).copied();
@@ -151,11 +151,11 @@ fn revealed(
         @if let Some(why) = &label.why { p { "Your comment: " bdi { (elide(why, 1_000)) } } }
         p.actions {
             @if let Some(next) = desk.next() {
-                a.button.primary href=(by_rubric(place, &["labels", "session", &next.to_string()])) data-next { "Next session" } " "
+                a.button.primary href=(by_rubric(ctx, &["labels", "session", &next.to_string()])) data-next { "Next session" } " "
             } @else {
-                a.button.primary href=(by_rubric(place, &["calibration"])) { "View calibration" } " "
+                a.button.primary href=(by_rubric(ctx, &["calibration"])) { "View calibration" } " "
             }
-            a.button href=(place.here().without("done").with("again", "1")) { "Edit label" }
+            a.button href=(ctx.here().without("done").with("again", "1")) { "Edit label" }
         }
     }
 }
@@ -167,30 +167,30 @@ fn shown(dimension: &Dimension, value: Option<f64>) -> String {
 pub(super) async fn keep(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let id = SessionId::parse(&id).map_err(|_| PageError::not_there("session"))?;
-    let there = web.store.telemetry.session(place.project_id(), id.clone()).await?;
+    let there = web.store.telemetry.session(ctx.project_id(), id.clone()).await?;
     there.ok_or_else(|| PageError::not_there("session"))?;
-    let rubric = &rubric(&web, &place)?;
+    let rubric = &rubric(&web, &ctx)?;
     let marks = marks(&form, rubric).map_err(PageError::Bad)?;
     let why = form.get("why").map(|why| why.replace("\r\n", "\n").trim().to_owned());
     let why = why.filter(|why| !why.is_empty());
     within("why", why.as_deref().unwrap_or_default(), MAX_WHY).map_err(PageError::Bad)?;
-    let desk = Desk::read(&web, &place, rubric).await?;
+    let desk = Desk::read(&web, &ctx, rubric).await?;
     let label = Label {
-        by: by(&place.visitor),
-        at: place.now,
+        by: by(&ctx.viewer),
+        at: ctx.now,
         rubric: rubric.name.clone(),
         drawn: desk.drawn(&id).cloned(),
         session: id.clone(),
         marks,
         why,
     };
-    let (_, sink) = ends(&web, &place);
-    let kept = labels::keep(&sink, DATASET, &[label], place.now).await;
+    let (_, sink) = ends(&web, &ctx);
+    let kept = labels::keep(&sink, DATASET, &[label], ctx.now).await;
     kept.map_err(|why| refused(why.into()))?;
-    let back = by_rubric(&place, &["labels", "session", &id.to_string()]).with("done", "1");
+    let back = by_rubric(&ctx, &["labels", "session", &id.to_string()]).with("done", "1");
     Ok(Redirect::to(&back.to_string()))
 }
 

@@ -18,37 +18,37 @@ use crate::scope::Span;
 
 /// The field for the filter, and everything that can be clicked instead of typed.
 pub(super) fn bar(
-    place: &RequestContext,
+    ctx: &RequestContext,
     state: &ListState,
     facets: &[Facet],
     saved: &[SavedView],
     scores: &[String],
 ) -> Markup {
     html! {
-        (field(place, state))
+        (field(ctx, state))
         (problems(state))
         div.list-tools {
-            (chips(place, state))
-            (quick(place, state))
-            @for facet in facets { (offered(place, state, facet)) }
+            (chips(ctx, state))
+            (quick(ctx, state))
+            @for facet in facets { (offered(ctx, state, facet)) }
             div.end {
-                (live(place, state))
-                (views::views_menu(place, state.on, saved))
-                (columns(place, state, scores))
-                (exports(place, state))
+                (live(ctx, state))
+                (views::views_menu(ctx, state.on, saved))
+                (columns(ctx, state, scores))
+                (exports(ctx, state))
             }
         }
     }
 }
 
-fn field(place: &RequestContext, state: &ListState) -> Markup {
+fn field(ctx: &RequestContext, state: &ListState) -> Markup {
     let example = match state.on {
         On::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
         On::Observations => "type:generation model:claude* tokens>=1000 level:error \"free text\"",
     };
     let typed = |problem: &Problem| state.typed.get(problem.span.clone()).unwrap_or_default();
     let problems = state.parsed.problems.iter();
-    let list = here(place, state.on);
+    let list = here(ctx, state.on);
     filter_bar::field(&FilterField {
         action: list.path(),
         kept: kept(&list.clone().without("q")),
@@ -81,16 +81,16 @@ pub(super) fn asks_to_leave_out_only(filter: &Filter) -> bool {
     texts.peek().is_some() && texts.all(|(_, is_wanted)| !is_wanted)
 }
 
-fn chips(place: &RequestContext, state: &ListState) -> Markup {
+fn chips(ctx: &RequestContext, state: &ListState) -> Markup {
     let filter = &state.parsed.filter;
     let terms = filter.terms.iter().enumerate();
     let terms: Vec<(String, Link)> = terms
         .map(|(at, term)| {
-            let without = ListState::with_filter(place, state.on, &filter.without(at));
+            let without = ListState::with_filter(ctx, state.on, &filter.without(at));
             (term.to_string(), without)
         })
         .collect();
-    filter_bar::chips(&terms, &here(place, state.on).without("q"))
+    filter_bar::chips(&terms, &here(ctx, state.on).without("q"))
 }
 
 /// What people look for most often.
@@ -103,19 +103,19 @@ pub(super) fn quick_filters() -> [(&'static str, Term); 4] {
     ]
 }
 
-fn quick(place: &RequestContext, state: &ListState) -> Markup {
+fn quick(ctx: &RequestContext, state: &ListState) -> Markup {
     let filter = &state.parsed.filter;
     html! {
         nav.quick aria-label="Quick filters" {
             @for (name, term) in quick_filters() {
-                a href=(ListState::with_filter(place, state.on, &filter.toggled(&term)))
+                a href=(ListState::with_filter(ctx, state.on, &filter.toggled(&term)))
                   aria-current=[filter.has(&term).then_some("true")] title=(term) { (name) }
             }
         }
     }
 }
 
-fn offered(place: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
+fn offered(ctx: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
     let filter = &state.parsed.filter;
     let entries = facet.words.iter().map(|(word, count)| {
         let term = Term::word(facet.field, word);
@@ -123,7 +123,7 @@ fn offered(place: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
             word,
             count,
             filter.has(&term),
-            ListState::with_filter(place, state.on, &filter.toggled(&term)),
+            ListState::with_filter(ctx, state.on, &filter.toggled(&term)),
         )
     });
     menu(
@@ -140,21 +140,21 @@ fn offered(place: &RequestContext, state: &ListState, facet: &Facet) -> Markup {
 }
 
 /// A switch for scripts: without them there is nothing it could do.
-fn live(place: &RequestContext, state: &ListState) -> Markup {
+fn live(ctx: &RequestContext, state: &ListState) -> Markup {
     let is_possible = state.is_newest_first()
         && state.cursor.is_none()
         && state.parsed.filter.texts().next().is_none()
-        && !matches!(place.scope.span, Span::Between(..));
+        && !matches!(ctx.scope.span, Span::Between(..));
     html! {
         @if is_possible {
-            button.quiet.live type="button" data-live=(served(place, state.on, "newer"))
+            button.quiet.live type="button" data-live=(served(ctx, state.on, "newer"))
                    aria-pressed="false" hidden title="Refresh every 2 s" { "Live" }
         }
     }
 }
 
-fn exports(place: &RequestContext, state: &ListState) -> Markup {
-    let file = served(place, state.on, "export");
+fn exports(ctx: &RequestContext, state: &ListState) -> Markup {
+    let file = served(ctx, state.on, "export");
     menu(
         "Export",
         "Export",
@@ -167,12 +167,12 @@ fn exports(place: &RequestContext, state: &ListState) -> Markup {
 }
 
 /// What else is served of this very list.
-pub(super) fn served(place: &RequestContext, on: On, what: &str) -> Link {
-    let link = Link::to_project(&place.project.id, &["list", on.word(), what]);
-    here(place, on).pairs().fold(link, |link, (name, value)| link.and(name, value))
+pub(super) fn served(ctx: &RequestContext, on: On, what: &str) -> Link {
+    let link = Link::to_project(&ctx.project.id, &["list", on.word(), what]);
+    here(ctx, on).pairs().fold(link, |link, (name, value)| link.and(name, value))
 }
 
-fn columns(place: &RequestContext, state: &ListState, scores: &[String]) -> Markup {
+fn columns(ctx: &RequestContext, state: &ListState, scores: &[String]) -> Markup {
     // Those that are shown stay, even if nothing was scored so lately.
     let known: BTreeSet<&String> = scores.iter().chain(&state.scores).collect();
     let all = ListColumn::of(state.on).filter(|column| *column != ListColumn::NAME);
@@ -180,8 +180,8 @@ fn columns(place: &RequestContext, state: &ListState, scores: &[String]) -> Mark
         "Columns",
         "Columns",
         &html! {
-            form.choose method="get" action=(here(place, state.on).path()) {
-                (kept(&here(place, state.on).without("col")))
+            form.choose method="get" action=(here(ctx, state.on).path()) {
+                (kept(&here(ctx, state.on).without("col")))
                 // The name is always shown; saying so keeps a choice of nothing else a choice.
                 input type="hidden" name="col" value=(ListColumn::NAME.word());
                 @for column in all {
@@ -203,7 +203,7 @@ fn columns(place: &RequestContext, state: &ListState, scores: &[String]) -> Mark
                 }
                 div.choose-end {
                     button.button.primary type="submit" { "Apply" }
-                    a.quiet href=(here(place, state.on).without("col")) { "Reset columns" }
+                    a.quiet href=(here(ctx, state.on).without("col")) { "Reset columns" }
                 }
             }
         },

@@ -44,22 +44,22 @@ pub(super) struct Targets {
 }
 
 /// Where chosen rows can go; nowhere for those who may only look.
-pub(super) async fn targets(web: &Web, place: &RequestContext) -> PageResult<Targets> {
-    if !place.visitor.can_change() {
+pub(super) async fn targets(web: &Web, ctx: &RequestContext) -> PageResult<Targets> {
+    if !ctx.viewer.can_change() {
         return Ok(Targets::default());
     }
-    let (catalog, project) = (&web.store.catalog, place.project_id());
+    let (catalog, project) = (&web.store.catalog, ctx.project_id());
     let datasets = catalog.datasets(project.clone(), OFFERED).await?.rows;
     let queues = catalog.queues(project, OFFERED).await?.rows;
     Ok(Targets { datasets, queues })
 }
 
 /// The bar at the bottom: what can be done with the chosen rows.
-pub(super) fn bar(place: &RequestContext, on: On, targets: &Targets) -> Markup {
+pub(super) fn bar(ctx: &RequestContext, on: On, targets: &Targets) -> Markup {
     html! {
-        form.chosen #(FORM) method="post" action=(action(place, on, "do")) data-selection hidden {
-            (place.visitor.form_token.field())
-            (back(place, on))
+        form.chosen #(FORM) method="post" action=(action(ctx, on, "do")) data-selection hidden {
+            (ctx.viewer.form_token.field())
+            (back(ctx, on))
             p { strong data-selected { "0" } " selected" }
             span.chosen-group {
                 label.sr for="chosen-tag" { "Tag" }
@@ -105,7 +105,7 @@ fn of_traces(on: On, what: &str) -> String {
 /// Does something with the chosen rows.
 pub(super) async fn act<R: ListedRow>(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
     let ids: BTreeSet<&str> = form.all("id").filter(|id| !id.is_empty()).collect();
     let ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
@@ -117,35 +117,35 @@ pub(super) async fn act<R: ListedRow>(
     }
     let done = match (form.get("action").unwrap_or_default(), R::ON) {
         ("tag", on) => {
-            let traces = traces_of(&web, &place, (&ids, on)).await?;
-            tag(&web, &place, &form, traces).await?
+            let traces = traces_of(&web, &ctx, (&ids, on)).await?;
+            tag(&web, &ctx, &form, traces).await?
         }
-        ("dataset", on) => collect(&web, &place, &form, ids, on).await?,
-        ("queue", on) => queue(&web, &place, &form, ids, on).await?,
+        ("dataset", on) => collect(&web, &ctx, &form, ids, on).await?,
+        ("queue", on) => queue(&web, &ctx, &form, ids, on).await?,
         ("delete", on) if form.get("sure") == Some("yes") => {
-            let traces = traces_of(&web, &place, (&ids, on)).await?;
+            let traces = traces_of(&web, &ctx, (&ids, on)).await?;
             let count = traces.len();
-            let catalog = place.visitor.catalog(&web);
+            let catalog = ctx.viewer.catalog(&web);
             let named = traces.iter().map(ToString::to_string).collect();
-            catalog.note_deletion(place.project_id(), Noun::Traces, named, place.now).await?;
-            web.store.telemetry.delete_traces(place.project_id(), traces).await?;
+            catalog.note_deletion(ctx.project_id(), Noun::Traces, named, ctx.now).await?;
+            web.store.telemetry.delete_traces(ctx.project_id(), traces).await?;
             Done::Deleted(count)
         }
         ("delete", on) => {
-            return Ok(confirm(&web, &place, &form, (ids, on)).await?.into_response());
+            return Ok(confirm(&web, &ctx, &form, (ids, on)).await?.into_response());
         }
         (other, _) => {
             let other = ratchet_core::record::limit::elide(other, 40);
             return Err(PageError::Bad(format!("unknown action {other}")));
         }
     };
-    Ok(done.back(&place, R::ON, &form).into_response())
+    Ok(done.back(&ctx, R::ON, &form).into_response())
 }
 
 /// The traces that rows are or belong to, each once.
 async fn traces_of(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     (ids, on): (&[String], On),
 ) -> PageResult<Vec<TraceId>> {
     let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
@@ -155,7 +155,7 @@ async fn traces_of(
     let mut traces = BTreeSet::new();
     for id in ids {
         let id = ObservationId::parse(id).map_err(bad)?;
-        let seen = web.store.telemetry.observation(place.project_id(), id).await?;
+        let seen = web.store.telemetry.observation(ctx.project_id(), id).await?;
         traces.extend(seen.map(|seen| seen.trace));
     }
     Ok(traces.into_iter().collect())
@@ -163,7 +163,7 @@ async fn traces_of(
 
 async fn tag(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     form: &Params,
     ids: Vec<TraceId>,
 ) -> PageResult<Done> {
@@ -171,19 +171,19 @@ async fn tag(
     if tag.is_empty() || tag.chars().count() > MAX_TAG {
         return Err(PageError::Bad(format!("a tag has 1 to {MAX_TAG} characters")));
     }
-    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+    let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     // Only traces that are there: a tag must not make one.
     let known = telemetry.find_traces(project.clone(), ids).await?;
     let traces: Vec<TraceId> = known.into_iter().map(|trace| trace.id).collect();
     let count = traces.len();
-    let batch = record::tags(project, traces, &tag, place.now);
+    let batch = record::tags(project, traces, &tag, ctx.now);
     record::write(telemetry, &web.store.catalog, batch, TAG_BYTES).await?;
     Ok(Done::Tagged(count))
 }
 
 async fn queue(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     form: &Params,
     ids: Vec<String>,
     on: On,
@@ -193,11 +193,11 @@ async fn queue(
         On::Observations => ItemKind::Observation,
     };
     let queue = form.get("queue").unwrap_or_default().to_owned();
-    let to = QueueId { project: place.project_id(), queue };
+    let to = QueueId { project: ctx.project_id(), queue };
     let new = |object| NewQueueItem { kind, object, status: ItemStatus::Pending };
     let items: Vec<NewQueueItem> = ids.into_iter().map(new).collect();
     let count = items.len();
-    place.visitor.catalog(web).add_queue_items(to, items, place.now).await?;
+    ctx.viewer.catalog(web).add_queue_items(to, items, ctx.now).await?;
     Ok(Done::Queued(count))
 }
 
@@ -210,7 +210,7 @@ struct Source {
 
 async fn collect(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     form: &Params,
     ids: Vec<String>,
     on: On,
@@ -218,8 +218,7 @@ async fn collect(
     let dataset = form.get("dataset").unwrap_or_default().to_owned();
     let mut items = Vec::new();
     for id in ids {
-        let Some(Source { trace, observation, content }) = source(web, place, &id, on).await?
-        else {
+        let Some(Source { trace, observation, content }) = source(web, ctx, &id, on).await? else {
             continue;
         };
         items.push(NewDatasetItem {
@@ -232,8 +231,8 @@ async fn collect(
         });
     }
     let count = items.len();
-    let catalog = place.visitor.catalog(web);
-    match catalog.save_dataset_items(place.project_id(), items, place.now).await? {
+    let catalog = ctx.viewer.catalog(web);
+    match catalog.save_dataset_items(ctx.project_id(), items, ctx.now).await? {
         Collected::Kept(_) => Ok(Done::Collected(count)),
         Collected::Unfit(unfit) => {
             let first = unfit.into_iter().next().map(|(_, problem)| problem).unwrap_or_default();
@@ -242,8 +241,8 @@ async fn collect(
     }
 }
 
-async fn source(web: &Web, place: &RequestContext, id: &str, on: On) -> PageResult<Option<Source>> {
-    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+async fn source(web: &Web, ctx: &RequestContext, id: &str, on: On) -> PageResult<Option<Source>> {
+    let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
     match on {
         On::Traces => {
@@ -269,14 +268,14 @@ async fn source(web: &Web, place: &RequestContext, id: &str, on: On) -> PageResu
 /// The question before deleting: what goes, and that it does not come back.
 async fn confirm(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     form: &Params,
     (chosen, on): (Vec<String>, On),
 ) -> PageResult<Markup> {
     let telemetry = &web.store.telemetry;
-    let ids = traces_of(web, place, (&chosen, on)).await?;
-    let traces = telemetry.find_traces(place.project_id(), ids.clone()).await?;
-    let attached = telemetry.count_attached(place.project_id(), ids).await?;
+    let ids = traces_of(web, ctx, (&chosen, on)).await?;
+    let traces = telemetry.find_traces(ctx.project_id(), ids.clone()).await?;
+    let attached = telemetry.count_attached(ctx.project_id(), ids).await?;
     let count = |count: usize| figure::grouped(count as u64);
     let title = match traces.len() {
         1 => "Delete 1 trace?".to_owned(),
@@ -292,20 +291,20 @@ async fn confirm(
             ul {
                 @for trace in traces.iter().take(NAMED) {
                     li { bdi { (trace.name.as_deref().unwrap_or("unnamed")) } " "
-                        code { (trace.id) } " " (figure::when(trace.timestamp, place.now)) }
+                        code { (trace.id) } " " (figure::when(trace.timestamp, ctx.now)) }
                 }
                 @if traces.len() > NAMED { li { "and " (count(traces.len() - NAMED)) " more" } }
             }
-            form method="post" action=(action(place, on, "do")) {
-                (place.visitor.form_token.field())
+            form method="post" action=(action(ctx, on, "do")) {
+                (ctx.viewer.form_token.field())
                 input type="hidden" name="back" value=(form.get("back").unwrap_or_default());
                 input type="hidden" name="action" value="delete";
                 input type="hidden" name="sure" value="yes";
                 @for id in &chosen { input type="hidden" name="id" value=(id); }
                 button.button.danger type="submit" { "Delete" } " "
-                a.button href=(came_from(place, on, form)) data-keep { "Cancel" }
+                a.button href=(came_from(ctx, on, form)) data-keep { "Cancel" }
             }
         }
     };
-    Ok(page.show(place))
+    Ok(page.show(ctx))
 }

@@ -70,27 +70,27 @@ impl Done {
     }
 
     /// Leads back to the list that a form was sent from, and says there what it has done.
-    pub(super) fn back(self, place: &RequestContext, on: On, form: &Params) -> Redirect {
-        let link = came_from(place, on, form).with("done", self.word());
+    pub(super) fn back(self, ctx: &RequestContext, on: On, form: &Params) -> Redirect {
+        let link = came_from(ctx, on, form).with("done", self.word());
         Redirect::to(&link.to_string())
     }
 }
 
 /// What was done just now, if anything was.
-pub(super) fn told(place: &RequestContext, on: On) -> Markup {
-    let done = place.params.get("done").and_then(Done::parse);
+pub(super) fn told(ctx: &RequestContext, on: On) -> Markup {
+    let done = ctx.params.get("done").and_then(Done::parse);
     html! { @if let Some(done) = done { (toast::toast(&done.words(on))) } }
 }
 
 /// A list, from its start and with nothing chosen.
-pub(super) fn list_link(place: &RequestContext, on: On) -> Link {
-    Link::to_project(&place.project.id, &[on.word()])
+pub(super) fn list_link(ctx: &RequestContext, on: On) -> Link {
+    Link::to_project(&ctx.project.id, &[on.word()])
 }
 
 /// The list that a form was sent from.
-pub(super) fn came_from(place: &RequestContext, on: On, form: &Params) -> Link {
+pub(super) fn came_from(ctx: &RequestContext, on: On, form: &Params) -> Link {
     let back = Params::read(form.get("back").unwrap_or_default());
-    back.pairs().fold(list_link(place, on), |link, (name, value)| link.and(name, value))
+    back.pairs().fold(list_link(ctx, on), |link, (name, value)| link.and(name, value))
 }
 
 #[cfg(test)]

@@ -70,19 +70,19 @@ impl Format {
 /// taken, so that its size does not matter.
 pub(super) async fn export<R: ListedRow>(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
 ) -> PageResult<Response> {
-    let wanted = place.params.get("format").unwrap_or_default();
+    let wanted = ctx.params.get("format").unwrap_or_default();
     let format = Format::ALL.into_iter().find(|format| format.word() == wanted);
     let format =
         format.ok_or_else(|| PageError::Bad("format must be csv, jsonl or parquet".to_owned()))?;
     // Any other order than that of time would look at all rows again for each slice.
-    let state = ListState::read(R::ON, &place.params).newest_first();
+    let state = ListState::read(R::ON, &ctx.params).newest_first();
     if bar::asks_to_leave_out_only(&state.parsed.filter) {
         let why = "excluding a text needs another text to search for";
         return Err(PageError::Bad(why.to_owned()));
     }
-    let ask = Ask { limit: SLICE, detail: Detail::Content, ..state.ask(&place) };
+    let ask = Ask { limit: SLICE, detail: Detail::Content, ..state.ask(&ctx) };
     let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
     let writing = Writing::begin(format, ListColumn::of(R::ON).collect());
     let body = Body::from_stream(try_unfold(Part::Head(rows, writing), piece));
@@ -90,7 +90,7 @@ pub(super) async fn export<R: ListedRow>(
         On::Traces => "traces",
         On::Observations => "observations",
     };
-    let day = ratchet_core::calendar::day(place.now);
+    let day = ratchet_core::calendar::day(ctx.now);
     let file = format!("attachment; filename=\"{list}-{day}.{}\"", format.word());
     let headers = [(CONTENT_TYPE, format.content_type().to_owned()), (CONTENT_DISPOSITION, file)];
     Ok((headers, body).into_response())

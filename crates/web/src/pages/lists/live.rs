@@ -20,22 +20,22 @@ const AT_ONCE: usize = 50;
 /// once while there are more.
 pub(super) async fn newer<R: ListedRow>(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
 ) -> PageResult<Markup> {
-    let after = place.params.get("after").and_then(|moment| moment.parse().ok());
+    let after = ctx.params.get("after").and_then(|moment| moment.parse().ok());
     let after = after.ok_or_else(|| PageError::Bad("after must be a timestamp".to_owned()))?;
     let telemetry = &web.store.telemetry;
-    let came = telemetry.arrivals((&place.project_id(), R::WATCHED), after, AT_ONCE);
-    let state = ListState::read(R::ON, &place.params).newest_first();
+    let came = telemetry.arrivals((&ctx.project_id(), R::WATCHED), after, AT_ONCE);
+    let state = ListState::read(R::ON, &ctx.params).newest_first();
     let rows = match came.records.as_slice() {
         [] => Vec::new(),
-        _ => R::arrived(telemetry, &state.ask(&place), came.records).await?,
+        _ => R::arrived(telemetry, &state.ask(&ctx), came.records).await?,
     };
     let scores = Some(state.scores.as_slice());
-    let scored = score_columns::scored(telemetry, place.project_id(), &rows, scores).await?;
+    let scored = score_columns::scored(telemetry, ctx.project_id(), &rows, scores).await?;
     Ok(html! {
         table data-arrived=(came.until) data-more[came.has_more] data-cut[came.is_cut] {
-            tbody { (table::rows(&drawn(&place, &state, &rows, &scored))) }
+            tbody { (table::rows(&drawn(&ctx, &state, &rows, &scored))) }
         }
     })
 }
@@ -46,10 +46,10 @@ const SHOWN: usize = 400;
 /// The first words of what went into a row and came out of it.
 pub(super) async fn peek<R: ListedRow>(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
 ) -> PageResult<Markup> {
-    let id = place.params.get("id").unwrap_or_default();
-    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+    let id = ctx.params.get("id").unwrap_or_default();
+    let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     let content = match R::ON {
         On::Traces => {
             let id = TraceId::parse(id).map_err(|why| PageError::Bad(why.to_string()))?;

@@ -99,7 +99,7 @@ impl ListedRow for Observation {
         }
     }
 
-    fn cell(&self, column: ListColumn, place: &RequestContext) -> Markup {
+    fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup {
         let content = self.content.as_ref();
         let word = |word: Option<&str>| html! { bdi { (word.unwrap_or_default()) } };
         let tokens = |count: u64| figure::count_in_part(count, self.approximate_cost());
@@ -110,7 +110,7 @@ impl ListedRow for Observation {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(self.level))
             },
-            RecordField::Time => figure::when(self.start, place.now),
+            RecordField::Time => figure::when(self.start, ctx.now),
             RecordField::Kind => html! { (badge::kind_name(self.kind)) },
             RecordField::Level => html! { (self.level.as_str().to_ascii_lowercase()) },
             RecordField::Status => word(self.status_message.as_deref()),
@@ -130,7 +130,7 @@ impl ListedRow for Observation {
             RecordField::Trace => {
                 let trace = self.trace.to_string();
                 let short: String = trace.chars().take(10).collect();
-                html! { a.quiet-link href=(place.to(&["traces", &trace])) title=(trace) { code { (short) } } }
+                html! { a.quiet-link href=(ctx.to(&["traces", &trace])) title=(trace) { code { (short) } } }
             }
             RecordField::Parent => {
                 html! { @if let Some(parent) = &self.parent { (copy::id(&parent.to_string())) } }

@@ -35,24 +35,24 @@ struct Found<R> {
 /// A list: traces or observations.
 pub(super) async fn show<R: ListedRow>(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
 ) -> PageResult<Markup> {
-    let mut state = ListState::read(R::ON, &place.params);
+    let mut state = ListState::read(R::ON, &ctx.params);
     // Before rows are read: what comes meanwhile is shown twice rather than never.
     let arrived = web.store.telemetry.arrived();
-    let found = find::<R>(&web, &place, &state).await?;
+    let found = find::<R>(&web, &ctx, &state).await?;
     if found.is_unsorted {
         state = state.newest_first();
     }
-    let facets = facets::facets(&web.store.telemetry, &state.ask(&place), R::ON).await?;
-    let saved = views::of(&web, &place, R::ON).await?;
-    let targets = bulk::targets(&web, &place).await?;
+    let facets = facets::facets(&web.store.telemetry, &state.ask(&ctx), R::ON).await?;
+    let saved = views::of(&web, &ctx, R::ON).await?;
+    let targets = bulk::targets(&web, &ctx).await?;
     let telemetry = &web.store.telemetry;
-    let names = score_columns::names(telemetry, &state.ask(&place)).await?;
+    let names = score_columns::names(telemetry, &state.ask(&ctx)).await?;
     let scores = &state.scores;
     let scored =
-        score_columns::scored(telemetry, place.project_id(), &found.rows, Some(scores)).await?;
-    let panel = panel::panel::<R>(&web, &place).await?;
+        score_columns::scored(telemetry, ctx.project_id(), &found.rows, Some(scores)).await?;
+    let panel = panel::panel::<R>(&web, &ctx).await?;
     let section = match R::ON {
         On::Traces => Section::Traces,
         On::Observations => Section::Observations,
@@ -60,73 +60,73 @@ pub(super) async fn show<R: ListedRow>(
     let mut page = Page::new(section, section.name());
     page.summary = found.summary.clone();
     page.body = html! {
-        (change::told(&place, R::ON))
-        (bar::bar(&place, &state, &facets, &saved, &names))
-        @if found.is_unsorted { (unsorted(&place)) }
+        (change::told(&ctx, R::ON))
+        (bar::bar(&ctx, &state, &facets, &saved, &names))
+        @if found.is_unsorted { (unsorted(&ctx)) }
         (panel)
-        div.list data-arrived=(arrived) data-peek=(bar::served(&place, R::ON, "peek"))
-                 data-panel=(bar::served(&place, R::ON, "panel")) {
+        div.list data-arrived=(arrived) data-peek=(bar::served(&ctx, R::ON, "peek"))
+                 data-panel=(bar::served(&ctx, R::ON, "panel")) {
             @if !found.rows.is_empty() {
-                (table::table(&drawn(&place, &state, &found.rows, &scored)))
+                (table::table(&drawn(&ctx, &state, &found.rows, &scored)))
             } @else if let Some(reached) = found.reached {
-                (not_yet(reached, &place))
+                (not_yet(reached, &ctx))
             } @else {
-                (nothing(&place, &state))
+                (nothing(&ctx, &state))
             }
         }
-        @if place.visitor.can_change() { (bulk::bar(&place, R::ON, &targets)) }
-        (pager(&place, &state, &found))
+        @if ctx.viewer.can_change() { (bulk::bar(&ctx, R::ON, &targets)) }
+        (pager(&ctx, &state, &found))
         script type="module" src=(assets::address("lists.js")) {}
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 async fn find<R: ListedRow>(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     state: &ListState,
 ) -> PageResult<Found<R>> {
-    let (telemetry, ask) = (&web.store.telemetry, state.ask(place));
+    let (telemetry, ask) = (&web.store.telemetry, state.ask(ctx));
     if let Some(found) = search::search::<R>(telemetry, &ask).await? {
-        let summary = summary::of_search(&found, place);
+        let summary = summary::of_search(&found, ctx);
         let Searched { rows, cursor, .. } = found;
         return Ok(Found { rows, cursor, summary, reached: None, is_unsorted: false });
     }
     let (sought, is_unsorted) = match R::read(telemetry, &ask).await {
         Err(StoreError::TooSlow) if !state.is_newest_first() => {
             let newest = state.clone().newest_first();
-            (R::read(telemetry, &newest.ask(place)).await?, true)
+            (R::read(telemetry, &newest.ask(ctx)).await?, true)
         }
         answer => (answer?, false),
     };
     let DeadlinePage { page, reached } = sought;
-    let summary = summary::summary::<R>(telemetry, &ask, place).await?;
+    let summary = summary::summary::<R>(telemetry, &ask, ctx).await?;
     let summary = html! {
         (summary)
-        @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, place.now)) }
+        @if let Some(reached) = reached { ". Searched back to " (figure::when(reached, ctx.now)) }
     };
     Ok(Found { rows: page.rows, cursor: page.cursor, summary, reached, is_unsorted })
 }
 
 /// The rows as a table.
 pub(super) fn drawn<R: ListedRow>(
-    place: &RequestContext,
+    ctx: &RequestContext,
     state: &ListState,
     rows: &[R],
     scored: &Scored,
 ) -> Table {
     let row = |row: &R| {
         let facts = row.facts();
-        let cells = state.columns.iter().map(|column| row.cell(*column, place));
+        let cells = state.columns.iter().map(|column| row.cell(*column, ctx));
         let scores = state.scores.iter().map(|name| scored.cell(&facts.id, name));
         Row {
-            link: Some(facts.link(R::ON, place)),
+            link: Some(facts.link(R::ON, ctx)),
             failed: facts.failed,
             cells: cells.chain(scores).collect(),
             id: facts.id,
         }
     };
-    let columns = state.columns.iter().map(|column| head(place, state, *column));
+    let columns = state.columns.iter().map(|column| head(ctx, state, *column));
     let scores = state
         .scores
         .iter()
@@ -139,11 +139,11 @@ pub(super) fn drawn<R: ListedRow>(
         caption: caption.to_owned(),
         columns: columns.chain(scores).collect(),
         rows: rows.iter().map(row).collect(),
-        select_for: place.visitor.can_change().then(|| bulk::FORM.to_owned()),
+        select_for: ctx.viewer.can_change().then(|| bulk::FORM.to_owned()),
     }
 }
 
-fn head(place: &RequestContext, state: &ListState, column: ListColumn) -> Column {
+fn head(ctx: &RequestContext, state: &ListState, column: ListColumn) -> Column {
     let head = Column { name: column.title().to_owned(), align: column.align(), sort: None };
     let is_searched = state.parsed.filter.texts().next().is_some();
     if column.order(state.on).is_none() || is_searched {
@@ -161,16 +161,13 @@ fn head(place: &RequestContext, state: &ListState, column: ListColumn) -> Column
         Direction::Ascending => Order::Ascending,
         Direction::Descending => Order::Descending,
     });
-    head.sorted_by(Sort {
-        link: here(place, state.on).with("sort", sort_word((column, next))),
-        now,
-    })
+    head.sorted_by(Sort { link: here(ctx, state.on).with("sort", sort_word((column, next))), now })
 }
 
-fn pager<R>(place: &RequestContext, state: &ListState, found: &Found<R>) -> Markup {
+fn pager<R>(ctx: &RequestContext, state: &ListState, found: &Found<R>) -> Markup {
     let is_searched = state.parsed.filter.texts().next().is_some() || found.reached.is_some();
     let goes_on = if is_searched { "Search older".to_owned() } else { format!("Next {ROWS}") };
-    let mut list = here(place, state.on);
+    let mut list = here(ctx, state.on);
     if found.is_unsorted {
         list = list.without("sort");
     }
@@ -179,38 +176,38 @@ fn pager<R>(place: &RequestContext, state: &ListState, found: &Found<R>) -> Mark
 }
 
 /// Said when there are too many rows to sort.
-fn unsorted(place: &RequestContext) -> Markup {
+fn unsorted(ctx: &RequestContext) -> Markup {
     html! {
         p.notice role="status" {
-            "Too many rows to sort within " (place.patience.as_secs())
+            "Too many rows to sort within " (ctx.query_timeout.as_secs())
             " s; sorted only the newest. Choose a shorter time range or a narrower filter."
         }
     }
 }
 
 /// Said when nothing was found so far.
-fn not_yet(reached: Timestamp, place: &RequestContext) -> Markup {
+fn not_yet(reached: Timestamp, ctx: &RequestContext) -> Markup {
     empty::empty(
         "No matches yet",
         &html! {
-            p { "Searched back to " (figure::when(reached, place.now)) "; older data is not searched yet. "
+            p { "Searched back to " (figure::when(reached, ctx.now)) "; older data is not searched yet. "
                 "Search older below, or choose a shorter time." }
         },
     )
 }
 
 /// What to do when there is nothing to see.
-fn nothing(place: &RequestContext, state: &ListState) -> Markup {
-    let is_narrowed = state.ask(place).is_narrowed() || state.cursor.is_some();
+fn nothing(ctx: &RequestContext, state: &ListState) -> Markup {
+    let is_narrowed = state.ask(ctx).is_narrowed() || state.cursor.is_some();
     if is_narrowed {
-        let all = here(place, state.on).without("q").without("env").without("agent");
+        let all = here(ctx, state.on).without("q").without("env").without("agent");
         return empty::empty(
             "No matches",
             &html! {
                 p { "Remove a filter or choose a longer time range." }
                 p {
                     a.button href=(all) { "Clear filters" } " "
-                    a.button href=(here(place, state.on).with("range", "all")) { "Show all time" }
+                    a.button href=(here(ctx, state.on).with("range", "all")) { "Show all time" }
                 }
             },
         );
@@ -221,7 +218,7 @@ fn nothing(place: &RequestContext, state: &ListState) -> Markup {
             p { "Point an SDK at this server with a key from " code { "ratchet keys create" }
                 ", or load sample data:" }
             (copy::snippet("ratchet demo"))
-            p { a href=(here(place, state.on).with("range", "all")) { "Show all time" } }
+            p { a href=(here(ctx, state.on).with("range", "all")) { "Show all time" } }
         },
     )
 }

@@ -29,28 +29,28 @@ enum Peeked {
 /// `GET …/list/{list}/panel?peek=ID`: the panel alone, for scripts.
 pub(super) async fn show<R: ListedRow>(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
 ) -> PageResult<Markup> {
-    panel::<R>(&web, &place).await
+    panel::<R>(&web, &ctx).await
 }
 
 /// The panel of the row that the address names; nothing if it names none.
-pub(super) async fn panel<R: ListedRow>(web: &Web, place: &RequestContext) -> PageResult<Markup> {
-    let Some(wanted) = place.params.get("peek") else { return Ok(Markup::default()) };
-    let peeked = find(web, place, wanted, R::ON).await?;
+pub(super) async fn panel<R: ListedRow>(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
+    let Some(wanted) = ctx.params.get("peek") else { return Ok(Markup::default()) };
+    let peeked = find(web, ctx, wanted, R::ON).await?;
     Ok(html! {
         aside.peek-panel #peek tabindex="-1" aria-label="Row preview" data-peeked=(wanted) {
-            (draw(&peeked, place, R::ON))
+            (draw(&peeked, ctx, R::ON))
         }
     })
 }
 
 /// A step where one is named, otherwise the trace; in a list of steps an id may be either.
-async fn find(web: &Web, place: &RequestContext, wanted: &str, on: On) -> PageResult<Peeked> {
-    let (telemetry, project) = (&web.store.telemetry, place.project_id());
+async fn find(web: &Web, ctx: &RequestContext, wanted: &str, on: On) -> PageResult<Peeked> {
+    let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     let step = match on {
-        On::Traces => place.params.get("observation"),
-        On::Observations => place.params.get("observation").or(Some(wanted)),
+        On::Traces => ctx.params.get("observation"),
+        On::Observations => ctx.params.get("observation").or(Some(wanted)),
     };
     if let Some(Ok(step)) = step.map(ObservationId::parse)
         && let Some(step) = telemetry.observation(project.clone(), step).await?
@@ -65,24 +65,24 @@ async fn find(web: &Web, place: &RequestContext, wanted: &str, on: On) -> PageRe
     Ok(trace.map_or_else(nothing, |trace| Peeked::Trace(Box::new(trace))))
 }
 
-fn draw(peeked: &Peeked, place: &RequestContext, on: On) -> Markup {
-    let close = here(place, on);
+fn draw(peeked: &Peeked, ctx: &RequestContext, on: On) -> Markup {
+    let close = here(ctx, on);
     match peeked {
         Peeked::Trace(trace) => {
-            let link = place.to(&["traces", &trace.id.to_string()]);
+            let link = ctx.to(&["traces", &trace.id.to_string()]);
             html! {
                 (head(trace.name.as_deref(), &link, &close))
-                (facts_of_trace(trace, place))
-                (words(trace.content.as_ref(), &trace.id, place))
+                (facts_of_trace(trace, ctx))
+                (words(trace.content.as_ref(), &trace.id, ctx))
             }
         }
         Peeked::Step(step) => {
-            let link = place.to(&["traces", &step.trace.to_string()]);
+            let link = ctx.to(&["traces", &step.trace.to_string()]);
             let link = link.with("observation", step.id.to_string());
             html! {
                 (head(step.name.as_deref(), &link, &close))
-                (facts_of_step(step, place))
-                (words(step.content.as_ref(), &step.trace, place))
+                (facts_of_step(step, ctx))
+                (words(step.content.as_ref(), &step.trace, ctx))
             }
         }
         Peeked::Nothing(wanted) => html! {
@@ -110,12 +110,12 @@ fn head(name: Option<&str>, link: &Link, close: &Link) -> Markup {
     }
 }
 
-fn facts_of_trace(trace: &Trace, place: &RequestContext) -> Markup {
+fn facts_of_trace(trace: &Trace, ctx: &RequestContext) -> Markup {
     let sums = &trace.summary;
     html! {
         dl.facts {
             dt { "Trace" } dd { (copy::id(&trace.id.to_string())) }
-            dt { "Time" } dd { (figure::when(trace.timestamp, place.now)) }
+            dt { "Time" } dd { (figure::when(trace.timestamp, ctx.now)) }
             @if let Some(latency) = sums.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             dt { "Observations" }
             dd {
@@ -134,12 +134,12 @@ fn facts_of_trace(trace: &Trace, place: &RequestContext) -> Markup {
     }
 }
 
-fn facts_of_step(step: &Observation, place: &RequestContext) -> Markup {
+fn facts_of_step(step: &Observation, ctx: &RequestContext) -> Markup {
     html! {
         dl.facts {
             dt { "Observation" } dd { (copy::id(&step.id.to_string())) }
             dt { "Type" } dd { (badge::glyph(step.kind)) " " (badge::kind_name(step.kind)) (badge::level(step.level)) }
-            dt { "Time" } dd { (figure::when(step.start, place.now)) }
+            dt { "Time" } dd { (figure::when(step.start, ctx.now)) }
             @if let Some(latency) = step.latency() { dt { "Latency" } dd { (figure::duration(latency)) } }
             @if let Some(model) = &step.model { dt { "Model" } dd { bdi { (model) } } }
             @if !step.usage.is_empty() {
@@ -155,7 +155,7 @@ fn facts_of_step(step: &Observation, place: &RequestContext) -> Markup {
     }
 }
 
-fn words(content: Option<&Content>, trace: &TraceId, place: &RequestContext) -> Markup {
+fn words(content: Option<&Content>, trace: &TraceId, ctx: &RequestContext) -> Markup {
     let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
     let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
     let sides = [("Input", input, Side::Input), ("Output", output, Side::Output)];
@@ -163,7 +163,7 @@ fn words(content: Option<&Content>, trace: &TraceId, place: &RequestContext) -> 
         @for (title, payload, side) in sides {
             h3 { (title) }
             @match payload {
-                Some(payload) => { (message_preview::show(payload, side, trace, place)) },
+                Some(payload) => { (message_preview::show(payload, side, trace, ctx)) },
                 None => { p.muted { "none" } },
             }
         }

@@ -59,7 +59,7 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     fn facts(&self) -> RowFacts;
 
     /// A cell as people see it.
-    fn cell(&self, column: ListColumn, place: &RequestContext) -> Markup;
+    fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup;
 
     /// A cell as it is exported.
     fn value(&self, column: ListColumn) -> CellValue;
@@ -75,8 +75,8 @@ pub(super) struct RowFacts {
 }
 
 impl RowFacts {
-    pub(super) fn link(&self, on: On, place: &RequestContext) -> Link {
-        let trace = place.to(&["traces", &self.trace]);
+    pub(super) fn link(&self, on: On, ctx: &RequestContext) -> Link {
+        let trace = ctx.to(&["traces", &self.trace]);
         match on {
             On::Traces => trace,
             On::Observations => trace.with("observation", self.id.clone()),

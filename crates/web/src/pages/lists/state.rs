@@ -64,20 +64,20 @@ impl ListState {
     }
 
     /// What to ask the store for.
-    pub(super) fn ask(&self, place: &RequestContext) -> Ask {
+    pub(super) fn ask(&self, ctx: &RequestContext) -> Ask {
         let needs_content = self.columns.iter().any(|column| column.is_content());
         let (column, direction) = self.sort;
         Ask {
-            project: place.project_id(),
-            range: place.range(),
-            environment: place.scope.environment.clone(),
-            agent: place.scope.agent.clone(),
+            project: ctx.project_id(),
+            range: ctx.range(),
+            environment: ctx.scope.environment.clone(),
+            agent: ctx.scope.agent.clone(),
             filter: self.parsed.filter.clone(),
             order: (column.order(self.on).unwrap_or_default(), direction),
             cursor: self.cursor.clone(),
             limit: ROWS,
             detail: if needs_content { Detail::Content } else { Detail::Row },
-            time: place.patience,
+            time: ctx.query_timeout,
         }
     }
 
@@ -92,8 +92,8 @@ impl ListState {
     }
 
     /// The same list with another filter.
-    pub(super) fn with_filter(place: &RequestContext, on: On, filter: &Filter) -> Link {
-        let here = here(place, on);
+    pub(super) fn with_filter(ctx: &RequestContext, on: On, filter: &Filter) -> Link {
+        let here = here(ctx, on);
         if filter.terms.is_empty() {
             return here.without("q");
         }
@@ -106,9 +106,9 @@ pub(super) const NEWEST: (ListColumn, Direction) = (ListColumn::TIME, Direction:
 
 /// This list from its first row, without what was said in passing; also from what is served beside
 /// it.
-pub(super) fn here(place: &RequestContext, on: On) -> Link {
-    let list = list_link(place, on);
-    let said = place.params.pairs().filter(|(name, _)| !IN_PASSING.contains(name));
+pub(super) fn here(ctx: &RequestContext, on: On) -> Link {
+    let list = list_link(ctx, on);
+    let said = ctx.params.pairs().filter(|(name, _)| !IN_PASSING.contains(name));
     said.fold(list, |link, (name, value)| link.and(name, value))
 }
 

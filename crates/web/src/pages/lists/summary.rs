@@ -16,9 +16,9 @@ use crate::request_context::RequestContext;
 pub(super) async fn summary<R: ListedRow>(
     telemetry: &Telemetry,
     ask: &Ask,
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> StoreResult<Markup> {
-    let when = place.scope.span.within();
+    let when = ctx.scope.span.within();
     let asks_sums = R::ON == On::Observations && ask.agent.is_none() && ask.filter.terms.is_empty();
     if asks_sums {
         let (all, failed) = of_sums(telemetry, ask).await?;
@@ -47,11 +47,11 @@ pub(super) async fn summary<R: ListedRow>(
 }
 
 /// How far a search for a text came.
-pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, place: &RequestContext) -> Markup {
+pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, ctx: &RequestContext) -> Markup {
     let rows = found.rows.len() as u64;
     html! {
         (counted(R::ON, rows)) " found in " (counted(On::Observations, found.steps))
-        @if let Some(back_to) = found.back_to { ", back to " (figure::when(back_to, place.now)) }
+        @if let Some(back_to) = found.back_to { ", back to " (figure::when(back_to, ctx.now)) }
         @if found.cursor.is_none() { " (complete)" }
     }
 }

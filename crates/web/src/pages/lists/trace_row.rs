@@ -68,7 +68,7 @@ impl ListedRow for Trace {
         }
     }
 
-    fn cell(&self, column: ListColumn, place: &RequestContext) -> Markup {
+    fn cell(&self, column: ListColumn, ctx: &RequestContext) -> Markup {
         let sums = &self.summary;
         let tokens = |count: u64| figure::count_in_part(count, sums.approximate_cost);
         let content = self.content.as_ref();
@@ -77,16 +77,16 @@ impl ListedRow for Trace {
                 bdi { (self.name.as_deref().unwrap_or("unnamed")) }
                 (badge::level(worst(self)))
             },
-            RecordField::Time => figure::when(self.timestamp, place.now),
+            RecordField::Time => figure::when(self.timestamp, ctx.now),
             RecordField::Level => html! { (worst(self).as_str().to_ascii_lowercase()) },
-            RecordField::User => row::linked(self.user.as_deref(), |id| place.to(&["users", id])),
+            RecordField::User => row::linked(self.user.as_deref(), |id| ctx.to(&["users", id])),
             RecordField::Session => {
                 let session = self.session.as_ref().map(ToString::to_string);
-                row::linked(session.as_deref(), |id| place.to(&["sessions", id]))
+                row::linked(session.as_deref(), |id| ctx.to(&["sessions", id]))
             }
             RecordField::Environment => badge::tag(&self.environment.to_string()),
             RecordField::Agent => html! { bdi { (self.agent.as_deref().unwrap_or_default()) } },
-            RecordField::Tags => tags(&self.tags, place),
+            RecordField::Tags => tags(&self.tags, ctx),
             RecordField::Observations => html! { (figure::count(sums.levels.total())) },
             RecordField::Errors => html! { (figure::count(sums.levels.error)) },
             RecordField::Latency => {
@@ -203,13 +203,13 @@ fn worst(trace: &Trace) -> Level {
 /// Tags that a row shows; the others are one hover away.
 const TAGS: usize = 3;
 
-fn tags(tags: &[String], place: &RequestContext) -> Markup {
-    let filter = Filter::parse(On::Traces, place.params.get("q").unwrap_or_default()).filter;
+fn tags(tags: &[String], ctx: &RequestContext) -> Markup {
+    let filter = Filter::parse(On::Traces, ctx.params.get("q").unwrap_or_default()).filter;
     let toggled = |tag: &String| filter.toggled(&Term::word(RecordField::Tags, tag));
     html! {
         span.badges {
             @for tag in tags.iter().take(TAGS) {
-                a href=(ListState::with_filter(place, On::Traces, &toggled(tag))) {
+                a href=(ListState::with_filter(ctx, On::Traces, &toggled(tag))) {
                     (badge::tag(tag))
                 }
             }

@@ -29,46 +29,46 @@ const fn page_of(on: On) -> ViewedPage {
 }
 
 /// The saved views of a list.
-pub(super) async fn of(web: &Web, place: &RequestContext, on: On) -> StoreResult<Vec<SavedView>> {
-    web.store.catalog.saved_views(place.project_id(), page_of(on)).await
+pub(super) async fn of(web: &Web, ctx: &RequestContext, on: On) -> StoreResult<Vec<SavedView>> {
+    web.store.catalog.saved_views(ctx.project_id(), page_of(on)).await
 }
 
 /// The menu of views: those that come with the program, those that people saved, and a form to
 /// save what is shown now.
-pub(super) fn views_menu(place: &RequestContext, on: On, saved: &[SavedView]) -> Markup {
+pub(super) fn views_menu(ctx: &RequestContext, on: On, saved: &[SavedView]) -> Markup {
     let shipped = quick_filters().map(|(name, term)| {
         let filter = Filter { terms: vec![term] };
-        (name, list_link(place, on).in_scope(&place.scope).with("q", filter.to_string()))
+        (name, list_link(ctx, on).in_scope(&ctx.scope).with("q", filter.to_string()))
     });
     menu(
         "Views",
         "Views",
         &html! {
-            a href=(list_link(place, on).in_scope(&place.scope)) { "All" }
+            a href=(list_link(ctx, on).in_scope(&ctx.scope)) { "All" }
             @for (name, link) in shipped { a href=(link) { (name) } }
             @for view in saved {
                 div.saved-view {
-                    a href=(link(place, on, view)) { bdi { (view.name) } }
-                    @if place.visitor.can_change() {
-                        form method="post" action=(action(place, on, "forget-view")) {
-                            (place.visitor.form_token.field())
-                            (back(place, on))
+                    a href=(link(ctx, on, view)) { bdi { (view.name) } }
+                    @if ctx.viewer.can_change() {
+                        form method="post" action=(action(ctx, on, "forget-view")) {
+                            (ctx.viewer.form_token.field())
+                            (back(ctx, on))
                             input type="hidden" name="id" value=(view.id);
                             button.quiet type="submit" aria-label={ "Delete the view " (view.name) } { "Delete" }
                         }
                     }
                 }
             }
-            @if place.visitor.can_change() { (save_form(place, on)) }
+            @if ctx.viewer.can_change() { (save_form(ctx, on)) }
         },
     )
 }
 
-fn save_form(place: &RequestContext, on: On) -> Markup {
+fn save_form(ctx: &RequestContext, on: On) -> Markup {
     html! {
-        form.save-view method="post" action=(action(place, on, "save-view")) {
-            (place.visitor.form_token.field())
-            (back(place, on))
+        form.save-view method="post" action=(action(ctx, on, "save-view")) {
+            (ctx.viewer.form_token.field())
+            (back(ctx, on))
             label for="view-name" { "Save current view as" }
             input #view-name type="text" name="name" required maxlength=(MAX_NAME);
             button.button type="submit" { "Save view" }
@@ -77,19 +77,19 @@ fn save_form(place: &RequestContext, on: On) -> Markup {
 }
 
 /// The address a saved view stands for.
-fn link(place: &RequestContext, on: On, view: &SavedView) -> Link {
+fn link(ctx: &RequestContext, on: On, view: &SavedView) -> Link {
     let pairs = Params::read(&view.query);
-    pairs.pairs().fold(list_link(place, on), |link, (name, value)| link.and(name, value))
+    pairs.pairs().fold(list_link(ctx, on), |link, (name, value)| link.and(name, value))
 }
 
 /// Where a change of this list is sent.
-pub(super) fn action(place: &RequestContext, on: On, what: &str) -> Link {
-    Link::to_project(&place.project.id, &["list", page_of(on).as_str(), what])
+pub(super) fn action(ctx: &RequestContext, on: On, what: &str) -> Link {
+    Link::to_project(&ctx.project.id, &["list", page_of(on).as_str(), what])
 }
 
 /// The field that leads back to where a form was sent from.
-pub(super) fn back(place: &RequestContext, on: On) -> Markup {
-    let here = here(place, on).to_string();
+pub(super) fn back(ctx: &RequestContext, on: On) -> Markup {
+    let here = here(ctx, on).to_string();
     let query = here.split_once('?').map_or("", |(_, query)| query);
     html! { input type="hidden" name="back" value=(query); }
 }
@@ -97,7 +97,7 @@ pub(super) fn back(place: &RequestContext, on: On) -> Markup {
 /// Keeps what is shown under a name.
 pub(super) async fn save<R: ListedRow>(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let name = form.get("name").unwrap_or_default().trim();
     if name.is_empty() || name.chars().count() > MAX_NAME {
@@ -111,17 +111,17 @@ pub(super) async fn save<R: ListedRow>(
     if query.len() > MAX_QUERY {
         return Err(PageError::Bad(format!("a view has at most {MAX_QUERY} bytes")));
     }
-    let author = place.visitor.person().map(str::to_owned);
+    let author = ctx.viewer.person().map(str::to_owned);
     let new = NewView { page: page_of(R::ON), name: name.to_owned(), query, author };
-    place.visitor.catalog(&web).save_view(place.project_id(), new, place.now).await?;
-    Ok(Done::SavedView.back(&place, R::ON, &form))
+    ctx.viewer.catalog(&web).save_view(ctx.project_id(), new, ctx.now).await?;
+    Ok(Done::SavedView.back(&ctx, R::ON, &form))
 }
 
 pub(super) async fn forget<R: ListedRow>(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let id = form.get("id").unwrap_or_default().to_owned();
-    place.visitor.catalog(&web).delete_view(place.project_id(), id, place.now).await?;
-    Ok(Done::DeletedView.back(&place, R::ON, &form))
+    ctx.viewer.catalog(&web).delete_view(ctx.project_id(), id, ctx.now).await?;
+    Ok(Done::DeletedView.back(&ctx, R::ON, &form))
 }

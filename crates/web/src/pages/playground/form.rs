@@ -11,11 +11,11 @@ use crate::request_context::RequestContext;
 const ROWS: usize = 14;
 
 /// The form: the prompt, its variables, whom to ask and within what bounds.
-pub(super) fn form(place: &RequestContext, desk: &Desk) -> Markup {
+pub(super) fn form(ctx: &RequestContext, desk: &Desk) -> Markup {
     let asked = &desk.asked;
     html! {
-        form.playground method="post" action=(place.to(&["playground"])) {
-            (place.visitor.form_token.field())
+        form.playground method="post" action=(ctx.to(&["playground"])) {
+            (ctx.viewer.form_token.field())
             (kept(asked))
             div.playground-prompt {
                 (prompt(asked))

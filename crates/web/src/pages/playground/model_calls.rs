@@ -34,7 +34,7 @@ pub(crate) struct Tried {
 }
 
 /// Asks all chosen models at once.
-pub(super) async fn ask(web: &Web, place: &RequestContext, desk: &Desk) -> PageResult<Vec<Tried>> {
+pub(super) async fn ask(web: &Web, ctx: &RequestContext, desk: &Desk) -> PageResult<Vec<Tried>> {
     let asked = &desk.asked;
     let Some(body) = &asked.body else { return Ok(Vec::new()) };
     let question = LlmRequest {
@@ -42,12 +42,12 @@ pub(super) async fn ask(web: &Web, place: &RequestContext, desk: &Desk) -> PageR
         max_tokens: asked.max_tokens().unwrap_or(1),
         ..llm_connections::ask(&body.filled(&asked.variables))
     };
-    let _permit = place.visitor.take(&web.model_calls, "model calls")?;
+    let _permit = ctx.viewer.take(&web.model_calls, "model calls")?;
     let priced = budget(Allowance { money: asked.money(), ..Allowance::default() });
     let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
     let chosen = asked.chosen(&desk.connections);
     let asked =
-        chosen.into_iter().map(|chosen| one(web, place, chosen, &question, [&priced, &unpriced]));
+        chosen.into_iter().map(|chosen| one(web, ctx, chosen, &question, [&priced, &unpriced]));
     Ok(join_all(asked).await)
 }
 
@@ -58,19 +58,19 @@ fn budget(allowance: Allowance) -> Budget {
 /// Asks one model, by the first budget where its price is known, by the second where it is not.
 async fn one(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     (connection, name): (&LlmConnection, &str),
     question: &LlmRequest,
     [priced, unpriced]: [&Budget; 2],
 ) -> Tried {
     let began = web.now();
     let asked = async {
-        let model = open(web, place, (connection, name)).await?;
+        let model = open(web, ctx, (connection, name)).await?;
         let budget = if model.most(question).is_some() { priced } else { unpriced };
         model.ask(question, budget).await.map_err(ConnectError::from)
     };
     // Whoever answers at an address that somebody has entered may say more than members are to know.
-    let outcome = asked.await.map_err(|why| match place.visitor.owns_server() {
+    let outcome = asked.await.map_err(|why| match ctx.viewer.owns_server() {
         true => why.to_string(),
         false => why.without_reply(),
     });
@@ -85,11 +85,11 @@ async fn one(
 /// A model that is asked while somebody waits: once more at most.
 async fn open(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     chosen: (&LlmConnection, &str),
 ) -> Result<Model, ConnectError> {
-    let (project, outbound) = (&place.project.id, &web.outbound);
-    let model = llm_connections::model(&web.store, project, chosen, outbound, place.now).await?;
+    let (project, outbound) = (&ctx.project.id, &web.outbound);
+    let model = llm_connections::model(&web.store, project, chosen, outbound, ctx.now).await?;
     Ok(model.with_backoff(Backoff { max_attempts: 2, ..MODEL_BACKOFF }))
 }
 
@@ -99,13 +99,13 @@ async fn open(
 /// Fails only if too much is asked already.
 pub(crate) async fn greet(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     chosen: (&LlmConnection, &str),
 ) -> PageResult<Tried> {
     let question =
         LlmRequest { max_tokens: 16, ..LlmRequest::new("Answer with the one word: ready") };
-    let _permit = place.visitor.take(&web.model_calls, "model calls")?;
+    let _permit = ctx.viewer.take(&web.model_calls, "model calls")?;
     let time = Some(Duration::from_secs(30));
     let budget = Budget::new(Allowance { time, ..Allowance::default() });
-    Ok(one(web, place, chosen, &question, [&budget, &budget]).await)
+    Ok(one(web, ctx, chosen, &question, [&budget, &budget]).await)
 }

@@ -12,19 +12,19 @@ use crate::request_context::RequestContext;
 const SHOWN: usize = 200_000;
 
 /// All that came back, side by side.
-pub(super) fn all(place: &RequestContext, desk: &Desk) -> Markup {
+pub(super) fn all(ctx: &RequestContext, desk: &Desk) -> Markup {
     html! {
         @if !desk.tried.is_empty() {
             section aria-label="Answers" {
                 h2 { "Answers" }
-                div.answers { @for tried in &desk.tried { (one(place, desk, tried)) } }
-                (new_version(place, desk))
+                div.answers { @for tried in &desk.tried { (one(ctx, desk, tried)) } }
+                (new_version(ctx, desk))
             }
         }
     }
 }
 
-fn one(place: &RequestContext, desk: &Desk, tried: &Tried) -> Markup {
+fn one(ctx: &RequestContext, desk: &Desk, tried: &Tried) -> Markup {
     html! {
         article.answer.failed[tried.outcome.is_err()] {
             header { h3 { bdi { (tried.connection) } } " " code { bdi { (tried.model) } } }
@@ -33,7 +33,7 @@ fn one(place: &RequestContext, desk: &Desk, tried: &Tried) -> Markup {
                     pre.payload tabindex="0" { (elide(&answer.text, SHOWN)) }
                     (cut_off(answer))
                     (facts(tried, answer))
-                    (keep(place, desk, answer))
+                    (keep(ctx, desk, answer))
                 },
                 Err(why) => {
                     p.wrong role="alert" { (why) }
@@ -70,11 +70,11 @@ pub(crate) fn facts(tried: &Tried, answer: &LlmResponse) -> Markup {
 }
 
 /// The answer as what should come out for these variables.
-fn keep(place: &RequestContext, desk: &Desk, answer: &LlmResponse) -> Markup {
+fn keep(ctx: &RequestContext, desk: &Desk, answer: &LlmResponse) -> Markup {
     html! {
         @if !desk.datasets.is_empty() {
-            form.inline method="post" action=(place.to(&["playground", "item"])) {
-                (place.visitor.form_token.field())
+            form.inline method="post" action=(ctx.to(&["playground", "item"])) {
+                (ctx.viewer.form_token.field())
                 input type="hidden" name="input" value=(desk.asked.input());
                 input type="hidden" name="output" value=(elide(&answer.text, SHOWN));
                 input type="hidden" name="model" value=(answer.model);
@@ -88,12 +88,12 @@ fn keep(place: &RequestContext, desk: &Desk, answer: &LlmResponse) -> Markup {
 }
 
 /// The prompt as it is now, as a new version of the one it began as or of a new one.
-fn new_version(place: &RequestContext, desk: &Desk) -> Markup {
+fn new_version(ctx: &RequestContext, desk: &Desk) -> Markup {
     let asked = &desk.asked;
     let kind = asked.body.as_ref().map(|body| body.kind().as_str());
     html! {
-        form.maker.keep-version method="post" action=(place.to(&["playground", "version"])) {
-            (place.visitor.form_token.field())
+        form.maker.keep-version method="post" action=(ctx.to(&["playground", "version"])) {
+            (ctx.viewer.form_token.field())
             h3 { "Save prompt" }
             input type="hidden" name="kind" value=[kind];
             input type="hidden" name="text" value=(asked.text);

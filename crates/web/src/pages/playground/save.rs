@@ -12,8 +12,8 @@ use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// What was kept just now, in words.
-pub(super) fn told(place: &RequestContext) -> Option<&'static str> {
-    match place.params.get("done")? {
+pub(super) fn told(ctx: &RequestContext) -> Option<&'static str> {
+    match ctx.params.get("done")? {
         "kept" => Some("Saved as dataset item"),
         _ => None,
     }
@@ -22,7 +22,7 @@ pub(super) fn told(place: &RequestContext) -> Option<&'static str> {
 /// `POST …/playground/item`: keeps an answer as what should come out.
 pub(super) async fn item(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let bad = |why: &str| PageError::Bad(why.to_owned());
     let dataset = form.get("dataset").ok_or_else(|| bad("dataset: choose one"))?;
@@ -35,16 +35,16 @@ pub(super) async fn item(
         metadata: form.get("model").map(|model| Json::from_value(&json!({ "model": model }))),
         ..NewDatasetItem::default()
     };
-    let catalog = place.visitor.catalog(&web);
-    let item = catalog.save_dataset_item(place.project_id(), new, place.now).await?;
-    let to = place.to(&["datasets", dataset, "items", &item.id]);
+    let catalog = ctx.viewer.catalog(&web);
+    let item = catalog.save_dataset_item(ctx.project_id(), new, ctx.now).await?;
+    let to = ctx.to(&["datasets", dataset, "items", &item.id]);
     Ok(Redirect::to(&to.with("done", "added").to_string()))
 }
 
 /// `POST …/playground/version`: keeps the prompt as a new version, with no label but `latest`.
 pub(super) async fn version(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let name = form.get("name").unwrap_or_default().trim().to_owned();
     check_name(&name).map_err(|why| PageError::Bad(format!("name: {why}")))?;
@@ -65,10 +65,9 @@ pub(super) async fn version(
         labels: Vec::new(),
         tags: None,
         commit_message: Some(message).filter(|message| !message.is_empty()),
-        created_by: place.visitor.name().to_owned(),
+        created_by: ctx.viewer.name().to_owned(),
     };
-    let made =
-        place.visitor.catalog(&web).create_prompt(place.project_id(), new, place.now).await?;
-    let to = place.to(&["prompts", &name]).with("version", made.version.to_string());
+    let made = ctx.viewer.catalog(&web).create_prompt(ctx.project_id(), new, ctx.now).await?;
+    let to = ctx.to(&["prompts", &name]).with("version", made.version.to_string());
     Ok(Redirect::to(&to.with("done", "made").to_string()))
 }

@@ -15,8 +15,8 @@ const CHANGES: u64 = 50;
 const NAME: usize = 80;
 
 /// The newest changes of a prompt.
-pub(super) async fn changes(web: &Web, place: &RequestContext, name: &str) -> PageResult<Markup> {
-    let query = AuditQuery::about(place.project_id(), Noun::Prompt, name.to_owned(), CHANGES);
+pub(super) async fn changes(web: &Web, ctx: &RequestContext, name: &str) -> PageResult<Markup> {
+    let query = AuditQuery::about(ctx.project_id(), Noun::Prompt, name.to_owned(), CHANGES);
     let found = web.store.catalog.audit(query).await?;
     Ok(html! {
         h2 { "Change history" }
@@ -27,7 +27,7 @@ pub(super) async fn changes(web: &Web, place: &RequestContext, name: &str) -> Pa
                 @for entry in &found.rows {
                     li {
                         (by(&entry.actor)) " " (deed(entry)) " "
-                        span.muted { (figure::ago(entry.at, place.now)) }
+                        span.muted { (figure::ago(entry.at, ctx.now)) }
                     }
                 }
             }

@@ -26,15 +26,15 @@ const USES: u64 = 10;
 
 pub(super) async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let page = PageNumber { page: 1, limit: VERSIONS };
-    let project = place.project_id();
+    let project = ctx.project_id();
     let versions = web.store.catalog.prompt_versions(project, name.clone(), page).await?.rows;
-    let number = |param: &str| place.params.get(param).and_then(|text| text.parse::<u32>().ok());
+    let number = |param: &str| ctx.params.get(param).and_then(|text| text.parse::<u32>().ok());
     let find = async |pick: Pick| -> PageResult<Option<Prompt>> {
-        let (project, name) = (place.project_id(), name.clone());
+        let (project, name) = (ctx.project_id(), name.clone());
         let found = web.store.catalog.prompt(project, name, pick, PromptReferences::Raw).await?;
         Ok(found.map(|(prompt, _)| prompt))
     };
@@ -50,50 +50,50 @@ pub(super) async fn show(
         Some(number) => find(Pick::Version(number)).await?,
         None => None,
     };
-    let uses = uses(&web, &place, chosen).await?;
-    let changes = changes::changes(&web, &place, &name).await?;
+    let uses = uses(&web, &ctx, chosen).await?;
+    let changes = changes::changes(&web, &ctx, &name).await?;
     let changed = match &against {
         Some(against) => changed(against, chosen).await,
         None => Markup::default(),
     };
     let mut page = Page::new(Section::Prompts, name);
-    page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&place))];
+    page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&ctx))];
     page.summary = html! {
         (chosen.body.kind().as_str()) ", version " (chosen.version) " of "
         (versions.first().map_or(0, |newest| newest.version)) " "
         @for tag in &chosen.tags { (crate::components::badge::tag(tag)) }
     };
     page.body = html! {
-        @match place.params.get("done") {
-            Some("label") => { (toast::toast(&labelled(chosen.version, &place))) },
+        @match ctx.params.get("done") {
+            Some("label") => { (toast::toast(&labelled(chosen.version, &ctx))) },
             Some("made") => { (toast::toast("Saved as a new version without labels")) },
             _ => {},
         }
         div.prompt {
-            (history(&versions, chosen, &place))
+            (history(&versions, chosen, &ctx))
             div {
-                (head(chosen, &place))
+                (head(chosen, &ctx))
                 (body(&chosen.body))
                 (changed)
                 h2 { "Config" }
                 (json::json(chosen.config.as_str()))
                 h2 { "Used by" }
-                (calls(&uses, &place))
+                (calls(&uses, &ctx))
                 (changes)
             }
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// The confirmation after a label was set: `v2 is now production`.
-fn labelled(version: u32, place: &RequestContext) -> String {
-    let label = place.params.get("label").unwrap_or("labelled");
+fn labelled(version: u32, ctx: &RequestContext) -> String {
+    let label = ctx.params.get("label").unwrap_or("labelled");
     format!("v{version} is now {}", ratchet_core::record::limit::elide(label, 60))
 }
 
-fn history(versions: &[Prompt], chosen: &Prompt, place: &RequestContext) -> Markup {
-    let here = place.here().without("against").without("done");
+fn history(versions: &[Prompt], chosen: &Prompt, ctx: &RequestContext) -> Markup {
+    let here = ctx.here().without("against").without("done");
     html! {
         nav.versions aria-label="Versions" {
             ol {
@@ -105,7 +105,7 @@ fn history(versions: &[Prompt], chosen: &Prompt, place: &RequestContext) -> Mark
                             span.muted {
                                 (prompt.commit_message.as_deref().unwrap_or("no message"))
                             }
-                            small.muted { bdi { (prompt.created_by) } ", " (figure::ago(prompt.created_at, place.now)) }
+                            small.muted { bdi { (prompt.created_by) } ", " (figure::ago(prompt.created_at, ctx.now)) }
                         }
                     }
                 }
@@ -114,27 +114,27 @@ fn history(versions: &[Prompt], chosen: &Prompt, place: &RequestContext) -> Mark
     }
 }
 
-fn head(chosen: &Prompt, place: &RequestContext) -> Markup {
+fn head(chosen: &Prompt, ctx: &RequestContext) -> Markup {
     let is_live = chosen.labels.iter().any(|label| label == PRODUCTION);
     html! {
         div.prompt-head {
             h2 { "Version " (chosen.version) }
             (labels(&chosen.labels))
-            @if place.visitor.can_change() {
-                a.button href=(place.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Open in playground" }
-                @if !is_live { (label_form(chosen, place, Some(PRODUCTION))) }
-                (label_form(chosen, place, None))
+            @if ctx.viewer.can_change() {
+                a.button href=(ctx.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Open in playground" }
+                @if !is_live { (label_form(chosen, ctx, Some(PRODUCTION))) }
+                (label_form(chosen, ctx, None))
             }
         }
     }
 }
 
 /// Puts a label at a version: the production label in one click, any other by name.
-fn label_form(chosen: &Prompt, place: &RequestContext, label: Option<&str>) -> Markup {
-    let action = place.to(&["prompts", &chosen.name, "label"]);
+fn label_form(chosen: &Prompt, ctx: &RequestContext, label: Option<&str>) -> Markup {
+    let action = ctx.to(&["prompts", &chosen.name, "label"]);
     html! {
         form.inline method="post" action=(action) {
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             input type="hidden" name="version" value=(chosen.version);
             @match label {
                 Some(label) => {
@@ -180,7 +180,7 @@ fn written(body: &PromptBody) -> String {
 
 async fn uses(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     prompt: &Prompt,
 ) -> PageResult<DeadlinePage<Observation>> {
     let conditions = vec![
@@ -191,39 +191,39 @@ async fn uses(
         },
     ];
     let query = ObservationQuery {
-        project: place.project_id(),
-        range: place.range(),
+        project: ctx.project_id(),
+        range: ctx.range(),
         trace: None,
         conditions,
         direction: Direction::Descending,
         paging: Paging::After { cursor: None, limit: USES },
         detail: Detail::Row,
     };
-    Ok(web.store.telemetry.seek_observations(query, place.patience).await?)
+    Ok(web.store.telemetry.seek_observations(query, ctx.query_timeout).await?)
 }
 
-fn calls(uses: &DeadlinePage<Observation>, place: &RequestContext) -> Markup {
+fn calls(uses: &DeadlinePage<Observation>, ctx: &RequestContext) -> Markup {
     let DeadlinePage { page, reached } = uses;
-    let time = place.scope.span.label();
+    let time = ctx.scope.span.label();
     html! {
         @match reached {
-            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, place.now)) "; older calls of the " (time) " are not shown." },
+            Some(reached) => p.muted { "Searched back to " (figure::when(*reached, ctx.now)) "; older calls of the " (time) " are not shown." },
             None if page.rows.is_empty() => p.muted { "No model calls used this version in the " (time) "." },
             None => {},
         }
-        @if !page.rows.is_empty() { (called(&page.rows, place)) }
+        @if !page.rows.is_empty() { (called(&page.rows, ctx)) }
     }
 }
 
-fn called(uses: &[Observation], place: &RequestContext) -> Markup {
+fn called(uses: &[Observation], ctx: &RequestContext) -> Markup {
     let row = |call: &Observation| Row {
         id: call.id.to_string(),
         link: Some(
-            place.to(&["traces", &call.trace.to_string()]).with("observation", call.id.to_string()),
+            ctx.to(&["traces", &call.trace.to_string()]).with("observation", call.id.to_string()),
         ),
         cells: vec![
             html! { bdi { (call.name.as_deref().unwrap_or("unnamed")) } },
-            figure::when(call.start, place.now),
+            figure::when(call.start, ctx.now),
             html! { (call.model.as_deref().unwrap_or("–")) },
             html! { (call.latency().map(figure::duration).unwrap_or_default()) },
             figure::cost_in_part(
@@ -247,7 +247,7 @@ fn called(uses: &[Observation], place: &RequestContext) -> Markup {
 pub(super) async fn label(
     State(web): State<Web>,
     Path((_, name)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let label = form.get("label").unwrap_or_default().trim().to_owned();
     check_label(&label).map_err(|why| PageError::Bad(format!("label: {why}")))?;
@@ -257,11 +257,10 @@ pub(super) async fn label(
     let version = form.get("version").and_then(|version| version.parse().ok());
     let version = version.ok_or_else(|| PageError::Bad("version: must be a number".to_owned()))?;
     let which = (name.clone(), version);
-    place
-        .visitor
+    ctx.viewer
         .catalog(&web)
-        .label_prompt(place.project_id(), which, vec![label.clone()], place.now)
+        .label_prompt(ctx.project_id(), which, vec![label.clone()], ctx.now)
         .await?;
-    let back = place.to(&["prompts", &name]).with("version", version.to_string());
+    let back = ctx.to(&["prompts", &name]).with("version", version.to_string());
     Ok(Redirect::to(&back.with("done", "label").with("label", label).to_string()))
 }

@@ -26,23 +26,23 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/reports/schedules/{name}", post(switch))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
-    catalog.ensure_weekly(place.project_id(), Zone::of_this_machine(), place.now).await?;
+    catalog.ensure_weekly(ctx.project_id(), Zone::of_this_machine(), ctx.now).await?;
     let mut parts = Vec::new();
-    let schedules = catalog.schedules(place.project_id()).await?;
+    let schedules = catalog.schedules(ctx.project_id()).await?;
     for schedule in &schedules {
         let name = schedule.name.clone();
-        let runs = catalog.schedule_runs(place.project_id(), name, RUNS).await?;
-        parts.push(part(schedule, &runs, &place));
+        let runs = catalog.schedule_runs(ctx.project_id(), name, RUNS).await?;
+        parts.push(part(schedule, &runs, &ctx));
     }
     let on = schedules.iter().filter(|schedule| schedule.is_on).count();
     let mut page = Page::new(Section::Quality, "Schedules");
-    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
     page.summary = html! { (on) " of " (schedules.len()) " schedules enabled. They run while a server is up." };
-    page.action = tabs(&place, Tab::Schedules);
+    page.action = tabs(&ctx, Tab::Schedules);
     page.body = html! {
-        @match place.params.get("done") {
+        @match ctx.params.get("done") {
             Some("on") => { (toast::toast("Schedule enabled")) },
             Some("off") => { (toast::toast("Schedule paused")) },
             Some("run") => { (toast::toast("Queued, starts within 30 s")) },
@@ -56,12 +56,12 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
             (copy::snippet("ratchet schedule add nightly --cron \"30 1 * * MON-FRI\" --zone Europe/Berlin \\\n  --judge anthropic --max-cost 5 --server http://127.0.0.1:3000"))
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
-fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Markup {
-    let next = schedule.is_on.then(|| schedule.cron.next(place.now, &schedule.zone)).flatten();
-    let action = Link::to_project(&place.project.id, &["reports", "schedules", &schedule.name]);
+fn part(schedule: &Schedule, runs: &[ScheduleRun], ctx: &RequestContext) -> Markup {
+    let next = schedule.is_on.then(|| schedule.cron.next(ctx.now, &schedule.zone)).flatten();
+    let action = Link::to_project(&ctx.project.id, &["reports", "schedules", &schedule.name]);
     let (to, verb) = if schedule.is_on { ("off", "Pause") } else { ("on", "Resume") };
     html! {
         section.report-part {
@@ -73,13 +73,13 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Ma
                 ", rubric " (badge::tag(&schedule.job.scoring().rubric))
                 @if let Some(most) = schedule.job.scoring().max_cost { ", max " (figure::money(most)) }
                 ". "
-                @if let Some(next) = next { "Next run: " (figure::when(next, place.now)) "." }
+                @if let Some(next) = next { "Next run: " (figure::when(next, ctx.now)) "." }
                 @if schedule.notifies_slack { " Notifies Slack." }
                 @if schedule.notifies_webhook { " Notifies a webhook." }
             }
-            @if place.visitor.can_own() {
+            @if ctx.viewer.can_own() {
                 form.inline method="post" action=(action) {
-                    (place.visitor.form_token.field())
+                    (ctx.viewer.form_token.field())
                     button.button type="submit" name="to" value=(to) {
                         (verb) span.sr { " " (schedule.name) }
                     }
@@ -88,7 +88,7 @@ fn part(schedule: &Schedule, runs: &[ScheduleRun], place: &RequestContext) -> Ma
                     }
                 }
             }
-            @if runs.is_empty() { p.muted { "No runs yet." } } @else { (history(runs, place)) }
+            @if runs.is_empty() { p.muted { "No runs yet." } } @else { (history(runs, ctx)) }
         }
     }
 }
@@ -128,7 +128,7 @@ fn readable(cron: &str) -> Option<String> {
     Some(format!("{days} {hour:02}:{minute:02}"))
 }
 
-fn history(runs: &[ScheduleRun], place: &RequestContext) -> Markup {
+fn history(runs: &[ScheduleRun], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Due"),
         Column::text("Outcome"),
@@ -140,7 +140,7 @@ fn history(runs: &[ScheduleRun], place: &RequestContext) -> Markup {
         id: run.due_at.to_string(),
         link: None,
         cells: vec![
-            figure::when(run.due_at, place.now),
+            figure::when(run.due_at, ctx.now),
             match run.outcome {
                 ScheduleOutcome::Done => html! { span.badge.good { "done" } },
                 ScheduleOutcome::Failed => html! { span.badge.bad { "failed" } },
@@ -148,7 +148,7 @@ fn history(runs: &[ScheduleRun], place: &RequestContext) -> Markup {
             },
             html! { @if let Some(end) = run.ended_at { (figure::duration(end.since(run.began_at))) } },
             html! { bdi title=(run.message) { (run.message) } },
-            html! { @if let Some(end) = run.ended_at { (figure::ago(end, place.now)) } },
+            html! { @if let Some(end) = run.ended_at { (figure::ago(end, ctx.now)) } },
         ],
         failed: run.outcome == ScheduleOutcome::Failed,
     };
@@ -159,12 +159,12 @@ fn history(runs: &[ScheduleRun], place: &RequestContext) -> Markup {
 async fn switch(
     State(web): State<Web>,
     Path((_, name)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     // As the API: a run spends money, and schedules are for whoever answers for that.
-    place.visitor.may_own()?;
-    let catalog = place.visitor.catalog(&web);
-    let (project, now) = (place.project_id(), place.now);
+    ctx.viewer.may_own()?;
+    let catalog = ctx.viewer.catalog(&web);
+    let (project, now) = (ctx.project_id(), ctx.now);
     let done = match form.get("to") {
         Some("on") => {
             catalog.switch_schedule(project, name, ScheduleToggle::On, now).await?;
@@ -180,7 +180,7 @@ async fn switch(
         }
         _ => return Err(PageError::Bad("to: must be on, off or run".to_owned())),
     };
-    let back = Tab::Schedules.link(&place).with("done", done);
+    let back = Tab::Schedules.link(&ctx).with("done", done);
     Ok(Redirect::to(&back.to_string()))
 }
 

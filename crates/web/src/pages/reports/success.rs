@@ -20,20 +20,20 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/reports/success", get(show))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
-    let kept = catalog.reports(place.project_id()).await?;
+    let kept = catalog.reports(ctx.project_id()).await?;
     let last = kept.iter().find_map(read);
-    let tracked = catalog.suggestions(place.project_id()).await?;
+    let tracked = catalog.suggestions(ctx.project_id()).await?;
     let rubric = &judged_by(&web, last.as_ref())?;
-    let (source, sink) = ends(&web, &place);
+    let (source, sink) = ends(&web, &ctx);
     let correlation = review::correlation(&source, &sink, rubric).await.map_err(refused)?;
-    let metrics = success_now(last.as_ref(), &tracked, correlation, place.now);
+    let metrics = success_now(last.as_ref(), &tracked, correlation, ctx.now);
     let met = metrics.iter().filter(|metric| metric.is_met() == Some(true)).count();
     let mut page = Page::new(Section::Quality, "Success metrics");
-    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
     page.summary = html! { (met) " of " (metrics.len()) " targets met." };
-    page.action = tabs(&place, Tab::Success);
+    page.action = tabs(&ctx, Tab::Success);
     page.body = html! {
         (table(&metrics))
         dl.meanings {
@@ -43,7 +43,7 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
             }
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// The rubric of the last report, or the usual one.

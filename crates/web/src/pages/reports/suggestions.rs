@@ -22,33 +22,33 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/reports/suggestions/{id}", post(decide))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let tracked = web.store.catalog.suggestions(place.project_id()).await?;
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let tracked = web.store.catalog.suggestions(ctx.project_id()).await?;
     let count = |progress: Progress| tracked.iter().filter(|k| k.progress == progress).count();
     let mut page = Page::new(Section::Quality, "Suggestions");
-    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
     page.summary = html! {
         (counted(tracked.len(), "suggestion")) ": " (count(Progress::Open)) " open, "
         (count(Progress::Accepted)) " accepted, " (count(Progress::Done)) " done, "
         (count(Progress::Dismissed)) " dismissed."
     };
-    page.action = tabs(&place, Tab::Suggestions);
+    page.action = tabs(&ctx, Tab::Suggestions);
     let open_first = [Progress::Open, Progress::Accepted, Progress::Done, Progress::Dismissed];
     page.body = html! {
-        @if let Some(done) = place.params.get("done").and_then(done_words) { (toast::toast(done)) }
+        @if let Some(done) = ctx.params.get("done").and_then(done_words) { (toast::toast(done)) }
         @if tracked.is_empty() { (nothing()) }
         @for progress in open_first {
             @if count(progress) > 0 {
                 section.report-part {
                     h2 { (title(progress)) " " span.muted { (count(progress)) } }
                     @for kept in tracked.iter().filter(|kept| kept.progress == progress) {
-                        (card(&kept.suggestion, Some(kept), &place))
+                        (card(&kept.suggestion, Some(kept), &ctx))
                     }
                 }
             }
         }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 const fn title(progress: Progress) -> &'static str {
@@ -82,7 +82,7 @@ pub(super) fn newest<'a>(
 pub(super) fn card(
     suggestion: &Suggestion,
     kept: Option<&KeptSuggestion>,
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> Markup {
     html! {
         article.suggestion {
@@ -96,10 +96,10 @@ pub(super) fn card(
             @if !suggestion.sessions.is_empty() {
                 details {
                     summary { (counted(suggestion.sessions.len(), "session")) " as evidence" }
-                    (week::sessions(&suggestion.sessions, place))
+                    (week::sessions(&suggestion.sessions, ctx))
                 }
             }
-            @if let Some(kept) = kept { (progress(kept, place)) }
+            @if let Some(kept) = kept { (progress(kept, ctx)) }
         }
     }
 }
@@ -112,9 +112,9 @@ fn severity(severity: Severity) -> Markup {
 }
 
 /// How far it has come, who decided, and what can be decided now.
-fn progress(kept: &KeptSuggestion, place: &RequestContext) -> Markup {
-    let back = place.here().without("done");
-    let action = Link::to_project(&place.project.id, &["reports", "suggestions", &kept.id]);
+fn progress(kept: &KeptSuggestion, ctx: &RequestContext) -> Markup {
+    let back = ctx.here().without("done");
+    let action = Link::to_project(&ctx.project.id, &["reports", "suggestions", &kept.id]);
     html! {
         div.decide {
             p {
@@ -122,13 +122,13 @@ fn progress(kept: &KeptSuggestion, place: &RequestContext) -> Markup {
                     None => { (badge::tag("open")) " since the week of " (kept.first_week) },
                     Some(step) => {
                         (badge::decided(Decider::Human, step.progress.as_str()))
-                        " by " bdi { (step.actor) } " " (figure::ago(step.at, place.now))
+                        " by " bdi { (step.actor) } " " (figure::ago(step.at, ctx.now))
                     },
                 }
             }
-            @if place.visitor.can_change() {
+            @if ctx.viewer.can_change() {
                 form.inline method="post" action=(action) {
-                    (place.visitor.form_token.field())
+                    (ctx.viewer.form_token.field())
                     input type="hidden" name="back" value=(back.path());
                     @for next in kept.progress.next() {
                         button.button.primary[*next == Progress::Accepted] type="submit" name="to"
@@ -154,19 +154,19 @@ const fn verb(progress: Progress) -> &'static str {
 async fn decide(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let to = form.get("to").and_then(Progress::parse);
     let to = to.ok_or_else(|| PageError::Bad("to: must be a suggestion status".to_owned()))?;
-    let catalog = place.visitor.catalog(&web);
-    catalog.decide_suggestion(place.project_id(), id, to, place.now).await?;
-    let reports = Link::to_project(&place.project.id, &["reports"]);
+    let catalog = ctx.viewer.catalog(&web);
+    catalog.decide_suggestion(ctx.project_id(), id, to, ctx.now).await?;
+    let reports = Link::to_project(&ctx.project.id, &["reports"]);
     // Only back to a page of the reports: an address from outside leads nowhere else.
     let back = form.get("back").filter(|back| {
         back.strip_prefix(reports.path())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     });
-    let back = back.map_or_else(|| Tab::Suggestions.link(&place), Link::new);
+    let back = back.map_or_else(|| Tab::Suggestions.link(&ctx), Link::new);
     Ok(Redirect::to(&back.with("done", to.as_str()).to_string()))
 }
 

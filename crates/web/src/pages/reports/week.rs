@@ -25,39 +25,39 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, week)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let catalog = &web.store.catalog;
-    let kept = catalog.report(place.project_id(), week).await?;
+    let kept = catalog.report(ctx.project_id(), week).await?;
     let kept = kept.ok_or_else(|| PageError::not_there("report"))?;
     let report = read(&kept).ok_or_else(|| PageError::not_there("report"))?;
-    let tracked = catalog.suggestions(place.project_id()).await?;
+    let tracked = catalog.suggestions(ctx.project_id()).await?;
     let mut page =
         Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
-    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&place))];
+    page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
     page.summary = html! { (report.headline()) };
-    let weeks = catalog.reports(place.project_id()).await?;
+    let weeks = catalog.reports(ctx.project_id()).await?;
     let weeks: Vec<String> = weeks.into_iter().map(|kept| kept.week).collect();
-    page.action = neighbours(&report, &weeks, &place);
+    page.action = neighbours(&report, &weeks, &ctx);
     page.body = html! {
-        @if let Some(done) = place.params.get("done").and_then(suggestions::done_words) {
+        @if let Some(done) = ctx.params.get("done").and_then(suggestions::done_words) {
             (toast::toast(done))
         }
-        (body(&report, &tracked, &place))
+        (body(&report, &tracked, &ctx))
         p.muted { "Rubric " (report.rubric) ", time zone " (report.zone)
-            ". Created " (figure::when(kept.created_at, place.now)) ", updated "
-            (figure::when(kept.updated_at, place.now)) "." }
+            ". Created " (figure::when(kept.created_at, ctx.now)) ", updated "
+            (figure::when(kept.updated_at, ctx.now)) "." }
     };
-    Ok(page.show(&place))
+    Ok(page.show(&ctx))
 }
 
 /// The reports before and after, of all weeks from the newest to the oldest.
-fn neighbours(report: &WeekReport, weeks: &[String], place: &RequestContext) -> Markup {
+fn neighbours(report: &WeekReport, weeks: &[String], ctx: &RequestContext) -> Markup {
     let at = weeks.iter().position(|week| *week == report.week);
     let before = at.and_then(|at| weeks.get(at + 1));
     let after = at.and_then(|at| weeks.get(at.checked_sub(1)?));
-    let link = |week: &String| place.to(&["reports", week]);
+    let link = |week: &String| ctx.to(&["reports", week]);
     html! {
         @if before.is_some() || after.is_some() {
             nav.segments aria-label="Weeks" {
@@ -68,22 +68,22 @@ fn neighbours(report: &WeekReport, weeks: &[String], place: &RequestContext) -> 
     }
 }
 
-fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &RequestContext) -> Markup {
+fn body(report: &WeekReport, tracked: &[KeptSuggestion], ctx: &RequestContext) -> Markup {
     html! {
         (alarm::drift(&report.drift))
         (stat::row(&figures(report)))
         section.report-part { h2 { "Dimensions" } (dimensions::table(report)) (course(report)) }
         section.report-part {
             h2 { "Outliers" }
-            (outliers("High outliers (above 0.85)", &report.synthesis.excellent, place))
-            (outliers("Low outliers (below 0.5)", &report.synthesis.poor, place))
+            (outliers("High outliers (above 0.85)", &report.synthesis.excellent, ctx))
+            (outliers("Low outliers (below 0.5)", &report.synthesis.poor, ctx))
         }
         section.report-part {
             h2 { "Common issues" }
             @if report.synthesis.issues.is_empty() {
                 p.muted { "No issues shared by sessions below 0.7." }
             } @else {
-                ol.issues { @for issue in &report.synthesis.issues { (shared(issue, place)) } }
+                ol.issues { @for issue in &report.synthesis.issues { (shared(issue, ctx)) } }
             }
         }
         section.report-part #suggestions {
@@ -93,7 +93,7 @@ fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &RequestContext)
                 p.muted { "None: every dimension is at 0.7 or above, and there are no common issues." }
             }
             @for suggestion in &report.suggestions {
-                (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), place))
+                (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), ctx))
             }
         }
         section.report-part { h2 { "Success metrics" } (success::table(&report.success)) }
@@ -147,13 +147,13 @@ pub(super) fn course(report: &WeekReport) -> Markup {
     })
 }
 
-fn outliers(title: &str, outliers: &[Outlier], place: &RequestContext) -> Markup {
+fn outliers(title: &str, outliers: &[Outlier], ctx: &RequestContext) -> Markup {
     html! {
         h3 { (title) " " span.muted { (outliers.len()) } }
         @if outliers.is_empty() { p.muted { "None." } } @else {
             ul.chips.outliers {
                 @for outlier in outliers.iter().take(SHOWN) {
-                    li { a href=(place.to(&["sessions", &outlier.session])) title=(short(&outlier.session)) {
+                    li { a href=(ctx.to(&["sessions", &outlier.session])) title=(short(&outlier.session)) {
                         bdi { (short(&outlier.session)) } span.num { (format!("{:.2}", outlier.overall)) }
                     } }
                 }
@@ -163,7 +163,7 @@ fn outliers(title: &str, outliers: &[Outlier], place: &RequestContext) -> Markup
     }
 }
 
-fn shared(issue: &CommonIssue, place: &RequestContext) -> Markup {
+fn shared(issue: &CommonIssue, ctx: &RequestContext) -> Markup {
     html! {
         li {
             p { bdi { (short(&issue.title)) } }
@@ -174,17 +174,17 @@ fn shared(issue: &CommonIssue, place: &RequestContext) -> Markup {
             details {
                 summary { "Example and affected sessions" }
                 blockquote { bdi { (ratchet_core::record::limit::elide(&issue.example.rationale, 1_000)) } }
-                (sessions(&issue.sessions, place))
+                (sessions(&issue.sessions, ctx))
             }
         }
     }
 }
 
-pub(super) fn sessions(sessions: &[String], place: &RequestContext) -> Markup {
+pub(super) fn sessions(sessions: &[String], ctx: &RequestContext) -> Markup {
     html! {
         ul.chips {
             @for session in sessions.iter().take(SHOWN) {
-                li { a href=(place.to(&["sessions", session])) { bdi { (short(session)) } } }
+                li { a href=(ctx.to(&["sessions", session])) { bdi { (short(session)) } } }
             }
             @if sessions.len() > SHOWN { li.muted { (sessions.len() - SHOWN) " more" } }
         }

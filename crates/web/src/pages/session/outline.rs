@@ -24,8 +24,8 @@ pub(super) struct Outline<'a> {
 
 impl Outline<'_> {
     /// Draws who worked when, what each turn cost and what was said of it.
-    pub(super) fn draw(&self, place: &RequestContext) -> Markup {
-        let runs = self.runs(place);
+    pub(super) fn draw(&self, ctx: &RequestContext) -> Markup {
+        let runs = self.runs(ctx);
         let agents: std::collections::BTreeSet<&str> =
             runs.iter().map(|run| run.agent.as_str()).collect();
         let scores = self.score_series();
@@ -45,13 +45,13 @@ impl Outline<'_> {
     }
 
     /// The agent that called this turn as a tool, if it looks like one did.
-    pub(super) fn caller(&self, trace: &Trace, place: &RequestContext) -> Option<String> {
-        let runs = self.runs(place);
-        lanes::caller(&run(trace, place)?, &runs).map(|caller| caller.agent.clone())
+    pub(super) fn caller(&self, trace: &Trace, ctx: &RequestContext) -> Option<String> {
+        let runs = self.runs(ctx);
+        lanes::caller(&run(trace, ctx)?, &runs).map(|caller| caller.agent.clone())
     }
 
-    fn runs(&self, place: &RequestContext) -> Vec<Run> {
-        self.turns.iter().filter_map(|trace| run(trace, place)).collect()
+    fn runs(&self, ctx: &RequestContext) -> Vec<Run> {
+        self.turns.iter().filter_map(|trace| run(trace, ctx)).collect()
     }
 
     fn costs(&self) -> OverTime {
@@ -97,7 +97,7 @@ impl Outline<'_> {
     }
 }
 
-fn run(trace: &Trace, place: &RequestContext) -> Option<Run> {
+fn run(trace: &Trace, ctx: &RequestContext) -> Option<Run> {
     let start = trace.summary.start.unwrap_or(trace.timestamp);
     Some(Run {
         agent: agent(trace)?.to_owned(),
@@ -105,7 +105,7 @@ fn run(trace: &Trace, place: &RequestContext) -> Option<Run> {
         start,
         end: trace.summary.end.unwrap_or(start),
         failed: trace.summary.levels.error > 0,
-        link: place.to(&["traces", &trace.id.to_string()]),
+        link: ctx.to(&["traces", &trace.id.to_string()]),
     })
 }
 

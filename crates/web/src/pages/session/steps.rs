@@ -25,12 +25,12 @@ pub(super) fn routes() -> Router<Web> {
 /// The steps of one turn: a part of a page, not a page.
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, _, trace)): Path<(String, String, String)>,
 ) -> PageResult<Markup> {
     let trace = TraceId::parse(&trace).map_err(|_| PageError::not_there("trace"))?;
     let question = ObservationQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         trace: Some(trace.clone()),
         conditions: Vec::new(),
@@ -39,11 +39,11 @@ async fn show(
         detail: Detail::Row,
     };
     let steps = web.store.telemetry.observations(question).await?;
-    let whole = place.to(&["traces", &trace.to_string()]);
+    let whole = ctx.to(&["traces", &trace.to_string()]);
     Ok(html! {
         ol.step-list {
             @for row in assemble(&steps.rows) {
-                (line(&steps.rows[row.step], row.depth.min(MAX_DEPTH), &trace, &place))
+                (line(&steps.rows[row.step], row.depth.min(MAX_DEPTH), &trace, &ctx))
             }
         }
         p { a href=(whole) { "Open trace" }
@@ -51,8 +51,8 @@ async fn show(
     })
 }
 
-fn line(step: &Observation, depth: usize, trace: &TraceId, place: &RequestContext) -> Markup {
-    let link = place.to(&["traces", &trace.to_string()]).with("observation", step.id.to_string());
+fn line(step: &Observation, depth: usize, trace: &TraceId, ctx: &RequestContext) -> Markup {
+    let link = ctx.to(&["traces", &trace.to_string()]).with("observation", step.id.to_string());
     let name = step.name.as_deref().unwrap_or("unnamed");
     html! {
         li class={ "depth-" (depth) } {

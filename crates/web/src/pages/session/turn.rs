@@ -27,36 +27,36 @@ pub(super) struct Turn<'a> {
 
 impl Turn<'_> {
     /// Draws what was asked and what was answered.
-    pub(super) fn draw(&self, place: &RequestContext) -> Markup {
+    pub(super) fn draw(&self, ctx: &RequestContext) -> Markup {
         let id = self.trace.id.to_string();
         let called = if self.called_by.is_some() { " called" } else { "" };
         let failed = if self.trace.summary.levels.error > 0 { " failed" } else { "" };
         html! {
             article class={ "turn" (called) (failed) } id={ "turn-" (self.number) } {
-                (self.head(place))
-                (self.words(place))
+                (self.head(ctx))
+                (self.words(ctx))
                 footer.turn-foot {
                     @if !self.scores.is_empty() {
                         p.badges {
-                            @for score in self.scores.iter().take(MAX_SCORES) { (score_summary::chip(score, place)) }
+                            @for score in self.scores.iter().take(MAX_SCORES) { (score_summary::chip(score, ctx)) }
                             @if self.scores.len() > MAX_SCORES {
                                 span.muted { (self.scores.len() - MAX_SCORES) " more" }
                             }
                         }
                     }
-                    (self.steps(&id, place))
+                    (self.steps(&id, ctx))
                 }
             }
         }
     }
 
-    fn head(&self, place: &RequestContext) -> Markup {
+    fn head(&self, ctx: &RequestContext) -> Markup {
         let trace = self.trace;
         let summary = &trace.summary;
         html! {
             header.turn-head {
                 h3 {
-                    a href=(place.to(&["traces", &trace.id.to_string()])) {
+                    a href=(ctx.to(&["traces", &trace.id.to_string()])) {
                         span.turn-number { (self.number) }
                         bdi { (ratchet_core::record::limit::elide(agent(trace).unwrap_or("unnamed"), 80)) }
                     }
@@ -67,7 +67,7 @@ impl Turn<'_> {
                 @if summary.levels.error > 0 { (badge::level(Level::Error)) }
                 @else if summary.levels.warning > 0 { (badge::level(Level::Warning)) }
                 span.turn-facts {
-                    (figure::when(trace.timestamp, place.now))
+                    (figure::when(trace.timestamp, ctx.now))
                     @if let Some(latency) = summary.latency() { span { (figure::duration(latency)) } }
                     @if summary.total_tokens > 0 {
                         span {
@@ -80,18 +80,18 @@ impl Turn<'_> {
         }
     }
 
-    fn words(&self, place: &RequestContext) -> Markup {
+    fn words(&self, ctx: &RequestContext) -> Markup {
         let content = self.trace.content.as_ref();
         let input = content.and_then(|content| content.input.as_ref()).map(Payload::as_str);
         let output = content.and_then(|content| content.output.as_ref()).map(Payload::as_str);
         html! {
             div.words {
                 @match input {
-                    Some(input) => { (message_preview::show(input, Side::Input, &self.trace.id, place)) },
+                    Some(input) => { (message_preview::show(input, Side::Input, &self.trace.id, ctx)) },
                     None => { p.muted { "No input recorded." } },
                 }
                 @match output {
-                    Some(output) => { (message_preview::show(output, Side::Output, &self.trace.id, place)) },
+                    Some(output) => { (message_preview::show(output, Side::Output, &self.trace.id, ctx)) },
                     None => { p.muted { "No output recorded." } },
                 }
             }
@@ -99,15 +99,15 @@ impl Turn<'_> {
     }
 
     /// The steps of the turn, in place where there is a script, on the trace's page where not.
-    fn steps(&self, id: &str, place: &RequestContext) -> Markup {
+    fn steps(&self, id: &str, ctx: &RequestContext) -> Markup {
         let total = self.trace.summary.levels.total();
         let session = self.trace.session.as_ref().map(ToString::to_string).unwrap_or_default();
-        let source = place.to(&["sessions", &session, "steps", id]);
+        let source = ctx.to(&["sessions", &session, "steps", id]);
         html! {
             details.steps data-steps=(source) {
                 summary { (figure::grouped(total)) @if total == 1 { " observation" } @else { " observations" } }
                 div.steps-body aria-live="polite" {
-                    p { a href=(place.to(&["traces", id])) { "Open trace" } " to see all observations." }
+                    p { a href=(ctx.to(&["traces", id])) { "Open trace" } " to see all observations." }
                 }
             }
         }

@@ -28,36 +28,36 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// Which entries are looked at: those of the project, or of the whole server.
-fn is_whole_server(place: &RequestContext) -> bool {
-    place.params.get("of") == Some("server")
+fn is_whole_server(ctx: &RequestContext) -> bool {
+    ctx.params.get("of") == Some("server")
 }
 
-fn query(place: &RequestContext, limit: u64) -> PageResult<AuditQuery> {
-    place.visitor.may_own()?;
-    let project = if is_whole_server(place) {
-        place.visitor.may_own_server()?;
+fn query(ctx: &RequestContext, limit: u64) -> PageResult<AuditQuery> {
+    ctx.viewer.may_own()?;
+    let project = if is_whole_server(ctx) {
+        ctx.viewer.may_own_server()?;
         None
     } else {
-        Some(place.project_id())
+        Some(ctx.project_id())
     };
-    let range = place.range();
-    let actor = place.params.get("who").and_then(|who| who.split_once(':'));
+    let range = ctx.range();
+    let actor = ctx.params.get("who").and_then(|who| who.split_once(':'));
     let query = AuditQuery {
         actor: actor.map(|(kind, id)| (kind.to_owned(), id.to_owned())),
-        noun: place.params.get("what").and_then(Noun::parse),
-        object: place.params.get("object").map(str::to_owned),
+        noun: ctx.params.get("what").and_then(Noun::parse),
+        object: ctx.params.get("object").map(str::to_owned),
         from: range.from,
         to: range.to,
         ..AuditQuery::newest(project, limit)
     };
-    match place.params.get("cursor") {
+    match ctx.params.get("cursor") {
         Some(cursor) => Ok(query.behind(cursor)?),
         None => Ok(query),
     }
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let query = query(&place, ROWS)?;
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let query = query(&ctx, ROWS)?;
     let actors = web.store.catalog.audit_actors(query.project.clone()).await?;
     let found = web.store.catalog.audit(query).await?;
     let columns = vec![
@@ -67,45 +67,45 @@ async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Marku
         Column::text("Before"),
         Column::text("After"),
     ];
-    let rows = found.rows.iter().map(|entry| row(entry, &place)).collect();
+    let rows = found.rows.iter().map(|entry| row(entry, &ctx)).collect();
     let caption = "Audit log".to_owned();
     let body = html! {
-        (filters(&place, &actors))
+        (filters(&ctx, &actors))
         @if found.rows.is_empty() {
             (empty::empty("No matching changes in this time range", &html! {
                 p { "All changes to settings, keys, members, prompts, datasets, queues and dashboards, with actor, time and previous value." }
-                p { a href=(place.here().with("range", "all").without("cursor").without("who").without("what")) {
+                p { a href=(ctx.here().with("range", "all").without("cursor").without("who").without("what")) {
                     "Show all time" } }
             }))
         } @else {
             div.audit {
                 (table::table(&Table { caption, columns, rows, select_for: None }))
             }
-            (table::pager(&place.here(), place.params.get("cursor").is_some(), found.cursor.as_deref()))
+            (table::pager(&ctx.here(), ctx.params.get("cursor").is_some(), found.cursor.as_deref()))
         }
     };
     let summary = html! {
         "Changes "
-        @if is_whole_server(&place) { "on the whole server" } @else { "in " bdi { (place.project.name) } }
-        ", " (place.scope.span.label()) "."
+        @if is_whole_server(&ctx) { "on the whole server" } @else { "in " bdi { (ctx.project.name) } }
+        ", " (ctx.scope.span.label()) "."
     };
-    Ok(page(&place, Tab::Audit, summary, &body))
+    Ok(page(&ctx, Tab::Audit, summary, &body))
 }
 
-fn filters(place: &RequestContext, actors: &[Actor]) -> Markup {
-    let chosen = |name: &str| place.params.get(name).unwrap_or_default().to_owned();
+fn filters(ctx: &RequestContext, actors: &[Actor]) -> Markup {
+    let chosen = |name: &str| ctx.params.get(name).unwrap_or_default().to_owned();
     let (who, what) = (chosen("who"), chosen("what"));
-    let file = Tab::Audit.file(place);
+    let file = Tab::Audit.file(ctx);
     html! {
-        form.filters method="get" action=(Tab::Audit.action(place, &[])) {
-            @for (name, value) in place.scope.pairs() {
+        form.filters method="get" action=(Tab::Audit.action(ctx, &[])) {
+            @for (name, value) in ctx.scope.pairs() {
                 input type="hidden" name=(name) value=(value);
             }
-            @if place.visitor.owns_server() {
+            @if ctx.viewer.owns_server() {
                 label { "Scope "
                     select name="of" {
                         option value="" { "This project" }
-                        option value="server" selected[is_whole_server(place)] { "Whole server" }
+                        option value="server" selected[is_whole_server(ctx)] { "Whole server" }
                     }
                 }
             }
@@ -132,12 +132,12 @@ fn filters(place: &RequestContext, actors: &[Actor]) -> Markup {
     }
 }
 
-fn row(entry: &AuditEntry, place: &RequestContext) -> Row {
+fn row(entry: &AuditEntry, ctx: &RequestContext) -> Row {
     Row {
         id: entry.number.to_string(),
         link: None,
         cells: vec![
-            figure::ago(entry.at, place.now),
+            figure::ago(entry.at, ctx.now),
             who(&entry.actor),
             html! { (verb(entry.verb)) " " (thing(entry)) },
             side(entry.was.as_deref()),
@@ -179,8 +179,8 @@ fn side(text: Option<&str>) -> Markup {
     html! { @if let Some(text) = text { span.side title=(text) { bdi { (text) } } } }
 }
 
-async fn export(State(web): State<Web>, place: RequestContext) -> PageResult<Response> {
-    let mut query = AuditQuery { behind: None, ..query(&place, 1_000)? };
+async fn export(State(web): State<Web>, ctx: RequestContext) -> PageResult<Response> {
+    let mut query = AuditQuery { behind: None, ..query(&ctx, 1_000)? };
     let mut file =
         csv::head(&["at", "who", "kind", "verb", "noun", "id", "name", "before", "after"]);
     let mut written = 0;
@@ -200,7 +200,7 @@ async fn export(State(web): State<Web>, place: RequestContext) -> PageResult<Res
             None => break,
         }
     }
-    let day = ratchet_core::calendar::day(place.now);
+    let day = ratchet_core::calendar::day(ctx.now);
     let name = format!("attachment; filename=\"audit-{day}.csv\"");
     let headers =
         [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, name)];

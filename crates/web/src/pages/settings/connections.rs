@@ -74,35 +74,35 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/connections/{connection}/test", post(test))
 }
 
-async fn all(web: &Web, place: &RequestContext) -> PageResult<Vec<LlmConnection>> {
-    Ok(web.store.catalog.llm_connections(place.project_id(), SHOWN).await?.rows)
+async fn all(web: &Web, ctx: &RequestContext) -> PageResult<Vec<LlmConnection>> {
+    Ok(web.store.catalog.llm_connections(ctx.project_id(), SHOWN).await?.rows)
 }
 
-async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<LlmConnection> {
-    let found = all(web, place).await?.into_iter().find(|known| known.id == id);
+async fn find(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<LlmConnection> {
+    let found = all(web, ctx).await?.into_iter().find(|known| known.id == id);
     found.ok_or_else(|| PageError::not_there("connection"))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let preset = Entered::preset(&[
         ("adapter", LlmAdapter::Anthropic.as_str()),
         ("withDefaultModels", "yes"),
     ]);
-    drawn(&web, &place, &preset, &Markup::default()).await
+    drawn(&web, &ctx, &preset, &Markup::default()).await
 }
 
 /// Asks the model behind a connection for a word, and tells what came of it.
 async fn test(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Markup> {
-    let one = find(&web, &place, &id).await?;
+    let one = find(&web, &ctx, &id).await?;
     let entered = Entered::new(form);
     let model =
         entered.filled("model").map(str::to_owned).or_else(|| llm_connections::usual_model(&one));
     let model = model.ok_or_else(|| PageError::Bad("model: required".to_owned()))?;
-    let tried = playground::greet(&web, &place, (&one, &model)).await?;
+    let tried = playground::greet(&web, &ctx, (&one, &model)).await?;
     let told = html! {
         section.settings.tried.failed[tried.outcome.is_err()] role="status" {
             h2 {
@@ -123,16 +123,16 @@ async fn test(
     };
     let preset =
         Entered::preset(&[("adapter", one.adapter.as_str()), ("withDefaultModels", "yes")]);
-    drawn(&web, &place, &preset, &told).await
+    drawn(&web, &ctx, &preset, &told).await
 }
 
 async fn drawn(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     entered: &Entered,
     above: &Markup,
 ) -> PageResult<Markup> {
-    let known = all(web, place).await?;
+    let known = all(web, ctx).await?;
     let body = html! {
         (above)
         section.settings {
@@ -141,21 +141,21 @@ async fn drawn(
                 (empty::empty("No LLM connections yet", &html! {
                     p { "LLM judges and the playground need a connection. Owners can add one." }
                 }))
-            } @else { (list(&known, place)) }
+            } @else { (list(&known, ctx)) }
         }
-        @if place.visitor.can_own() {
+        @if ctx.viewer.can_own() {
             section.settings {
                 h2 { "Add connection" }
-                (form(place, entered, SECRET))
+                (form(ctx, entered, SECRET))
             }
         }
     };
     let count = known.len();
     let summary = html! { (count) " " (if count == 1 { "connection" } else { "connections" }) "." };
-    Ok(page(place, Tab::Connections, summary, &body))
+    Ok(page(ctx, Tab::Connections, summary, &body))
 }
 
-fn list(known: &[LlmConnection], place: &RequestContext) -> Markup {
+fn list(known: &[LlmConnection], ctx: &RequestContext) -> Markup {
     let mut columns = vec![
         Column::text("Name"),
         Column::text("API"),
@@ -164,18 +164,18 @@ fn list(known: &[LlmConnection], place: &RequestContext) -> Markup {
         Column::text("Secret"),
         Column::text("Updated"),
     ];
-    if place.visitor.can_change() {
+    if ctx.viewer.can_change() {
         columns.push(Column::text("Test"));
     }
-    if place.visitor.can_own() {
+    if ctx.viewer.can_own() {
         columns.push(Column::text("Actions"));
     }
-    let rows = known.iter().map(|one| row(one, place)).collect();
+    let rows = known.iter().map(|one| row(one, ctx)).collect();
     table::table(&Table { caption: "LLM connections".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(one: &LlmConnection, place: &RequestContext) -> Row {
-    let is_owner = place.visitor.can_own();
+fn row(one: &LlmConnection, ctx: &RequestContext) -> Row {
+    let is_owner = ctx.viewer.can_own();
     let models: Vec<&str> = one.custom_models.iter().map(String::as_str).collect();
     let mut cells = vec![
         html! { bdi { (one.provider) } },
@@ -183,27 +183,27 @@ fn row(one: &LlmConnection, place: &RequestContext) -> Row {
         html! { (one.base_url.as_deref().unwrap_or("default")) },
         html! { @if one.has_default_models { "default" @if !models.is_empty() { ", " } } (models.join(", ")) },
         html! { code { (one.secret_hint) } },
-        figure::ago(one.updated_at, place.now),
+        figure::ago(one.updated_at, ctx.now),
     ];
-    if place.visitor.can_change() {
-        cells.push(test_form(one, place));
+    if ctx.viewer.can_change() {
+        cells.push(test_form(one, ctx));
     }
     if is_owner {
         cells.push(html! {
-            form.inline method="post" action=(Tab::Connections.action(place, &[&one.id, "remove"])) {
-                (place.visitor.form_token.field())
+            form.inline method="post" action=(Tab::Connections.action(ctx, &[&one.id, "remove"])) {
+                (ctx.viewer.form_token.field())
                 button.quiet type="submit" { "Remove" span.sr { " " (one.provider) } }
             }
         });
     }
-    let link = is_owner.then(|| place.to(&["settings", "connections", &one.id]));
+    let link = is_owner.then(|| ctx.to(&["settings", "connections", &one.id]));
     Row { id: one.id.clone(), link, cells, failed: false }
 }
 
-fn test_form(one: &LlmConnection, place: &RequestContext) -> Markup {
+fn test_form(one: &LlmConnection, ctx: &RequestContext) -> Markup {
     html! {
-        form.inline.connection-test method="post" action=(Tab::Connections.action(place, &[&one.id, "test"])) {
-            (place.visitor.form_token.field())
+        form.inline.connection-test method="post" action=(Tab::Connections.action(ctx, &[&one.id, "test"])) {
+            (ctx.viewer.form_token.field())
             input type="text" name="model" required maxlength="500" placeholder="model" autocomplete="off"
                 value=[llm_connections::usual_model(one)] aria-label={ "Model to test " (one.provider) " with" };
             button.button type="submit" { "Test" span.sr { " " (one.provider) } }
@@ -211,11 +211,11 @@ fn test_form(one: &LlmConnection, place: &RequestContext) -> Markup {
     }
 }
 
-fn form(place: &RequestContext, entered: &Entered, secret: FormField<'_>) -> Markup {
+fn form(ctx: &RequestContext, entered: &Entered, secret: FormField<'_>) -> Markup {
     let adapters = LlmAdapter::ALL.map(|adapter| (adapter.as_str(), adapter.as_str()));
     html! {
-        form method="post" action=(Tab::Connections.action(place, &[])) {
-            (place.visitor.form_token.field())
+        form method="post" action=(Tab::Connections.action(ctx, &[])) {
+            (ctx.viewer.form_token.field())
             (field::problem(entered))
             (field::line(PROVIDER, entered))
             (field::choice(ADAPTER, &adapters, entered))
@@ -232,11 +232,11 @@ fn form(place: &RequestContext, entered: &Entered, secret: FormField<'_>) -> Mar
 
 async fn edit(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    place.visitor.may_own()?;
-    let one = find(&web, &place, &id).await?;
+    ctx.viewer.may_own()?;
+    let one = find(&web, &ctx, &id).await?;
     let usual = if one.has_default_models { "yes" } else { "" };
     let entered = Entered::preset(&[
         ("provider", &one.provider),
@@ -246,46 +246,46 @@ async fn edit(
         ("withDefaultModels", usual),
         ("config", one.config.as_ref().map(Json::as_str).unwrap_or_default()),
     ]);
-    Ok(edited(&place, &one, &entered))
+    Ok(edited(&ctx, &one, &entered))
 }
 
-fn edited(place: &RequestContext, one: &LlmConnection, entered: &Entered) -> Markup {
+fn edited(ctx: &RequestContext, one: &LlmConnection, entered: &Entered) -> Markup {
     let body = html! {
         section.settings {
             h2 { bdi { (one.provider) } }
             @if !one.header_names.is_empty() {
                 p.hint { "Current extra headers: " (one.header_names.join(", ")) "; leave empty to keep them." }
             }
-            (form(place, entered, KEPT_SECRET))
+            (form(ctx, entered, KEPT_SECRET))
         }
     };
-    page(place, Tab::Connections, html! { "LLM connection" }, &body)
+    page(ctx, Tab::Connections, html! { "LLM connection" }, &body)
 }
 
-async fn keep(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
-    place.visitor.may_own()?;
+async fn keep(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own()?;
     let mut entered = Entered::new(form);
     if let Err(why) = http::check_entered_text(entered.text("baseURL"), &web.outbound) {
         entered.wrong("baseURL", why.to_string());
     }
     let provider = entered.text("provider").to_owned();
-    let known = all(&web, &place).await?.into_iter().find(|one| one.provider == provider);
+    let known = all(&web, &ctx).await?.into_iter().find(|one| one.provider == provider);
     let kept = match &known {
         Some(one) if goes_where_it_went(one, &entered) => {
-            let (project, secrets) = (place.project_id(), web.store.secrets.clone());
+            let (project, secrets) = (ctx.project_id(), web.store.secrets.clone());
             // Sealed with a key that is gone, it must be given again.
             web.store.catalog.llm_credentials(project, provider, secrets).await.ok()
         }
         _ => None,
     };
     if let Some(new) = read(&mut entered, kept) {
-        let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
-        catalog.save_llm_connection(place.project_id(), new, secrets, place.now).await?;
-        return Ok(Done::Saved.back(&place, Tab::Connections));
+        let (catalog, secrets) = (ctx.viewer.catalog(&web), web.store.secrets.clone());
+        catalog.save_llm_connection(ctx.project_id(), new, secrets, ctx.now).await?;
+        return Ok(Done::Saved.back(&ctx, Tab::Connections));
     }
     match &known {
-        Some(one) => Ok(wrong(edited(&place, one, &entered))),
-        None => Ok(wrong(drawn(&web, &place, &entered, &Markup::default()).await?)),
+        Some(one) => Ok(wrong(edited(&ctx, one, &entered))),
+        None => Ok(wrong(drawn(&web, &ctx, &entered, &Markup::default()).await?)),
     }
 }
 
@@ -353,20 +353,20 @@ fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmCon
 async fn remove(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
-    let one = find(&web, &place, &id).await?;
+    ctx.viewer.may_own()?;
+    let one = find(&web, &ctx, &id).await?;
     if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", one.provider),
             lost: html! { "Its secret is deleted. Evaluators that use this connection will fail." },
-            action: Tab::Connections.action(&place, &[&id, "remove"]),
+            action: Tab::Connections.action(&ctx, &[&id, "remove"]),
             verb: "Remove",
             fields: &[],
         };
-        return Ok(question(&place, Tab::Connections, &ask).into_response());
+        return Ok(question(&ctx, Tab::Connections, &ask).into_response());
     }
-    place.visitor.catalog(&web).delete_llm_connection(place.project_id(), id, place.now).await?;
-    Ok(Done::Removed.back(&place, Tab::Connections))
+    ctx.viewer.catalog(&web).delete_llm_connection(ctx.project_id(), id, ctx.now).await?;
+    Ok(Done::Removed.back(&ctx, Tab::Connections))
 }

@@ -46,54 +46,54 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/delete", post(delete))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let hold = clock::held(&web.store, place.now).await?;
-    Ok(drawn(&web, &place, &preset(&place), hold))
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let hold = clock::held(&web.store, ctx.now).await?;
+    Ok(drawn(&web, &ctx, &preset(&ctx), hold))
 }
 
 /// The forms before anyone touches them.
-fn preset(place: &RequestContext) -> Entered {
-    let days = place.project.retention_days.map(|days| days.to_string()).unwrap_or_default();
-    Entered::preset(&[("name", &place.project.name), ("days", &days)])
+fn preset(ctx: &RequestContext) -> Entered {
+    let days = ctx.project.retention_days.map(|days| days.to_string()).unwrap_or_default();
+    Entered::preset(&[("name", &ctx.project.name), ("days", &days)])
 }
 
-fn drawn(web: &Web, place: &RequestContext, entered: &Entered, hold: Option<ClockHold>) -> Markup {
+fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered, hold: Option<ClockHold>) -> Markup {
     let body = html! {
         @if let Some(hold) = hold { p.notice role="status" { (hold) } }
-        (facts(place))
-        @if place.visitor.can_own() { (name_form(place, entered)) (retention_form(place, entered)) }
-        @if may_be_deleted(web, place) { (delete_form(place, entered)) }
+        (facts(ctx))
+        @if ctx.viewer.can_own() { (name_form(ctx, entered)) (retention_form(ctx, entered)) }
+        @if may_be_deleted(web, ctx) { (delete_form(ctx, entered)) }
     };
-    let summary = html! { "Settings of " bdi { (place.project.name) } "." };
-    page(place, Tab::General, summary, &body)
+    let summary = html! { "Settings of " bdi { (ctx.project.name) } "." };
+    page(ctx, Tab::General, summary, &body)
 }
 
-fn facts(place: &RequestContext) -> Markup {
-    let project = &place.project;
+fn facts(ctx: &RequestContext) -> Markup {
+    let project = &ctx.project;
     html! {
         section.settings {
             h2 { "Project" }
             dl.facts {
                 dt { "ID" } dd { (copy::id(project.id.as_str())) }
-                dt { "Created" } dd { (figure::when(project.created_at, place.now)) }
+                dt { "Created" } dd { (figure::when(project.created_at, ctx.now)) }
                 dt { "Retention" }
                 dd { @match project.retention_days {
                     Some(1) => { "1 day" },
                     Some(days) => { (days) " days" },
                     None => { "forever" },
                 } }
-                dt { "Your role" } dd { (place.visitor.role.as_str()) }
+                dt { "Your role" } dd { (ctx.viewer.role.as_str()) }
             }
         }
     }
 }
 
-fn name_form(place: &RequestContext, entered: &Entered) -> Markup {
+fn name_form(ctx: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Rename" }
-            form method="post" action=(Tab::General.action(place, &["name"])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::General.action(ctx, &["name"])) {
+                (ctx.viewer.form_token.field())
                 (field::line(NAME, entered))
                 button.button.primary type="submit" { "Rename" }
             }
@@ -101,12 +101,12 @@ fn name_form(place: &RequestContext, entered: &Entered) -> Markup {
     }
 }
 
-fn retention_form(place: &RequestContext, entered: &Entered) -> Markup {
+fn retention_form(ctx: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Retention" }
-            form method="post" action=(Tab::General.action(place, &["retention"])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::General.action(ctx, &["retention"])) {
+                (ctx.viewer.form_token.field())
                 (field::number(DAYS, entered))
                 button.button.primary type="submit" { "Save" }
             }
@@ -114,13 +114,13 @@ fn retention_form(place: &RequestContext, entered: &Entered) -> Markup {
     }
 }
 
-fn delete_form(place: &RequestContext, entered: &Entered) -> Markup {
+fn delete_form(ctx: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings.grave {
             h2 { "Delete project" }
             p { "Deletes all traces, scores, prompts, datasets, queues, dashboards, keys and members. Agents that still use its keys are rejected. This cannot be undone." }
-            form method="post" action=(Tab::General.action(place, &["delete"])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::General.action(ctx, &["delete"])) {
+                (ctx.viewer.form_token.field())
                 (field::line(TYPED, entered))
                 button.button.danger type="submit" { "Delete project" }
             }
@@ -129,53 +129,41 @@ fn delete_form(place: &RequestContext, entered: &Entered) -> Markup {
 }
 
 /// Whether to offer it: a server needs a project, and one that asks nobody shows a certain one.
-fn may_be_deleted(web: &Web, place: &RequestContext) -> bool {
-    let is_shown = matches!(&web.access, Access::Open(project) if *project == place.project.id);
-    place.visitor.owns_server() && place.projects.len() > 1 && !is_shown
+fn may_be_deleted(web: &Web, ctx: &RequestContext) -> bool {
+    let is_shown = matches!(&web.access, Access::Open(project) if *project == ctx.project.id);
+    ctx.viewer.owns_server() && ctx.projects.len() > 1 && !is_shown
 }
 
-async fn rename(
-    State(web): State<Web>,
-    PageForm { place, form }: PageForm,
-) -> PageResult<Response> {
-    place.visitor.may_own()?;
+async fn rename(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own()?;
     let entered = Entered::new(form);
     let name = match validation::project_name(entered.text("name")) {
         Ok(name) => name,
-        Err(why) => return Ok(again(&web, &place, &entered, "name", why.problem)),
+        Err(why) => return Ok(again(&web, &ctx, &entered, "name", why.problem)),
     };
     let change = ProjectChange { name: Some(name), ..ProjectChange::default() };
-    let catalog = place.visitor.catalog(&web);
-    match catalog.change_project(place.project_id(), change, place.now).await {
-        Ok(_) => Ok(Done::Saved.back(&place, Tab::General)),
+    let catalog = ctx.viewer.catalog(&web);
+    match catalog.change_project(ctx.project_id(), change, ctx.now).await {
+        Ok(_) => Ok(Done::Saved.back(&ctx, Tab::General)),
         Err(StoreError::Exists(_)) => {
             let why = "another project on this server has this name".to_owned();
-            Ok(again(&web, &place, &entered, "name", why))
+            Ok(again(&web, &ctx, &entered, "name", why))
         }
         Err(error) => Err(error.into()),
     }
 }
 
 /// The page with what is wrong; the other forms stand as they were.
-fn again(
-    web: &Web,
-    place: &RequestContext,
-    entered: &Entered,
-    field: &str,
-    why: String,
-) -> Response {
+fn again(web: &Web, ctx: &RequestContext, entered: &Entered, field: &str, why: String) -> Response {
     let value = entered.raw(field).to_owned();
-    let mut shown = preset(place);
+    let mut shown = preset(ctx);
     shown.set(field, &value);
     shown.wrong(field, why);
-    wrong(drawn(web, place, &shown, None))
+    wrong(drawn(web, ctx, &shown, None))
 }
 
-async fn retain(
-    State(web): State<Web>,
-    PageForm { place, form }: PageForm,
-) -> PageResult<Response> {
-    place.visitor.may_own()?;
+async fn retain(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own()?;
     let entered = Entered::new(form);
     let days = match entered.filled("days").map(str::parse::<u32>).transpose() {
         Ok(days) => validation::retention(days).map_err(|why| why.problem),
@@ -183,24 +171,24 @@ async fn retain(
     };
     let days = match days {
         Ok(days) => days,
-        Err(why) => return Ok(again(&web, &place, &entered, "days", why)),
+        Err(why) => return Ok(again(&web, &ctx, &entered, "days", why)),
     };
     if let Some(days) = days.filter(|_| !entered.is_ticked("sure")) {
-        let oldest = place.now.plus_nanos(-i64::from(days).saturating_mul(DAY));
-        let going = recorded_before(&web, &place, oldest).await?;
+        let oldest = ctx.now.plus_nanos(-i64::from(days).saturating_mul(DAY));
+        let going = recorded_before(&web, &ctx, oldest).await?;
         if going > 0 {
-            return Ok(ask_first(&place, days, oldest, going).into_response());
+            return Ok(ask_first(&ctx, days, oldest, going).into_response());
         }
     }
-    let catalog = place.visitor.catalog(&web);
-    catalog.set_retention(place.project_id(), days, place.now).await?;
-    Ok(Done::Saved.back(&place, Tab::General))
+    let catalog = ctx.viewer.catalog(&web);
+    catalog.set_retention(ctx.project_id(), days, ctx.now).await?;
+    Ok(Done::Saved.back(&ctx, Tab::General))
 }
 
 /// How many observations would be too old.
-async fn recorded_before(web: &Web, place: &RequestContext, oldest: Timestamp) -> PageResult<u64> {
+async fn recorded_before(web: &Web, ctx: &RequestContext, oldest: Timestamp) -> PageResult<u64> {
     let question = AggregateQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange { from: None, to: Some(oldest) },
         by: Vec::new(),
         step: Step::Whole,
@@ -210,36 +198,33 @@ async fn recorded_before(web: &Web, place: &RequestContext, oldest: Timestamp) -
     Ok(groups.iter().map(|group| natural(group.sums.count)).sum())
 }
 
-fn ask_first(place: &RequestContext, days: u32, oldest: Timestamp, going: u64) -> Markup {
+fn ask_first(ctx: &RequestContext, days: u32, oldest: Timestamp, going: u64) -> Markup {
     let days = days.to_string();
     let ask = Ask {
         title: format!("Set retention to {days} days?"),
         lost: html! {
-            "Within the hour, all traces started before " (figure::when(oldest, place.now))
+            "Within the hour, all traces started before " (figure::when(oldest, ctx.now))
             " are deleted: about " strong { (figure::grouped(going)) } " observations with their traces, scores and media. This cannot be undone."
         },
-        action: Tab::General.action(place, &["retention"]),
+        action: Tab::General.action(ctx, &["retention"]),
         verb: "Set retention",
         fields: &[("days", &days)],
     };
-    question(place, Tab::General, &ask)
+    question(ctx, Tab::General, &ask)
 }
 
-async fn delete(
-    State(web): State<Web>,
-    PageForm { place, form }: PageForm,
-) -> PageResult<Response> {
-    place.visitor.may_own_server()?;
-    if !may_be_deleted(&web, &place) {
+async fn delete(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own_server()?;
+    if !may_be_deleted(&web, &ctx) {
         let why = "the server's initial project and its only project cannot be deleted";
         return Err(PageError::Bad(why.to_owned()));
     }
     let entered = Entered::new(form);
-    if entered.text("typed") != place.project.name {
-        let why = format!("does not match the project name {}", place.project.name);
-        return Ok(again(&web, &place, &entered, "typed", why));
+    if entered.text("typed") != ctx.project.name {
+        let why = format!("does not match the project name {}", ctx.project.name);
+        return Ok(again(&web, &ctx, &entered, "typed", why));
     }
-    let catalog = place.visitor.catalog(&web);
-    sweep::delete_project(&web.store, &catalog, place.project_id(), place.now).await?;
+    let catalog = ctx.viewer.catalog(&web);
+    sweep::delete_project(&web.store, &catalog, ctx.project_id(), ctx.now).await?;
     Ok(Redirect::to("/").into_response())
 }

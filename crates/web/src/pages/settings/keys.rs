@@ -36,9 +36,9 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/keys/{key}/revoke", post(revoke))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    place.visitor.may_own()?;
-    drawn(&web, &place, &preset(), &Markup::default()).await
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    ctx.viewer.may_own()?;
+    drawn(&web, &ctx, &preset(), &Markup::default()).await
 }
 
 fn preset() -> Entered {
@@ -48,9 +48,9 @@ fn preset() -> Entered {
 /// What permissions do, in words. Whoever owns the project may run agents, and so may its keys;
 /// what reaches into other projects is for owners of the server to give.
 fn grantable(
-    place: &RequestContext,
+    ctx: &RequestContext,
 ) -> impl Iterator<Item = (Permission, FormField<'static>)> + use<> {
-    let owns_server = place.visitor.owns_server();
+    let owns_server = ctx.viewer.owns_server();
     let may = move |permission: &Permission| match permission {
         Permission::Chat => true,
         Permission::Backup | Permission::Administration => owns_server,
@@ -69,8 +69,8 @@ fn grantable(
 
 /// The permissions that a form leaves a key with: those that the visitor may not give stay as they
 /// are.
-fn ticked(place: &RequestContext, entered: &Entered, before: Permissions) -> Permissions {
-    grantable(place).fold(before, |all, (permission, _)| {
+fn ticked(ctx: &RequestContext, entered: &Entered, before: Permissions) -> Permissions {
+    grantable(ctx).fold(before, |all, (permission, _)| {
         match entered.is_ticked(permission.as_str()) {
             true => all.with(permission),
             false => all.without(permission),
@@ -86,14 +86,14 @@ fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)
 
 /// What roles do, in words. A key of an owner may administer the whole server, so that only its
 /// owners may make one.
-fn roles(place: &RequestContext) -> Vec<(&'static str, &'static str)> {
+fn roles(ctx: &RequestContext) -> Vec<(&'static str, &'static str)> {
     let all = [
         (Role::IngestOnly, "ingest-only: write telemetry only"),
         (Role::Viewer, "viewer: read only"),
         (Role::Member, "member: read and write, for SDKs"),
         (Role::Owner, "owner: read, write and project settings"),
     ];
-    let may = |role: Role| role != Role::Owner || place.visitor.owns_server();
+    let may = |role: Role| role != Role::Owner || ctx.viewer.owns_server();
     all.into_iter()
         .filter(|(role, _)| may(*role))
         .map(|(role, words)| (role.as_str(), words))
@@ -102,27 +102,27 @@ fn roles(place: &RequestContext) -> Vec<(&'static str, &'static str)> {
 
 async fn drawn(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     entered: &Entered,
     above: &Markup,
 ) -> PageResult<Markup> {
-    let keys = web.store.catalog.keys(place.project_id()).await?;
+    let keys = web.store.catalog.keys(ctx.project_id()).await?;
     let body = html! {
         (above)
         section.settings {
             h2 { "Keys" }
             @if keys.is_empty() {
                 p.muted { "No API keys yet. Create one below." }
-            } @else { (list(&keys, place)) }
+            } @else { (list(&keys, ctx)) }
         }
         section.settings {
             h2 { "Create key" }
-            form method="post" action=(Tab::Keys.action(place, &[])) {
-                (place.visitor.form_token.field())
-                (field::choice(ROLE, &roles(place), entered))
+            form method="post" action=(Tab::Keys.action(ctx, &[])) {
+                (ctx.viewer.form_token.field())
+                (field::choice(ROLE, &roles(ctx), entered))
                 fieldset {
                     legend { "Server-wide permissions" }
-                    @for (_, named) in grantable(place) { (field::tick(named, entered)) }
+                    @for (_, named) in grantable(ctx) { (field::tick(named, entered)) }
                 }
                 (field::line(NOTE, entered))
                 button.button.primary type="submit" { "Create key" }
@@ -131,10 +131,10 @@ async fn drawn(
     };
     let count = keys.len();
     let summary = html! { (count) " active " (if count == 1 { "key" } else { "keys" }) "." };
-    Ok(page(place, Tab::Keys, summary, &body))
+    Ok(page(ctx, Tab::Keys, summary, &body))
 }
 
-fn list(keys: &[ApiKey], place: &RequestContext) -> Markup {
+fn list(keys: &[ApiKey], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Public key"),
         Column::text("Secret"),
@@ -144,11 +144,11 @@ fn list(keys: &[ApiKey], place: &RequestContext) -> Markup {
         Column::text("Created"),
         Column::text("Actions"),
     ];
-    let rows = keys.iter().map(|key| row(key, place)).collect();
+    let rows = keys.iter().map(|key| row(key, ctx)).collect();
     table::table(&Table { caption: "API keys".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(key: &ApiKey, place: &RequestContext) -> Row {
+fn row(key: &ApiKey, ctx: &RequestContext) -> Row {
     Row {
         id: key.id.clone(),
         link: None,
@@ -157,12 +157,12 @@ fn row(key: &ApiKey, place: &RequestContext) -> Row {
             code { (key.public_key) } } },
             html! { code { "…" (key.secret_hint) } },
             html! { (key.role.as_str()) },
-            permissions(key, place),
+            permissions(key, ctx),
             html! { bdi { (key.note.as_deref().unwrap_or_default()) } },
-            figure::ago(key.created_at, place.now),
+            figure::ago(key.created_at, ctx.now),
             html! {
-                form.inline method="post" action=(Tab::Keys.action(place, &[&key.id, "revoke"])) {
-                    (place.visitor.form_token.field())
+                form.inline method="post" action=(Tab::Keys.action(ctx, &[&key.id, "revoke"])) {
+                    (ctx.viewer.form_token.field())
                     button.quiet type="submit" { "Revoke" span.sr { " " (key.public_key) } }
                 }
             },
@@ -172,16 +172,16 @@ fn row(key: &ApiKey, place: &RequestContext) -> Row {
 }
 
 /// What a key may do beyond its project, with a form that changes it.
-fn permissions(key: &ApiKey, place: &RequestContext) -> Markup {
+fn permissions(key: &ApiKey, ctx: &RequestContext) -> Markup {
     html! {
         details {
             summary {
                 @if key.permissions == Permissions::NONE { "None" } @else { (key.permissions) }
                 span.sr { " of " (key.public_key) }
             }
-            form method="post" action=(Tab::Keys.action(place, &[&key.id, "permissions"])) {
-                (place.visitor.form_token.field())
-                @for (permission, named) in grantable(place).filter(|(one, _)| one.fits(key.role)) {
+            form method="post" action=(Tab::Keys.action(ctx, &[&key.id, "permissions"])) {
+                (ctx.viewer.form_token.field())
+                @for (permission, named) in grantable(ctx).filter(|(one, _)| one.fits(key.role)) {
                     label title=(named.hint) {
                         input type="checkbox" name=(named.name) value="yes"
                               checked[key.permissions.has(permission)];
@@ -197,22 +197,22 @@ fn permissions(key: &ApiKey, place: &RequestContext) -> Markup {
 async fn permit(
     State(web): State<Web>,
     Path((_, key)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
-    let found = find(&web, &place, &key).await?;
-    let wanted = ticked(&place, &Entered::new(form), found.permissions);
+    ctx.viewer.may_own()?;
+    let found = find(&web, &ctx, &key).await?;
+    let wanted = ticked(&ctx, &Entered::new(form), found.permissions);
     if let Some((permission, why)) = misfit(wanted, found.role) {
         return Err(PageError::Bad(format!("{permission} {why}")));
     }
-    let catalog = place.visitor.catalog(&web);
-    catalog.set_permissions(place.project_id(), found.id, wanted, place.now).await?;
-    Ok(Done::Saved.back(&place, Tab::Keys))
+    let catalog = ctx.viewer.catalog(&web);
+    catalog.set_permissions(ctx.project_id(), found.id, wanted, ctx.now).await?;
+    Ok(Done::Saved.back(&ctx, Tab::Keys))
 }
 
 /// A key of the project; one of another project is not there.
-async fn find(web: &Web, place: &RequestContext, key: &str) -> PageResult<ApiKey> {
-    let keys = web.store.catalog.keys(place.project_id()).await?;
+async fn find(web: &Web, ctx: &RequestContext, key: &str) -> PageResult<ApiKey> {
+    let keys = web.store.catalog.keys(ctx.project_id()).await?;
     let found = keys.into_iter().find(|known| known.id == key);
     found.ok_or_else(|| PageError::not_there("key"))
 }
@@ -220,12 +220,12 @@ async fn find(web: &Web, place: &RequestContext, key: &str) -> PageResult<ApiKey
 async fn make(
     State(web): State<Web>,
     headers: HeaderMap,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
+    ctx.viewer.may_own()?;
     let mut entered = Entered::new(form);
     let role = Role::parse(entered.raw("role"));
-    let role = role.filter(|role| *role != Role::Owner || place.visitor.owns_server());
+    let role = role.filter(|role| *role != Role::Owner || ctx.viewer.owns_server());
     if role.is_none() {
         entered.wrong("role", "select one of the options");
     }
@@ -233,17 +233,17 @@ async fn make(
     if let Err(why) = &note {
         entered.wrong("note", why.problem.clone());
     }
-    let permissions = ticked(&place, &entered, Permissions::NONE);
+    let permissions = ticked(&ctx, &entered, Permissions::NONE);
     if let Some((permission, why)) = role.and_then(|role| misfit(permissions, role)) {
         entered.wrong(permission, why);
     }
     let (Some(role), Ok(note), true) = (role, note, entered.is_fine()) else {
-        return Ok(wrong(drawn(&web, &place, &entered, &Markup::default()).await?));
+        return Ok(wrong(drawn(&web, &ctx, &entered, &Markup::default()).await?));
     };
-    let new = NewKey { project: place.project_id(), role, permissions, note, pair: None };
-    let (_, pair) = place.visitor.catalog(&web).create_key(new, place.now).await?;
+    let new = NewKey { project: ctx.project_id(), role, permissions, note, pair: None };
+    let (_, pair) = ctx.viewer.catalog(&web).create_key(new, ctx.now).await?;
     let told = told(&pair, &headers);
-    Ok(once(drawn(&web, &place, &preset(), &told).await?))
+    Ok(once(drawn(&web, &ctx, &preset(), &told).await?))
 }
 
 /// The new pair, as an SDK wants it.
@@ -271,10 +271,10 @@ fn told(pair: &KeyPair, headers: &HeaderMap) -> Markup {
 async fn revoke(
     State(web): State<Web>,
     Path((_, key)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
-    let found = find(&web, &place, &key).await?;
+    ctx.viewer.may_own()?;
+    let found = find(&web, &ctx, &key).await?;
     if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Revoke {}?", found.public_key),
@@ -283,12 +283,12 @@ async fn revoke(
                 @if let Some(note) = &found.note { ": " bdi { (note) } }
                 ". This cannot be undone."
             },
-            action: Tab::Keys.action(&place, &[&key, "revoke"]),
+            action: Tab::Keys.action(&ctx, &[&key, "revoke"]),
             verb: "Revoke",
             fields: &[],
         };
-        return Ok(question(&place, Tab::Keys, &ask).into_response());
+        return Ok(question(&ctx, Tab::Keys, &ask).into_response());
     }
-    place.visitor.catalog(&web).revoke_key(place.project_id(), found.id, place.now).await?;
-    Ok(Done::Revoked.back(&place, Tab::Keys))
+    ctx.viewer.catalog(&web).revoke_key(ctx.project_id(), found.id, ctx.now).await?;
+    Ok(Done::Revoked.back(&ctx, Tab::Keys))
 }

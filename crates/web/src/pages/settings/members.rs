@@ -39,9 +39,9 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/members/{person}/remove", post(remove))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    place.visitor.may_own()?;
-    drawn(&web, &place, &preset(), None).await
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    ctx.viewer.may_own()?;
+    drawn(&web, &ctx, &preset(), None).await
 }
 
 fn preset() -> Entered {
@@ -56,11 +56,11 @@ struct Newcomer {
 
 async fn drawn(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     entered: &Entered,
     newcomer: Option<&Newcomer>,
 ) -> PageResult<Markup> {
-    let members = web.store.catalog.memberships(place.project_id()).await?;
+    let members = web.store.catalog.memberships(ctx.project_id()).await?;
     let everyone = web.store.catalog.users().await?;
     let owners: Vec<&User> = everyone.iter().filter(|user| user.role == Role::Owner).collect();
     let body = html! {
@@ -69,7 +69,7 @@ async fn drawn(
             h2 { "Project members" }
             @if members.is_empty() {
                 p.muted { "No members yet. Server owners can access every project." }
-            } @else { (list(&members, place)) }
+            } @else { (list(&members, ctx)) }
             @if !owners.is_empty() {
                 p.muted {
                     "Server owners have full access to every project: "
@@ -80,13 +80,13 @@ async fn drawn(
                 }
             }
         }
-        (add_form(place, entered))
+        (add_form(ctx, entered))
     };
     let count = members.len();
     let summary = html! {
         (count) " " (if count == 1 { "member" } else { "members" }) ", not counting server owners."
     };
-    Ok(page(place, Tab::Members, summary, &body))
+    Ok(page(ctx, Tab::Members, summary, &body))
 }
 
 fn welcome(newcomer: &Newcomer) -> Markup {
@@ -99,20 +99,20 @@ fn welcome(newcomer: &Newcomer) -> Markup {
     }
 }
 
-fn list(members: &[Membership], place: &RequestContext) -> Markup {
+fn list(members: &[Membership], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("User"),
         Column::text("Role"),
         Column::text("User since"),
         Column::text("Actions"),
     ];
-    let rows = members.iter().map(|member| row(member, place)).collect();
+    let rows = members.iter().map(|member| row(member, ctx)).collect();
     table::table(&Table { caption: "Members".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(member: &Membership, place: &RequestContext) -> Row {
+fn row(member: &Membership, ctx: &RequestContext) -> Row {
     let Membership { user, role } = member;
-    let action = |what: &str| Tab::Members.action(place, &[&user.id, what]);
+    let action = |what: &str| Tab::Members.action(ctx, &[&user.id, what]);
     Row {
         id: user.id.clone(),
         link: None,
@@ -123,7 +123,7 @@ fn row(member: &Membership, place: &RequestContext) -> Row {
             },
             html! {
                 form.inline method="post" action=(action("role")) {
-                    (place.visitor.form_token.field())
+                    (ctx.viewer.form_token.field())
                     select name="role" aria-label={ "Role of " (user.email) } {
                         @for choice in ROLES {
                             option selected[choice == *role] { (choice.as_str()) }
@@ -132,10 +132,10 @@ fn row(member: &Membership, place: &RequestContext) -> Row {
                     button.button type="submit" { "Update" }
                 }
             },
-            figure::ago(user.created_at, place.now),
+            figure::ago(user.created_at, ctx.now),
             html! {
                 form.inline method="post" action=(action("remove")) {
-                    (place.visitor.form_token.field())
+                    (ctx.viewer.form_token.field())
                     button.quiet type="submit" { "Remove" span.sr { " " (user.email) } }
                 }
             },
@@ -144,20 +144,20 @@ fn row(member: &Membership, place: &RequestContext) -> Row {
     }
 }
 
-fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
+fn add_form(ctx: &RequestContext, entered: &Entered) -> Markup {
     let roles = ROLES.map(|role| (role.as_str(), role.as_str()));
     html! {
         section.settings {
             h2 { "Add member" }
-            form method="post" action=(Tab::Members.action(place, &[])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::Members.action(ctx, &[])) {
+                (ctx.viewer.form_token.field())
                 (field::line(EMAIL, entered))
                 (field::choice(ROLE, &roles, entered))
-                @if place.visitor.owns_server() { (field::line(PERSON, entered)) }
+                @if ctx.viewer.owns_server() { (field::line(PERSON, entered)) }
                 button.button.primary type="submit" { "Add" }
             }
             p.hint {
-                @if place.visitor.owns_server() {
+                @if ctx.viewer.owns_server() {
                     "New users get an account with a temporary password."
                 } @else {
                     "The user must already have an account; server owners can create accounts."
@@ -172,8 +172,8 @@ fn role(word: &str) -> Option<Role> {
     Role::parse(word).filter(|role| ROLES.contains(role))
 }
 
-async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
-    place.visitor.may_own()?;
+async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own()?;
     let mut entered = Entered::new(form);
     let email = Email::parse(entered.text("email"));
     if email.is_none() {
@@ -188,23 +188,23 @@ async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> Page
         entered.wrong("name", why.problem.clone());
     }
     let (Some(email), Some(role), Ok(name)) = (email, role, name) else {
-        return Ok(wrong(drawn(&web, &place, &entered, None).await?));
+        return Ok(wrong(drawn(&web, &ctx, &entered, None).await?));
     };
     match web.store.catalog.user(email.to_string()).await {
         Ok(user) => {
-            let catalog = place.visitor.catalog(&web);
-            catalog.set_membership(place.project_id(), user.id, role, place.now).await?;
-            Ok(Done::Added.back(&place, Tab::Members))
+            let catalog = ctx.viewer.catalog(&web);
+            catalog.set_membership(ctx.project_id(), user.id, role, ctx.now).await?;
+            Ok(Done::Added.back(&ctx, Tab::Members))
         }
-        Err(StoreError::NotFound(_)) if place.visitor.owns_server() => {
-            let newcomer = make(&web, &place, (email, name), role).await?;
-            let shown = drawn(&web, &place, &preset(), Some(&newcomer)).await?;
+        Err(StoreError::NotFound(_)) if ctx.viewer.owns_server() => {
+            let newcomer = make(&web, &ctx, (email, name), role).await?;
+            let shown = drawn(&web, &ctx, &preset(), Some(&newcomer)).await?;
             Ok(once(shown))
         }
         Err(StoreError::NotFound(_)) => {
             let why = "no account with this address; server owners can create accounts";
             let entered = entered.and_wrong("email", why);
-            Ok(wrong(drawn(&web, &place, &entered, None).await?))
+            Ok(wrong(drawn(&web, &ctx, &entered, None).await?))
         }
         Err(error) => Err(error.into()),
     }
@@ -214,22 +214,22 @@ async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> Page
 /// project.
 async fn make(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     (email, name): (Email, Option<String>),
     role: Role,
 ) -> PageResult<Newcomer> {
     let password = random_token()?;
-    let catalog = place.visitor.catalog(web);
+    let catalog = ctx.viewer.catalog(web);
     let new = NewUser {
         email,
         name,
         password: password.clone(),
         role: role.min(Role::Member),
-        project: Some(place.project_id()),
+        project: Some(ctx.project_id()),
     };
-    let user = catalog.create_user(new, place.now).await?;
+    let user = catalog.create_user(new, ctx.now).await?;
     if role == Role::Owner {
-        catalog.set_membership(place.project_id(), user.id, role, place.now).await?;
+        catalog.set_membership(ctx.project_id(), user.id, role, ctx.now).await?;
     }
     Ok(Newcomer { email: user.email, password })
 }
@@ -237,44 +237,44 @@ async fn make(
 async fn set_role(
     State(web): State<Web>,
     Path((_, person)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
+    ctx.viewer.may_own()?;
     let role = role(Entered::new(form).raw("role"))
         .ok_or_else(|| PageError::Bad("role: viewer, member or owner".to_owned()))?;
-    let member = member(&web, &place, &person).await?;
-    let catalog = place.visitor.catalog(&web);
-    catalog.set_membership(place.project_id(), member.user.id, role, place.now).await?;
-    Ok(Done::Saved.back(&place, Tab::Members))
+    let member = member(&web, &ctx, &person).await?;
+    let catalog = ctx.viewer.catalog(&web);
+    catalog.set_membership(ctx.project_id(), member.user.id, role, ctx.now).await?;
+    Ok(Done::Saved.back(&ctx, Tab::Members))
 }
 
 async fn remove(
     State(web): State<Web>,
     Path((_, person)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
-    let member = member(&web, &place, &person).await?;
+    ctx.viewer.may_own()?;
+    let member = member(&web, &ctx, &person).await?;
     if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", member.user.email),
             lost: html! {
                 "They lose access to this project. Their account, comments and scores are not deleted."
             },
-            action: Tab::Members.action(&place, &[&person, "remove"]),
+            action: Tab::Members.action(&ctx, &[&person, "remove"]),
             verb: "Remove",
             fields: &[],
         };
-        return Ok(question(&place, Tab::Members, &ask).into_response());
+        return Ok(question(&ctx, Tab::Members, &ask).into_response());
     }
-    let catalog = place.visitor.catalog(&web);
-    catalog.end_membership(place.project_id(), member.user.id, place.now).await?;
-    Ok(Done::Removed.back(&place, Tab::Members))
+    let catalog = ctx.viewer.catalog(&web);
+    catalog.end_membership(ctx.project_id(), member.user.id, ctx.now).await?;
+    Ok(Done::Removed.back(&ctx, Tab::Members))
 }
 
 /// Someone who works here; anyone else looks as if they were not there.
-async fn member(web: &Web, place: &RequestContext, person: &str) -> PageResult<Membership> {
-    let members = web.store.catalog.memberships(place.project_id()).await?;
+async fn member(web: &Web, ctx: &RequestContext, person: &str) -> PageResult<Membership> {
+    let members = web.store.catalog.memberships(ctx.project_id()).await?;
     let found = members.into_iter().find(|member| member.user.id == person);
     found.ok_or_else(|| PageError::not_there("member"))
 }

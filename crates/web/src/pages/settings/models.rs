@@ -49,12 +49,12 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/models/{model}/delete", post(delete))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    let preset = match place.params.get("like") {
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    let preset = match ctx.params.get("like") {
         Some(like) => copied(&web, like),
         None => Entered::preset(&[("unit", ModelUnit::Tokens.as_str())]),
     };
-    drawn(&web, &place, &preset).await
+    drawn(&web, &ctx, &preset).await
 }
 
 /// The prices of a built-in model, to begin one's own with.
@@ -63,8 +63,8 @@ fn copied(web: &Web, like: &str) -> Entered {
     known.map_or_else(Entered::default, |model| filled(&model))
 }
 
-async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResult<Markup> {
-    let own = web.store.catalog.models(place.project_id()).await?;
+async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult<Markup> {
+    let own = web.store.catalog.models(ctx.project_id()).await?;
     let built_in = web.store.catalog.built_in_models();
     let body = html! {
         section.settings {
@@ -73,27 +73,27 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
                 (empty::empty("No custom prices yet", &html! {
                     p { "Add a model that Ratchet does not know, or override a price. Applies to new traces; existing costs do not change." }
                 }))
-            } @else { (own_table(&own, place)) }
+            } @else { (own_table(&own, ctx)) }
         }
-        @if place.visitor.can_change() {
+        @if ctx.viewer.can_change() {
             section.settings #define {
                 h2 { "Add model" }
-                (form(place, entered, &Tab::Models.action(place, &[])))
+                (form(ctx, entered, &Tab::Models.action(ctx, &[])))
             }
         }
         section.settings {
             h2 { "Built-in prices" }
-            (built_in_table(&built_in, place))
+            (built_in_table(&built_in, ctx))
         }
     };
     let summary = html! {
         (own.len()) " custom, " (built_in.len()) " built-in. Custom prices take precedence. USD per million units."
     };
-    Ok(page(place, Tab::Models, summary, &body))
+    Ok(page(ctx, Tab::Models, summary, &body))
 }
 
-fn own_table(own: &[StoredModel], place: &RequestContext) -> Markup {
-    let can_change = place.visitor.can_change();
+fn own_table(own: &[StoredModel], ctx: &RequestContext) -> Markup {
+    let can_change = ctx.viewer.can_change();
     let mut columns = vec![
         Column::text("Model"),
         Column::text("Pattern"),
@@ -109,29 +109,29 @@ fn own_table(own: &[StoredModel], place: &RequestContext) -> Markup {
             html! { bdi { (kept.definition.name) } },
             html! { code { (kept.definition.pattern) } },
             html! { @match kept.definition.start {
-                Some(start) => { (figure::when(start, place.now)) },
+                Some(start) => { (figure::when(start, ctx.now)) },
                 None => { "always" },
             } },
             prices(&kept.definition),
-            figure::ago(kept.created_at, place.now),
+            figure::ago(kept.created_at, ctx.now),
         ];
         if can_change {
             cells.push(html! {
-                form.inline method="post" action=(Tab::Models.action(place, &[&kept.id, "delete"])) {
-                    (place.visitor.form_token.field())
+                form.inline method="post" action=(Tab::Models.action(ctx, &[&kept.id, "delete"])) {
+                    (ctx.viewer.form_token.field())
                     button.quiet type="submit" { "Delete" span.sr { " " (kept.definition.name) } }
                 }
             });
         }
-        let link = can_change.then(|| place.to(&["settings", "models", &kept.id]));
+        let link = can_change.then(|| ctx.to(&["settings", "models", &kept.id]));
         Row { id: kept.id.clone(), link, cells, failed: false }
     };
     let (caption, rows) = ("Custom models".to_owned(), own.iter().map(row).collect());
     table::table(&Table { caption, columns, rows, select_for: None })
 }
 
-fn built_in_table(built_in: &[ModelDefinition], place: &RequestContext) -> Markup {
-    let can_change = place.visitor.can_change();
+fn built_in_table(built_in: &[ModelDefinition], ctx: &RequestContext) -> Markup {
+    let can_change = ctx.viewer.can_change();
     let mut columns = vec![Column::text("Model"), Column::text("Prices")];
     if can_change {
         columns.push(Column::text("Actions"));
@@ -139,7 +139,7 @@ fn built_in_table(built_in: &[ModelDefinition], place: &RequestContext) -> Marku
     let row = |model: &ModelDefinition| {
         let mut cells = vec![html! { (model.name) }, prices(model)];
         if can_change {
-            let like = Tab::Models.link(place).with("like", &model.name);
+            let like = Tab::Models.link(ctx).with("like", &model.name);
             cells.push(html! {
                 a.quiet href={ (like) "#define" } { "Override price" span.sr { ": " (model.name) } }
             });
@@ -192,17 +192,13 @@ fn filled(model: &ModelDefinition) -> Entered {
     entered
 }
 
-fn form(
-    place: &RequestContext,
-    entered: &Entered,
-    action: &crate::request_context::Link,
-) -> Markup {
+fn form(ctx: &RequestContext, entered: &Entered, action: &crate::request_context::Link) -> Markup {
     let units = ModelUnit::ALL.map(|unit| (unit.as_str(), unit.as_str()));
     let used = (0..TIERS).filter(|index| entered.filled(&format!("tier{index}-name")).is_some());
     let room = (used.count() + 1).min(TIERS);
     html! {
         form method="post" action=(action) {
-            (place.visitor.form_token.field())
+            (ctx.viewer.form_token.field())
             (field::problem(entered))
             (field::line(NAME, entered))
             (field::line(PATTERN, entered))
@@ -301,23 +297,23 @@ fn read_tier(entered: &mut Entered, index: usize) -> Option<PricingTier> {
     Some(PricingTier { id, name, is_default: false, priority, conditions, prices })
 }
 
-async fn find(web: &Web, place: &RequestContext, id: &str) -> PageResult<StoredModel> {
-    let found = web.store.catalog.model(place.project_id(), id.to_owned()).await?;
+async fn find(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<StoredModel> {
+    let found = web.store.catalog.model(ctx.project_id(), id.to_owned()).await?;
     found.ok_or_else(|| PageError::not_there("model"))
 }
 
-async fn make(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
+async fn make(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
     let (mut entered, id) = (Entered::new(form), Uuid::new_v4().to_string());
     let Some(definition) = read(&mut entered, &id, None) else {
-        return Ok(wrong(drawn(&web, &place, &entered).await?));
+        return Ok(wrong(drawn(&web, &ctx, &entered).await?));
     };
-    keep(&web, &place, StoredModel { id, definition, created_at: place.now }).await
+    keep(&web, &ctx, StoredModel { id, definition, created_at: ctx.now }).await
 }
 
-async fn keep(web: &Web, place: &RequestContext, kept: StoredModel) -> PageResult<Response> {
-    let catalog = place.visitor.catalog(web);
-    match catalog.save_model(place.project_id(), kept, place.now).await {
-        Ok(_) => Ok(Done::Saved.back(place, Tab::Models)),
+async fn keep(web: &Web, ctx: &RequestContext, kept: StoredModel) -> PageResult<Response> {
+    let catalog = ctx.viewer.catalog(web);
+    match catalog.save_model(ctx.project_id(), kept, ctx.now).await {
+        Ok(_) => Ok(Done::Saved.back(ctx, Tab::Models)),
         Err(StoreError::BadQuery(why)) => Err(PageError::Bad(why)),
         Err(error) => Err(error.into()),
     }
@@ -325,56 +321,56 @@ async fn keep(web: &Web, place: &RequestContext, kept: StoredModel) -> PageResul
 
 async fn edit(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    place.visitor.may_change()?;
-    let kept = find(&web, &place, &id).await?;
-    Ok(edited(&place, &kept, &filled(&kept.definition)))
+    ctx.viewer.may_change()?;
+    let kept = find(&web, &ctx, &id).await?;
+    Ok(edited(&ctx, &kept, &filled(&kept.definition)))
 }
 
-fn edited(place: &RequestContext, kept: &StoredModel, entered: &Entered) -> Markup {
+fn edited(ctx: &RequestContext, kept: &StoredModel, entered: &Entered) -> Markup {
     let body = html! {
         section.settings {
             h2 { bdi { (kept.definition.name) } }
-            (form(place, entered, &Tab::Models.action(place, &[&kept.id])))
+            (form(ctx, entered, &Tab::Models.action(ctx, &[&kept.id])))
         }
     };
     let summary = html! { "Applies to new traces; existing costs do not change." };
-    page(place, Tab::Models, summary, &body)
+    page(ctx, Tab::Models, summary, &body)
 }
 
 async fn change(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let kept = find(&web, &place, &id).await?;
+    let kept = find(&web, &ctx, &id).await?;
     let mut entered = Entered::new(form);
     let Some(definition) = read(&mut entered, &id, Some(&kept.definition)) else {
-        return Ok(wrong(edited(&place, &kept, &entered)));
+        return Ok(wrong(edited(&ctx, &kept, &entered)));
     };
-    keep(&web, &place, StoredModel { definition, ..kept }).await
+    keep(&web, &ctx, StoredModel { definition, ..kept }).await
 }
 
 async fn delete(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let kept = find(&web, &place, &id).await?;
+    let kept = find(&web, &ctx, &id).await?;
     if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Delete {}?", kept.definition.name),
             lost: html! {
                 "New calls use another matching definition, if any. Existing costs do not change."
             },
-            action: Tab::Models.action(&place, &[&id, "delete"]),
+            action: Tab::Models.action(&ctx, &[&id, "delete"]),
             verb: "Delete",
             fields: &[],
         };
-        return Ok(question(&place, Tab::Models, &ask).into_response());
+        return Ok(question(&ctx, Tab::Models, &ask).into_response());
     }
-    place.visitor.catalog(&web).delete_model(place.project_id(), id, place.now).await?;
-    Ok(Done::Deleted.back(&place, Tab::Models))
+    ctx.viewer.catalog(&web).delete_model(ctx.project_id(), id, ctx.now).await?;
+    Ok(Done::Deleted.back(&ctx, Tab::Models))
 }

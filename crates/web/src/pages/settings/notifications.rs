@@ -85,30 +85,30 @@ fn blame(entered: Entered, error: NotificationRequestError) -> PageResult<Entere
     }
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    place.visitor.may_change()?;
-    drawn(&web, &place, &preset(), &Markup::default()).await
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    ctx.viewer.may_change()?;
+    drawn(&web, &ctx, &preset(), &Markup::default()).await
 }
 
 async fn drawn(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     entered: &Entered,
     above: &Markup,
 ) -> PageResult<Markup> {
-    let known = web.store.catalog.notice_receivers(place.project_id()).await?;
+    let known = web.store.catalog.notice_receivers(ctx.project_id()).await?;
     let mut rows: [Vec<Row>; 2] = Default::default();
     for one in &known {
-        let key = (place.project_id(), one.id.clone());
+        let key = (ctx.project_id(), one.id.clone());
         let last = web.store.catalog.notice_deliveries(key.0, key.1, 1).await?;
         let which = usize::from(one.kind == ReceiverKind::Browser);
-        rows[which].push(row(one, last.first(), place));
+        rows[which].push(row(one, last.first(), ctx));
     }
     let [webhooks, browsers] = rows;
     let count = known.len();
     let body = html! {
         (above)
-        (this_browser(web, place).await?)
+        (this_browser(web, ctx).await?)
         section.settings {
             h2 { "Browsers" }
             @if browsers.is_empty() {
@@ -125,26 +125,26 @@ async fn drawn(
                 }))
             } @else { (list("Webhooks", "URL", webhooks)) }
         }
-        @if place.visitor.can_own() { (add_form(place, entered)) }
+        @if ctx.viewer.can_own() { (add_form(ctx, entered)) }
         script type="module" src=(assets::address("push.js")) {}
     };
     let summary = html! {
         (count) " " (if count == 1 { "receiver" } else { "receivers" })
         " for finished turns and requests for input."
     };
-    Ok(page(place, Tab::Notifications, summary, &body))
+    Ok(page(ctx, Tab::Notifications, summary, &body))
 }
 
 /// What a script makes of the browser that shows the page.
-async fn this_browser(web: &Web, place: &RequestContext) -> PageResult<Markup> {
+async fn this_browser(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
     let nobody = None;
-    let key = match notify::vapid(&web.store, nobody, place.now).await {
+    let key = match notify::vapid(&web.store, nobody, ctx.now).await {
         Ok(key) => key.public(),
         Err(NotificationRequestError::Store(error)) => return Err(error.into()),
         Err(error) => return Err(PageError::Bad(error.to_string())),
     };
     Ok(html! {
-        section.settings data-push=(key) data-to=(Tab::Notifications.action(place, &["browsers"])) {
+        section.settings data-push=(key) data-to=(Tab::Notifications.action(ctx, &["browsers"])) {
             h2 { "This browser" }
             p role="status" data-push-says {
                 "Browser notifications need JavaScript."
@@ -168,7 +168,7 @@ fn list(caption: &str, second: &'static str, rows: Vec<Row>) -> Markup {
     table::table(&Table { caption: caption.to_owned(), columns, rows, select_for: None })
 }
 
-fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &RequestContext) -> Row {
+fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, ctx: &RequestContext) -> Row {
     let events: Vec<&str> = one.events.iter().map(|kind| news(*kind).1).collect();
     let whose = match one.kind {
         ReceiverKind::Webhook => html! { code { (one.address) } },
@@ -176,7 +176,7 @@ fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &RequestConte
     };
     Row {
         id: one.id.clone(),
-        link: Some(place.to(&["settings", "notifications", &one.id])),
+        link: Some(ctx.to(&["settings", "notifications", &one.id])),
         cells: vec![
             html! { bdi { (one.name) } },
             whose,
@@ -184,7 +184,7 @@ fn row(one: &NoticeReceiver, last: Option<&NoticeDelivery>, place: &RequestConte
             html! { @if one.is_paused { span.badge.warn { "paused" } } @else { "on" } },
             html! {
                 @match last {
-                    Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, place.now)) },
+                    Some(last) => { (outcome(last)) " " (figure::ago(last.made_at, ctx.now)) },
                     None => { span.muted { "None yet" } },
                 }
             },
@@ -210,12 +210,12 @@ fn outcome(one: &NoticeDelivery) -> Markup {
     }
 }
 
-fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
+fn add_form(ctx: &RequestContext, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Add webhook" }
-            form method="post" action=(Tab::Notifications.action(place, &[])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::Notifications.action(ctx, &[])) {
+                (ctx.viewer.form_token.field())
                 (field::problem(entered))
                 (field::line(NAME, entered))
                 (field::line(URL, entered))
@@ -226,8 +226,8 @@ fn add_form(place: &RequestContext, entered: &Entered) -> Markup {
     }
 }
 
-async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
-    place.visitor.may_own()?;
+async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own()?;
     let entered = Entered::new(form);
     let (name, url) = (entered.text("name"), entered.text("url"));
     let checked =
@@ -236,13 +236,13 @@ async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> Page
         Ok(checked) => checked,
         Err(error) => {
             let entered = blame(entered, error)?;
-            return Ok(wrong(drawn(&web, &place, &entered, &Markup::default()).await?));
+            return Ok(wrong(drawn(&web, &ctx, &entered, &Markup::default()).await?));
         }
     };
-    let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
-    catalog.add_notice_receiver(place.project_id(), new, secrets, place.now).await?;
+    let (catalog, secrets) = (ctx.viewer.catalog(&web), web.store.secrets.clone());
+    catalog.add_notice_receiver(ctx.project_id(), new, secrets, ctx.now).await?;
     let told = shown_once("Webhook added", &secret);
-    Ok(once(drawn(&web, &place, &preset(), &told).await?))
+    Ok(once(drawn(&web, &ctx, &preset(), &told).await?))
 }
 
 /// The secret, with what a receiver does with it.
@@ -259,11 +259,11 @@ fn shown_once(title: &str, secret: &Secret) -> Markup {
 /// A script sends what the browser got from its push service.
 async fn subscribe(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
     let entered = Entered::new(form);
     let given = (entered.raw("endpoint"), entered.raw("p256dh"), entered.raw("auth"));
-    let person = Some(place.visitor.name().to_owned());
+    let person = Some(ctx.viewer.name().to_owned());
     let events = NotificationKind::NEWS.to_vec();
     let (name, outbound) = (entered.text("name"), &web.outbound);
     let new = match notify::browser(name, given, (events, person), outbound) {
@@ -271,7 +271,7 @@ async fn subscribe(
         Err(NotificationRequestError::Store(error)) => return Err(error.into()),
         Err(error) => return Err(PageError::Bad(error.to_string())),
     };
-    let (catalog, secrets) = (place.visitor.catalog(&web), web.store.secrets.clone());
-    catalog.add_notice_receiver(place.project_id(), new, secrets, place.now).await?;
-    Ok(Done::Added.back(&place, Tab::Notifications))
+    let (catalog, secrets) = (ctx.viewer.catalog(&web), web.store.secrets.clone());
+    catalog.add_notice_receiver(ctx.project_id(), new, secrets, ctx.now).await?;
+    Ok(Done::Added.back(&ctx, Tab::Notifications))
 }

@@ -36,12 +36,12 @@ pub(super) fn routes() -> Router<Web> {
     Router::new().route("/project/{project}/settings/projects", get(show).post(make))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    place.visitor.may_own_server()?;
-    drawn(&web, &place, &Entered::default()).await
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    ctx.viewer.may_own_server()?;
+    drawn(&web, &ctx, &Entered::default()).await
 }
 
-async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResult<Markup> {
+async fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered) -> PageResult<Markup> {
     let projects = web.store.catalog.projects().await?;
     let row = |project: &Project| Row {
         id: project.id.to_string(),
@@ -54,7 +54,7 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
                 Some(days) => { (days) " days" },
                 None => { "forever" },
             } },
-            figure::ago(project.created_at, place.now),
+            figure::ago(project.created_at, ctx.now),
         ],
         failed: false,
     };
@@ -73,8 +73,8 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
         section.settings {
             h2 { "Create project" }
             p { "Projects are isolated: each has its own keys, members, traces and prompts." }
-            form method="post" action=(Tab::Projects.action(place, &[])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::Projects.action(ctx, &[])) {
+                (ctx.viewer.form_token.field())
                 (field::line(NAME, entered))
                 (field::line(ID, entered))
                 (field::number(DAYS, entered))
@@ -85,16 +85,16 @@ async fn drawn(web: &Web, place: &RequestContext, entered: &Entered) -> PageResu
     let count = projects.len();
     let summary =
         html! { (count) " " (if count == 1 { "project" } else { "projects" }) " on this server." };
-    Ok(page(place, Tab::Projects, summary, &body))
+    Ok(page(ctx, Tab::Projects, summary, &body))
 }
 
-async fn make(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
-    place.visitor.may_own_server()?;
+async fn make(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own_server()?;
     let mut entered = Entered::new(form);
     let Some(new) = read(&mut entered) else {
-        return Ok(wrong(drawn(&web, &place, &entered).await?));
+        return Ok(wrong(drawn(&web, &ctx, &entered).await?));
     };
-    match place.visitor.catalog(&web).create_project(new, place.now).await {
+    match ctx.viewer.catalog(&web).create_project(new, ctx.now).await {
         Ok(made) => {
             let there = Link::to_project(&made.id, &["settings", "keys"]);
             Ok(Redirect::to(&there.to_string()).into_response())
@@ -102,7 +102,7 @@ async fn make(State(web): State<Web>, PageForm { place, form }: PageForm) -> Pag
         Err(StoreError::Exists(_)) => {
             let entered =
                 entered.and_wrong("name", "a project with this name or ID already exists");
-            Ok(wrong(drawn(&web, &place, &entered).await?))
+            Ok(wrong(drawn(&web, &ctx, &entered).await?))
         }
         Err(error) => Err(error.into()),
     }

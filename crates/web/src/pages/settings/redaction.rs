@@ -52,9 +52,9 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/settings/origins", post(set_origins))
 }
 
-async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
-    place.visitor.may_own()?;
-    drawn(&web, &place, &Entered::default(), None).await
+async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
+    ctx.viewer.may_own()?;
+    drawn(&web, &ctx, &Entered::default(), None).await
 }
 
 /// A text before and after the rules.
@@ -65,12 +65,12 @@ struct Trial {
 
 async fn drawn(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     entered: &Entered,
     trial: Option<&Trial>,
 ) -> PageResult<Markup> {
-    let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
-    let origins = web.store.catalog.page_origins(place.project_id()).await?;
+    let rules = web.store.catalog.redaction_rules(ctx.project_id()).await?;
+    let origins = web.store.catalog.page_origins(ctx.project_id()).await?;
     let body = html! {
         section.settings {
             h2 { "Rules" }
@@ -78,10 +78,10 @@ async fn drawn(
                 (empty::empty("No redaction rules", &html! {
                     p { "A rule removes matches before text is stored: email addresses, card numbers, keys, or the value of a field. Stored data does not change." }
                 }))
-            } @else { (list(&rules, place)) }
+            } @else { (list(&rules, ctx)) }
         }
-        (add_form(place, entered, trial))
-        (origins_form(place, entered, &origins))
+        (add_form(ctx, entered, trial))
+        (origins_form(ctx, entered, &origins))
     };
     let count = rules.len();
     let summary = html! {
@@ -92,10 +92,10 @@ async fn drawn(
             many => { (many) " origins allowed." },
         }
     };
-    Ok(page(place, Tab::Redaction, summary, &body))
+    Ok(page(ctx, Tab::Redaction, summary, &body))
 }
 
-fn list(rules: &[StoredRule], place: &RequestContext) -> Markup {
+fn list(rules: &[StoredRule], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Type"),
         Column::text("Pattern, path or preset"),
@@ -110,11 +110,11 @@ fn list(rules: &[StoredRule], place: &RequestContext) -> Markup {
             html! { (kind_words(&kept.rule.what)) },
             html! { code { (kept.rule.what.text()) } },
             html! { code { (kept.rule.replacement) } },
-            figure::ago(kept.created_at, place.now),
+            figure::ago(kept.created_at, ctx.now),
             html! {
                 form.inline method="post"
-                     action=(Tab::Redaction.action(place, &[&kept.id, "remove"])) {
-                    (place.visitor.form_token.field())
+                     action=(Tab::Redaction.action(ctx, &[&kept.id, "remove"])) {
+                    (ctx.viewer.form_token.field())
                     button.quiet type="submit" { "Remove" span.sr { " " (kept.rule.what.text()) } }
                 }
             },
@@ -133,7 +133,7 @@ const fn kind_words(what: &RedactionPattern) -> &'static str {
     }
 }
 
-fn add_form(place: &RequestContext, entered: &Entered, trial: Option<&Trial>) -> Markup {
+fn add_form(ctx: &RequestContext, entered: &Entered, trial: Option<&Trial>) -> Markup {
     let named = |preset: &Preset| (format!("preset:{}", preset.name), preset.finds.clone());
     let presets: Vec<(String, String)> = preset::all().iter().map(named).collect();
     let mut kinds = vec![("pattern", "Custom pattern"), ("field", "Field")];
@@ -141,8 +141,8 @@ fn add_form(place: &RequestContext, entered: &Entered, trial: Option<&Trial>) ->
     html! {
         section.settings #add {
             h2 { "Add rule" }
-            form method="post" action=(Tab::Redaction.action(place, &[])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::Redaction.action(ctx, &[])) {
+                (ctx.viewer.form_token.field())
                 (field::problem(entered))
                 (field::choice(KIND, &kinds, entered))
                 (field::line(WHAT, entered))
@@ -160,7 +160,7 @@ fn add_form(place: &RequestContext, entered: &Entered, trial: Option<&Trial>) ->
     }
 }
 
-fn origins_form(place: &RequestContext, entered: &Entered, origins: &[PageOrigin]) -> Markup {
+fn origins_form(ctx: &RequestContext, entered: &Entered, origins: &[PageOrigin]) -> Markup {
     let known: Vec<&str> = origins.iter().map(PageOrigin::as_str).collect();
     let mut shown = entered.clone();
     if !entered.has("origins") {
@@ -170,8 +170,8 @@ fn origins_form(place: &RequestContext, entered: &Entered, origins: &[PageOrigin
         section.settings {
             h2 { "Allowed origins (CORS)" }
             p { "Web pages that send feedback contain the public key. List your origins to reject requests from other pages." }
-            form method="post" action=(Tab::General.action(place, &["origins"])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::General.action(ctx, &["origins"])) {
+                (ctx.viewer.form_token.field())
                 (field::area(ORIGINS, 3, &shown))
                 button.button.primary type="submit" { "Save origins" }
             }
@@ -205,28 +205,28 @@ fn field_of(why: &RuleError) -> &'static str {
     }
 }
 
-async fn add(State(web): State<Web>, PageForm { place, form }: PageForm) -> PageResult<Response> {
-    place.visitor.may_own()?;
+async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
+    ctx.viewer.may_own()?;
     let entered = Entered::new(form);
     let refused = async |why: RuleError| {
         let entered = entered.clone().and_wrong(field_of(&why), why.to_string());
-        PageResult::Ok(wrong(drawn(&web, &place, &entered, None).await?))
+        PageResult::Ok(wrong(drawn(&web, &ctx, &entered, None).await?))
     };
     let rule = match read(&entered) {
         Ok(rule) => rule,
         Err(why) => return refused(why).await,
     };
     if entered.raw("do") == "try" {
-        let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
+        let rules = web.store.catalog.redaction_rules(ctx.project_id()).await?;
         let rules: Vec<Rule> = rules.into_iter().map(|kept| kept.rule).chain([rule]).collect();
         return match tried(&rules, entered.raw("sample")) {
-            Ok(trial) => Ok(drawn(&web, &place, &entered, Some(&trial)).await?.into_response()),
+            Ok(trial) => Ok(drawn(&web, &ctx, &entered, Some(&trial)).await?.into_response()),
             Err(why) => refused(why).await,
         };
     }
-    let catalog = place.visitor.catalog(&web);
-    match catalog.add_redaction_rule(place.project_id(), rule, place.now).await? {
-        Ok(_) => Ok(Done::Added.back(&place, Tab::Redaction)),
+    let catalog = ctx.viewer.catalog(&web);
+    match catalog.add_redaction_rule(ctx.project_id(), rule, ctx.now).await? {
+        Ok(_) => Ok(Done::Added.back(&ctx, Tab::Redaction)),
         Err(why) => refused(why).await,
     }
 }
@@ -240,10 +240,10 @@ fn tried(rules: &[Rule], sample: &str) -> Result<Trial, RuleError> {
 async fn remove(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
-    let rules = web.store.catalog.redaction_rules(place.project_id()).await?;
+    ctx.viewer.may_own()?;
+    let rules = web.store.catalog.redaction_rules(ctx.project_id()).await?;
     let found = rules.into_iter().find(|kept| kept.id == id);
     let found = found.ok_or_else(|| PageError::not_there("rule"))?;
     if !Entered::new(form).is_ticked("sure") {
@@ -253,31 +253,31 @@ async fn remove(
                 "New values of " code { (found.rule.what.text()) } " are stored unredacted. "
                 "Redacted data does not change."
             },
-            action: Tab::Redaction.action(&place, &[&id, "remove"]),
+            action: Tab::Redaction.action(&ctx, &[&id, "remove"]),
             verb: "Remove",
             fields: &[],
         };
-        return Ok(question(&place, Tab::Redaction, &ask).into_response());
+        return Ok(question(&ctx, Tab::Redaction, &ask).into_response());
     }
-    place.visitor.catalog(&web).remove_redaction_rule(place.project_id(), id, place.now).await?;
-    Ok(Done::Removed.back(&place, Tab::Redaction))
+    ctx.viewer.catalog(&web).remove_redaction_rule(ctx.project_id(), id, ctx.now).await?;
+    Ok(Done::Removed.back(&ctx, Tab::Redaction))
 }
 
 async fn set_origins(
     State(web): State<Web>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    place.visitor.may_own()?;
+    ctx.viewer.may_own()?;
     let entered = Entered::new(form);
     match validation::origins(&entered.lines("origins")) {
         Ok(origins) => {
-            let catalog = place.visitor.catalog(&web);
-            catalog.set_page_origins(place.project_id(), origins, place.now).await?;
-            Ok(Done::Saved.back(&place, Tab::Redaction))
+            let catalog = ctx.viewer.catalog(&web);
+            catalog.set_page_origins(ctx.project_id(), origins, ctx.now).await?;
+            Ok(Done::Saved.back(&ctx, Tab::Redaction))
         }
         Err(why) => {
             let entered = entered.and_wrong("origins", why.problem);
-            Ok(wrong(drawn(&web, &place, &entered, None).await?))
+            Ok(wrong(drawn(&web, &ctx, &entered, None).await?))
         }
     }
 }

@@ -27,14 +27,14 @@ const LOOK_BACK: u64 = 100;
 /// Input diff of a model call against the previous one.
 pub(super) async fn changes(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     subject: &Subject,
 ) -> PageResult<Markup> {
     let About::Step(step) = &subject.about else { return Ok(Markup::default()) };
-    let Some(before) = call_before(web, place, step).await? else {
+    let Some(before) = call_before(web, ctx, step).await? else {
         return Ok(html! { p.muted { "First model call of this trace; nothing to compare." } });
     };
-    let before = run::step(web, place, &subject.trace, &before.id).await?;
+    let before = run::step(web, ctx, &subject.trace, &before.id).await?;
     let old = before.content.as_ref().and_then(|content| content.input.as_ref());
     let (old, new) = (transcript(old), transcript(subject.content.input.as_ref()));
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
@@ -42,7 +42,7 @@ pub(super) async fn changes(
     let (old, new) = (rest(&old), rest(&new));
     let (old, new) = (elide(&old, MAX_BYTES).into_owned(), elide(&new, MAX_BYTES).into_owned());
     let changes = diff::beside(old, new).await;
-    let to_before = link(place, &subject.trace).with("observation", before.id.to_string());
+    let to_before = link(ctx, &subject.trace).with("observation", before.id.to_string());
     Ok(html! {
         p.muted {
             "Compared with " a href=(to_before.with("view", "changes")) { (outline::step_name(&before)) }
@@ -56,7 +56,7 @@ pub(super) async fn changes(
 /// The previous model call: the last with the same parent, else the last of all.
 async fn call_before(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     step: &Observation,
 ) -> PageResult<Option<Observation>> {
     let is_call = Condition {
@@ -64,7 +64,7 @@ async fn call_before(
         test: Test::AnyOf(vec![ObservationKind::Generation.as_str().to_owned()]),
     };
     let question = ObservationQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange { from: None, to: Some(step.start) },
         trace: Some(step.trace.clone()),
         conditions: vec![is_call],
@@ -74,8 +74,8 @@ async fn call_before(
     };
     let mut calls = web.store.telemetry.observations(question).await?.rows;
     calls.retain(|call| call.id != step.id);
-    let place = calls.iter().position(|call| call.parent == step.parent).unwrap_or(0);
-    Ok((place < calls.len()).then(|| calls.swap_remove(place)))
+    let ctx = calls.iter().position(|call| call.parent == step.parent).unwrap_or(0);
+    Ok((ctx < calls.len()).then(|| calls.swap_remove(ctx)))
 }
 
 /// Text of each message of a payload.

@@ -18,7 +18,7 @@ const MAX_COMMENTS: u64 = 50;
 /// Comments of a trace or observation, newest first, with author names.
 pub(super) async fn comments(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     subject: &Subject,
 ) -> PageResult<Vec<Comment>> {
     let (kind, object) = match subject.step_id() {
@@ -27,7 +27,7 @@ pub(super) async fn comments(
     };
     let filter = CommentFilter { kind: Some(kind), object: Some(object), author: None };
     let page = PageNumber { page: 1, limit: MAX_COMMENTS };
-    let mut comments = web.store.catalog.comments(place.project_id(), filter, page).await?.rows;
+    let mut comments = web.store.catalog.comments(ctx.project_id(), filter, page).await?.rows;
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     for comment in &mut comments {
         let Some(id) = comment.author.clone() else { continue };

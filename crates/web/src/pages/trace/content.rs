@@ -51,8 +51,8 @@ impl View {
     }
 
     /// View selected by the URL.
-    pub(super) fn asked(place: &RequestContext) -> Self {
-        let word = place.params.get("view").unwrap_or_default();
+    pub(super) fn asked(ctx: &RequestContext) -> Self {
+        let word = ctx.params.get("view").unwrap_or_default();
         Self::ALL.into_iter().find(|view| view.as_str() == word).unwrap_or_default()
     }
 
@@ -68,39 +68,39 @@ impl View {
 
 pub(super) async fn content(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     subject: &Subject,
     view: View,
 ) -> PageResult<Markup> {
     let view = if view.fits(subject) { view } else { View::default() };
     let body = match view {
-        View::Conversation => conversation(place, subject),
-        View::Raw => raw(place, subject),
-        View::Changes => changes::changes(web, place, subject).await?,
+        View::Conversation => conversation(ctx, subject),
+        View::Raw => raw(ctx, subject),
+        View::Changes => changes::changes(web, ctx, subject).await?,
         View::Graph => {
-            let run = TraceRun::load(web, place, subject.trace.clone()).await?;
+            let run = TraceRun::load(web, ctx, subject.trace.clone()).await?;
             let drawn = call_graph::draw(&name(&run.trace), &run.tree.steps, &run.tree.rows);
             graph::graph(&drawn, |step| {
-                let to = link(place, &run.trace.id)
+                let to = link(ctx, &run.trace.id)
                     .with("observation", run.tree.steps[step].id.to_string());
                 to.to_string()
             })
         }
     };
-    Ok(html! { (head(place, subject, view)) div.content-body { (body) } })
+    Ok(html! { (head(ctx, subject, view)) div.content-body { (body) } })
 }
 
 /// Link to the current subject.
-pub(super) fn here(place: &RequestContext, subject: &Subject) -> Link {
-    let to = link(place, &subject.trace);
+pub(super) fn here(ctx: &RequestContext, subject: &Subject) -> Link {
+    let to = link(ctx, &subject.trace);
     match subject.step_id() {
         Some(id) => to.with("observation", id),
         None => to,
     }
 }
 
-fn head(place: &RequestContext, subject: &Subject, view: View) -> Markup {
-    let here = here(place, subject);
+fn head(ctx: &RequestContext, subject: &Subject, view: View) -> Markup {
+    let here = here(ctx, subject);
     html! {
         header.content-head {
             h2 {
@@ -122,7 +122,7 @@ fn head(place: &RequestContext, subject: &Subject, view: View) -> Markup {
     }
 }
 
-fn conversation(place: &RequestContext, subject: &Subject) -> Markup {
+fn conversation(ctx: &RequestContext, subject: &Subject) -> Markup {
     let status = match &subject.about {
         About::Step(step) => step.status_message.as_deref().map(|text| (text, step.level)),
         About::Trace(..) => None,
@@ -132,8 +132,8 @@ fn conversation(place: &RequestContext, subject: &Subject) -> Markup {
         @if let Some((text, level)) = status {
             p class={ "status " (level.as_str().to_lowercase()) } { bdi { (ratchet_core::record::limit::elide(text, 4_000)) } }
         }
-        @if let Some(input) = input { (read(place, subject, Side::Input, input)) }
-        @if let Some(output) = output { (read(place, subject, Side::Output, output)) }
+        @if let Some(input) = input { (read(ctx, subject, Side::Input, input)) }
+        @if let Some(output) = output { (read(ctx, subject, Side::Output, output)) }
         @if input.is_none() && output.is_none() {
             p.muted { "No input or output recorded." }
         }
@@ -141,8 +141,8 @@ fn conversation(place: &RequestContext, subject: &Subject) -> Markup {
 }
 
 /// Input or output, rendered.
-fn read(place: &RequestContext, subject: &Subject, side: Side, payload: &Payload) -> Markup {
-    let at = whereabouts(place, subject, side);
+fn read(ctx: &RequestContext, subject: &Subject, side: Side, payload: &Payload) -> Markup {
+    let at = whereabouts(ctx, subject, side);
     let mut pen = MessageStyle::new(&at);
     let body = match message_formats::read(payload.to_json().as_str()) {
         Reading::Messages(messages) => pen.conversation(&messages),
@@ -152,11 +152,11 @@ fn read(place: &RequestContext, subject: &Subject, side: Side, payload: &Payload
     html! { section.side { h3 { (side.label()) } (body) } }
 }
 
-fn whereabouts(place: &RequestContext, subject: &Subject, side: Side) -> ContentLinks {
+fn whereabouts(ctx: &RequestContext, subject: &Subject, side: Side) -> ContentLinks {
     let trace = subject.trace.to_string();
     match subject.step_id() {
-        Some(step) => side.whereabouts(place, &[&trace, "observations", &step]),
-        None => side.whereabouts(place, &[&trace]),
+        Some(step) => side.whereabouts(ctx, &[&trace, "observations", &step]),
+        None => side.whereabouts(ctx, &[&trace]),
     }
 }
 
@@ -173,12 +173,12 @@ fn cut_json(text: &str, whole: &str) -> Markup {
 }
 
 /// Raw input, output and metadata.
-fn raw(place: &RequestContext, subject: &Subject) -> Markup {
+fn raw(ctx: &RequestContext, subject: &Subject) -> Markup {
     let sides = [(Side::Input, &subject.content.input), (Side::Output, &subject.content.output)];
     html! {
         @for (side, payload) in sides {
             @if let Some(payload) = payload {
-                @let at = whereabouts(place, subject, side);
+                @let at = whereabouts(ctx, subject, side);
                 section.side {
                     h3 { (side.label()) " " a.quiet href=(at.whole) { (figure::bytes(payload.as_str().len())) " as text" } }
                     (cut_json(payload.to_json().as_str(), &at.whole))
@@ -190,7 +190,7 @@ fn raw(place: &RequestContext, subject: &Subject) -> Markup {
             @if subject.content.metadata.is_empty() { p.muted { "None." } }
             @for (key, value) in &subject.content.metadata {
                 p.meta-key { code { (key) } }
-                (cut_json(value.as_str(), &here(place, subject).to_string()))
+                (cut_json(value.as_str(), &here(ctx, subject).to_string()))
             }
         }
     }

@@ -21,11 +21,11 @@ const MAX_VALUE: usize = 4_000;
 /// Details pane.
 pub(super) async fn facts(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     subject: &Subject,
 ) -> PageResult<Markup> {
-    let comments = comments::comments(web, place, subject).await?;
-    let judging = forms::judge_forms(web, place, subject).await?;
+    let comments = comments::comments(web, ctx, subject).await?;
+    let judging = forms::judge_forms(web, ctx, subject).await?;
     Ok(html! {
         nav.jump aria-label="Jump to" {
             a href="#scores" { "Scores " span.muted { (subject.scores.len()) } }
@@ -33,13 +33,13 @@ pub(super) async fn facts(
             a href="#metadata" { "Metadata " span.muted { (subject.content.metadata.len()) } }
         }
         @match &subject.about {
-            About::Trace(trace, spent) => { (of_trace(place, trace, spent)) },
-            About::Step(step) => { (of_step(place, step)) },
+            About::Trace(trace, spent) => { (of_trace(ctx, trace, spent)) },
+            About::Step(step) => { (of_step(ctx, step)) },
         }
-        (scores(&subject.scores, place))
+        (scores(&subject.scores, ctx))
         (judging)
-        (comments::remarks(&comments, place.now))
-        (forms::comment_form(place, subject))
+        (comments::remarks(&comments, ctx.now))
+        (forms::comment_form(ctx, subject))
         (metadata(subject))
     })
 }
@@ -49,21 +49,21 @@ fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
 
-fn of_trace(place: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
+fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
     let sums = &trace.summary;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     html! {
         h3 { "Trace" }
         dl.facts {
-            (fact("Start", &figure::when(trace.timestamp, place.now)))
+            (fact("Start", &figure::when(trace.timestamp, ctx.now)))
             @if let Some(nanos) = lasted { (fact("Duration", &html! { (figure::duration(nanos)) })) }
             @if let Some(agent) = &trace.agent { (fact("Agent", &html! { bdi { (agent) } })) }
             @if let Some(user) = &trace.user {
-                (fact("User", &html! { a href=(place.to(&["users", user])) { bdi { (user) } } }))
+                (fact("User", &html! { a href=(ctx.to(&["users", user])) { bdi { (user) } } }))
             }
             @if let Some(session) = &trace.session {
                 @let session = session.to_string();
-                (fact("Session", &html! { a href=(place.to(&["sessions", &session])) { bdi { (session) } } }))
+                (fact("Session", &html! { a href=(ctx.to(&["sessions", &session])) { bdi { (session) } } }))
             }
             (fact("Environment", &html! { (trace.environment.as_str()) }))
             @if let Some(release) = &trace.release { (fact("Release", &html! { (release) })) }
@@ -75,12 +75,12 @@ fn of_trace(place: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
     }
 }
 
-fn of_step(place: &RequestContext, step: &Observation) -> Markup {
+fn of_step(ctx: &RequestContext, step: &Observation) -> Markup {
     html! {
         h3 { "Timing" }
         dl.facts {
             (fact("Type", &html! { (badge::kind_name(step.kind)) }))
-            (fact("Start", &figure::when(step.start, place.now)))
+            (fact("Start", &figure::when(step.start, ctx.now)))
             @match step.latency() {
                 Some(nanos) => { (fact("Duration", &html! { (figure::duration(nanos)) })) },
                 None => { (fact("Duration", &html! { span.muted { "no end recorded" } })) },
@@ -91,7 +91,7 @@ fn of_step(place: &RequestContext, step: &Observation) -> Markup {
             @if let Some(version) = &step.version { (fact("Version", &html! { (version) })) }
             (fact("ID", &copy::id(&step.id.to_string())))
         }
-        (model(place, step))
+        (model(ctx, step))
     }
 }
 
@@ -108,7 +108,7 @@ fn speed(step: &Observation) -> Option<String> {
     Some(format!("{} tokens/s", figure::number((rate * 10.0).round() / 10.0)))
 }
 
-fn model(place: &RequestContext, step: &Observation) -> Markup {
+fn model(ctx: &RequestContext, step: &Observation) -> Markup {
     html! {
         @if step.model.is_some() || step.prompt.is_some() || step.model_parameters.is_some() {
             h3 { "Model" }
@@ -116,7 +116,7 @@ fn model(place: &RequestContext, step: &Observation) -> Markup {
                 @if let Some(model) = &step.model { (fact("Name", &html! { code { (model) } })) }
                 @if let Some(prompt) = &step.prompt {
                     (fact("Prompt", &html! {
-                        a href=(place.to(&["prompts", &prompt.name]).with("version", prompt.version.to_string())) {
+                        a href=(ctx.to(&["prompts", &prompt.name]).with("version", prompt.version.to_string())) {
                             bdi { (prompt.name) } " v" (prompt.version)
                         }
                     }))
@@ -128,7 +128,7 @@ fn model(place: &RequestContext, step: &Observation) -> Markup {
     }
 }
 
-fn scores(scores: &[Score], place: &RequestContext) -> Markup {
+fn scores(scores: &[Score], ctx: &RequestContext) -> Markup {
     html! {
         h3 #scores { "Scores" }
         @if scores.is_empty() { p.muted { "None yet." } }
@@ -137,7 +137,7 @@ fn scores(scores: &[Score], place: &RequestContext) -> Markup {
                 li {
                     span.verdict-name { bdi { (score.name) } }
                     " " (badge::decided(Decider::of_source(score.source), &elide(&score_summary::value(&score.value), 200)))
-                    " " span.muted { (figure::when(score.timestamp, place.now)) }
+                    " " span.muted { (figure::when(score.timestamp, ctx.now)) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
                 }
             }

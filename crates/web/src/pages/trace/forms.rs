@@ -26,11 +26,11 @@ const MAX_CHARS: usize = 5_000;
 const MAX_CONFIGS: usize = 20;
 
 /// Comment form of a trace or observation.
-pub(super) fn comment_form(place: &RequestContext, subject: &Subject) -> Markup {
+pub(super) fn comment_form(ctx: &RequestContext, subject: &Subject) -> Markup {
     html! {
-        @if place.visitor.can_change() {
-            form method="post" action=(action(place, subject, "comments")) {
-                (hidden(place, subject))
+        @if ctx.viewer.can_change() {
+            form method="post" action=(action(ctx, subject, "comments")) {
+                (hidden(ctx, subject))
                 label.sr for="comment" { "Comment" }
                 textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Add a comment" {}
                 button.button { "Comment" }
@@ -42,21 +42,21 @@ pub(super) fn comment_form(place: &RequestContext, subject: &Subject) -> Markup 
 /// Annotation forms, one per score config.
 pub(super) async fn judge_forms(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     subject: &Subject,
 ) -> PageResult<Markup> {
-    let intake = web.store.catalog.intake(&place.project_id()).await?;
+    let intake = web.store.catalog.intake(&ctx.project_id()).await?;
     let offered = intake.score_configs.values().filter(|config| !config.is_archived);
     let mut offered: Vec<&ScoreConfig> = offered.collect();
     offered.sort_by(|one, other| one.name.cmp(&other.name));
     offered.truncate(MAX_CONFIGS);
     Ok(html! {
-        @if place.visitor.can_change() && !offered.is_empty() {
+        @if ctx.viewer.can_change() && !offered.is_empty() {
             details.judge {
                 summary { "Annotate" }
                 @for config in offered {
-                    form method="post" action=(action(place, subject, "scores")) {
-                        (hidden(place, subject))
+                    form method="post" action=(action(ctx, subject, "scores")) {
+                        (hidden(ctx, subject))
                         input type="hidden" name="config" value=(config.id);
                         label for={ "score-" (config.id) } { (config.name) }
                         div.judge-line { (control(config)) button.button { "Save" } }
@@ -67,13 +67,13 @@ pub(super) async fn judge_forms(
     })
 }
 
-fn action(place: &RequestContext, subject: &Subject, what: &str) -> String {
-    place.to(&["traces", &subject.trace.to_string(), what]).to_string()
+fn action(ctx: &RequestContext, subject: &Subject, what: &str) -> String {
+    ctx.to(&["traces", &subject.trace.to_string(), what]).to_string()
 }
 
-fn hidden(place: &RequestContext, subject: &Subject) -> Markup {
+fn hidden(ctx: &RequestContext, subject: &Subject) -> Markup {
     html! {
-        (place.visitor.form_token.field())
+        (ctx.viewer.form_token.field())
         @if let Some(step) = subject.step_id() { input type="hidden" name="observation" value=(step); }
     }
 }
@@ -101,14 +101,14 @@ fn control(config: &ScoreConfig) -> Markup {
 /// Target of a form; an error if it does not exist.
 async fn subject(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     trace: &str,
     form: &Params,
 ) -> PageResult<Subject> {
     let trace = trace_id(trace)?;
     match form.get("observation") {
-        Some(step) => Subject::step(web, place, &trace, &run::step_id(step)?).await,
-        None => Subject::trace(web, place, &TraceRun::load(web, place, trace).await?).await,
+        Some(step) => Subject::step(web, ctx, &trace, &run::step_id(step)?).await,
+        None => Subject::trace(web, ctx, &TraceRun::load(web, ctx, trace).await?).await,
     }
 }
 
@@ -116,46 +116,46 @@ async fn subject(
 pub(super) async fn comment(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let content = form.get("content").unwrap_or_default().trim();
     if !(1..=MAX_CHARS).contains(&content.chars().count()) {
         return Err(PageError::Bad(format!("a comment has 1 to {MAX_CHARS} characters")));
     }
-    let subject = subject(&web, &place, &trace, &form).await?;
+    let subject = subject(&web, &ctx, &trace, &form).await?;
     let (kind, object) = match &subject.about {
         About::Trace(trace, _) => (CommentedKind::Trace, trace.id.to_string()),
         About::Step(step) => (CommentedKind::Observation, step.id.to_string()),
     };
-    let author = place.visitor.person().map(str::to_owned);
+    let author = ctx.viewer.person().map(str::to_owned);
     let new = NewComment { kind, object, content: content.to_owned(), author };
-    place.visitor.catalog(&web).create_comment(place.project_id(), new, place.now).await?;
-    Ok(back(&place, &subject, "commented"))
+    ctx.viewer.catalog(&web).create_comment(ctx.project_id(), new, ctx.now).await?;
+    Ok(back(&ctx, &subject, "commented"))
 }
 
 /// `POST …/traces/{trace}/scores`: adds a human score.
 pub(super) async fn score(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let subject = subject(&web, &place, &trace, &form).await?;
-    let intake = web.store.catalog.intake(&place.project_id()).await?;
+    let subject = subject(&web, &ctx, &trace, &form).await?;
+    let intake = web.store.catalog.intake(&ctx.project_id()).await?;
     let config = form.get("config").and_then(|id| intake.score_configs.get(id));
     let config = config.ok_or_else(|| PageError::not_there("score config"))?;
-    let draft = annotation(&place, &subject, config, form.get("value").unwrap_or_default())?;
-    write_score(&web, &place, draft).await?;
-    Ok(back(&place, &subject, "judged"))
+    let draft = annotation(&ctx, &subject, config, form.get("value").unwrap_or_default())?;
+    write_score(&web, &ctx, draft).await?;
+    Ok(back(&ctx, &subject, "judged"))
 }
 
 /// Writes a score that was given on a page.
 pub(in crate::pages) async fn write_score(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     draft: ScoreDraft,
 ) -> PageResult<()> {
     let store = (&web.store.telemetry, &web.store.catalog);
-    let written = scores::write(store, place.project_id(), vec![draft], place.now).await;
+    let written = scores::write(store, ctx.project_id(), vec![draft], ctx.now).await;
     written.map_err(|error| match error {
         ScoreWriteError::Store(error) => error.into(),
         ScoreWriteError::Refused { why, .. } => PageError::Bad(why.to_string()),
@@ -163,7 +163,7 @@ pub(in crate::pages) async fn write_score(
 }
 
 fn annotation(
-    place: &RequestContext,
+    ctx: &RequestContext,
     subject: &Subject,
     config: &ScoreConfig,
     value: &str,
@@ -183,19 +183,19 @@ fn annotation(
     };
     let id = ScoreId::parse(&Uuid::new_v4().to_string());
     let id = id.map_err(|why| PageError::Bad(why.to_string()))?;
-    let stamp = Stamp::stated(place.now, WriteKind::Create);
+    let stamp = Stamp::stated(ctx.now, WriteKind::Create);
     Ok(ScoreDraft {
         value: sent,
         config: Field::said(config.id.clone(), stamp),
         environment: Field::said(environment.clone(), stamp),
-        author: Field::if_some(place.visitor.person().map(str::to_owned), stamp),
+        author: Field::if_some(ctx.viewer.person().map(str::to_owned), stamp),
         ..ScoreDraft::new(id, target, ScoreSource::Annotation, stamp)
     })
 }
 
 /// Toast message after a form.
-pub(super) fn done(place: &RequestContext) -> Option<&'static str> {
-    match place.params.get("done")? {
+pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
+    match ctx.params.get("done")? {
         "commented" => Some("Comment added"),
         "judged" => Some("Saved"),
         _ => None,
@@ -203,6 +203,6 @@ pub(super) fn done(place: &RequestContext) -> Option<&'static str> {
 }
 
 /// Redirect to the target of the form.
-fn back(place: &RequestContext, subject: &Subject, done: &str) -> Redirect {
-    Redirect::to(&content::here(place, subject).with("done", done).to_string())
+fn back(ctx: &RequestContext, subject: &Subject, done: &str) -> Redirect {
+    Redirect::to(&content::here(ctx, subject).with("done", done).to_string())
 }

@@ -25,9 +25,9 @@ const MAX_NAME: usize = 120;
 const MAX_SCORES: usize = 2;
 
 /// Timeline strip.
-pub(super) fn strip(place: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
+pub(super) fn strip(ctx: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
     let frame = TimeFrame::of(&run.tree.steps);
-    let to_trace = link(place, &run.trace.id);
+    let to_trace = link(ctx, &run.trace.id);
     let bars: Vec<StripBar> = lanes(frame, &run.tree.steps, &run.tree.rows)
         .into_iter()
         .map(|bar| {
@@ -49,7 +49,7 @@ pub(super) fn strip(place: &RequestContext, run: &TraceRun, selected: Option<usi
 }
 
 /// Observation tree: the chunk of the selected line, and placeholders for the others.
-pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
+pub(super) fn tree(ctx: &RequestContext, run: &TraceRun, selected: Option<usize>) -> Markup {
     let total = run.tree.rows.len() + 1;
     let chosen = selected.and_then(|step| run.tree.rows.iter().position(|row| row.step == step));
     let chosen = chosen.map_or(0, |row| row + 1);
@@ -61,7 +61,7 @@ pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usiz
         .take(MAX_ERRORS)
         .map(|(number, _)| number.to_string())
         .collect();
-    let lines = Lines::new(place, run, Some(chosen));
+    let lines = Lines::new(ctx, run, Some(chosen));
     html! {
         div.tree-tools {
             span.muted { (plural(run.tree.steps.len() as u64, "observation")) }
@@ -81,20 +81,20 @@ pub(super) fn tree(place: &RequestContext, run: &TraceRun, selected: Option<usiz
                 }
             }
         }
-        @if total > CHUNK { (pager(place, run, here)) }
+        @if total > CHUNK { (pager(ctx, run, here)) }
         @if run.tree.is_cut {
             p.muted { "Not all observations are shown. "
-                a href=(place.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "Show all as list" } }
+                a href=(ctx.to(&["observations"]).with("q", format!("trace:{}", run.trace.id))) { "Show all as list" } }
         }
     }
 }
 
 /// Pager for browsers without JavaScript.
-fn pager(place: &RequestContext, run: &TraceRun, here: usize) -> Markup {
+fn pager(ctx: &RequestContext, run: &TraceRun, here: usize) -> Markup {
     let first_of = |chunk: usize| {
         let row = run.tree.rows.get((chunk * CHUNK).saturating_sub(1))?;
         let id = run.tree.steps[row.step].id.to_string();
-        Some(link(place, &run.trace.id).with("observation", id))
+        Some(link(ctx, &run.trace.id).with("observation", id))
     };
     html! {
         nav.pager.no-script aria-label="More observations" {
@@ -105,13 +105,13 @@ fn pager(place: &RequestContext, run: &TraceRun, here: usize) -> Markup {
 }
 
 /// A range of lines as a fragment.
-pub(super) fn some_lines(place: &RequestContext, run: &TraceRun, from: usize, to: usize) -> Markup {
-    tree::lines(&Lines::new(place, run, None).range(from, to))
+pub(super) fn some_lines(ctx: &RequestContext, run: &TraceRun, from: usize, to: usize) -> Markup {
+    tree::lines(&Lines::new(ctx, run, None).range(from, to))
 }
 
 /// Tree lines by number; 0 is the trace itself.
 struct Lines<'a> {
-    place: &'a RequestContext,
+    ctx: &'a RequestContext,
     run: &'a TraceRun,
     frame: TimeFrame,
     chosen: Option<usize>,
@@ -119,14 +119,14 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(place: &'a RequestContext, run: &'a TraceRun, chosen: Option<usize>) -> Self {
+    fn new(ctx: &'a RequestContext, run: &'a TraceRun, chosen: Option<usize>) -> Self {
         let mut scores: HashMap<String, Vec<&Score>> = HashMap::new();
         for score in &run.scores {
             if let ScoreTarget::Observation(_, step) = &score.target {
                 scores.entry(step.to_string()).or_default().push(score);
             }
         }
-        Self { place, run, frame: TimeFrame::of(&run.tree.steps), chosen, scores }
+        Self { ctx, run, frame: TimeFrame::of(&run.tree.steps), chosen, scores }
     }
 
     fn range(&self, from: usize, to: usize) -> Vec<TreeLine> {
@@ -147,7 +147,7 @@ impl<'a> Lines<'a> {
         TreeLine {
             number: 0,
             id: None,
-            link: link(self.place, &run.trace.id).to_string(),
+            link: link(self.ctx, &run.trace.id).to_string(),
             glyph: html! { span.glyph { (icon(Icon::Trace)) span.sr { "trace" } } },
             name: name(&run.trace),
             depth: 0,
@@ -171,11 +171,11 @@ impl<'a> Lines<'a> {
     fn step(&self, number: usize, row: &TreeRow) -> TreeLine {
         let step = &self.run.tree.steps[row.step];
         let id = step.id.to_string();
-        let (from, to) = self.frame.place(step);
+        let (from, to) = self.frame.position(step);
         let scores = self.scores.get(&id).map(|scores| few_scores(scores)).unwrap_or_default();
         TreeLine {
             number,
-            link: link(self.place, &self.run.trace.id).with("observation", id.as_str()).to_string(),
+            link: link(self.ctx, &self.run.trace.id).with("observation", id.as_str()).to_string(),
             id: Some(id),
             glyph: badge::glyph(step.kind),
             name: step_name(step),

@@ -22,9 +22,9 @@ use ratchet_store::blocking::run_blocking;
 const MAX_MEDIA: u64 = 50_000_000;
 
 /// Input or output, by the URL.
-fn asked(place: &RequestContext, content: Option<Content>) -> PageResult<Payload> {
+fn asked(ctx: &RequestContext, content: Option<Content>) -> PageResult<Payload> {
     let content = content.unwrap_or_default();
-    let is_output = place.params.get("side") == Some(Side::Output.as_str());
+    let is_output = ctx.params.get("side") == Some(Side::Output.as_str());
     let side = if is_output { content.output } else { content.input };
     side.ok_or_else(|| PageError::not_there("payload"))
 }
@@ -32,21 +32,21 @@ fn asked(place: &RequestContext, content: Option<Content>) -> PageResult<Payload
 /// `GET …/traces/{trace}/payload`: the whole payload as text.
 pub(super) async fn of_trace(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
-    let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
-    Ok(plain(&asked(&place, trace.content)?))
+    let trace = run::trace(&web, &ctx, trace_id(&trace)?).await?;
+    Ok(plain(&asked(&ctx, trace.content)?))
 }
 
 /// `GET …/observations/{observation}/payload`: the whole payload as text.
 pub(super) async fn of_step(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
-    let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
-    Ok(plain(&asked(&place, step.content)?))
+    let step = run::step(&web, &ctx, &trace_id(&trace)?, &run::step_id(&step)?).await?;
+    Ok(plain(&asked(&ctx, step.content)?))
 }
 
 fn plain(payload: &Payload) -> Response {
@@ -57,33 +57,33 @@ fn plain(payload: &Payload) -> Response {
 /// `GET …/traces/{trace}/picture`: an inline image of a payload.
 pub(super) async fn picture_of_trace(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     headers: HeaderMap,
     Path((_, trace)): TracePath,
 ) -> PageResult<Response> {
-    let trace = run::trace(&web, &place, trace_id(&trace)?).await?;
-    picture(&place, &headers, &asked(&place, trace.content)?)
+    let trace = run::trace(&web, &ctx, trace_id(&trace)?).await?;
+    picture(&ctx, &headers, &asked(&ctx, trace.content)?)
 }
 
 /// `GET …/observations/{observation}/picture`: an inline image of a payload.
 pub(super) async fn picture_of_step(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     headers: HeaderMap,
     Path((_, trace, step)): StepPath,
 ) -> PageResult<Response> {
-    let step = run::step(&web, &place, &trace_id(&trace)?, &run::step_id(&step)?).await?;
-    picture(&place, &headers, &asked(&place, step.content)?)
+    let step = run::step(&web, &ctx, &trace_id(&trace)?, &run::step_id(&step)?).await?;
+    picture(&ctx, &headers, &asked(&ctx, step.content)?)
 }
 
 /// The inline image at the index in the URL.
 pub(in crate::pages) fn picture(
-    place: &RequestContext,
+    ctx: &RequestContext,
     headers: &HeaderMap,
     payload: &Payload,
 ) -> PageResult<Response> {
     let missing = || PageError::not_there("picture");
-    let number: usize = place.params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
+    let number: usize = ctx.params.get("n").and_then(|n| n.parse().ok()).ok_or_else(missing)?;
     let reading = message_formats::read(payload.to_json().as_str());
     let found = message_formats::pictures(&reading).into_iter().nth(number).ok_or_else(missing)?;
     let Picture::Inline { mime, data } = found else { return Err(missing()) };
@@ -98,12 +98,12 @@ pub(in crate::pages) fn picture(
 /// `GET /project/{project}/media/{media}`: an uploaded media file.
 pub(super) async fn media(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     headers: HeaderMap,
     Path((_, id)): TracePath,
 ) -> PageResult<Response> {
     let missing = || PageError::not_there("media");
-    let media = web.store.catalog.media(place.project_id(), id).await?.ok_or_else(missing)?;
+    let media = web.store.catalog.media(ctx.project_id(), id).await?.ok_or_else(missing)?;
     if media.content_length > MAX_MEDIA {
         return Err(PageError::Bad(
             "the file is too large to display; download it with the API".to_owned(),

@@ -29,35 +29,35 @@ pub(super) struct TraceRun {
 
 impl TraceRun {
     /// Reads the trace with its payload.
-    pub(super) async fn load(web: &Web, place: &RequestContext, id: TraceId) -> PageResult<Self> {
-        let trace = trace(web, place, id).await?;
-        Self::of(web, place, trace).await
+    pub(super) async fn load(web: &Web, ctx: &RequestContext, id: TraceId) -> PageResult<Self> {
+        let trace = trace(web, ctx, id).await?;
+        Self::of(web, ctx, trace).await
     }
 
     /// Reads the trace without its payload, for tree lines.
     pub(super) async fn load_bare(
         web: &Web,
-        place: &RequestContext,
+        ctx: &RequestContext,
         id: TraceId,
     ) -> PageResult<Self> {
-        let found = web.store.telemetry.find_traces(place.project_id(), vec![id]).await?;
+        let found = web.store.telemetry.find_traces(ctx.project_id(), vec![id]).await?;
         let trace = found.into_iter().next().ok_or_else(|| PageError::not_there("trace"))?;
-        Self::of(web, place, trace).await
+        Self::of(web, ctx, trace).await
     }
 
-    async fn of(web: &Web, place: &RequestContext, trace: Trace) -> PageResult<Self> {
+    async fn of(web: &Web, ctx: &RequestContext, trace: Trace) -> PageResult<Self> {
         let telemetry = &web.store.telemetry;
-        let tree = match web.kept_steps.of(telemetry, (&place.project.id, &trace)) {
+        let tree = match web.kept_steps.of(telemetry, (&ctx.project.id, &trace)) {
             Some(kept) => kept,
             None => {
                 let arrived = telemetry.arrived();
-                let (steps, is_cut) = steps(web, place, &trace.id).await?;
+                let (steps, is_cut) = steps(web, ctx, &trace.id).await?;
                 let tree = Arc::new(TraceSteps { rows: assemble(&steps), steps, is_cut });
-                web.kept_steps.keep((place.project_id(), &trace), arrived, &tree);
+                web.kept_steps.keep((ctx.project_id(), &trace), arrived, &tree);
                 tree
             }
         };
-        let scores = scores(web, place, ScoresOn::Trace(trace.id.clone())).await?;
+        let scores = scores(web, ctx, ScoresOn::Trace(trace.id.clone())).await?;
         Ok(Self { trace, tree, scores })
     }
 
@@ -77,29 +77,29 @@ pub(super) fn step_id(text: &str) -> PageResult<ObservationId> {
     ObservationId::parse(text).map_err(|_| PageError::not_there("step"))
 }
 
-pub(super) async fn trace(web: &Web, place: &RequestContext, id: TraceId) -> PageResult<Trace> {
-    let found = web.store.telemetry.trace(place.project_id(), id).await?;
+pub(super) async fn trace(web: &Web, ctx: &RequestContext, id: TraceId) -> PageResult<Trace> {
+    let found = web.store.telemetry.trace(ctx.project_id(), id).await?;
     found.ok_or_else(|| PageError::not_there("trace"))
 }
 
 /// An observation of the trace with its content.
 pub(super) async fn step(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     trace: &TraceId,
     id: &ObservationId,
 ) -> PageResult<Observation> {
-    let found = web.store.telemetry.observation(place.project_id(), id.clone()).await?;
+    let found = web.store.telemetry.observation(ctx.project_id(), id.clone()).await?;
     found.filter(|step| step.trace == *trace).ok_or_else(|| PageError::not_there("step"))
 }
 
 async fn steps(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     id: &TraceId,
 ) -> PageResult<(Vec<Observation>, bool)> {
     let mut steps = Vec::new();
-    let mut next = Some(ObservationWalk::new(place.project_id(), id.clone(), Detail::Row));
+    let mut next = Some(ObservationWalk::new(ctx.project_id(), id.clone(), Detail::Row));
     while steps.len() < MAX_STEPS
         && let Some(walk) = next.take()
     {
@@ -110,9 +110,9 @@ async fn steps(
     Ok((steps, next.is_some()))
 }
 
-async fn scores(web: &Web, place: &RequestContext, on: ScoresOn) -> PageResult<Vec<Score>> {
+async fn scores(web: &Web, ctx: &RequestContext, on: ScoresOn) -> PageResult<Vec<Score>> {
     let question = ScoreQuery {
-        project: place.project_id(),
+        project: ctx.project_id(),
         range: TimeRange::default(),
         on,
         conditions: Vec::new(),
@@ -138,13 +138,9 @@ pub(super) enum About {
 }
 
 impl Subject {
-    pub(super) async fn trace(
-        web: &Web,
-        place: &RequestContext,
-        run: &TraceRun,
-    ) -> PageResult<Self> {
+    pub(super) async fn trace(web: &Web, ctx: &RequestContext, run: &TraceRun) -> PageResult<Self> {
         let (mut trace, id) = (run.trace.clone(), run.trace.id.clone());
-        let mut scores = scores(web, place, ScoresOn::Trace(id.clone())).await?;
+        let mut scores = scores(web, ctx, ScoresOn::Trace(id.clone())).await?;
         scores.retain(|score| matches!(score.target, ScoreTarget::Trace(_)));
         let content = trace.content.take().unwrap_or_default();
         Ok(Self { trace: id, about: About::Trace(Box::new(trace), run.spent()), content, scores })
@@ -152,13 +148,13 @@ impl Subject {
 
     pub(super) async fn step(
         web: &Web,
-        place: &RequestContext,
+        ctx: &RequestContext,
         trace: &TraceId,
         id: &ObservationId,
     ) -> PageResult<Self> {
-        let mut step = step(web, place, trace, id).await?;
+        let mut step = step(web, ctx, trace, id).await?;
         let on = ScoresOn::Observation(trace.clone(), id.clone());
-        let scores = scores(web, place, on).await?;
+        let scores = scores(web, ctx, on).await?;
         let content = step.content.take().unwrap_or_default();
         Ok(Self { trace: trace.clone(), about: About::Step(Box::new(step)), content, scores })
     }

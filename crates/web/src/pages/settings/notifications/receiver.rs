@@ -38,29 +38,29 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// A receiver that the visitor may change: webhooks are an owner's affair.
-async fn theirs(web: &Web, place: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
-    place.visitor.may_change()?;
-    let found = find(web, place, id).await?;
+async fn theirs(web: &Web, ctx: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
+    ctx.viewer.may_change()?;
+    let found = find(web, ctx, id).await?;
     if found.kind == ReceiverKind::Webhook {
-        place.visitor.may_own()?;
+        ctx.viewer.may_own()?;
     }
     Ok(found)
 }
 
-async fn find(web: &Web, place: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
-    let all = web.store.catalog.notice_receivers(place.project_id()).await?;
+async fn find(web: &Web, ctx: &RequestContext, id: String) -> PageResult<NoticeReceiver> {
+    let all = web.store.catalog.notice_receivers(ctx.project_id()).await?;
     let found = all.into_iter().find(|known| known.id == id);
     found.ok_or_else(|| PageError::not_there("receiver"))
 }
 
 async fn show(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Markup> {
-    place.visitor.may_change()?;
-    let one = find(&web, &place, id).await?;
-    drawn(&web, &place, &one, &settled(&one), &Markup::default()).await
+    ctx.viewer.may_change()?;
+    let one = find(&web, &ctx, id).await?;
+    drawn(&web, &ctx, &one, &settled(&one), &Markup::default()).await
 }
 
 /// The form as it is kept.
@@ -73,23 +73,23 @@ fn settled(one: &NoticeReceiver) -> Entered {
 
 async fn drawn(
     web: &Web,
-    place: &RequestContext,
+    ctx: &RequestContext,
     one: &NoticeReceiver,
     entered: &Entered,
     above: &Markup,
 ) -> PageResult<Markup> {
-    let (project, id) = (place.project_id(), one.id.clone());
+    let (project, id) = (ctx.project_id(), one.id.clone());
     let deliveries = web.store.catalog.notice_deliveries(project, id, SHOWN).await?;
-    let may = one.kind == ReceiverKind::Browser || place.visitor.can_own();
+    let may = one.kind == ReceiverKind::Browser || ctx.viewer.can_own();
     let body = html! {
         (above)
         section.settings {
             h2 { bdi { (one.name) } }
             p { (kind_words(one.kind)) " at " code { (one.address) } }
             @if may {
-                (deed(place, one, "test", "Send test"))
-                @if one.kind == ReceiverKind::Webhook { (deed(place, one, "secret", "Rotate secret")) }
-                (deed(place, one, "remove", "Remove"))
+                (deed(ctx, one, "test", "Send test"))
+                @if one.kind == ReceiverKind::Webhook { (deed(ctx, one, "secret", "Rotate secret")) }
+                (deed(ctx, one, "remove", "Remove"))
             }
         }
         section.settings {
@@ -102,13 +102,13 @@ async fn drawn(
                 @if deliveries.first().is_some_and(|last| last.outcome == DeliveryOutcome::Refused) {
                     (not_public(one))
                 }
-                (list(&deliveries, place))
+                (list(&deliveries, ctx))
             }
         }
-        @if may { (change_form(place, one, entered)) }
+        @if may { (change_form(ctx, one, entered)) }
     };
     let summary = html! { "Notification receiver" };
-    Ok(page(place, Tab::Notifications, summary, &body))
+    Ok(page(ctx, Tab::Notifications, summary, &body))
 }
 
 /// Why it is blocked, and who can change that. Where its name leads is not said: whoever looks
@@ -141,21 +141,21 @@ const fn kind_words(kind: ReceiverKind) -> &'static str {
     }
 }
 
-fn deed(place: &RequestContext, one: &NoticeReceiver, what: &str, words: &str) -> Markup {
+fn deed(ctx: &RequestContext, one: &NoticeReceiver, what: &str, words: &str) -> Markup {
     html! {
-        form.inline method="post" action=(Tab::Notifications.action(place, &[&one.id, what])) {
-            (place.visitor.form_token.field())
+        form.inline method="post" action=(Tab::Notifications.action(ctx, &[&one.id, what])) {
+            (ctx.viewer.form_token.field())
             button.button type="submit" { (words) }
         } " "
     }
 }
 
-fn change_form(place: &RequestContext, one: &NoticeReceiver, entered: &Entered) -> Markup {
+fn change_form(ctx: &RequestContext, one: &NoticeReceiver, entered: &Entered) -> Markup {
     html! {
         section.settings {
             h2 { "Edit receiver" }
-            form method="post" action=(Tab::Notifications.action(place, &[&one.id])) {
-                (place.visitor.form_token.field())
+            form method="post" action=(Tab::Notifications.action(ctx, &[&one.id])) {
+                (ctx.viewer.form_token.field())
                 (field::problem(entered))
                 (field::line(NAME, entered))
                 (ticks(entered))
@@ -166,7 +166,7 @@ fn change_form(place: &RequestContext, one: &NoticeReceiver, entered: &Entered) 
     }
 }
 
-fn list(deliveries: &[NoticeDelivery], place: &RequestContext) -> Markup {
+fn list(deliveries: &[NoticeDelivery], ctx: &RequestContext) -> Markup {
     let columns = vec![
         Column::text("Event"),
         Column::text("Time"),
@@ -176,11 +176,11 @@ fn list(deliveries: &[NoticeDelivery], place: &RequestContext) -> Markup {
         Column::text("Next attempt"),
         Column::text("Chat"),
     ];
-    let rows = deliveries.iter().map(|one| row(one, place)).collect();
+    let rows = deliveries.iter().map(|one| row(one, ctx)).collect();
     table::table(&Table { caption: "Deliveries".to_owned(), columns, rows, select_for: None })
 }
 
-fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
+fn row(one: &NoticeDelivery, ctx: &RequestContext) -> Row {
     let words = match one.kind {
         NotificationKind::Test => "test",
         kind => news(kind).1,
@@ -190,7 +190,7 @@ fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
         link: None,
         cells: vec![
             html! { (words) },
-            figure::ago(one.made_at, place.now),
+            figure::ago(one.made_at, ctx.now),
             outcome(one),
             html! {
                 @match one.status {
@@ -202,12 +202,12 @@ fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
             },
             html! { (one.tries) },
             html! {
-                @if one.outcome == DeliveryOutcome::Waiting { (figure::when(one.due_at, place.now)) }
+                @if one.outcome == DeliveryOutcome::Waiting { (figure::when(one.due_at, ctx.now)) }
                 @else { span.muted { "None" } }
             },
             html! {
                 @match &one.session {
-                    Some(session) => { a href=(place.to(&["chats", session])) { "Open" span.sr { " the chat" } } },
+                    Some(session) => { a href=(ctx.to(&["chats", session])) { "Open" span.sr { " the chat" } } },
                     None => { span.muted { "None" } },
                 }
             },
@@ -219,9 +219,9 @@ fn row(one: &NoticeDelivery, place: &RequestContext) -> Row {
 async fn change(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let one = theirs(&web, &place, id).await?;
+    let one = theirs(&web, &ctx, id).await?;
     let entered = Entered::new(form);
     let checked =
         wanted(&entered).and_then(|events| Ok((events, notify::name(entered.text("name"))?)));
@@ -229,7 +229,7 @@ async fn change(
         Ok(checked) => checked,
         Err(error) => {
             let entered = blame(entered, error)?;
-            return Ok(wrong(drawn(&web, &place, &one, &entered, &Markup::default()).await?));
+            return Ok(wrong(drawn(&web, &ctx, &one, &entered, &Markup::default()).await?));
         }
     };
     let change = ReceiverChange {
@@ -238,67 +238,67 @@ async fn change(
         is_paused: Some(entered.is_ticked("paused")),
         secret: None,
     };
-    let (catalog, with) = (place.visitor.catalog(&web), (change, web.store.secrets.clone()));
-    catalog.change_notice_receiver(place.project_id(), one.id, with, place.now).await?;
-    Ok(Done::Saved.back(&place, Tab::Notifications))
+    let (catalog, with) = (ctx.viewer.catalog(&web), (change, web.store.secrets.clone()));
+    catalog.change_notice_receiver(ctx.project_id(), one.id, with, ctx.now).await?;
+    Ok(Done::Saved.back(&ctx, Tab::Notifications))
 }
 
 async fn test(
     State(web): State<Web>,
-    place: RequestContext,
+    ctx: RequestContext,
     Path((_, id)): Path<(String, String)>,
 ) -> PageResult<Response> {
-    let one = theirs(&web, &place, id).await?;
+    let one = theirs(&web, &ctx, id).await?;
     let trial = notify::trial(format!("test-{}", Uuid::new_v4()));
-    let (catalog, id) = (place.visitor.catalog(&web), one.id.clone());
-    catalog.post_notice_to(place.project_id(), id, trial, place.now).await?;
-    let back = place.to(&["settings", "notifications", &one.id]).with("done", Done::Sent.word());
+    let (catalog, id) = (ctx.viewer.catalog(&web), one.id.clone());
+    catalog.post_notice_to(ctx.project_id(), id, trial, ctx.now).await?;
+    let back = ctx.to(&["settings", "notifications", &one.id]).with("done", Done::Sent.word());
     Ok(axum::response::Redirect::to(&back.to_string()).into_response())
 }
 
 async fn renew(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let one = theirs(&web, &place, id).await?;
+    let one = theirs(&web, &ctx, id).await?;
     if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Rotate the signing secret of {}?", one.name),
             lost: html! { "Receivers that verify signatures reject messages until they use the new secret." },
-            action: Tab::Notifications.action(&place, &[&one.id, "secret"]),
+            action: Tab::Notifications.action(&ctx, &[&one.id, "secret"]),
             verb: "Rotate secret",
             fields: &[],
         };
-        return Ok(question(&place, Tab::Notifications, &ask).into_response());
+        return Ok(question(&ctx, Tab::Notifications, &ask).into_response());
     }
     let none = || PageError::Bad("the system's random source is unavailable".to_owned());
     let secret = webhook::new_secret().ok_or_else(none)?;
     let change = ReceiverChange { secret: Some(secret.clone()), ..ReceiverChange::default() };
-    let (catalog, with) = (place.visitor.catalog(&web), (change, web.store.secrets.clone()));
+    let (catalog, with) = (ctx.viewer.catalog(&web), (change, web.store.secrets.clone()));
     let id = one.id.clone();
-    let one = catalog.change_notice_receiver(place.project_id(), id, with, place.now).await?;
+    let one = catalog.change_notice_receiver(ctx.project_id(), id, with, ctx.now).await?;
     let told = shown_once("Secret rotated", &secret);
-    Ok(once(drawn(&web, &place, &one, &settled(&one), &told).await?))
+    Ok(once(drawn(&web, &ctx, &one, &settled(&one), &told).await?))
 }
 
 async fn remove(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
-    PageForm { place, form }: PageForm,
+    PageForm { ctx, form }: PageForm,
 ) -> PageResult<Response> {
-    let one = theirs(&web, &place, id).await?;
+    let one = theirs(&web, &ctx, id).await?;
     if !Entered::new(form).is_ticked("sure") {
         let ask = Ask {
             title: format!("Remove {}?", one.name),
             lost: html! { "Pending deliveries and the delivery history are deleted." },
-            action: Tab::Notifications.action(&place, &[&one.id, "remove"]),
+            action: Tab::Notifications.action(&ctx, &[&one.id, "remove"]),
             verb: "Remove",
             fields: &[],
         };
-        return Ok(question(&place, Tab::Notifications, &ask).into_response());
+        return Ok(question(&ctx, Tab::Notifications, &ask).into_response());
     }
-    let catalog = place.visitor.catalog(&web);
-    catalog.remove_notice_receiver(place.project_id(), one.id, place.now).await?;
-    Ok(Done::Removed.back(&place, Tab::Notifications))
+    let catalog = ctx.viewer.catalog(&web);
+    catalog.remove_notice_receiver(ctx.project_id(), one.id, ctx.now).await?;
+    Ok(Done::Removed.back(&ctx, Tab::Notifications))
 }
