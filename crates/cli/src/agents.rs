@@ -25,15 +25,15 @@ const SCRATCH: &str = "the scratch folder of chat agents";
 
 /// Makes ready to run agents: whatever an earlier server left running is ended first.
 ///
-/// `exposure` is whose folders the chats count as that were made before that was noted.
+/// `workspace_source` is whose folders the chats count as that were made before that was noted.
 pub(crate) async fn open(
     config: &Config,
     folder: &Store,
-    exposure: WorkspaceSource,
+    workspace_source: WorkspaceSource,
 ) -> anyhow::Result<Chats> {
     let data = std::path::absolute(&config.data).context("cannot tell where the data folder is")?;
     let roots = config.chat.roots.clone();
-    let boundary = Boundary { roots, exposure, data: Some(data.clone()) };
+    let boundary = Boundary { roots, workspace_source, data: Some(data.clone()) };
     let policy = policy(config, folder, &data, boundary)?;
     let launcher = Launcher {
         folders: ChatFolders {

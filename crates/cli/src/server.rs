@@ -42,7 +42,7 @@ pub(crate) struct Server {
     folder: Store,
     app: App,
     listeners: Listeners,
-    vouching: Option<OidcLogin>,
+    oidc: Option<OidcLogin>,
     trusted_proxies: Networks,
     pages: WebSettings,
     scheduler: Scheduler,
@@ -72,11 +72,11 @@ impl Server {
         command: &str,
         first_keys: FirstKeysFor,
     ) -> anyhow::Result<Self> {
-        let exposure = match config.auth {
+        let workspace_source = match config.auth {
             Switch::On => WorkspaceSource::Network,
             Switch::Off => WorkspaceSource::OwnMachine,
         };
-        Self::open_for(config, command, (exposure, first_keys)).await
+        Self::open_for(config, command, (workspace_source, first_keys)).await
     }
 
     /// Opens a server for one chat of the local user, who may choose any workspace.
@@ -88,7 +88,7 @@ impl Server {
     async fn open_for(
         config: &Config,
         command: &str,
-        (exposure, first_keys): (WorkspaceSource, FirstKeysFor),
+        (workspace_source, first_keys): (WorkspaceSource, FirstKeysFor),
     ) -> anyhow::Result<Self> {
         refuse_open_door(config)?;
         let presets = Presets::check(&config.init)?;
@@ -96,13 +96,13 @@ impl Server {
         let listeners = bind(config).await?;
         local_socket::revoke_leftovers(&folder.catalog).await?;
         let opening = presets.apply(&folder.catalog, first_keys, Clock::System.now()).await?;
-        let vouching = oidc_config::check(&config.oidc, &opening.project.id)?;
+        let oidc = oidc_config::check(&config.oidc, &opening.project.id)?;
         let settings = settings(config, &opening.project.id)?;
         let prices = user_files::prices(&config.data)?;
         let state = (folder.clone(), config.data.clone());
         let state = AppState::new(state, Clock::System, config.outbound.clone());
         let app = App::new(state, settings, prices);
-        app.run_agents(agents::open(config, &folder, exposure).await?);
+        app.run_agents(agents::open(config, &folder, workspace_source).await?);
         let bound = Bound::of(&listeners)?;
         let trusted_proxies = config.trusted_proxies.clone();
         let pages = WebSettings { forms: config.forms.clone(), ..WebSettings::default() };
@@ -124,7 +124,7 @@ impl Server {
             folder,
             app,
             listeners,
-            vouching,
+            oidc,
             trusted_proxies,
             pages,
             scheduler,
@@ -183,7 +183,7 @@ impl Server {
     pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
         let sign_in = SignIn {
             set_up_token: self.opening.set_up_token,
-            vouching: self.vouching.map(Box::new),
+            oidc: self.oidc.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
         let web = pages_of(&self.app, sign_in, self.pages);

@@ -84,7 +84,7 @@ pub struct Chatter {
     pub caller: Caller,
     pub chats: Chats,
     /// Where a workspace path of this caller comes from.
-    pub exposure: WorkspaceSource,
+    pub workspace_source: WorkspaceSource,
 }
 
 /// A caller who may back up the server.
@@ -330,8 +330,9 @@ impl FromRequestParts<App> for Chatter {
             Access::Open(_) => true,
             Access::Keys => app.local_keys.has(&caller.key),
         };
-        let exposure = if is_here { WorkspaceSource::OwnMachine } else { WorkspaceSource::Network };
-        Ok(Self { caller, chats, exposure })
+        let workspace_source =
+            if is_here { WorkspaceSource::OwnMachine } else { WorkspaceSource::Network };
+        Ok(Self { caller, chats, workspace_source })
     }
 }
 

@@ -80,7 +80,7 @@ fn signed(carried: &Secret) -> String {
 }
 
 /// The anonymous cookie of the request, or a new one.
-pub(crate) fn carried_by_stranger(headers: &HeaderMap) -> PageResult<Secret> {
+pub(crate) fn anonymous_cookie(headers: &HeaderMap) -> PageResult<Secret> {
     Cookie::Form.read(headers).map_or_else(|| Ok(random_token()?), Ok)
 }
 
@@ -138,7 +138,7 @@ async fn sender(web: &Web, request: &mut Request) -> PageResult<Sender> {
     };
     let signed_in = web.store.catalog.signed_in(&session, web.now()).await?;
     let person = signed_in.as_ref().map(|signed_in| Sender::Person(signed_in.user.id.clone()));
-    request.extensions_mut().insert(Known(signed_in));
+    request.extensions_mut().insert(RequestUser(signed_in));
     Ok(person.unwrap_or(Sender::Stranger(address)))
 }
 
@@ -162,7 +162,7 @@ fn content_type(headers: &HeaderMap) -> Option<&str> {
 
 /// The identified sender of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Known(pub(crate) Option<LoginUser>);
+pub(crate) struct RequestUser(pub(crate) Option<LoginUser>);
 
 fn is_harmless(method: &Method) -> bool {
     [Method::GET, Method::HEAD, Method::OPTIONS].contains(method)

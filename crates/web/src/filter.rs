@@ -20,7 +20,7 @@ use std::ops::Range;
 
 use ratchet_store::query::Compare;
 
-pub(crate) use field::On;
+pub(crate) use field::ListKind;
 pub(crate) use ratchet_core::record::field_table::RecordField;
 
 /// Maximum length of a filter, in bytes.
@@ -39,12 +39,12 @@ pub(crate) struct Filter {
 pub(crate) struct Term {
     /// Whether it must not hold.
     pub(crate) negated: bool,
-    pub(crate) what: What,
+    pub(crate) what: TermCondition,
 }
 
 /// The condition of a term.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum TermCondition {
     /// Text search in names, inputs, outputs and metadata.
     Text(String),
     /// A text field and its pattern.
@@ -52,7 +52,7 @@ pub(crate) enum What {
     /// A numeric comparison.
     Number(RecordField, Compare, f64),
     /// A score by its name.
-    Score(String, Verdict),
+    Score(String, ScoreCondition),
     Is(RecordField),
 }
 
@@ -73,7 +73,7 @@ pub(crate) enum Pattern {
 
 /// The condition on a score.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum ScoreCondition {
     /// A number that compares so.
     Number(Compare, f64),
     /// Yes or no.
@@ -100,7 +100,7 @@ pub(crate) struct Parsed {
 
 impl Filter {
     /// Parses a filter for one of the lists; never fails.
-    pub(crate) fn parse(on: On, text: &str) -> Parsed {
+    pub(crate) fn parse(on: ListKind, text: &str) -> Parsed {
         let mut parsed = Parsed::default();
         let end = text.floor_char_boundary(MAX_BYTES);
         if end < text.len() {
@@ -148,16 +148,16 @@ impl Term {
     /// A field that is exactly a word.
     pub(crate) fn word(field: RecordField, word: &str) -> Self {
         let pattern = Pattern::Exactly(vec![word.to_owned()]);
-        Self { negated: false, what: What::Word(field, pattern) }
+        Self { negated: false, what: TermCondition::Word(field, pattern) }
     }
 
     /// A field that compares to a number.
     pub(crate) fn number(field: RecordField, how: Compare, number: f64) -> Self {
-        Self { negated: false, what: What::Number(field, how, number) }
+        Self { negated: false, what: TermCondition::Number(field, how, number) }
     }
 
     /// A score with a verdict.
-    pub(crate) fn score(name: &str, verdict: Verdict) -> Self {
-        Self { negated: false, what: What::Score(name.to_owned(), verdict) }
+    pub(crate) fn score(name: &str, verdict: ScoreCondition) -> Self {
+        Self { negated: false, what: TermCondition::Score(name.to_owned(), verdict) }
     }
 }

@@ -45,7 +45,7 @@ impl Side {
     }
 
     /// Links to the media that a payload refers to.
-    pub(crate) fn whereabouts(self, ctx: &RequestContext, record: &[&str]) -> ContentLinks {
+    pub(crate) fn content_links(self, ctx: &RequestContext, record: &[&str]) -> ContentLinks {
         let of = |what: &str| {
             let segments: Vec<&str> =
                 ["traces"].iter().chain(record).copied().chain([what]).collect();
@@ -69,7 +69,7 @@ pub(crate) fn show(payload: &str, side: Side, trace: &TraceId, ctx: &RequestCont
             p.muted { (figure::bytes(payload.len())) ", continue on " a href=(whole) { "the trace page" } "." }
         };
     }
-    let at = side.whereabouts(ctx, &[&trace]);
+    let at = side.content_links(ctx, &[&trace]);
     match message_formats::read(payload) {
         Reading::Data(text) if text.len() <= DRAWN => json::json(&text),
         Reading::Data(text) => MessageStyle::for_end(&at, DRAWN, 0).lone_text(&text),

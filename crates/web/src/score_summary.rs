@@ -19,7 +19,7 @@ pub(crate) struct ScoreSummary {
     pub(crate) source: ScoreSource,
     /// Data type of the values.
     pub(crate) data_type: DataType,
-    pub(crate) together: Together,
+    pub(crate) together: ScoreAggregate,
     /// Number of scores in the sample.
     pub(crate) n: u64,
     /// Time of the last score.
@@ -27,7 +27,7 @@ pub(crate) struct ScoreSummary {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Together {
+pub(crate) enum ScoreAggregate {
     /// Mean and distribution.
     Numbers(Option<Estimate>, Vec<HistogramBin>),
     /// Share and number of true values.
@@ -64,24 +64,24 @@ pub(crate) fn parts(sample: &Sample) -> Vec<ScoreSummary> {
     parts
 }
 
-fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> Together {
+fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> ScoreAggregate {
     match data_type {
         DataType::Numeric => {
             let numbers: Vec<f64> =
                 judgements.iter().filter_map(|judgement| judgement.value.number()).collect();
-            Together::Numbers(interval::mean(&numbers).ok(), distribution::bins(&numbers, 20))
+            ScoreAggregate::Numbers(interval::mean(&numbers).ok(), distribution::bins(&numbers, 20))
         }
         DataType::Boolean => {
             let is_yes = |judgement: &&&ScoreValueRow| judgement.value == ScoreValue::Boolean(true);
             let yes = judgements.iter().filter(is_yes).count() as u64;
-            Together::Truths(interval::share(yes, judgements.len() as u64), yes)
+            ScoreAggregate::Truths(interval::share(yes, judgements.len() as u64), yes)
         }
         DataType::Categorical => {
             let labels = judgements.iter().filter_map(|judgement| judgement.value.text());
             let counts = distribution::labels(labels).into_iter();
-            Together::Labels(counts.map(|(label, count)| (label.to_owned(), count)).collect())
+            ScoreAggregate::Labels(counts.map(|(label, count)| (label.to_owned(), count)).collect())
         }
-        DataType::Text | DataType::Correction => Together::Texts,
+        DataType::Text | DataType::Correction => ScoreAggregate::Texts,
     }
 }
 
@@ -214,9 +214,13 @@ mod tests {
         let judgements = vec![yes(true), number, yes(false), yes(true)];
         let parts = parts(&Sample { name: "q".into(), total: 4, judgements });
         assert_eq!(parts.len(), 2);
-        let Together::Truths(Some(truths), 2) = &parts[0].together else { panic!("{parts:?}") };
+        let ScoreAggregate::Truths(Some(truths), 2) = &parts[0].together else {
+            panic!("{parts:?}")
+        };
         assert_eq!((truths.n, share(*truths).0.as_str()), (3, "67%"));
-        let Together::Numbers(Some(numbers), _) = &parts[1].together else { panic!("{parts:?}") };
+        let ScoreAggregate::Numbers(Some(numbers), _) = &parts[1].together else {
+            panic!("{parts:?}")
+        };
         assert_eq!(mean(*numbers), ("0.5".to_owned(), None), "one number has no interval");
     }
 

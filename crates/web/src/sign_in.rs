@@ -37,7 +37,7 @@ pub struct SignIn {
     /// has seen it.
     pub set_up_token: Option<Secret>,
     /// Another server that vouches for people, if there is one.
-    pub vouching: Option<Box<OidcLogin>>,
+    pub oidc: Option<Box<OidcLogin>>,
     /// Proxies that say for whom they speak, and are believed.
     pub trusted_proxies: Networks,
 }

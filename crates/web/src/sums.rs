@@ -34,8 +34,8 @@ pub async fn groups(
     let conditions: Vec<_> =
         agent.map(|agent| Condition::equals(ObservationColumn::Agent, agent)).into_iter().collect();
     let range = match agent_reach(web, ctx, range).await? {
-        Reach::All => range,
-        Reach::Since(from) => TimeRange { from: Some(from), ..range },
+        ScanRange::All => range,
+        ScanRange::Since(from) => TimeRange { from: Some(from), ..range },
     };
     grouped(
         web,
@@ -173,7 +173,7 @@ fn rare_keys(groups: &[Group]) -> BTreeSet<Vec<Option<String>>> {
 
 /// How far back records can be scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum ScanRange {
     All,
     Since(Timestamp),
 }
@@ -182,7 +182,11 @@ pub(crate) enum Reach {
 ///
 /// # Errors
 /// Fails only when the database does.
-pub(crate) async fn reach(web: &Web, ctx: &RequestContext, range: TimeRange) -> PageResult<Reach> {
+pub(crate) async fn reach(
+    web: &Web,
+    ctx: &RequestContext,
+    range: TimeRange,
+) -> PageResult<ScanRange> {
     let (project, by, step) = (ctx.project_id(), Vec::new(), Step::Hour);
     let question = AggregateQuery { project, range, by, step, conditions: Vec::new() };
     let hours = grouped(web, ctx, question).await?;
@@ -197,14 +201,14 @@ pub(crate) async fn agent_reach(
     web: &Web,
     ctx: &RequestContext,
     range: TimeRange,
-) -> PageResult<Reach> {
+) -> PageResult<ScanRange> {
     match ctx.scope.agent {
         Some(_) if ctx.params.get("all").is_none() => reach(web, ctx, range).await,
-        Some(_) | None => Ok(Reach::All),
+        Some(_) | None => Ok(ScanRange::All),
     }
 }
 
-fn reach_of(hours: &[Group], to: Timestamp) -> Reach {
+fn reach_of(hours: &[Group], to: Timestamp) -> ScanRange {
     let mut read = 0;
     let mut hours: Vec<(Timestamp, i64)> =
         hours.iter().filter_map(|group| Some((group.at?, group.sums.count))).collect();
@@ -218,9 +222,9 @@ fn reach_of(hours: &[Group], to: Timestamp) -> Reach {
         // The hour does not fit whole: as much of it as there is room for, spread evenly.
         let end = at.plus_nanos(HOUR).min(to.max(at));
         let length = end.since(at) / count.max(1) * room.max(1);
-        return Reach::Since(end.plus_nanos(-length));
+        return ScanRange::Since(end.plus_nanos(-length));
     }
-    Reach::All
+    ScanRange::All
 }
 
 /// Minimum ratio of the previous period's count for a comparison.
@@ -290,17 +294,17 @@ mod tests {
     #[test]
     fn a_page_reads_back_as_far_as_it_has_room() {
         let now = Timestamp::from_nanos(10 * HOUR);
-        assert_eq!(reach_of(&[group(1, &[], READ)], now), Reach::All);
+        assert_eq!(reach_of(&[group(1, &[], READ)], now), ScanRange::All);
         let many = [group(9, &[], READ / 2), group(7, &[], READ)];
         let half_past_seven = Timestamp::from_nanos(7 * HOUR + HOUR / 2);
-        let Reach::Since(since) = reach_of(&many, now) else { panic!("all of it") };
+        let ScanRange::Since(since) = reach_of(&many, now) else { panic!("all of it") };
         assert!(since.since(half_past_seven).abs() < HOUR / 100, "{since}");
     }
 
     #[test]
     fn one_hour_with_more_than_a_page_reads_is_cut_too() {
         let now = Timestamp::from_nanos(10 * HOUR);
-        let Reach::Since(since) = reach_of(&[group(9, &[], i64::MAX / 2)], now) else {
+        let ScanRange::Since(since) = reach_of(&[group(9, &[], i64::MAX / 2)], now) else {
             panic!("all of it")
         };
         assert!(since <= now && since >= Timestamp::from_nanos(9 * HOUR), "{since}");

@@ -16,9 +16,9 @@ use uuid::Uuid;
 /// Maximum file size in bytes.
 pub(crate) const MAX_BYTES: usize = 10_000_000;
 /// Maximum number of staged files: total and per user.
-const PLACES: (usize, usize) = (4, 2);
+const MAX_UPLOADS: (usize, usize) = (4, 2);
 /// Expiry of staged files.
-const WAITS: i64 = 30 * 60 * 1_000_000_000;
+const LIFETIME: i64 = 30 * 60 * 1_000_000_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Upload {
@@ -41,14 +41,14 @@ pub struct UploadStaging {
 
 #[derive(Debug)]
 struct StagedUpload {
-    word: String,
+    token: String,
     upload: Upload,
     _place: Permit<String>,
 }
 
 impl Default for UploadStaging {
     fn default() -> Self {
-        let (total, each) = PLACES;
+        let (total, each) = MAX_UPLOADS;
         Self { places: PermitPool::new(total, each), waiting: Mutex::default() }
     }
 }
@@ -57,9 +57,9 @@ impl UploadStaging {
     /// Stages a file and returns its token. When full, evicts the user's own oldest file, or the
     /// oldest of the user with the most files.
     pub(crate) fn put(&self, upload: Upload) -> String {
-        let word = Uuid::new_v4().simple().to_string();
+        let token = Uuid::new_v4().simple().to_string();
         let mut waiting = self.waiting();
-        waiting.retain(|known| upload.at.since(known.upload.at) < WAITS);
+        waiting.retain(|known| upload.at.since(known.upload.at) < LIFETIME);
         let place = loop {
             let full = match self.places.take(upload.person.clone()) {
                 Ok(place) => break place,
@@ -74,8 +74,8 @@ impl UploadStaging {
             // Every place that is taken is one of a file that waits.
             waiting.remove(victim.unwrap_or_default());
         };
-        waiting.push_back(StagedUpload { word: word.clone(), upload, _place: place });
-        word
+        waiting.push_back(StagedUpload { token: token.clone(), upload, _place: place });
+        token
     }
 
     fn oldest_of_most(&self, waiting: &VecDeque<StagedUpload>) -> Option<usize> {
@@ -87,14 +87,14 @@ impl UploadStaging {
     }
 
     /// Returns the file of a token, if it has not expired.
-    pub(crate) fn get(&self, word: &str, now: Timestamp) -> Option<Upload> {
+    pub(crate) fn get(&self, token: &str, now: Timestamp) -> Option<Upload> {
         let waiting = self.waiting();
-        let found = waiting.iter().find(|known| known.word == word);
-        found.map(|known| known.upload.clone()).filter(|upload| now.since(upload.at) < WAITS)
+        let found = waiting.iter().find(|known| known.token == token);
+        found.map(|known| known.upload.clone()).filter(|upload| now.since(upload.at) < LIFETIME)
     }
 
-    pub(crate) fn forget(&self, word: &str) {
-        self.waiting().retain(|known| known.word != word);
+    pub(crate) fn forget(&self, token: &str) {
+        self.waiting().retain(|known| known.token != token);
     }
 
     fn waiting(&self) -> MutexGuard<'_, VecDeque<StagedUpload>> {
@@ -120,27 +120,27 @@ mod tests {
 
     #[test]
     fn files_wait_for_a_while_and_not_too_many() {
-        let (desk, start) = (UploadStaging::default(), Timestamp::default());
-        let first = desk.put(upload(start));
-        assert!(desk.get(&first, start.plus_nanos(WAITS - 1)).is_some());
-        assert!(desk.get(&first, start.plus_nanos(WAITS)).is_none());
-        let others: Vec<String> = (0..PLACES.0).map(|_| desk.put(upload(start))).collect();
-        assert!(desk.get(&first, start).is_none(), "the oldest made room");
-        assert!(others.iter().all(|word| desk.get(word, start).is_some()));
-        desk.forget(&others[0]);
-        assert!(desk.get(&others[0], start).is_none());
+        let (staging, start) = (UploadStaging::default(), Timestamp::default());
+        let first = staging.put(upload(start));
+        assert!(staging.get(&first, start.plus_nanos(LIFETIME - 1)).is_some());
+        assert!(staging.get(&first, start.plus_nanos(LIFETIME)).is_none());
+        let others: Vec<String> = (0..MAX_UPLOADS.0).map(|_| staging.put(upload(start))).collect();
+        assert!(staging.get(&first, start).is_none(), "the oldest made room");
+        assert!(others.iter().all(|token| staging.get(token, start).is_some()));
+        staging.forget(&others[0]);
+        assert!(staging.get(&others[0], start).is_none());
     }
 
     #[test]
     fn whoever_has_most_makes_room() {
-        let (desk, start) = (UploadStaging::default(), Timestamp::default());
-        let put = |who: &str| desk.put(Upload { person: Some(who.to_owned()), ..upload(start) });
-        let waits = |word: &str| desk.get(word, start).is_some();
+        let (staging, start) = (UploadStaging::default(), Timestamp::default());
+        let put = |who: &str| staging.put(Upload { person: Some(who.to_owned()), ..upload(start) });
+        let waits = |token: &str| staging.get(token, start).is_some();
         let one = put("one");
         let many = [(); 3].map(|()| put("many"));
-        assert_eq!(many.each_ref().map(|word| waits(word)), [false, true, true]);
+        assert_eq!(many.each_ref().map(|token| waits(token)), [false, true, true]);
         let (two, three) = (put("two"), put("three"));
-        assert!([&one, &two, &three].into_iter().all(|word| waits(word)));
-        assert_eq!([&many[1], &many[2]].map(|word| waits(word)), [false, true]);
+        assert!([&one, &two, &three].into_iter().all(|token| waits(token)));
+        assert_eq!([&many[1], &many[2]].map(|token| waits(token)), [false, true]);
     }
 }

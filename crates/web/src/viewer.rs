@@ -5,7 +5,7 @@ use ratchet_core::permit_pool::{NoPermit, Permit, PermitPool};
 use ratchet_store::catalog::{Actor, Catalog, LoginUser, Project, Role};
 
 use crate::cookie::Cookie;
-use crate::csrf::{FormToken, Known};
+use crate::csrf::{FormToken, RequestUser};
 use crate::page_error::{PageError, PageResult};
 use crate::web::{Access, Web};
 
@@ -15,7 +15,7 @@ use crate::web::{Access, Web};
 /// page without a valid login.
 #[derive(Clone, Debug)]
 pub struct Viewer {
-    pub who: Who,
+    pub who: Identity,
     /// Role in the current project, or on the server outside of projects.
     pub role: Role,
     /// CSRF token for forms.
@@ -23,7 +23,7 @@ pub struct Viewer {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum Identity {
     /// A signed-in user.
     Person(LoginUser),
     /// The local user of a server without authentication.
@@ -38,27 +38,27 @@ impl Viewer {
     pub async fn identify(web: &Web, parts: &Parts) -> PageResult<Self> {
         if let Access::Open(_) = web.access {
             let form_token = FormToken::open(web)?;
-            return Ok(Self { who: Who::Anyone, role: Role::Owner, form_token });
+            return Ok(Self { who: Identity::Anyone, role: Role::Owner, form_token });
         }
         let Some(token) = Cookie::Session.read(&parts.headers) else {
             return Err(sign_in_first(parts));
         };
-        let signed_in = match parts.extensions.get::<Known>() {
-            Some(Known(signed_in)) => signed_in.clone(),
+        let signed_in = match parts.extensions.get::<RequestUser>() {
+            Some(RequestUser(signed_in)) => signed_in.clone(),
             None => web.store.catalog.signed_in(&token, web.now()).await?,
         };
         let Some(signed_in) = signed_in else {
             return Err(sign_in_first(parts));
         };
         let form_token = FormToken::of(web, &token)?;
-        Ok(Self { role: signed_in.user.role, who: Who::Person(signed_in), form_token })
+        Ok(Self { role: signed_in.user.role, who: Identity::Person(signed_in), form_token })
     }
 
     /// Actor for the audit log.
     pub fn actor(&self) -> Actor {
         match &self.who {
-            Who::Person(LoginUser { user, .. }) => Actor::person(user),
-            Who::Anyone => Actor::Anyone,
+            Identity::Person(LoginUser { user, .. }) => Actor::person(user),
+            Identity::Anyone => Actor::Anyone,
         }
     }
 
@@ -70,16 +70,16 @@ impl Viewer {
     /// Display name.
     pub fn name(&self) -> &str {
         match &self.who {
-            Who::Person(LoginUser { user, .. }) => user.name.as_deref().unwrap_or(&user.email),
-            Who::Anyone => "Local user",
+            Identity::Person(LoginUser { user, .. }) => user.name.as_deref().unwrap_or(&user.email),
+            Identity::Anyone => "Local user",
         }
     }
 
     /// User ID, for records the user creates.
     pub fn person(&self) -> Option<&str> {
         match &self.who {
-            Who::Person(signed_in) => Some(&signed_in.user.id),
-            Who::Anyone => None,
+            Identity::Person(signed_in) => Some(&signed_in.user.id),
+            Identity::Anyone => None,
         }
     }
 
@@ -101,8 +101,10 @@ impl Viewer {
     /// Fails only when the database does.
     pub async fn projects(&self, web: &Web) -> PageResult<Vec<(Project, Role)>> {
         match &self.who {
-            Who::Person(signed_in) => Ok(web.store.catalog.projects_of(&signed_in.user).await?),
-            Who::Anyone => {
+            Identity::Person(signed_in) => {
+                Ok(web.store.catalog.projects_of(&signed_in.user).await?)
+            }
+            Identity::Anyone => {
                 let projects = web.store.catalog.projects().await?;
                 Ok(projects.into_iter().map(|project| (project, Role::Owner)).collect())
             }
@@ -138,8 +140,8 @@ impl Viewer {
     /// Whether the user is a server owner.
     pub fn owns_server(&self) -> bool {
         match &self.who {
-            Who::Person(LoginUser { user, .. }) => user.role == Role::Owner,
-            Who::Anyone => true,
+            Identity::Person(LoginUser { user, .. }) => user.role == Role::Owner,
+            Identity::Anyone => true,
         }
     }
 
@@ -187,7 +189,7 @@ mod tests {
     #[test]
     fn roles_do_what_they_say() {
         let may = |role| {
-            let viewer = Viewer { who: Who::Anyone, role, form_token: FormToken::blank() };
+            let viewer = Viewer { who: Identity::Anyone, role, form_token: FormToken::blank() };
             assert_eq!(viewer.can_change(), viewer.may_change().is_ok());
             assert_eq!(viewer.can_own(), viewer.may_own().is_ok());
             [viewer.can_change(), viewer.can_own()]

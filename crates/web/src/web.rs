@@ -28,7 +28,7 @@ pub struct WebParts {
     /// responds.
     pub(crate) model_calls: PermitPool<String>,
     /// Uploads that wait for confirmation.
-    pub desk: UploadStaging,
+    pub uploads: UploadStaging,
     /// Cache of recently read traces.
     pub(crate) kept_steps: TraceCache,
     /// Concurrency limit of event streams of chats, per user: each holds a connection while its
@@ -73,7 +73,7 @@ impl Web {
             settings,
             model_calls: PermitPool::new(MODEL_CALLS.0, MODEL_CALLS.1),
             streams: PermitPool::new(STREAMS.0, STREAMS.1),
-            desk: UploadStaging::default(),
+            uploads: UploadStaging::default(),
             kept_steps: TraceCache::default(),
         }))
     }

@@ -112,12 +112,12 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
         let outcome = Cell::new(Outcome::Done);
         let work = data_target::with_scoring(&args.place, "ratchet calibrate", async |place| {
             let teller = ScoringTeller::new();
-            let desk = ScoringContext {
+            let uploads = ScoringContext {
                 is_stopping: &|| stop.is_requested(),
                 watch: &|progress| teller.tell(progress),
                 ..desk_of(place)
             };
-            let found = calibrate(place, &desk, args).await;
+            let found = calibrate(place, &uploads, args).await;
             teller.done();
             let found = found?;
             args.output.show(&view::of(&found, args), |_| text::of(&found))?;
@@ -131,23 +131,23 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
 
 async fn calibrate(
     place: &ScoringTarget,
-    desk: &ScoringContext<'_>,
+    uploads: &ScoringContext<'_>,
     args: &CalibrateArgs,
 ) -> anyhow::Result<Found> {
     revise::check(args)?;
     let rubric = place.rubric(&args.rubric)?;
     let whom =
         JudgeSelection { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
-    let held = LabelComparison::read(desk.source, desk.sink, whom).await?;
+    let held = LabelComparison::read(uploads.source, uploads.sink, whom).await?;
     let calibration = held.calibration(&rubric, args.threshold);
     let judge = args.judge.open(place).await?;
     let sat = match args.panel {
-        true => {
-            Some(panels::rejudge_panel(desk, &args.dataset, &request(args, &rubric, &judge)).await?)
-        }
+        true => Some(
+            panels::rejudge_panel(uploads, &args.dataset, &request(args, &rubric, &judge)).await?,
+        ),
         false => None,
     };
-    let drift = panel::drifts(&panels::read(desk.sink).await?);
+    let drift = panel::drifts(&panels::read(uploads.sink).await?);
     let budget = match &judge {
         Judge::Model(judge) => judge.budget.clone(),
         Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_) => args.judge.budget(),
@@ -160,10 +160,10 @@ async fn calibrate(
     let tries = args.revise || args.change.apply || !judge.wants_money();
     if !found.drafts.is_empty() && tries {
         let drafted = (&found.calibration, found.drafts.as_slice());
-        found.trial = Some(trial::run(desk, &found.held, drafted, &asked).await?);
+        found.trial = Some(trial::run(uploads, &found.held, drafted, &asked).await?);
     }
     if args.change.apply && !found.drafts.is_empty() {
-        found.applied = revise::apply(desk, args, &found, &asked).await?;
+        found.applied = revise::apply(uploads, args, &found, &asked).await?;
     }
     Ok(found)
 }

@@ -178,20 +178,20 @@ async fn supervised(
     let work = data_target::with_scoring(&how.place, "ratchet score", async |place| {
         let request = how.request(place, wanted).await?;
         let teller = ScoringTeller::new();
-        let desk = ScoringContext {
+        let uploads = ScoringContext {
             is_stopping: &|| stop.is_requested(),
             watch: &|progress| teller.tell(progress),
             ..desk_of(place)
         };
         if how.estimate {
             let briefing = judge::briefing(place)?;
-            let found = score::estimate(&desk, &request, &briefing).await?;
+            let found = score::estimate(&uploads, &request, &briefing).await?;
             teller.done();
             let (prices, now) = (judge::prices(place), Clock::System.now());
             let view = EstimateView::new(&found, &how.judge.name()?, &prices, now);
             return Ok(how.output.show(&view, EstimateView::text)?);
         }
-        let view = scored(place, &desk, &request).await;
+        let view = scored(place, &uploads, &request).await;
         teller.done();
         let view = view?;
         how.output.show(&view, text)?;
@@ -236,10 +236,10 @@ pub(crate) fn desk_of(place: &ScoringTarget) -> ScoringContext<'_> {
 
 async fn scored(
     place: &ScoringTarget,
-    desk: &ScoringContext<'_>,
+    uploads: &ScoringContext<'_>,
     request: &Request,
 ) -> anyhow::Result<ScoringView> {
-    let report = score::run(desk, request).await?;
+    let report = score::run(uploads, request).await?;
     let mut view = ScoringView::new(request, &report);
     if let SessionFilter::These(sessions) = &request.wanted {
         // Who asks for one session wants to see it, also if it was scored long ago.

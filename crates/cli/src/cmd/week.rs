@@ -141,7 +141,7 @@ async fn told(args: &WeekArgs, place: &ScoringTarget, stop: &Stop) -> anyhow::Re
         outbound: OutboundPolicy::unrestricted(),
         link: None,
     };
-    let desk = ScoringContext {
+    let uploads = ScoringContext {
         source: &place.source,
         sink: &place.sink,
         journal: &place.journal,
@@ -149,7 +149,7 @@ async fn told(args: &WeekArgs, place: &ScoringTarget, stop: &Stop) -> anyhow::Re
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    Ok(pipeline.run(&desk, place.reports().await?).await?)
+    Ok(pipeline.run(&uploads, place.reports().await?).await?)
 }
 
 impl WeekArgs {

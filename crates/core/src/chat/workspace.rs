@@ -98,13 +98,13 @@ impl Roots {
     pub fn admit(
         &self,
         canonical: &Path,
-        exposure: WorkspaceSource,
+        workspace_source: WorkspaceSource,
     ) -> Result<AllowedWorkspace, BoundaryError> {
         if !is_plain(canonical) {
             return Err(BoundaryError::Outside);
         }
         if self.is_empty() {
-            return match exposure {
+            return match workspace_source {
                 WorkspaceSource::OwnMachine if is_system(canonical) => {
                     Err(BoundaryError::System(canonical.to_owned()))
                 }

@@ -144,11 +144,11 @@ async fn list(
 )]
 async fn create(
     State(app): State<App>,
-    Chatter { caller, chats, exposure }: Chatter,
+    Chatter { caller, chats, workspace_source }: Chatter,
     JsonBody(request): JsonBody<CreateChatRequest>,
 ) -> ChatResult<(StatusCode, Json<ChatView>)> {
     let (folder, title) = (request.folder()?, request.title()?);
-    let request = ChatRequest { exposure, ..request.chat_request()? };
+    let request = ChatRequest { workspace_source, ..request.chat_request()? };
     let new = NewChatRequest { id: Uuid::new_v4(), folder, title, request };
     let (chat, notes) = chats.create(caller.project.clone(), new).await?;
     let Json(view) = view_of(&app, &caller.project, chat).await?;

@@ -35,7 +35,7 @@ pub(crate) async fn run_agents_under(
 ) {
     let roots = Roots::new(root.clone()).unwrap();
     let data = Some(server.data_path());
-    let boundary = Boundary { roots, exposure: WorkspaceSource::Network, data };
+    let boundary = Boundary { roots, workspace_source: WorkspaceSource::Network, data };
     let policy = WorkspacePolicy {
         boundary,
         trusted: root.map(|root| root.join("trusted")).into_iter().collect(),

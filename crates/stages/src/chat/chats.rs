@@ -96,9 +96,11 @@ impl Chats {
         let ChatMessageInput { id, text, attached, by } = message;
         let chat = self.service.chat(project.clone(), chat_id.clone()).await?;
         let (policy, of) = (self.policy.clone(), chat_id.clone());
-        let exposure = policy.boundary.exposure_of(ChatSettings::read(&chat.settings)?.own_root);
-        let enclosing =
-            move || policy.enclosures(&of, (Path::new(&chat.workspace), exposure), attached);
+        let workspace_source =
+            policy.boundary.workspace_source(ChatSettings::read(&chat.settings)?.own_root);
+        let enclosing = move || {
+            policy.enclosures(&of, (Path::new(&chat.workspace), workspace_source), attached)
+        };
         let mut blocks = run_blocking(enclosing).await??;
         let message = if blocks.is_empty() {
             UserMessage::text(id, text)

@@ -21,7 +21,7 @@ pub struct Boundary {
     /// Folders under which they may.
     pub roots: Roots,
     /// Who counts as having named the folder of a chat of which nobody noted it.
-    pub exposure: WorkspaceSource,
+    pub workspace_source: WorkspaceSource,
     /// The data folder: no agent works in it, in a part of it or in a folder around it.
     pub data: Option<PathBuf>,
 }
@@ -56,8 +56,8 @@ impl Boundary {
     }
 
     /// Who named the folder of a chat, given whether it is noted to be its own root.
-    pub fn exposure_of(&self, own_root: bool) -> WorkspaceSource {
-        if own_root { WorkspaceSource::OwnMachine } else { self.exposure }
+    pub fn workspace_source(&self, own_root: bool) -> WorkspaceSource {
+        if own_root { WorkspaceSource::OwnMachine } else { self.workspace_source }
     }
 }
 
@@ -107,9 +107,9 @@ impl WorkFolder {
     pub(super) fn open(
         named: &Path,
         roots: &Roots,
-        exposure: WorkspaceSource,
+        workspace_source: WorkspaceSource,
     ) -> Result<Self, WorkFolderError> {
-        if roots.is_empty() && exposure == WorkspaceSource::Network {
+        if roots.is_empty() && workspace_source == WorkspaceSource::Network {
             return Err(BoundaryError::NoRoots.into());
         }
         let found = std::fs::canonicalize(named);
@@ -123,7 +123,7 @@ impl WorkFolder {
                 return Err(WorkFolderError::Missing { path: named.display().to_string(), cause });
             }
         };
-        let admitted = canonical_roots(roots)?.admit(&canonical, exposure)?;
+        let admitted = canonical_roots(roots)?.admit(&canonical, workspace_source)?;
         Self::hold(admitted)
     }
 

@@ -50,7 +50,7 @@ pub struct ChatRequest {
     pub history: Vec<PastMessage>,
     /// As far as requested; the rest is filled in.
     pub settings: ChatSettings,
-    pub exposure: WorkspaceSource,
+    pub workspace_source: WorkspaceSource,
 }
 
 /// A chat that is ready to be created.
@@ -106,7 +106,7 @@ impl WorkspacePolicy {
         named: &Path,
         request: ChatRequest,
     ) -> Result<ReadyChat, WorkspacePolicyError> {
-        let work = self.boundary.open(named, request.exposure)?;
+        let work = self.boundary.open(named, request.workspace_source)?;
         // Evaluated again whenever the agent starts; errors are reported now.
         let mut notes = self.given(&work, &request.settings)?.notes;
         let attachments = attachments(&work, request.attached)?;
@@ -122,7 +122,7 @@ impl WorkspacePolicy {
         };
         let prompt = system_prompt::compose(&brief, chat_id, &self.seed, self.prompt_tokens)?;
         notes.extend(prompt.cuts.iter().map(ToString::to_string));
-        let own_root = request.exposure == WorkspaceSource::OwnMachine;
+        let own_root = request.workspace_source == WorkspaceSource::OwnMachine;
         let settings = ChatSettings { prompt: Some(prompt.text), own_root, ..request.settings };
         Ok(ReadyChat { workspace, settings, notes })
     }

@@ -52,10 +52,10 @@ function swap(old, fresh) {
 }
 
 function mergeTurn(old, fresh) {
-  const list = old.querySelector(".told-items");
+  const list = old.querySelector(".chat-items");
   const known = new Map([...list.children].map((item) => [item.dataset.key, item]));
   let cursor = list.firstElementChild;
-  for (const item of [...fresh.querySelector(".told-items").children]) {
+  for (const item of [...fresh.querySelector(".chat-items").children]) {
     const same = known.get(item.dataset.key);
     known.delete(item.dataset.key);
     const isHere = same && same === cursor;
@@ -72,7 +72,7 @@ function mergeTurn(old, fresh) {
 }
 
 function rememberTurn(turn) {
-  for (const part of turn.querySelectorAll(":scope > article > [data-key], :scope > article > .told-items > [data-key]")) remember(part);
+  for (const part of turn.querySelectorAll(":scope > article > [data-key], :scope > article > .chat-items > [data-key]")) remember(part);
 }
 
 function merge(part) {
@@ -103,11 +103,11 @@ function merge(part) {
 
 /** Where words of a kind go on: in what still grows, or in something new. */
 function begin(kind) {
-  const list = turns.lastElementChild?.querySelector(".told-items");
+  const list = turns.lastElementChild?.querySelector(".chat-items");
   if (!list) return null;
   const open = list.lastElementChild;
   if (open?.dataset.open === kind) return open.querySelector(".growing");
-  const item = make("li", "told-item told-words");
+  const item = make("li", "chat-item chat-words");
   item.dataset.live = "";
   const words = make("p", "growing");
   if (kind === "thinking_delta") {

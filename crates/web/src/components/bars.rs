@@ -5,7 +5,7 @@ use ratchet_core::stats::distribution::HistogramBin;
 
 use super::chart::caption;
 use super::figure;
-use super::plot::{self, Plot, Tall, plot};
+use super::plot::{self, Plot, PlotHeight, plot};
 
 /// Labels that get a bar of their own; the rest stand together in the last one.
 const MAX_LABELS: usize = 24;
@@ -21,7 +21,7 @@ pub struct Spread<'a> {
     pub colour: &'a str,
     /// How a value reads, with its unit.
     pub read: fn(f64) -> String,
-    pub tall: Tall,
+    pub tall: PlotHeight,
 }
 
 /// Draws how a number lies, with its numbers as a table.
@@ -179,7 +179,7 @@ pub fn labels(title: &str, counts: &[(&str, u64)], colour: &str) -> Markup {
 
 /// Values by name, the greatest first.
 #[derive(Clone, Debug)]
-pub struct Lying<'a> {
+pub struct HorizontalBars<'a> {
     pub title: &'a str,
     /// Of how many, from where.
     pub note: String,
@@ -194,7 +194,7 @@ pub struct Lying<'a> {
 }
 
 /// Draws values as lying bars, which are their own table of numbers.
-pub fn lying(chart: &Lying<'_>) -> Markup {
+pub fn horizontal(chart: &HorizontalBars<'_>) -> Markup {
     let most = chart.values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
     let all: f64 = chart.values.iter().map(|(_, value)| value).sum();
     let part = |value: f64, of: f64| if of > 0.0 { (value / of).clamp(0.0, 1.0) } else { 0.0 };
@@ -255,7 +255,7 @@ mod tests {
             bins: &[],
             colour: "code",
             read: figure::number,
-            tall: Tall::Usual,
+            tall: PlotHeight::Usual,
         };
         assert!(histogram(&nothing).into_string().contains("<svg"));
         assert!(mini(&[], "code", "none").into_string().contains("<svg"));

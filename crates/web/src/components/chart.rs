@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::figure;
-use super::plot::{self, Plot, Tall, plot};
+use super::plot::{self, Plot, PlotHeight, plot};
 
 /// A line, or bars, over steps of time.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct OverTime {
     pub read: fn(f64) -> String,
     /// How it reads with all its digits.
     pub exact: fn(f64) -> String,
-    pub tall: Tall,
+    pub tall: PlotHeight,
 }
 
 impl Default for OverTime {
@@ -51,7 +51,7 @@ impl Default for OverTime {
             form: Form::Lines,
             read: figure::number,
             exact: figure::digits,
-            tall: Tall::default(),
+            tall: PlotHeight::default(),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Token {
 
 /// Draws a block of code; in plain letters where the language is not known.
 pub(crate) fn code(language: &str, text: &str) -> Markup {
-    let known = LANGUAGES.iter().find(|known| known.goes_by(language));
+    let known = LANGUAGES.iter().find(|known| known.has_name(language));
     html! {
         pre.code-block tabindex="0" {
             code {

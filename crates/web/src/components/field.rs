@@ -107,26 +107,26 @@ pub fn secret(field: FormField<'_>, entered: &Entered) -> Markup {
 }
 
 fn typed(kind: &str, field: FormField<'_>, value: &str, entered: &Entered) -> Markup {
-    let Names { input, told, is_wrong } = Names::of(field, entered);
+    let Names { input, description_id, is_wrong } = Names::of(field, entered);
     let complete = if kind == "password" { "new-password" } else { "off" };
     around(
         field,
         entered,
         &html! {
             input id=(input) name=(field.name) type=(kind) value=(value) autocomplete=(complete)
-                  aria-describedby=(told) aria-invalid=[is_wrong.then_some("true")];
+                  aria-describedby=(description_id) aria-invalid=[is_wrong.then_some("true")];
         },
     )
 }
 
 pub fn area(field: FormField<'_>, rows: u32, entered: &Entered) -> Markup {
-    let Names { input, told, is_wrong } = Names::of(field, entered);
+    let Names { input, description_id, is_wrong } = Names::of(field, entered);
     around(
         field,
         entered,
         &html! {
             textarea id=(input) name=(field.name) rows=(rows) spellcheck="false"
-                     aria-describedby=(told) aria-invalid=[is_wrong.then_some("true")] {
+                     aria-describedby=(description_id) aria-invalid=[is_wrong.then_some("true")] {
                 // Browsers drop the first line break of a textarea.
                 "\n" (entered.raw(field.name))
             }
@@ -136,13 +136,13 @@ pub fn area(field: FormField<'_>, rows: u32, entered: &Entered) -> Markup {
 
 /// One of a few: values and what people call them.
 pub fn choice(field: FormField<'_>, options: &[(&str, &str)], entered: &Entered) -> Markup {
-    let Names { input, told, is_wrong } = Names::of(field, entered);
+    let Names { input, description_id, is_wrong } = Names::of(field, entered);
     let chosen = entered.raw(field.name);
     around(
         field,
         entered,
         &html! {
-            select id=(input) name=(field.name) aria-describedby=(told)
+            select id=(input) name=(field.name) aria-describedby=(description_id)
                    aria-invalid=[is_wrong.then_some("true")] {
                 @for (value, words) in options {
                     option value=(value) selected[*value == chosen] { (words) }
@@ -153,15 +153,15 @@ pub fn choice(field: FormField<'_>, options: &[(&str, &str)], entered: &Entered)
 }
 
 pub fn tick(field: FormField<'_>, entered: &Entered) -> Markup {
-    let Names { input, told, .. } = Names::of(field, entered);
+    let Names { input, description_id, .. } = Names::of(field, entered);
     html! {
         div.form-row.tick {
             label for=(input) {
                 input id=(input) name=(field.name) type="checkbox" value="yes"
-                      checked[entered.is_ticked(field.name)] aria-describedby=(told);
+                      checked[entered.is_ticked(field.name)] aria-describedby=(description_id);
                 " " (field.label)
             }
-            (below(field, entered, &told))
+            (below(field, entered, &description_id))
         }
     }
 }
@@ -174,7 +174,7 @@ pub fn problem(entered: &Entered) -> Markup {
 /// The names that tie a field to what is said about it.
 struct Names {
     input: String,
-    told: String,
+    description_id: String,
     is_wrong: bool,
 }
 
@@ -183,26 +183,26 @@ impl Names {
         let is_wrong = entered.problem(field.name).is_some();
         Self {
             input: format!("f-{}", field.name),
-            told: format!("f-{}-told", field.name),
+            description_id: format!("f-{}-description", field.name),
             is_wrong,
         }
     }
 }
 
 fn around(field: FormField<'_>, entered: &Entered, input: &Markup) -> Markup {
-    let Names { input: id, told, .. } = Names::of(field, entered);
+    let Names { input: id, description_id, .. } = Names::of(field, entered);
     html! {
         div.form-row {
             label for=(id) { (field.label) }
             (input)
-            (below(field, entered, &told))
+            (below(field, entered, &description_id))
         }
     }
 }
 
-fn below(field: FormField<'_>, entered: &Entered, told: &str) -> Markup {
+fn below(field: FormField<'_>, entered: &Entered, description_id: &str) -> Markup {
     html! {
-        div id=(told) {
+        div id=(description_id) {
             @if let Some(why) = entered.problem(field.name) { p.wrong { (why) } }
             @if !field.hint.is_empty() { p.hint { (field.hint) } }
         }

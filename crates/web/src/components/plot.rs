@@ -15,7 +15,7 @@ const LETTERS: usize = 16;
 
 /// How tall a drawing stands on its page. What is drawn is stretched to it; labels are moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tall {
+pub enum PlotHeight {
     Low,
     #[default]
     Usual,
@@ -25,7 +25,7 @@ pub enum Tall {
     Higher,
 }
 
-impl Tall {
+impl PlotHeight {
     /// The height in pixels; the style sheet says the same.
     const fn pixels(self) -> f64 {
         match self {
@@ -57,7 +57,7 @@ pub struct Plot<'a> {
     /// What stands at the right, beside what it names.
     pub ends: Vec<End<'a>>,
     pub drawing: Markup,
-    pub tall: Tall,
+    pub tall: PlotHeight,
 }
 
 /// A name at the right of a drawing.
@@ -101,7 +101,7 @@ pub fn plot(plot: &Plot<'_>) -> Markup {
     }
 }
 
-fn ends(ends: &[End<'_>], tall: Tall) -> Markup {
+fn ends(ends: &[End<'_>], tall: PlotHeight) -> Markup {
     let floor = tall.pixels();
     let wanted: Vec<f64> = ends.iter().map(|end| end.y * floor / HEIGHT).collect();
     html! {

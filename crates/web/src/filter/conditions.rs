@@ -1,7 +1,7 @@
 use ratchet_core::record::field_table::{FieldKind, OBSERVATION, RecordTable, TRACE};
 use ratchet_store::query::{Compare, Condition, ObservationColumn, Test, TextTest, TraceColumn};
 
-use super::{Filter, Pattern, RecordField, Term, Verdict, What};
+use super::{Filter, Pattern, RecordField, ScoreCondition, Term, TermCondition};
 
 impl Filter {
     /// The conditions on traces; texts are searched for another way.
@@ -17,8 +17,11 @@ impl Filter {
     /// The texts to search for, and whether each must be there.
     pub(crate) fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
         self.terms.iter().filter_map(|term| match &term.what {
-            What::Text(text) => Some((text.as_str(), !term.negated)),
-            What::Word(..) | What::Number(..) | What::Score(..) | What::Is(_) => None,
+            TermCondition::Text(text) => Some((text.as_str(), !term.negated)),
+            TermCondition::Word(..)
+            | TermCondition::Number(..)
+            | TermCondition::Score(..)
+            | TermCondition::Is(_) => None,
         })
     }
 }
@@ -27,21 +30,23 @@ fn condition<C: Copy>(term: &Term, table: &'static RecordTable<C>) -> Option<Con
     let negated = term.negated;
     let column = |field: RecordField| table.filter(field).map(|found| found.column);
     match &term.what {
-        What::Text(_) => None,
-        What::Word(field, pattern) => {
+        TermCondition::Text(_) => None,
+        TermCondition::Word(field, pattern) => {
             let test = word_test(*field, pattern, negated);
             Some(Condition { column: column(*field)?, test })
         }
-        What::Number(field, how, number) => {
+        TermCondition::Number(field, how, number) => {
             let test = Test::Number(turned(*how, negated), *number);
             Some(Condition { column: column(*field)?, test })
         }
-        What::Score(name, verdict) => {
+        TermCondition::Score(name, verdict) => {
             let (kind, test) = verdict_test(verdict, negated);
             let test = Test::Key(name.clone(), Box::new(test));
             Some(Condition { column: table.of_kind(kind)?.column, test })
         }
-        What::Is(flag) => Some(Condition { column: column(*flag)?, test: Test::Is(!negated) }),
+        TermCondition::Is(flag) => {
+            Some(Condition { column: column(*flag)?, test: Test::Is(!negated) })
+        }
     }
 }
 
@@ -65,18 +70,18 @@ fn word_test(field: RecordField, pattern: &Pattern, negated: bool) -> Test {
     }
 }
 
-fn verdict_test(verdict: &Verdict, negated: bool) -> (FieldKind, Test) {
+fn verdict_test(verdict: &ScoreCondition, negated: bool) -> (FieldKind, Test) {
     let one_of = |word: &str| {
         let words = vec![word.to_owned()];
         if negated { Test::NoneOf(words) } else { Test::AnyOf(words) }
     };
     match verdict {
-        Verdict::Number(how, number) => {
+        ScoreCondition::Number(how, number) => {
             (FieldKind::ScoreNumbers, Test::Number(turned(*how, negated), *number))
         }
-        Verdict::Truth(true) => (FieldKind::ScoreBooleans, one_of("True")),
-        Verdict::Truth(false) => (FieldKind::ScoreBooleans, one_of("False")),
-        Verdict::Label(label) => (FieldKind::ScoreLabels, one_of(label)),
+        ScoreCondition::Truth(true) => (FieldKind::ScoreBooleans, one_of("True")),
+        ScoreCondition::Truth(false) => (FieldKind::ScoreBooleans, one_of("False")),
+        ScoreCondition::Label(label) => (FieldKind::ScoreLabels, one_of(label)),
     }
 }
 

@@ -4,12 +4,12 @@ use ratchet_core::record::field_table::{
 
 /// Which list is filtered: some words make sense on one of them only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum On {
+pub(crate) enum ListKind {
     Traces,
     Observations,
 }
 
-impl On {
+impl ListKind {
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Traces => "traces",
@@ -44,7 +44,7 @@ pub(super) fn by_name(name: &str) -> Option<&'static FieldFacts> {
 }
 
 /// What one can ask by on a list, for people.
-pub(crate) fn names(on: On) -> String {
+pub(crate) fn names(on: ListKind) -> String {
     let of = |is_number: bool| {
         let fields = FIELDS.iter().filter(move |facts| match facts.kind {
             FieldKind::Number(_) => is_number,

@@ -4,7 +4,7 @@ use ratchet_core::record::field_table::{FieldKind, NumberUnit};
 use ratchet_store::query::Compare;
 
 use super::field::name;
-use super::{Filter, Pattern, Term, Verdict, What};
+use super::{Filter, Pattern, ScoreCondition, Term, TermCondition};
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -23,7 +23,7 @@ impl fmt::Display for Term {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for TermCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => f.write_str(&quoted(text)),
@@ -58,7 +58,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ScoreCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(how, number) => write!(f, "{}{number}", sign(*how)),

@@ -9,23 +9,23 @@ pub(super) struct Piece {
     pub(super) span: Range<usize>,
     /// Whether a `-` stands before it.
     pub(super) negated: bool,
-    pub(super) form: Form,
+    pub(super) form: TermSyntax,
 }
 
 /// What a piece looks like.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum TermSyntax {
     /// `"free text"`, or words that stand side by side.
     Text(String),
     /// `name:value,value`
-    Asked(Asked),
+    FieldTerm(FieldTerm),
     /// It cannot be read, and why.
     Broken(String),
 }
 
 /// A name, how it compares, and to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct FieldTerm {
     pub(super) name: String,
     /// The name in quotation marks behind `score.`
     pub(super) quoted_key: Option<String>,
@@ -51,10 +51,11 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     while let Some((piece, is_bare)) = reader.piece() {
         // Bare words side by side are one text.
-        if let Some(Piece { span, negated: false, form: Form::Text(before) }) = pieces.last_mut()
+        if let Some(Piece { span, negated: false, form: TermSyntax::Text(before) }) =
+            pieces.last_mut()
             && reader.was_bare
             && is_bare
-            && let Form::Text(word) = &piece.form
+            && let TermSyntax::Text(word) = &piece.form
             && !piece.negated
         {
             before.push(' ');
@@ -110,35 +111,35 @@ impl Reader<'_> {
         let (form, is_bare) = match self.peek() {
             _ if is_lone => {
                 negated = false;
-                (Form::Text("-".to_owned()), true)
+                (TermSyntax::Text("-".to_owned()), true)
             }
-            Some('"') => (self.quoted().map_or_else(Form::Broken, Form::Text), false),
+            Some('"') => (self.quoted().map_or_else(TermSyntax::Broken, TermSyntax::Text), false),
             _ => self.word(),
         };
         Some((Piece { span: start..self.at(), negated, form }, is_bare))
     }
 
     /// A bare word, or a name with a sign and values behind it.
-    fn word(&mut self) -> (Form, bool) {
+    fn word(&mut self) -> (TermSyntax, bool) {
         let is_of_name = |c: char| !c.is_whitespace() && !is_sign(c) && c != '"';
         let name = self.take_while(is_of_name);
         let mut quoted_key = None;
         if name == "score." && self.peek() == Some('"') {
             match self.quoted() {
                 Ok(key) => quoted_key = Some(key),
-                Err(why) => return (Form::Broken(why), false),
+                Err(why) => return (TermSyntax::Broken(why), false),
             }
         }
         let is_asked = !name.is_empty() && self.peek().is_some_and(is_sign);
         if !is_asked && quoted_key.is_none() {
             let rest = self.take_while(|c| !c.is_whitespace());
-            return (Form::Text(name + &rest), true);
+            return (TermSyntax::Text(name + &rest), true);
         }
         let asked = self.sign().and_then(|sign| {
             let items = self.items()?;
-            Ok(Asked { name, quoted_key, sign, items })
+            Ok(FieldTerm { name, quoted_key, sign, items })
         });
-        (asked.map_or_else(Form::Broken, Form::Asked), false)
+        (asked.map_or_else(TermSyntax::Broken, TermSyntax::FieldTerm), false)
     }
 
     /// `:` may stand before the others, as in `cost:>1`.

@@ -5,7 +5,7 @@ use ratchet_core::record::field_table::{FieldFacts, FieldKind, OBSERVATION, SCOR
 use ratchet_store::query::Compare;
 use serde_json::{Value, json};
 
-use super::{Filter, Pattern, RecordField, Term, Verdict, What};
+use super::{Filter, Pattern, RecordField, ScoreCondition, Term, TermCondition};
 
 /// What a chart counts: its conditions have other names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,22 +52,24 @@ fn condition(column: &str, kind: FilterKind, operator: Operator, value: Value) -
 fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
     let negated = term.negated;
     match &term.what {
-        What::Text(_) => None,
-        What::Word(field, pattern) => word_to_kept(column(*field, on)?, *field, pattern, negated),
-        What::Number(field, how, number) => {
+        TermCondition::Text(_) => None,
+        TermCondition::Word(field, pattern) => {
+            word_to_kept(column(*field, on)?, *field, pattern, negated)
+        }
+        TermCondition::Number(field, how, number) => {
             let operator = sign(*how, negated)?;
             Some(condition(column(*field, on)?, FilterKind::Number, operator, json!(number)))
         }
-        What::Score(name, verdict) if on == Counted::Observations => {
+        TermCondition::Score(name, verdict) if on == Counted::Observations => {
             let one_of = if negated { Operator::NoneOf } else { Operator::AnyOf };
             let filter = match verdict {
-                Verdict::Number(how, number) => condition(
+                ScoreCondition::Number(how, number) => condition(
                     score_column(FieldKind::ScoreNumbers)?,
                     FilterKind::NumberObject,
                     sign(*how, negated)?,
                     json!(number),
                 ),
-                Verdict::Truth(truth) => {
+                ScoreCondition::Truth(truth) => {
                     let is = if negated { Operator::NotEqual } else { Operator::Equal };
                     condition(
                         score_column(FieldKind::ScoreBooleans)?,
@@ -76,7 +78,7 @@ fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
                         json!(truth),
                     )
                 }
-                Verdict::Label(label) => condition(
+                ScoreCondition::Label(label) => condition(
                     score_column(FieldKind::ScoreLabels)?,
                     FilterKind::CategoryOptions,
                     one_of,
@@ -85,13 +87,13 @@ fn term_to_kept(term: &Term, on: Counted) -> Option<FilterCondition> {
             };
             Some(FilterCondition { key: Some(name.clone()), ..filter })
         }
-        What::Is(flag) if on == Counted::Observations => Some(condition(
+        TermCondition::Is(flag) if on == Counted::Observations => Some(condition(
             column(*flag, on)?,
             FilterKind::Boolean,
             Operator::Equal,
             json!(!negated),
         )),
-        What::Score(..) | What::Is(_) => None,
+        TermCondition::Score(..) | TermCondition::Is(_) => None,
     }
 }
 
@@ -175,7 +177,7 @@ fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
     };
     let word =
         || field(|kind| matches!(kind, FieldKind::Text | FieldKind::Choice | FieldKind::Tags));
-    let term = |what: What, negated: bool| Some(Term { negated, what });
+    let term = |what: TermCondition, negated: bool| Some(Term { negated, what });
     match kept.kind {
         FilterKind::String => {
             let (field, text) = (word()?, value.as_str()?.to_owned());
@@ -187,21 +189,26 @@ fn term_of_kept(kept: &FilterCondition, on: Counted) -> Option<Term> {
                 Operator::Lacks => (Pattern::Contains(text), true),
                 _ => return None,
             };
-            term(What::Word(field, pattern), negated)
+            term(TermCondition::Word(field, pattern), negated)
         }
         FilterKind::StringOptions | FilterKind::ArrayOptions if operator != Operator::AllOf => {
             let words: Option<Vec<String>> =
                 value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-            term(What::Word(word()?, Pattern::Exactly(words?)), operator == Operator::NoneOf)
+            term(
+                TermCondition::Word(word()?, Pattern::Exactly(words?)),
+                operator == Operator::NoneOf,
+            )
         }
-        FilterKind::Null => term(What::Word(word()?, Pattern::Any), operator == Operator::IsNull),
+        FilterKind::Null => {
+            term(TermCondition::Word(word()?, Pattern::Any), operator == Operator::IsNull)
+        }
         FilterKind::Number => {
             let field = field(|kind| matches!(kind, FieldKind::Number(_)))?;
-            term(What::Number(field, compare(operator)?, value.as_f64()?), false)
+            term(TermCondition::Number(field, compare(operator)?, value.as_f64()?), false)
         }
         FilterKind::Boolean if on == Counted::Observations => {
             let flag = field(|kind| kind == FieldKind::Boolean)?;
-            term(What::Is(flag), value.as_bool()? != (operator == Operator::Equal))
+            term(TermCondition::Is(flag), value.as_bool()? != (operator == Operator::Equal))
         }
         _ if on == Counted::Observations => score_of_kept(kept),
         _ => None,
@@ -213,19 +220,21 @@ fn score_of_kept(kept: &FilterCondition) -> Option<Term> {
     let (operator, value) = (kept.operator, &kept.value);
     let (verdict, negated) = match (OBSERVATION.by_api_name(&kept.column)?.kind, kept.kind) {
         (FieldKind::ScoreNumbers, FilterKind::NumberObject) => {
-            (Verdict::Number(compare(operator)?, value.as_f64()?), false)
+            (ScoreCondition::Number(compare(operator)?, value.as_f64()?), false)
         }
         (FieldKind::ScoreBooleans, FilterKind::BooleanObject) => {
-            (Verdict::Truth(value.as_bool()?), operator == Operator::NotEqual)
+            (ScoreCondition::Truth(value.as_bool()?), operator == Operator::NotEqual)
         }
         (FieldKind::ScoreLabels, FilterKind::CategoryOptions) => match value.as_array()?.as_slice()
         {
-            [label] => (Verdict::Label(label.as_str()?.to_owned()), operator == Operator::NoneOf),
+            [label] => {
+                (ScoreCondition::Label(label.as_str()?.to_owned()), operator == Operator::NoneOf)
+            }
             _ => return None,
         },
         _ => return None,
     };
-    Some(Term { negated, what: What::Score(name, verdict) })
+    Some(Term { negated, what: TermCondition::Score(name, verdict) })
 }
 
 fn compare(operator: Operator) -> Option<Compare> {
@@ -249,7 +258,7 @@ pub(crate) fn in_words(kept: &FilterCondition) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::filter::On;
+    use crate::filter::ListKind;
 
     #[test]
     fn what_is_kept_comes_back_as_it_was_typed() {
@@ -274,7 +283,7 @@ mod tests {
             "is:root",
             "-is:public",
         ] {
-            let typed = Filter::parse(On::Observations, text).filter;
+            let typed = Filter::parse(ListKind::Observations, text).filter;
             assert_eq!(typed.terms.len(), 1, "{text}");
             let kept = typed.to_kept(Counted::Observations).unwrap();
             let (back, others) = Filter::of_kept(&kept, Counted::Observations);
@@ -286,7 +295,7 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_is_named() {
         let refused = |text: &str, on| {
-            Filter::parse(On::Observations, text).filter.to_kept(on).unwrap_err().join(" ")
+            Filter::parse(ListKind::Observations, text).filter.to_kept(on).unwrap_err().join(" ")
         };
         assert!(refused("\"free text\"", Counted::Observations).contains("free text"));
         assert!(refused("name:x level:error", Counted::Scores).contains("level:error"));

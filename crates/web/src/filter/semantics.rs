@@ -2,25 +2,25 @@ use ratchet_core::record::field_table::{FieldKind, NumberUnit};
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_store::query::Compare;
 
-use super::field::{self, On, names};
-use super::reader::{Asked, Form, Item, Piece};
-use super::{Pattern, RecordField, Term, Verdict, What};
+use super::field::{self, ListKind, names};
+use super::reader::{FieldTerm, Item, Piece, TermSyntax};
+use super::{Pattern, RecordField, ScoreCondition, Term, TermCondition};
 
 /// What a piece means on a list; otherwise what is wrong with it.
-pub(super) fn of(on: On, piece: &Piece) -> Result<Term, String> {
+pub(super) fn of(on: ListKind, piece: &Piece) -> Result<Term, String> {
     let what = match &piece.form {
-        Form::Text(text) if text.trim().is_empty() => {
+        TermSyntax::Text(text) if text.trim().is_empty() => {
             return Err("the quoted text is empty".to_owned());
         }
-        Form::Text(text) => What::Text(text.clone()),
-        Form::Asked(asked) => what(on, asked)?,
-        Form::Broken(why) => return Err(why.clone()),
+        TermSyntax::Text(text) => TermCondition::Text(text.clone()),
+        TermSyntax::FieldTerm(asked) => what(on, asked)?,
+        TermSyntax::Broken(why) => return Err(why.clone()),
     };
     check_negation(piece.negated, &what)?;
     Ok(Term { negated: piece.negated, what })
 }
 
-fn what(on: On, asked: &Asked) -> Result<What, String> {
+fn what(on: ListKind, asked: &FieldTerm) -> Result<TermCondition, String> {
     let name = asked.name.to_ascii_lowercase();
     let name = match name.as_str() {
         "environment" => "env",
@@ -35,7 +35,7 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
         return match facts.kind {
             FieldKind::Number(unit) => {
                 let number = number(unit, name, single(asked)?)?;
-                Ok(What::Number(facts.field, compare(asked.sign), number))
+                Ok(TermCondition::Number(facts.field, compare(asked.sign), number))
             }
             _ => word(facts.field, asked),
         };
@@ -49,7 +49,7 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
     if name == "is" {
         let wanted = &single(asked)?.text;
         let flag = on.flags().find(|flag| field::name(*flag).eq_ignore_ascii_case(wanted));
-        return flag.map(What::Is).ok_or_else(|| {
+        return flag.map(TermCondition::Is).ok_or_else(|| {
             let flags: Vec<_> = on.flags().map(field::name).collect();
             format!("unknown value “{wanted}”; use {}", flags.join(" or "))
         });
@@ -61,18 +61,18 @@ fn what(on: On, asked: &Asked) -> Result<What, String> {
     ))
 }
 
-fn allowed(on: On, field: RecordField, name: &str) -> Result<(), String> {
+fn allowed(on: ListKind, field: RecordField, name: &str) -> Result<(), String> {
     if on.has_filter(field) {
         return Ok(());
     }
     let (here, there) = match on {
-        On::Traces => ("traces have", "observations"),
-        On::Observations => ("observations have", "traces"),
+        ListKind::Traces => ("traces have", "observations"),
+        ListKind::Observations => ("observations have", "traces"),
     };
     Err(format!("{here} no filter “{name}” ({there} do); use {}", names(on)))
 }
 
-fn single(asked: &Asked) -> Result<&Item, String> {
+fn single(asked: &FieldTerm) -> Result<&Item, String> {
     match asked.items.as_slice() {
         [item] if !item.text.is_empty() || item.is_quoted => Ok(item),
         [_] => Err(format!("“{}” needs a value", asked.name)),
@@ -90,7 +90,7 @@ fn compare(sign: &str) -> Compare {
     }
 }
 
-fn word(field: RecordField, asked: &Asked) -> Result<What, String> {
+fn word(field: RecordField, asked: &FieldTerm) -> Result<TermCondition, String> {
     let name = field::name(field);
     if asked.sign != "=" {
         return Err(format!("“{name}” is text, not a number: write {name}:…"));
@@ -116,7 +116,7 @@ fn word(field: RecordField, asked: &Asked) -> Result<What, String> {
     if field == RecordField::Tags && !is_whole {
         return Err("tags match exactly, without *: write tag:vip".to_owned());
     }
-    Ok(What::Word(field, pattern))
+    Ok(TermCondition::Word(field, pattern))
 }
 
 fn pattern(name: &str, item: &Item) -> Result<Pattern, String> {
@@ -192,7 +192,7 @@ fn finite(text: &str) -> Option<f64> {
     number.filter(|number: &f64| number.is_finite())
 }
 
-fn score(name: String, asked: &Asked) -> Result<What, String> {
+fn score(name: String, asked: &FieldTerm) -> Result<TermCondition, String> {
     if name.is_empty() {
         return Err("a score filter needs a name: write score.quality<0.5".to_owned());
     }
@@ -202,21 +202,23 @@ fn score(name: String, asked: &Asked) -> Result<What, String> {
     }
     let number = finite(&item.text).filter(|_| !item.is_quoted);
     let verdict = match (number, asked.sign, item.text.to_ascii_lowercase().as_str()) {
-        (Some(number), sign, _) => Verdict::Number(compare(sign), number),
-        (None, "=", "true") if !item.is_quoted => Verdict::Truth(true),
-        (None, "=", "false") if !item.is_quoted => Verdict::Truth(false),
-        (None, "=", _) => Verdict::Label(item.text.clone()),
+        (Some(number), sign, _) => ScoreCondition::Number(compare(sign), number),
+        (None, "=", "true") if !item.is_quoted => ScoreCondition::Truth(true),
+        (None, "=", "false") if !item.is_quoted => ScoreCondition::Truth(false),
+        (None, "=", _) => ScoreCondition::Label(item.text.clone()),
         (None, sign, _) => {
             return Err(format!("“{}” after {sign} is not a number", item.text));
         }
     };
-    Ok(What::Score(name, verdict))
+    Ok(TermCondition::Score(name, verdict))
 }
 
 /// Some things cannot be asked the other way round.
-fn check_negation(negated: bool, what: &What) -> Result<(), String> {
+fn check_negation(negated: bool, what: &TermCondition) -> Result<(), String> {
     match what {
-        What::Word(field, Pattern::StartsWith(text) | Pattern::EndsWith(text)) if negated => {
+        TermCondition::Word(field, Pattern::StartsWith(text) | Pattern::EndsWith(text))
+            if negated =>
+        {
             let name = field::name(*field);
             Err(format!("negation works only with contains: write -{name}:*{text}*"))
         }

@@ -6,13 +6,13 @@ use super::*;
 
 #[track_caller]
 fn check(text: &str, printed: &str) {
-    let parsed = Filter::parse(On::Traces, text);
+    let parsed = Filter::parse(ListKind::Traces, text);
     assert_eq!(parsed.problems, [], "{text}");
     assert_eq!(parsed.filter.to_string(), printed);
 }
 
 #[track_caller]
-fn refuse(on: On, text: &str, named: &str, why: &str) {
+fn refuse(on: ListKind, text: &str, named: &str, why: &str) {
     let parsed = Filter::parse(on, text);
     let [problem] = parsed.problems.as_slice() else { panic!("{text}: {:?}", parsed.problems) };
     assert_eq!(text.get(problem.span.clone()), Some(named));
@@ -45,44 +45,50 @@ fn words_side_by_side_are_one_text() {
 
 #[test]
 fn what_makes_no_sense_is_named() {
-    refuse(On::Traces, "level:error colour:red", "colour:red", "unknown filter “colour”");
-    refuse(On::Traces, "http://x", "http://x", "put it in quotes");
-    refuse(On::Traces, "cost>cheap", "cost>cheap", "“cheap” is not a number");
-    refuse(On::Traces, "latency>2y", "latency>2y", "such as 2s");
-    refuse(On::Traces, "tokens>1e308M", "tokens>1e308M", "is not a number");
-    refuse(On::Traces, "level:fatal", "level:fatal", "debug, default, warning, error");
-    refuse(On::Traces, "name>3", "name>3", "is text");
-    refuse(On::Traces, "name:", "name:", "needs a value");
-    refuse(On::Traces, "name:a*b", "name:a*b", "not inside");
-    refuse(On::Traces, "tag:v*", "tag:v*", "match exactly");
-    refuse(On::Traces, "-name:a*", "-name:a*", "-name:*a*");
-    refuse(On::Traces, "type:tool", "type:tool", "traces have no filter “type”");
-    refuse(On::Observations, "steps>3", "steps>3", "observations have no filter “observations”");
-    refuse(On::Traces, "is:root", "is:root", "bookmarked or public");
-    refuse(On::Traces, "score.x>good", "score.x>good", "is not a number");
-    refuse(On::Traces, "score.:1", "score.:1", "needs a name");
-    refuse(On::Traces, "x \"never closed", "\"never closed", "closing quote is missing");
-    refuse(On::Traces, "name:\"a\"b", "name:\"a\"b", "a space is missing");
-    refuse(On::Traces, "\"\"", "\"\"", "quoted text is empty");
+    refuse(ListKind::Traces, "level:error colour:red", "colour:red", "unknown filter “colour”");
+    refuse(ListKind::Traces, "http://x", "http://x", "put it in quotes");
+    refuse(ListKind::Traces, "cost>cheap", "cost>cheap", "“cheap” is not a number");
+    refuse(ListKind::Traces, "latency>2y", "latency>2y", "such as 2s");
+    refuse(ListKind::Traces, "tokens>1e308M", "tokens>1e308M", "is not a number");
+    refuse(ListKind::Traces, "level:fatal", "level:fatal", "debug, default, warning, error");
+    refuse(ListKind::Traces, "name>3", "name>3", "is text");
+    refuse(ListKind::Traces, "name:", "name:", "needs a value");
+    refuse(ListKind::Traces, "name:a*b", "name:a*b", "not inside");
+    refuse(ListKind::Traces, "tag:v*", "tag:v*", "match exactly");
+    refuse(ListKind::Traces, "-name:a*", "-name:a*", "-name:*a*");
+    refuse(ListKind::Traces, "type:tool", "type:tool", "traces have no filter “type”");
+    refuse(
+        ListKind::Observations,
+        "steps>3",
+        "steps>3",
+        "observations have no filter “observations”",
+    );
+    refuse(ListKind::Traces, "is:root", "is:root", "bookmarked or public");
+    refuse(ListKind::Traces, "score.x>good", "score.x>good", "is not a number");
+    refuse(ListKind::Traces, "score.:1", "score.:1", "needs a name");
+    refuse(ListKind::Traces, "x \"never closed", "\"never closed", "closing quote is missing");
+    refuse(ListKind::Traces, "name:\"a\"b", "name:\"a\"b", "a space is missing");
+    refuse(ListKind::Traces, "\"\"", "\"\"", "quoted text is empty");
 }
 
 #[test]
 fn the_rest_still_counts() {
-    let parsed = Filter::parse(On::Traces, "level:error colour:red user:ann");
+    let parsed = Filter::parse(ListKind::Traces, "level:error colour:red user:ann");
     assert_eq!(parsed.filter.to_string(), "level:error user:ann");
 }
 
 #[test]
 fn too_much_is_cut() {
     let many = "a:b ".repeat(3_000);
-    assert!(Filter::parse(On::Traces, &many).problems.len() > 1);
-    let many = Filter::parse(On::Traces, &"level:error ".repeat(60));
+    assert!(Filter::parse(ListKind::Traces, &many).problems.len() > 1);
+    let many = Filter::parse(ListKind::Traces, &"level:error ".repeat(60));
     assert_eq!((many.filter.terms.len(), many.problems.len()), (MAX_TERMS, 1));
 }
 
 #[test]
 fn terms_are_conditions() {
-    let filter = Filter::parse(On::Traces, "level:error -name:*x* cost>1 -cost>1 \"t\"").filter;
+    let filter =
+        Filter::parse(ListKind::Traces, "level:error -name:*x* cost>1 -cost>1 \"t\"").filter;
     let text = |how, text: &str| Test::Text(how, text.to_owned());
     let expected = [
         (TraceColumn::Level, Test::AnyOf(vec!["ERROR".to_owned()])),
@@ -96,7 +102,7 @@ fn terms_are_conditions() {
 
 #[test]
 fn a_click_adds_a_term_and_another_takes_it_away() {
-    let filter = Filter::parse(On::Traces, "user:ann").filter;
+    let filter = Filter::parse(ListKind::Traces, "user:ann").filter;
     let errors = Term::word(RecordField::Level, "error");
     let more = filter.toggled(&errors);
     assert_eq!(more.to_string(), "user:ann level:error");
@@ -131,35 +137,36 @@ fn comparisons() -> impl Strategy<Value = Compare> {
 /// The numbers that traces can be filtered by.
 fn numbers() -> Vec<RecordField> {
     let numbers = FIELDS.iter().filter(|facts| matches!(facts.kind, FieldKind::Number(_)));
-    numbers.map(|facts| facts.field).filter(|field| On::Traces.has_filter(*field)).collect()
+    numbers.map(|facts| facts.field).filter(|field| ListKind::Traces.has_filter(*field)).collect()
 }
 
-fn whats() -> impl Strategy<Value = What> {
+fn whats() -> impl Strategy<Value = TermCondition> {
     let free = [RecordField::Name, RecordField::User, RecordField::Session, RecordField::Model];
     let levels = prop::sample::select(vec!["debug", "default", "warning", "error"]);
     let verdicts = prop_oneof![
-        (comparisons(), -1e9..1e9).prop_map(|(how, number)| Verdict::Number(how, number)),
-        any::<bool>().prop_map(Verdict::Truth),
-        words().prop_map(Verdict::Label),
+        (comparisons(), -1e9..1e9).prop_map(|(how, number)| ScoreCondition::Number(how, number)),
+        any::<bool>().prop_map(ScoreCondition::Truth),
+        words().prop_map(ScoreCondition::Label),
     ];
     prop_oneof![
-        words().prop_filter("a text", |text| !text.trim().is_empty()).prop_map(What::Text),
+        words().prop_filter("a text", |text| !text.trim().is_empty()).prop_map(TermCondition::Text),
         (prop::sample::select(free.to_vec()), patterns())
-            .prop_map(|(field, pattern)| What::Word(field, pattern)),
-        levels.prop_map(|level| What::Word(
+            .prop_map(|(field, pattern)| TermCondition::Word(field, pattern)),
+        levels.prop_map(|level| TermCondition::Word(
             RecordField::Level,
             Pattern::Exactly(vec![level.to_owned()])
         )),
         (prop::sample::select(numbers()), comparisons(), -1e12..1e12)
-            .prop_map(|(field, how, number)| What::Number(field, how, number)),
-        (words(), verdicts).prop_map(|(name, verdict)| What::Score(name, verdict)),
-        Just(What::Is(RecordField::Public)),
+            .prop_map(|(field, how, number)| TermCondition::Number(field, how, number)),
+        (words(), verdicts).prop_map(|(name, verdict)| TermCondition::Score(name, verdict)),
+        Just(TermCondition::Is(RecordField::Public)),
     ]
 }
 
 fn terms() -> impl Strategy<Value = Term> {
     (any::<bool>(), whats()).prop_map(|(negated, what)| {
-        let is_end = matches!(&what, What::Word(_, Pattern::StartsWith(_) | Pattern::EndsWith(_)));
+        let is_end =
+            matches!(&what, TermCondition::Word(_, Pattern::StartsWith(_) | Pattern::EndsWith(_)));
         Term { negated: negated && !is_end, what }
     })
 }
@@ -168,14 +175,14 @@ proptest! {
     #[test]
     fn what_is_printed_is_read_again(terms in prop::collection::vec(terms(), 0..8)) {
         let filter = Filter { terms };
-        let parsed = Filter::parse(On::Traces, &filter.to_string());
+        let parsed = Filter::parse(ListKind::Traces, &filter.to_string());
         prop_assert_eq!(&parsed.problems, &[]);
         prop_assert_eq!(parsed.filter, filter);
     }
 
     #[test]
     fn any_text_is_read(text in "\\PC{0,60}") {
-        for on in [On::Traces, On::Observations] {
+        for on in [ListKind::Traces, ListKind::Observations] {
             let parsed = Filter::parse(on, &text);
             for problem in &parsed.problems {
                 prop_assert!(text.get(problem.span.clone()).is_some());
@@ -188,8 +195,8 @@ proptest! {
 
     #[test]
     fn any_text_of_signs_is_read(text in "(name|score\\.|score\\.x|cost|is|level|-|:|=|<|>|\\*|,|\"|\\\\| |a|1){0,20}") {
-        let parsed = Filter::parse(On::Traces, &text);
-        let again = Filter::parse(On::Traces, &parsed.filter.to_string());
+        let parsed = Filter::parse(ListKind::Traces, &text);
+        let again = Filter::parse(ListKind::Traces, &parsed.filter.to_string());
         prop_assert_eq!(&again.problems, &[]);
         prop_assert_eq!(again.filter, parsed.filter);
     }

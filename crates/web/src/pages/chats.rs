@@ -38,7 +38,7 @@ use crate::frame::{Page, Section};
 use crate::message_preview;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
-use crate::viewer::Who;
+use crate::viewer::Identity;
 use crate::web::Web;
 
 const ROWS: u64 = 50;
@@ -77,10 +77,10 @@ fn hands(web: &Web, ctx: &RequestContext) -> PageResult<Chats> {
 }
 
 /// Who named a folder: the local user, if there is no sign-in.
-fn exposure(ctx: &RequestContext) -> WorkspaceSource {
+fn workspace_source(ctx: &RequestContext) -> WorkspaceSource {
     match ctx.viewer.who {
-        Who::Anyone => WorkspaceSource::OwnMachine,
-        Who::Person(_) => WorkspaceSource::Network,
+        Identity::Anyone => WorkspaceSource::OwnMachine,
+        Identity::Person(_) => WorkspaceSource::Network,
     }
 }
 

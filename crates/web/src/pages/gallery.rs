@@ -12,14 +12,14 @@ use ratchet_core::stats::{distribution, interval};
 use ratchet_core::time::Timestamp;
 
 use crate::components::badge::{self, Decider};
-use crate::components::bars::{self, Lying, Spread};
+use crate::components::bars::{self, HorizontalBars, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::field::{Entered, FormField};
 use crate::components::filter_bar::{self, FilterField};
 use crate::components::icon::{Icon, icon};
 use crate::components::lanes::{self, Run};
 use crate::components::matrix::{self, Matrix};
-use crate::components::plot::Tall;
+use crate::components::plot::PlotHeight;
 use crate::components::scatter::{self, Scatter};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
@@ -173,9 +173,9 @@ fn distributions() -> Markup {
     let costs = [("claude-opus-5".to_owned(), 14.12), ("gpt-5.6-terra".to_owned(), 2.34)];
     html! {
         div.charts {
-            (bars::histogram(&Spread { title: "quality", note: "n = 14 scores", bins: &bins, colour: "model", read: figure::number, tall: Tall::Usual }))
+            (bars::histogram(&Spread { title: "quality", note: "n = 14 scores", bins: &bins, colour: "model", read: figure::number, tall: PlotHeight::Usual }))
             (bars::labels("outcome", &labels, "human"))
-            (bars::lying(&Lying {
+            (bars::horizontal(&HorizontalBars {
                 title: "Cost by model",
                 note: "total cost by model, n = 53".to_owned(),
                 values: &costs,

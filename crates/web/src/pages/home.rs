@@ -26,7 +26,7 @@ use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::sign_in::here;
-use crate::sums::{self, Reach, float};
+use crate::sums::{self, ScanRange, float};
 use crate::web::Web;
 
 /// A day, in nanoseconds.
@@ -91,9 +91,9 @@ async fn drifted(web: &Web, ctx: &RequestContext) -> PageResult<Markup> {
 }
 
 /// Note that only the newest records of an agent were read.
-fn partly(ctx: &RequestContext, reach: Reach) -> Markup {
+fn partly(ctx: &RequestContext, reach: ScanRange) -> Markup {
     html! {
-        @if let Reach::Since(since) = reach {
+        @if let ScanRange::Since(since) = reach {
             p.partly role="note" {
                 "Only observations since " (figure::when(since, ctx.now))
                 " are shown (hourly rollups are not split by agent). "

@@ -24,7 +24,7 @@ use crate::components::{copy, empty, figure, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
-use crate::viewer::{Viewer, Who};
+use crate::viewer::{Identity, Viewer};
 use crate::web::Web;
 
 /// Sampling window, in days.
@@ -40,71 +40,73 @@ pub(super) fn routes() -> Router<Web> {
 /// Stable reviewer ID of a label.
 fn by(viewer: &Viewer) -> String {
     match &viewer.who {
-        Who::Person(signed_in) => signed_in.user.email.clone(),
-        Who::Anyone => viewer.name().to_owned(),
+        Identity::Person(signed_in) => signed_in.user.email.clone(),
+        Identity::Anyone => viewer.name().to_owned(),
     }
 }
 
 /// The current sample and the existing labels.
-struct Desk {
-    asked: Vec<(SessionId, LabelOrigin)>,
+struct LabelingState {
+    sampled: Vec<(SessionId, LabelOrigin)>,
     labels: Vec<Label>,
     /// Sessions labelled by this user.
     done: BTreeSet<SessionId>,
 }
 
-impl Desk {
+impl LabelingState {
     async fn read(web: &Web, ctx: &RequestContext, rubric: &Rubric) -> PageResult<Self> {
         let (_, sink) = ends(web, ctx);
         let week = sampling::week(ctx.now);
-        let asked = labels::asked(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
-        let mut asked: Vec<_> = asked.into_iter().filter(|(_, draw)| draw.week == week).collect();
+        let sampled = labels::asked(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
+        let mut sampled: Vec<_> =
+            sampled.into_iter().filter(|(_, draw)| draw.week == week).collect();
         // By lot, not by time: an order that the judge's marks have no part in.
-        asked.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sampled.sort_by(|(one, _), (other, _)| one.cmp(other));
         let mut labels = labels::read(&sink, DATASET).await.map_err(|why| refused(why.into()))?;
         labels.retain(|label| label.is_by(rubric));
         let me = by(&ctx.viewer);
         let mine = labels.iter().filter(|label| label.by == me);
         let done = mine.map(|label| label.session.clone()).collect();
-        Ok(Self { asked, labels, done })
+        Ok(Self { sampled, labels, done })
     }
 
     /// First session of the sample that this user has not labelled.
     fn next(&self) -> Option<&SessionId> {
-        let mut waiting = self.asked.iter().map(|(session, _)| session);
+        let mut waiting = self.sampled.iter().map(|(session, _)| session);
         waiting.find(|session| !self.done.contains(*session))
     }
 
     fn drawn(&self, session: &SessionId) -> Option<&LabelOrigin> {
-        self.asked.iter().find(|(asked, _)| asked == session).map(|(_, draw)| draw)
+        self.sampled.iter().find(|(sampled, _)| sampled == session).map(|(_, draw)| draw)
     }
 }
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let rubric = rubric(&web, &ctx)?;
-    let desk = Desk::read(&web, &ctx, &rubric).await?;
+    let labeling = LabelingState::read(&web, &ctx, &rubric).await?;
     let mut page = Page::new(Section::Labels, "Ground truth");
-    let waiting = desk.asked.iter().filter(|(session, _)| !desk.done.contains(session)).count();
+    let waiting =
+        labeling.sampled.iter().filter(|(session, _)| !labeling.done.contains(session)).count();
     page.summary = html! {
-        @if desk.asked.is_empty() { "No sample for this week yet." }
-        @else { (figure::grouped(waiting as u64)) " of " (desk.asked.len()) " sessions waiting for your label this week." }
+        @if labeling.sampled.is_empty() { "No sample for this week yet." }
+        @else { (figure::grouped(waiting as u64)) " of " (labeling.sampled.len()) " sessions waiting for your label this week." }
     };
     page.action = html! {
-        @if let Some(next) = desk.next() {
+        @if let Some(next) = labeling.next() {
             a.button.primary href=(by_rubric(&ctx, &["labels", "session", &next.to_string()])) data-next { "Label next session" }
         }
     };
     page.body = html! {
         @match ctx.params.get("done") {
-            Some("drawn") if desk.asked.is_empty() => {
+            Some("drawn") if labeling.sampled.is_empty() => {
                 (toast::toast("No sessions to sample: the judge has scored none this week"))
             },
             Some("drawn") => { (toast::toast("This week's sample is created")) },
             _ => {},
         }
-        @if desk.asked.is_empty() { (nothing(&ctx)) } @else { (sample(&desk, &ctx)) }
+        @if labeling.sampled.is_empty() { (nothing(&ctx)) } @else { (sample(&labeling, &ctx)) }
         p.muted {
-            (figure::grouped(desk.labels.len() as u64)) " labels in the dataset "
+            (figure::grouped(labeling.labels.len() as u64)) " labels in the dataset "
             a href=(ctx.to(&["datasets", DATASET])) { (DATASET) } ". "
             a href=(by_rubric(&ctx, &["calibration"])) { "View calibration" }
         }
@@ -131,18 +133,18 @@ fn nothing(ctx: &RequestContext) -> Markup {
     empty::empty("No sessions to label yet", &how)
 }
 
-fn sample(desk: &Desk, ctx: &RequestContext) -> Markup {
+fn sample(labeling: &LabelingState, ctx: &RequestContext) -> Markup {
     let columns =
         vec![Column::wide("Session"), Column::text("Status"), Column::text("Labelled by")];
     let row = |(session, _): &(SessionId, LabelOrigin)| {
         let id = session.to_string();
-        let people: Vec<&str> = desk
+        let people: Vec<&str> = labeling
             .labels
             .iter()
             .filter(|label| label.session == *session)
             .map(|label| label.by.as_str())
             .collect();
-        let state = if desk.done.contains(session) {
+        let state = if labeling.done.contains(session) {
             badge::decided(Decider::Human, "done")
         } else {
             badge::tag("waiting")
@@ -158,7 +160,7 @@ fn sample(desk: &Desk, ctx: &RequestContext) -> Markup {
             failed: false,
         }
     };
-    let rows = desk.asked.iter().map(row).collect();
+    let rows = labeling.sampled.iter().map(row).collect();
     let caption = "This week's sample".to_owned();
     table::table(&Table { caption, columns, rows, select_for: None })
 }

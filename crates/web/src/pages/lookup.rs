@@ -12,7 +12,7 @@ use ratchet_store::query::{
 use ratchet_store::user::{UserOrder, UserQuery};
 
 use super::users;
-use crate::filter::{Filter, On, Pattern, RecordField, Term, What};
+use crate::filter::{Filter, ListKind, Pattern, RecordField, Term, TermCondition};
 use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
@@ -48,7 +48,7 @@ async fn offers(State(web): State<Web>, ctx: RequestContext) -> PageResult<Marku
     found.extend(by_name(&web, &ctx, &typed.to_lowercase()).await?);
     let named = Term {
         negated: false,
-        what: What::Word(RecordField::Name, Pattern::Contains(typed.clone())),
+        what: TermCondition::Word(RecordField::Name, Pattern::Contains(typed.clone())),
     };
     let named = Filter { terms: vec![named] }.to_string();
     let called = format!("named “{typed}”");
@@ -131,10 +131,10 @@ fn by_text(ctx: &RequestContext, typed: &str) -> Link {
     if typed.is_empty() {
         return list;
     }
-    let parsed = Filter::parse(On::Traces, typed);
+    let parsed = Filter::parse(ListKind::Traces, typed);
     if parsed.problems.is_empty() {
         return list.with("q", typed);
     }
-    let text = Term { negated: false, what: What::Text(typed.to_owned()) };
+    let text = Term { negated: false, what: TermCondition::Text(typed.to_owned()) };
     list.with("q", Filter { terms: vec![text] }.to_string())
 }

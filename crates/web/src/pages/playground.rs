@@ -26,9 +26,9 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-use fields::TryOut;
+use fields::PlaygroundForm;
 
-pub(super) use model_calls::{Tried, greet};
+pub(super) use model_calls::{ModelResult, greet};
 pub(super) use outcome::facts;
 
 /// Connections to choose from; nobody has more.
@@ -42,27 +42,27 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 /// What the page needs to be drawn.
-struct Desk {
-    asked: TryOut,
+struct PlaygroundState {
+    request: PlaygroundForm,
     connections: Vec<LlmConnection>,
     datasets: Vec<String>,
-    tried: Vec<Tried>,
+    results: Vec<ModelResult>,
 }
 
-impl Desk {
-    async fn set_up(web: &Web, ctx: &RequestContext, asked: TryOut) -> PageResult<Self> {
+impl PlaygroundState {
+    async fn set_up(web: &Web, ctx: &RequestContext, request: PlaygroundForm) -> PageResult<Self> {
         let (catalog, project) = (&web.store.catalog, ctx.project_id());
         let connections = catalog.llm_connections(project.clone(), CONNECTIONS).await?.rows;
         let datasets = catalog.datasets(project, CONNECTIONS).await?.rows;
         let datasets = datasets.into_iter().map(|dataset| dataset.name).collect();
-        Ok(Self { asked, connections, datasets, tried: Vec::new() })
+        Ok(Self { request, connections, datasets, results: Vec::new() })
     }
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     ctx.viewer.may_change()?;
-    let asked = match ctx.params.get("prompt") {
-        None => TryOut::example(),
+    let request = match ctx.params.get("prompt") {
+        None => PlaygroundForm::example(),
         Some(name) => {
             let number = ctx.params.get("version").and_then(|number| number.parse().ok());
             let live = || Pick::Label(PRODUCTION.to_owned());
@@ -72,36 +72,36 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             let found =
                 web.store.catalog.prompt(project, name, pick, PromptReferences::Composed).await?;
             let (prompt, _) = found.ok_or_else(|| PageError::not_there("prompt version"))?;
-            TryOut::of(&prompt)
+            PlaygroundForm::of(&prompt)
         }
     };
-    let desk = Desk::set_up(&web, &ctx, asked).await?;
-    Ok(drawn(&ctx, &desk))
+    let state = PlaygroundState::set_up(&web, &ctx, request).await?;
+    Ok(drawn(&ctx, &state))
 }
 
 async fn run(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
-    let asked = TryOut::read(&form);
-    let mut desk = Desk::set_up(&web, &ctx, asked).await?;
-    if desk.asked.check(&desk.connections) {
-        desk.tried = model_calls::ask(&web, &ctx, &desk).await?;
+    let request = PlaygroundForm::read(&form);
+    let mut state = PlaygroundState::set_up(&web, &ctx, request).await?;
+    if state.request.check(&state.connections) {
+        state.results = model_calls::ask(&web, &ctx, &state).await?;
     }
-    Ok(drawn(&ctx, &desk).into_response())
+    Ok(drawn(&ctx, &state).into_response())
 }
 
-fn drawn(ctx: &RequestContext, desk: &Desk) -> Markup {
+fn drawn(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
     let mut page = Page::new(Section::Prompts, "Playground");
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(ctx))];
-    if let Some(name) = &desk.asked.name {
+    if let Some(name) = &state.request.name {
         page.crumbs.push((name.clone(), ctx.to(&["prompts", name])));
     }
     page.summary = html! {
         "Run one prompt on several models side by side. Model calls are billed by your providers."
     };
     page.body = html! {
-        @if let Some(words) = save::told(ctx) { (toast::toast(words)) }
-        @if desk.connections.is_empty() { (nothing(ctx)) } @else {
-            (form::form(ctx, desk))
-            (outcome::all(ctx, desk))
+        @if let Some(words) = save::done_message(ctx) { (toast::toast(words)) }
+        @if state.connections.is_empty() { (nothing(ctx)) } @else {
+            (form::form(ctx, state))
+            (outcome::all(ctx, state))
         }
     };
     page.show(ctx)

@@ -13,7 +13,7 @@ use ratchet_store::score_stats::{Sample, SampleQuery, ScoreValueRow};
 use super::scores;
 use crate::components::bars::{self, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
-use crate::components::plot::Tall;
+use crate::components::plot::PlotHeight;
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
@@ -21,7 +21,7 @@ use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::score_summary;
-use crate::score_summary::{ScoreSummary, Together};
+use crate::score_summary::{ScoreAggregate, ScoreSummary};
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
@@ -141,10 +141,12 @@ fn stats(part: &ScoreSummary) -> Markup {
         provenance: provenance.clone(),
     };
     let (label, value) = match &part.together {
-        Together::Numbers(Some(mean), _) => ("Mean", known(score_summary::mean(*mean))),
-        Together::Truths(Some(share), _) => ("True", known(score_summary::share(*share))),
-        Together::Labels(labels) => ("Values", known((labels.len().to_string(), None))),
-        Together::Numbers(None, _) | Together::Truths(None, _) | Together::Texts => {
+        ScoreAggregate::Numbers(Some(mean), _) => ("Mean", known(score_summary::mean(*mean))),
+        ScoreAggregate::Truths(Some(share), _) => ("True", known(score_summary::share(*share))),
+        ScoreAggregate::Labels(labels) => ("Values", known((labels.len().to_string(), None))),
+        ScoreAggregate::Numbers(None, _)
+        | ScoreAggregate::Truths(None, _)
+        | ScoreAggregate::Texts => {
             ("Mean", Value::CannotTell("not available for text scores".to_owned()))
         }
     };
@@ -164,24 +166,24 @@ fn stats(part: &ScoreSummary) -> Markup {
 fn lies(part: &ScoreSummary) -> Markup {
     let colour = score_summary::colour(part.source);
     match &part.together {
-        Together::Numbers(_, bins) => bars::histogram(&Spread {
+        ScoreAggregate::Numbers(_, bins) => bars::histogram(&Spread {
             title: "Distribution",
             note: "",
             bins,
             colour,
             read: figure::number,
-            tall: Tall::Usual,
+            tall: PlotHeight::Usual,
         }),
-        Together::Truths(Some(share), yes) => {
+        ScoreAggregate::Truths(Some(share), yes) => {
             let counts = [("true", *yes), ("false", share.n.saturating_sub(*yes))];
             bars::labels("Distribution", &counts, colour)
         }
-        Together::Labels(labels) => {
+        ScoreAggregate::Labels(labels) => {
             let counts: Vec<(&str, u64)> =
                 labels.iter().map(|(label, count)| (label.as_str(), *count)).collect();
             bars::labels("Distribution", &counts, colour)
         }
-        Together::Truths(None, _) | Together::Texts => html! {},
+        ScoreAggregate::Truths(None, _) | ScoreAggregate::Texts => html! {},
     }
 }
 
@@ -218,7 +220,7 @@ fn over_time(sample: &Sample, part: &ScoreSummary) -> Markup {
             })
         }
         DataType::Categorical => {
-            let Together::Labels(labels) = &part.together else { return html! {} };
+            let ScoreAggregate::Labels(labels) = &part.together else { return html! {} };
             let of_label = |label: &str| -> Vec<(Timestamp, f64)> {
                 let same = own.iter().filter(|one| one.value.text() == Some(label));
                 same.map(|one| (one.timestamp, 1.0)).collect()

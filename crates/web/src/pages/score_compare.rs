@@ -35,12 +35,12 @@ pub(super) fn routes() -> Router<Web> {
 
 /// What is to be compared, as the address says it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chosen {
+pub(super) struct Selection {
     left: Option<Side>,
     right: Option<Side>,
 }
 
-impl Chosen {
+impl Selection {
     fn read(ctx: &RequestContext) -> Self {
         let side = |name: &str| ctx.params.get(name).map(parse);
         Self { left: side("a"), right: side("b") }
@@ -74,12 +74,12 @@ fn called(side: &Side) -> String {
 }
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
-    let chosen = Chosen::read(&ctx);
+    let chosen = Selection::read(&ctx);
     let samples = scores::samples(&web, &ctx).await?;
     let mut page = Page::new(Section::Scores, "Compare two scores");
     page.crumbs = vec![("Scores".to_owned(), ctx.to(&["scores"]))];
     let form = form(&samples, &chosen, &ctx);
-    let Chosen { left: Some(left), right: Some(right) } = chosen else {
+    let Selection { left: Some(left), right: Some(right) } = chosen else {
         page.summary = html! { "Compare two scores on the same traces." };
         page.body = html! { (form) (nothing_chosen(samples.len())) };
         return Ok(page.show(&ctx));
@@ -111,7 +111,7 @@ fn nothing_chosen(names: usize) -> Markup {
 }
 
 /// The choice of two scores.
-pub(super) fn form(samples: &[Sample], chosen: &Chosen, ctx: &RequestContext) -> Markup {
+pub(super) fn form(samples: &[Sample], chosen: &Selection, ctx: &RequestContext) -> Markup {
     let mut sides: Vec<Side> = Vec::new();
     for sample in samples {
         let mut sources: Vec<_> =

@@ -13,7 +13,7 @@ use crate::page_error::PageResult;
 use crate::pages::score_compare;
 use crate::request_context::RequestContext;
 use crate::score_summary;
-use crate::score_summary::{ScoreSummary, Together};
+use crate::score_summary::{ScoreAggregate, ScoreSummary};
 use crate::web::Web;
 
 /// Maximum number of scores read for the list.
@@ -68,7 +68,7 @@ fn body(samples: &[Sample], ctx: &RequestContext) -> Markup {
     let rows = parts.collect();
     let is_cut = samples.iter().any(|sample| sample.total > sample.judgements.len() as u64);
     html! {
-        (score_compare::form(samples, &score_compare::Chosen::default(), ctx))
+        (score_compare::form(samples, &score_compare::Selection::default(), ctx))
         (table::table(&Table { caption: "Scores by name".to_owned(), columns, rows, select_for: None }))
         @if is_cut {
             p.muted { "Statistics use the newest scores of each name; the column Scores shows how many." }
@@ -103,15 +103,15 @@ fn row(sample: &Sample, part: &ScoreSummary, ctx: &RequestContext) -> Row {
 /// Aggregate and confidence interval.
 fn says(part: &ScoreSummary) -> (Markup, String) {
     match &part.together {
-        Together::Numbers(Some(mean), _) => {
+        ScoreAggregate::Numbers(Some(mean), _) => {
             let (value, sure) = score_summary::mean(*mean);
             (html! { (value) }, sure.unwrap_or_else(|| "1 value".to_owned()))
         }
-        Together::Truths(Some(share), _) => {
+        ScoreAggregate::Truths(Some(share), _) => {
             let (value, sure) = score_summary::share(*share);
             (html! { (value) " true" }, sure.unwrap_or_default())
         }
-        Together::Labels(labels) => {
+        ScoreAggregate::Labels(labels) => {
             let first = labels.first().map(|(label, count)| {
                 let share = ratchet_core::stats::interval::share(*count, part.n);
                 (label, share.map(score_summary::share).unwrap_or_default())
@@ -120,20 +120,20 @@ fn says(part: &ScoreSummary) -> (Markup, String) {
             let label = ratchet_core::record::limit::elide(label, 40);
             (html! { (value) " " bdi { (label) } }, sure.unwrap_or_default())
         }
-        Together::Numbers(None, _) | Together::Truths(None, _) | Together::Texts => {
-            (html! { span.muted { "–" } }, String::new())
-        }
+        ScoreAggregate::Numbers(None, _)
+        | ScoreAggregate::Truths(None, _)
+        | ScoreAggregate::Texts => (html! { span.muted { "–" } }, String::new()),
     }
 }
 
 fn drawn(part: &ScoreSummary) -> Markup {
     let counts: Vec<u64> = match &part.together {
-        Together::Numbers(_, bins) => bins.iter().map(|bin| bin.count).collect(),
-        Together::Truths(Some(share), yes) => {
+        ScoreAggregate::Numbers(_, bins) => bins.iter().map(|bin| bin.count).collect(),
+        ScoreAggregate::Truths(Some(share), yes) => {
             vec![share.n.saturating_sub(*yes), *yes]
         }
-        Together::Labels(labels) => labels.iter().take(12).map(|(_, count)| *count).collect(),
-        Together::Truths(None, _) | Together::Texts => return html! {},
+        ScoreAggregate::Labels(labels) => labels.iter().take(12).map(|(_, count)| *count).collect(),
+        ScoreAggregate::Truths(None, _) | ScoreAggregate::Texts => return html! {},
     };
     bars::mini(&counts, score_summary::colour(part.source), &in_words(part))
 }
@@ -141,19 +141,19 @@ fn drawn(part: &ScoreSummary) -> Markup {
 /// Text alternative of the chart.
 fn in_words(part: &ScoreSummary) -> String {
     match &part.together {
-        Together::Numbers(_, bins) => match (bins.first(), bins.last()) {
+        ScoreAggregate::Numbers(_, bins) => match (bins.first(), bins.last()) {
             (Some(first), Some(last)) => {
                 format!("from {} to {}", figure::number(first.lower), figure::number(last.upper))
             }
             _ => "no values".to_owned(),
         },
-        Together::Truths(..) => "false and true".to_owned(),
-        Together::Labels(labels) => {
+        ScoreAggregate::Truths(..) => "false and true".to_owned(),
+        ScoreAggregate::Labels(labels) => {
             let names: Vec<&str> =
                 labels.iter().take(12).map(|(label, _)| label.as_str()).collect();
             ratchet_core::record::limit::elide(&names.join(", "), 200).into_owned()
         }
-        Together::Texts => "texts".to_owned(),
+        ScoreAggregate::Texts => "texts".to_owned(),
     }
 }
 

@@ -206,7 +206,7 @@ fn once(shown: Markup) -> Response {
 }
 
 /// A question before something goes for good: its own page, with what is lost in words.
-fn question(ctx: &RequestContext, tab: Tab, ask: &Ask<'_>) -> Markup {
+fn question(ctx: &RequestContext, tab: Tab, ask: &ConfirmDialog<'_>) -> Markup {
     let body = html! {
         section.settings data-question=(ask.title) {
             h2 { (ask.title) }
@@ -223,7 +223,7 @@ fn question(ctx: &RequestContext, tab: Tab, ask: &Ask<'_>) -> Markup {
     page(ctx, tab, Markup::default(), &body)
 }
 
-struct Ask<'a> {
+struct ConfirmDialog<'a> {
     title: String,
     lost: Markup,
     action: Link,

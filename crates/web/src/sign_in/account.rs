@@ -12,13 +12,13 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{Login, LoginUser, ThrottleKey, Turn};
 
-use super::form::{Field, PASSWORD_RULE, Problem, field, told};
+use super::form::{Field, PASSWORD_RULE, Problem, alert, field};
 use crate::client_address;
 use crate::components::figure;
 use crate::frame;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::Params;
-use crate::viewer::{Viewer, Who};
+use crate::viewer::{Identity, Viewer};
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {
@@ -75,8 +75,10 @@ async fn end_logins(State(web): State<Web>, viewer: Viewer, form: Params) -> Pag
 
 fn person(viewer: &Viewer) -> PageResult<&LoginUser> {
     match &viewer.who {
-        Who::Person(signed_in) => Ok(signed_in),
-        Who::Anyone => Err(PageError::NotFound("sign-in is disabled on this server".to_owned())),
+        Identity::Person(signed_in) => Ok(signed_in),
+        Identity::Anyone => {
+            Err(PageError::NotFound("sign-in is disabled on this server".to_owned()))
+        }
     }
 }
 
@@ -86,7 +88,7 @@ async fn page(web: &Web, viewer: &Viewer, problem: Option<&Problem>) -> PageResu
     let logins = web.store.catalog.logins_of(user.id.clone(), now).await?;
     let body = html! {
         p { (user.email) " · " (user.role.as_str()) }
-        (told(problem))
+        (alert(problem))
         h2 { "Password" }
         form.sign-in method="post" action="/account/password" {
             (viewer.form_token.field())

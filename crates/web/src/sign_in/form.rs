@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use super::SignIn;
 use super::next::Next;
 use crate::cookie::{Channel, Cookie};
-use crate::csrf::{FormToken, carried_by_stranger};
+use crate::csrf::{FormToken, anonymous_cookie};
 use crate::frame;
 use crate::page_error::PageResult;
 use crate::request_context::Link;
@@ -100,7 +100,7 @@ impl SignInForm<'_> {
 
     pub(super) fn show(&self, web: &Web, headers: &HeaderMap) -> PageResult<Response> {
         let (email, problem) = (self.email, self.problem.as_ref());
-        strangers_page(web, headers, "Sign in", problem, |token| {
+        anonymous_page(web, headers, "Sign in", problem, |token| {
             html! {
                 form.sign-in method="post" action="/sign-in" {
                     (token.field())
@@ -118,25 +118,25 @@ impl SignInForm<'_> {
 
     /// The way to the server that vouches for people, if there is one.
     fn provider(&self, web: &Web) -> Markup {
-        let Access::People(SignIn { vouching: Some(vouching), .. }) = &web.access else {
+        let Access::People(SignIn { oidc: Some(oidc), .. }) = &web.access else {
             return Markup::default();
         };
         let link = Link::new("/sign-in/provider").with("next", self.next.as_str());
-        html! { p { a.button href=(link) { "Sign in with " (vouching.label) } } }
+        html! { p { a.button href=(link) { "Sign in with " (oidc.label) } } }
     }
 }
 
 /// A page with a form for someone who is not signed in: it is bound to their browser.
-pub(super) fn strangers_page(
+pub(super) fn anonymous_page(
     web: &Web,
     headers: &HeaderMap,
     title: &str,
     problem: Option<&Problem>,
     form: impl FnOnce(&FormToken) -> Markup,
 ) -> PageResult<Response> {
-    let (carried, channel) = (carried_by_stranger(headers)?, Channel::of(headers));
+    let (carried, channel) = (anonymous_cookie(headers)?, Channel::of(headers));
     let token = FormToken::of(web, &carried)?;
-    let body = html! { (told(problem)) (form(&token)) };
+    let body = html! { (alert(problem)) (form(&token)) };
     let mut response = frame::bare(title, &body).into_response();
     *response.status_mut() = problem.map_or(StatusCode::OK, Problem::status);
     let (name, value) = Cookie::Form.set(&carried, None, channel);
@@ -148,7 +148,7 @@ pub(super) fn strangers_page(
 }
 
 /// What went wrong, where a screen reader says it at once.
-pub(super) fn told(problem: Option<&Problem>) -> Markup {
+pub(super) fn alert(problem: Option<&Problem>) -> Markup {
     html! { @if let Some(problem) = problem { p.problem role="alert" { (problem.words()) } } }
 }
 

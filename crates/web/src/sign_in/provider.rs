@@ -50,7 +50,7 @@ pub(super) fn routes() -> Router<Web> {
 }
 
 async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
-    let vouching = vouching(&web)?;
+    let oidc = oidc(&web)?;
     let params = Params::read(parts.uri.query().unwrap_or_default());
     let here = here(&parts.headers)
         .ok_or_else(|| PageError::Bad("the Host header is missing or wrong".to_owned()))?;
@@ -60,7 +60,7 @@ async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
         nonce: random_token()?,
         verifier: random_token()?,
     };
-    let url = match vouching.provider.departure(&journey, web.now()).await {
+    let url = match oidc.provider.departure(&journey, web.now()).await {
         Ok(url) => url,
         Err(error) => return failed(&web, &parts.headers, &error),
     };
@@ -73,7 +73,7 @@ async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
 }
 
 async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
-    let vouching = vouching(&web)?;
+    let oidc = oidc(&web)?;
     let params = Params::read(parts.uri.query().unwrap_or_default());
     // First: any page of any site can make a browser come here, and that is no attempt of its own.
     let Some(kept) = departed(&web, &parts.headers, &params).await? else {
@@ -85,15 +85,15 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     if let Turn::Wait(wait) = turn {
         return refused(&web, &parts.headers, Problem::TooMany(wait));
     }
-    let is_by_them = params.get("iss").is_none_or(|issuer| issuer == vouching.provider.issuer());
+    let is_by_them = params.get("iss").is_none_or(|issuer| issuer == oidc.provider.issuer());
     let Some(code) = params.get("code").filter(|_| is_by_them) else {
         return refused(&web, &parts.headers, Problem::Declined);
     };
-    let claims = match vouching.provider.arrival(code, &kept.journey, web.now()).await {
+    let claims = match oidc.provider.arrival(code, &kept.journey, web.now()).await {
         Ok(claims) => claims,
         Err(error) => return failed(&web, &parts.headers, &error),
     };
-    let Some(user) = resolve_identity(&web, vouching, claims).await? else {
+    let Some(user) = resolve_identity(&web, oidc, claims).await? else {
         return refused(&web, &parts.headers, Problem::Unknown);
     };
     web.store.catalog.attempt_succeeded(suspects).await?;
@@ -103,9 +103,9 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     Ok((headers, Redirect::to(kept.next.as_str())).into_response())
 }
 
-fn vouching(web: &Web) -> PageResult<&OidcLogin> {
+fn oidc(web: &Web) -> PageResult<&OidcLogin> {
     match &web.access {
-        Access::People(SignIn { vouching: Some(vouching), .. }) => Ok(vouching.as_ref()),
+        Access::People(SignIn { oidc: Some(oidc), .. }) => Ok(oidc.as_ref()),
         Access::People(_) | Access::Open(_) => {
             Err(PageError::NotFound("no identity provider is configured".to_owned()))
         }
@@ -127,19 +127,15 @@ async fn departed(web: &Web, headers: &HeaderMap, params: &Params) -> PageResult
 }
 
 /// The person whom the provider vouches for, if we let them in.
-async fn resolve_identity(
-    web: &Web,
-    vouching: &OidcLogin,
-    claims: Claims,
-) -> PageResult<Option<User>> {
+async fn resolve_identity(web: &Web, oidc: &OidcLogin, claims: Claims) -> PageResult<Option<User>> {
     let email = claims.verified_email.as_deref().and_then(Email::parse);
-    let is_of = |email: &Email| vouching.domains.iter().any(|domain| domain == email.domain());
-    if !vouching.domains.is_empty() && !email.as_ref().is_some_and(is_of) {
+    let is_of = |email: &Email| oidc.domains.iter().any(|domain| domain == email.domain());
+    if !oidc.domains.is_empty() && !email.as_ref().is_some_and(is_of) {
         return Ok(None);
     }
-    let issuer = vouching.provider.issuer().to_owned();
+    let issuer = oidc.provider.issuer().to_owned();
     let identity = Identity { issuer, subject: claims.subject, email, name: claims.name };
-    let admission = vouching.admission.clone();
+    let admission = oidc.admission.clone();
     let found = web.store.catalog.resolve_identity(identity, admission, web.now()).await?;
     Ok(found.filter(|user| user.role != Role::IngestOnly))
 }

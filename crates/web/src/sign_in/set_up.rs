@@ -11,7 +11,7 @@ use ratchet_core::catalog::account::{Email, is_password};
 use ratchet_core::secret::Secret;
 use ratchet_store::catalog::{NewUser, Role, ThrottleKey, Turn};
 
-use super::form::{Field, PASSWORD_RULE, Problem, field, strangers_page};
+use super::form::{Field, PASSWORD_RULE, Problem, anonymous_page, field};
 use super::{SignIn, welcome};
 use crate::client_address;
 use crate::page_error::PageResult;
@@ -90,7 +90,7 @@ fn form(
     problem: Option<&Problem>,
 ) -> PageResult<Response> {
     let text = |name| typed.get(name).unwrap_or_default();
-    strangers_page(web, headers, "Set up this server", problem, |form_token| {
+    anonymous_page(web, headers, "Set up this server", problem, |form_token| {
         html! {
             p { "Create the owner account. The owner has full access and can "
                 "add other users." }

@@ -33,7 +33,7 @@ pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc
     let real = folder.path().canonicalize().unwrap();
     std::fs::create_dir_all(real.join("roots/work")).unwrap();
     let roots = Roots::new([real.join("roots")]).unwrap();
-    let boundary = Boundary { roots, exposure: WorkspaceSource::Network, data: None };
+    let boundary = Boundary { roots, workspace_source: WorkspaceSource::Network, data: None };
     let policy = WorkspacePolicy {
         boundary,
         trusted: Vec::new(),

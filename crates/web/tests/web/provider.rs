@@ -19,13 +19,13 @@ async fn vouched_site(admission: Option<Admission>) -> (Site, ScriptedProvider) 
         client_id: CLIENT_ID.to_owned(),
         client_secret: Some(Secret::new(CLIENT_SECRET)),
     });
-    let vouching = OidcLogin {
+    let oidc = OidcLogin {
         provider: provider.unwrap(),
         label: "Example".to_owned(),
         domains: vec!["example.com".to_owned()],
         admission,
     };
-    let sign_in = SignIn { vouching: Some(Box::new(vouching)), ..SignIn::default() };
+    let sign_in = SignIn { oidc: Some(Box::new(oidc)), ..SignIn::default() };
     let site = Site::with(Access::People(sign_in)).await;
     site.person("owner@example.com", Role::Owner).await;
     (site, scripted)
@@ -211,9 +211,9 @@ async fn a_provider_that_is_down_leaves_passwords_to_sign_in_with() {
     let issuer = "http://127.0.0.1:1".to_owned();
     let settings = ProviderSettings { issuer, client_id: "x".to_owned(), client_secret: None };
     let provider = Provider::new(settings).unwrap();
-    let vouching =
+    let oidc =
         OidcLogin { provider, label: "Example".to_owned(), domains: Vec::new(), admission: None };
-    let sign_in = SignIn { vouching: Some(Box::new(vouching)), ..SignIn::default() };
+    let sign_in = SignIn { oidc: Some(Box::new(oidc)), ..SignIn::default() };
     let site = Site::with(Access::People(sign_in)).await;
     site.person("ada@example.com", Role::Member).await;
     let answer = site.browser().get("/sign-in/provider").await;

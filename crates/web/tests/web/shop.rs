@@ -177,7 +177,7 @@ async fn chat(site: &Site) -> (TempDir, String) {
             attached: Vec::new(),
             history: Vec::new(),
             settings: ChatSettings::default(),
-            exposure: WorkspaceSource::Network,
+            workspace_source: WorkspaceSource::Network,
         },
     };
     let (chat, _) = chats.create(id("shop"), new).await.unwrap();

@@ -156,14 +156,14 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
     let outside = &args.outside;
     data_target::with_scoring(&outside.place, "ratchet score submit", async |place| {
         let request = outside.request(place, &session)?;
-        let desk = desk_of(place);
+        let uploads = desk_of(place);
         let verdict = SubmittedVerdict {
             chunk: handed.chunk.unwrap_or(1),
             prompt_hash: handed.prompt_hash.clone(),
             answer: handed.verdict.to_string(),
         };
-        external_verdicts::hand_in(&desk, &request, &session, &verdict).await?;
-        let report = ratchet_stages::score::run(&desk, &request).await?;
+        external_verdicts::hand_in(&uploads, &request, &session, &verdict).await?;
+        let report = ratchet_stages::score::run(&uploads, &request).await?;
         let view = ScoringView::new(&request, &report);
         outside.output.show(&view, report::detail)?;
         Ok(view.outcome())

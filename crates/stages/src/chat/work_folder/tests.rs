@@ -25,7 +25,7 @@ fn open(named: &Path, roots: &Roots) -> Result<WorkFolder, WorkFolderError> {
 }
 
 fn own_machine(data: Option<PathBuf>) -> Boundary {
-    Boundary { roots: Roots::default(), exposure: WorkspaceSource::OwnMachine, data }
+    Boundary { roots: Roots::default(), workspace_source: WorkspaceSource::OwnMachine, data }
 }
 
 #[track_caller]
@@ -127,7 +127,7 @@ fn the_data_folder_and_what_is_around_it_are_no_workspace() {
     let data = Some(real.join("top/data"));
     let rooted = Boundary {
         roots: Roots::new([real.clone()]).unwrap(),
-        exposure: WorkspaceSource::Network,
+        workspace_source: WorkspaceSource::Network,
         data: data.clone(),
     };
     for (boundary, by) in

@@ -35,7 +35,7 @@ fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSettings {
     let policy = WorkspacePolicy {
         boundary: Boundary {
             roots: Roots::new([top.clone()]).unwrap(),
-            exposure: WorkspaceSource::Network,
+            workspace_source: WorkspaceSource::Network,
             data: None,
         },
         trusted,

@@ -12,7 +12,7 @@ pub(super) struct Language {
 
 impl Language {
     /// Whether people call it so.
-    pub(super) fn goes_by(&self, name: &str) -> bool {
+    pub(super) fn has_name(&self, name: &str) -> bool {
         self.names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(name))
     }
 

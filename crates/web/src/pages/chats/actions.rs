@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::multipart_form::SentForm;
 use super::one::{ChatContent, Conversation};
-use super::outcome::{self, Hitch};
+use super::outcome::{self, ChatFormError};
 use super::{find, hands, permission_prompts};
 use crate::components::figure;
 use crate::form::PageForm;
@@ -42,10 +42,10 @@ pub(super) fn name_of(ctx: &RequestContext) -> Option<String> {
 fn went<T>(
     said: Result<T, ChatError>,
     done: Option<&'static str>,
-) -> PageResult<Result<Option<&'static str>, Hitch>> {
+) -> PageResult<Result<Option<&'static str>, ChatFormError>> {
     match said {
         Ok(_) => Ok(Ok(done)),
-        Err(error) => Ok(Err(outcome::hitch(error)?)),
+        Err(error) => Ok(Err(outcome::form_error(error)?)),
     }
 }
 
@@ -62,13 +62,13 @@ pub(super) async fn send(
     let form = SentForm::read(&headers, body).await?;
     let text = form.text("text");
     let went = match checked(&form, &text) {
-        Err(hitch) => Err(hitch),
+        Err(form_error) => Err(form_error),
         Ok(attached) => {
             let by = name_of(&ctx);
             let said = ChatMessageInput { id: Uuid::new_v4(), text: text.clone(), attached, by };
             match hands(&web, &ctx)?.send(ctx.project_id(), chat.id, said).await {
                 Ok(_) => Ok(None),
-                Err(error) => Err(outcome::hitch_of_chats(error)?),
+                Err(error) => Err(outcome::create_error(error)?),
             }
         }
     };
@@ -76,14 +76,16 @@ pub(super) async fn send(
 }
 
 /// Validates the text of a message.
-pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, Hitch> {
-    let files = form.files().map_err(Hitch::bad)?;
+pub(super) fn checked(form: &SentForm, text: &str) -> Result<Vec<Attached>, ChatFormError> {
+    let files = form.files().map_err(ChatFormError::bad)?;
     if text.trim().is_empty() && files.is_empty() {
-        return Err(Hitch::bad("Enter a message, or attach a file."));
+        return Err(ChatFormError::bad("Enter a message, or attach a file."));
     }
     if text.len() > MAX_MESSAGE_BYTES {
         let most = figure::bytes(MAX_MESSAGE_BYTES);
-        return Err(Hitch::bad(format!("The message is longer than {most}; attach it as a file.")));
+        return Err(ChatFormError::bad(format!(
+            "The message is longer than {most}; attach it as a file."
+        )));
     }
     Ok(files.into_iter().map(Attached::Here).collect())
 }
@@ -110,7 +112,7 @@ pub(super) async fn answer(
     let chat = find(&web, &ctx, &id).await?;
     let ask = PermissionPromptId::new(form.get("ask").unwrap_or_default());
     let went = match permission_prompts::decision(&form) {
-        Err(why) => Err(Hitch::bad(why)),
+        Err(why) => Err(ChatFormError::bad(why)),
         Ok(decision) => {
             let (chats, by) = (hands(&web, &ctx)?.service, name_of(&ctx));
             let said = chats.answer(ctx.project_id(), chat.id, (ask, decision), by).await;
@@ -121,31 +123,36 @@ pub(super) async fn answer(
 }
 
 /// Parses a permission mode. Bypassing permissions is not offered, as in the API.
-pub(super) fn mode(form: &Params) -> Result<Option<PermissionMode>, Hitch> {
+pub(super) fn mode(form: &Params) -> Result<Option<PermissionMode>, ChatFormError> {
     let Some(word) = form.get("mode") else { return Ok(None) };
     let mode = PermissionMode::parse(word).filter(|mode| *mode != PermissionMode::Bypass);
-    mode.map(Some).ok_or_else(|| Hitch::bad("mode: default, acceptEdits, plan, dontAsk or auto"))
+    mode.map(Some)
+        .ok_or_else(|| ChatFormError::bad("mode: default, acceptEdits, plan, dontAsk or auto"))
 }
 
 /// Validates the name of a model; empty for the default.
-pub(super) fn model(form: &Params) -> Result<Option<String>, Hitch> {
+pub(super) fn model(form: &Params) -> Result<Option<String>, ChatFormError> {
     let Some(name) = form.get("model").map(str::trim).filter(|name| !name.is_empty()) else {
         return Ok(None);
     };
     let is_plain = name.chars().all(|c| c.is_ascii_graphic()) && !name.starts_with('-');
     let is_name = is_plain && name.len() <= 200;
-    if is_name { Ok(Some(name.to_owned())) } else { Err(Hitch::bad("model: the name of one")) }
+    if is_name {
+        Ok(Some(name.to_owned()))
+    } else {
+        Err(ChatFormError::bad("model: the name of one"))
+    }
 }
 
 /// Validates a budget; empty for no limit.
-fn budget(form: &Params) -> Result<Option<BudgetChoice>, Hitch> {
+fn budget(form: &Params) -> Result<Option<BudgetChoice>, ChatFormError> {
     let Some(text) = form.get("budget").map(str::trim) else { return Ok(None) };
     if text.is_empty() {
         return Ok(Some(BudgetChoice::Unlimited));
     }
     let dollars = text.strip_prefix('$').unwrap_or(text).parse().ok();
     let money = dollars.and_then(Money::from_dollars).filter(|money| *money > Money::ZERO);
-    let money = money.ok_or_else(|| Hitch::bad("budget: US dollars, more than 0"))?;
+    let money = money.ok_or_else(|| ChatFormError::bad("budget: US dollars, more than 0"))?;
     Ok(Some(BudgetChoice::Limit(money)))
 }
 
@@ -164,7 +171,9 @@ pub(super) async fn set_mode(
     let chat = find(&web, &ctx, &id).await?;
     let kept = ChatSettings::read(&chat.settings).map_err(outcome::refusal)?;
     let went = match (mode(&form), model(&form), budget(&form)) {
-        (Err(hitch), _, _) | (_, Err(hitch), _) | (_, _, Err(hitch)) => Err(hitch),
+        (Err(form_error), _, _) | (_, Err(form_error), _) | (_, _, Err(form_error)) => {
+            Err(form_error)
+        }
         (Ok(mode), Ok(model), Ok(budget)) => {
             let mode = mode.filter(|mode| kept.mode.as_deref() != Some(mode.as_str()));
             let named = || model.clone().map_or(ModelChoice::Usual, ModelChoice::Named);
@@ -181,10 +190,10 @@ pub(super) async fn set_mode(
 }
 
 /// Validates a title; empty for none.
-pub(super) fn title(typed: Option<&str>) -> Result<Option<String>, Hitch> {
+pub(super) fn title(typed: Option<&str>) -> Result<Option<String>, ChatFormError> {
     let title = typed.map(str::trim).filter(|title| !title.is_empty());
     if title.is_some_and(|title| title.chars().count() > MAX_TITLE_CHARS) {
-        return Err(Hitch::bad(format!("title: at most {MAX_TITLE_CHARS} characters")));
+        return Err(ChatFormError::bad(format!("title: at most {MAX_TITLE_CHARS} characters")));
     }
     Ok(title.map(str::to_owned))
 }
@@ -198,7 +207,7 @@ pub(super) async fn rename(
 ) -> PageResult<Response> {
     let chat = find(&web, &ctx, &id).await?;
     let went = match title(form.get("title")) {
-        Err(hitch) => Err(hitch),
+        Err(form_error) => Err(form_error),
         Ok(title) => {
             let said = hands(&web, &ctx)?.service.rename(ctx.project_id(), chat.id, title).await;
             went(said, Some("renamed"))?
@@ -217,7 +226,7 @@ pub(super) async fn fork(
     let chat = find(&web, &ctx, &id).await?;
     let chats = hands(&web, &ctx)?.service;
     let Ok(at) = form.get("at").map(Uuid::parse_str).transpose() else {
-        let went = Err(Hitch::bad("at: the id of a message"));
+        let went = Err(ChatFormError::bad("at: the id of a message"));
         return outcome::answer((&web, &ctx), &headers, &id, (went, "")).await;
     };
     match chats.fork(ctx.project_id(), chat.id, Uuid::new_v4(), at).await {
@@ -226,7 +235,7 @@ pub(super) async fn fork(
             Ok(Redirect::to(&link.to_string()).into_response())
         }
         Err(error) => {
-            let went = Err(outcome::hitch(error)?);
+            let went = Err(outcome::form_error(error)?);
             outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
         }
     }
@@ -254,7 +263,7 @@ pub(super) async fn rewind(
 ) -> PageResult<Response> {
     let chat = find(&web, &ctx, &id).await?;
     let Ok(message) = Uuid::parse_str(form.get("message").unwrap_or_default()) else {
-        let went = Err(Hitch::bad("message: the id of one"));
+        let went = Err(ChatFormError::bad("message: the id of one"));
         return outcome::answer((&web, &ctx), &headers, &id, (went, "")).await;
     };
     let is_sure = form.get("sure") == Some("yes");
@@ -266,12 +275,12 @@ pub(super) async fn rewind(
         }
         Ok(report) => {
             let problem = confirm(&ctx, &id, &message, &report);
-            let told = ChatContent { problem, text: String::new() };
-            let page = Conversation::read(&web, &ctx, &id).await?.page(&ctx, &told);
+            let content = ChatContent { problem, text: String::new() };
+            let page = Conversation::read(&web, &ctx, &id).await?.page(&ctx, &content);
             Ok(page.show(&ctx).into_response())
         }
         Err(error) => {
-            let went = Err(outcome::hitch(error)?);
+            let went = Err(outcome::form_error(error)?);
             outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
         }
     }

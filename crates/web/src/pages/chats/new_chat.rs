@@ -18,8 +18,8 @@ use super::actions::name_of;
 use super::menu::mode_choice;
 use super::multipart_form;
 use super::multipart_form::SentForm;
-use super::outcome::{self, Hitch};
-use super::{agents, exposure, hands};
+use super::outcome::{self, ChatFormError};
+use super::{agents, hands, workspace_source};
 use crate::components::copy;
 use crate::components::field::{self, Entered, FormField};
 use crate::components::figure;
@@ -91,7 +91,7 @@ fn page(
                     a href=(ctx.here().with("workspace", folder)) { code { bdi { (folder) } } } " "
                 } }
             }
-            @if roots.is_empty() && exposure(ctx) == WorkspaceSource::Network {
+            @if roots.is_empty() && workspace_source(ctx) == WorkspaceSource::Network {
                 div.notice role="note" {
                     p { "No folders are configured in which agents may work, so no chat can be \
                          created here. The operator of the server sets them in " code { "ratchet.toml" }
@@ -133,12 +133,12 @@ pub(super) async fn begin(
             let link = ctx.to(&["chats", &id]);
             Ok(Redirect::to(&link.to_string()).into_response())
         }
-        Err((field, hitch)) => {
+        Err((field, form_error)) => {
             let mut entered = Entered::new(form.fields().clone());
-            entered.wrong(field, hitch.words);
+            entered.wrong(field, form_error.words);
             let proposed = proposed(&web, &ctx).await?;
             let page = page(&web, &ctx, &entered, &proposed)?;
-            let status = hitch.status.max(StatusCode::BAD_REQUEST);
+            let status = form_error.status.max(StatusCode::BAD_REQUEST);
             Ok((status, page.show(&ctx)).into_response())
         }
     }
@@ -149,19 +149,19 @@ async fn begun(
     web: &Web,
     ctx: &RequestContext,
     form: &SentForm,
-) -> PageResult<Result<String, (&'static str, Hitch)>> {
+) -> PageResult<Result<String, (&'static str, ChatFormError)>> {
     let (text, chats) = (form.text("text"), hands(web, ctx)?);
     let (mut new, pictures) = match asked(form, &text) {
         Ok(asked) => asked,
         Err(wrong) => return Ok(Err(wrong)),
     };
-    new.request.exposure = exposure(ctx);
+    new.request.workspace_source = workspace_source(ctx);
     let (chat, _) = match chats.create(ctx.project_id(), new).await {
         Ok(begun) => begun,
         Err(error) => {
-            let hitch = outcome::hitch_of_chats(error)?;
-            let is_about_folder = hitch.words.starts_with("workspace");
-            return Ok(Err((if is_about_folder { "workspace" } else { "" }, hitch)));
+            let form_error = outcome::create_error(error)?;
+            let is_about_folder = form_error.words.starts_with("workspace");
+            return Ok(Err((if is_about_folder { "workspace" } else { "" }, form_error)));
         }
     };
     let id = chat.id.to_string();
@@ -169,7 +169,7 @@ async fn begun(
         let said =
             ChatMessageInput { id: Uuid::new_v4(), text, attached: pictures, by: name_of(ctx) };
         if let Err(error) = chats.send(ctx.project_id(), chat.id, said).await {
-            return Ok(Err(("", outcome::hitch_of_chats(error)?)));
+            return Ok(Err(("", outcome::create_error(error)?)));
         }
     }
     Ok(Ok(id))
@@ -179,24 +179,30 @@ async fn begun(
 fn asked(
     form: &SentForm,
     text: &str,
-) -> Result<(NewChatRequest, Vec<Attached>), (&'static str, Hitch)> {
+) -> Result<(NewChatRequest, Vec<Attached>), (&'static str, ChatFormError)> {
     let fields = form.fields();
     let workspace = fields.get("workspace").unwrap_or_default().trim();
     let folder = PathBuf::from(workspace);
     // A relative one would depend on where the server was started.
     if !folder.is_absolute() || workspace.contains('\0') {
-        return Err(("workspace", Hitch::bad("an absolute path, such as /srv/projects/shop")));
+        return Err((
+            "workspace",
+            ChatFormError::bad("an absolute path, such as /srv/projects/shop"),
+        ));
     }
-    let title = actions::title(fields.get("title")).map_err(|hitch| ("title", hitch))?;
+    let title = actions::title(fields.get("title")).map_err(|form_error| ("title", form_error))?;
     let made = Some(one_line(text.trim(), MADE_TITLE)).filter(|made| !made.is_empty());
     let title = title.or(made);
-    let mode = actions::mode(fields).map_err(|hitch| ("", hitch))?;
-    let model = actions::model(fields).map_err(|hitch| ("model", hitch))?;
-    let files = form.files().map_err(|why| ("", Hitch::bad(why)))?;
+    let mode = actions::mode(fields).map_err(|form_error| ("", form_error))?;
+    let model = actions::model(fields).map_err(|form_error| ("model", form_error))?;
+    let files = form.files().map_err(|why| ("", ChatFormError::bad(why)))?;
     let (pictures, texts): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| file.block().is_some());
     if !pictures.is_empty() && text.trim().is_empty() {
-        return Err(("text", Hitch::bad("images and PDFs are sent with a message: enter one")));
+        return Err((
+            "text",
+            ChatFormError::bad("images and PDFs are sent with a message: enter one"),
+        ));
     }
     let here = |files: Vec<_>| files.into_iter().map(Attached::Here).collect::<Vec<_>>();
     let mode = mode.map(|mode| mode.as_str().to_owned());

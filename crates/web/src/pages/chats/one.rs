@@ -15,7 +15,7 @@ use super::menu;
 use super::thumbs::{self, Thumb};
 use super::toggles::Toggles;
 use super::turns;
-use super::turns::Around;
+use super::turns::ChatContext;
 use super::{find, state, title};
 use crate::assets;
 use crate::components::{figure, toast};
@@ -98,11 +98,11 @@ impl Conversation {
         let id = self.chat.id.to_string();
         let running = self.chat.status.turn.as_ref().map(ToString::to_string);
         let is_open = self.chat.status.state != ChatStateName::Closed && !self.is_past;
-        let around = Around { ctx, chat: &id, running: running.as_deref(), is_open };
+        let chat_ctx = ChatContext { ctx, chat: &id, running: running.as_deref(), is_open };
         html! {
             @for turn in &self.story.turns {
                 @let thumb = turn.turn.as_ref().and_then(|trace| self.thumbs.get(trace));
-                (turns::turn(turn, thumb, &around))
+                (turns::turn(turn, thumb, &chat_ctx))
             }
         }
     }
@@ -138,7 +138,7 @@ impl Conversation {
     }
 
     /// Renders the page, with an error and the unsent text, if any.
-    pub(super) fn page(&self, ctx: &RequestContext, told: &ChatContent) -> Page {
+    pub(super) fn page(&self, ctx: &RequestContext, content: &ChatContent) -> Page {
         let id = self.chat.id.to_string();
         let mut page = Page::new(Section::Chats, title(&self.chat));
         page.crumbs = vec![("Chat".to_owned(), ctx.to(&["chats"]))];
@@ -151,14 +151,14 @@ impl Conversation {
             div.chat data-chat=[(!self.is_past).then_some(&id)] data-last=(self.story.last)
                 data-state=(self.chat.status.state.as_str()) data-since=(follow)
                 data-events=(events) data-types=(self.toggles.types()) data-all=(Toggles::all_types()) {
-                (told.problem)
+                (content.problem)
                 @if self.has_before { (self.earlier(ctx)) }
-                ol.told-turns aria-label="Conversation" data-turns { (self.draw_turns(ctx)) }
+                ol.chat-turns aria-label="Conversation" data-turns { (self.draw_turns(ctx)) }
                 @if self.story.turns.is_empty() { (self.silence(ctx)) }
                 p.chat-link.muted role="status" data-link hidden {}
                 @if self.is_past {
                     p { a.button href=(ctx.here().without("before")) { "Latest messages" } }
-                } @else { (self.composer(ctx, &told.text)) }
+                } @else { (self.composer(ctx, &content.text)) }
             }
             script type="module" src=(assets::address("chat.js")) {}
         };

@@ -14,12 +14,12 @@ use crate::web::Web;
 
 /// An error that the user can correct.
 #[derive(Debug)]
-pub(super) struct Hitch {
+pub(super) struct ChatFormError {
     pub(super) status: StatusCode,
     pub(super) words: String,
 }
 
-impl Hitch {
+impl ChatFormError {
     /// The input is invalid.
     pub(super) fn bad(words: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, words: words.into() }
@@ -31,25 +31,30 @@ impl Hitch {
 }
 
 /// Converts an error of a chat: to one that the page shows, or to an error page.
-pub(super) fn hitch(error: ChatError) -> PageResult<Hitch> {
+pub(super) fn form_error(error: ChatError) -> PageResult<ChatFormError> {
     let words = error.to_string();
     match error {
-        ChatError::Busy { .. } => Ok(Hitch::conflict(
+        ChatError::Busy { .. } => Ok(ChatFormError::conflict(
             "The agent is working on another message. Stop it, or wait until it is done.",
         )),
         ChatError::Answered { first, .. } => {
             let first = serde_json::from_str(&first).unwrap_or_default();
-            Ok(Hitch::conflict(format!("Already answered: {}.", transcript_view::outcome(&first))))
+            Ok(ChatFormError::conflict(format!(
+                "Already answered: {}.",
+                transcript_view::outcome(&first)
+            )))
         }
         ChatError::NoTurn
         | ChatError::NotOpen(_)
         | ChatError::Closed
         | ChatError::Budget { .. }
-        | ChatError::OutOfPlace(_) => Ok(Hitch::conflict(words)),
-        ChatError::AnswerMismatch(_) | ChatError::Setting(_) => Ok(Hitch::bad(words)),
-        ChatError::Agent(_) => Ok(Hitch { status: StatusCode::UNPROCESSABLE_ENTITY, words }),
+        | ChatError::OutOfPlace(_) => Ok(ChatFormError::conflict(words)),
+        ChatError::AnswerMismatch(_) | ChatError::Setting(_) => Ok(ChatFormError::bad(words)),
+        ChatError::Agent(_) => {
+            Ok(ChatFormError { status: StatusCode::UNPROCESSABLE_ENTITY, words })
+        }
         ChatError::Behind { .. } | ChatError::Stopping => {
-            Ok(Hitch { status: StatusCode::SERVICE_UNAVAILABLE, words })
+            Ok(ChatFormError { status: StatusCode::SERVICE_UNAVAILABLE, words })
         }
         ChatError::NotFound(_) => Err(PageError::not_there("chat")),
         ChatError::Store(error) => Err(PageError::Store(error)),
@@ -58,20 +63,20 @@ pub(super) fn hitch(error: ChatError) -> PageResult<Hitch> {
 
 /// The same, always as an error page.
 pub(super) fn refusal(error: ChatError) -> PageError {
-    match hitch(error) {
-        Ok(Hitch { words, .. }) => PageError::Bad(words),
+    match form_error(error) {
+        Ok(ChatFormError { words, .. }) => PageError::Bad(words),
         Err(refusal) => refusal,
     }
 }
 
 /// Converts an error of creating a chat or sending a message.
-pub(super) fn hitch_of_chats(error: ChatsError) -> PageResult<Hitch> {
+pub(super) fn create_error(error: ChatsError) -> PageResult<ChatFormError> {
     match error {
-        ChatsError::Chat(error) => hitch(error),
+        ChatsError::Chat(error) => form_error(error),
         ChatsError::Policy(error @ WorkspacePolicyError::Folder(_)) => {
-            Ok(Hitch::bad(format!("workspace: {error}")))
+            Ok(ChatFormError::bad(format!("workspace: {error}")))
         }
-        ChatsError::Policy(error) => Ok(Hitch::bad(error.to_string())),
+        ChatsError::Policy(error) => Ok(ChatFormError::bad(error.to_string())),
         ChatsError::Store(error) => Err(error.into()),
     }
 }
@@ -87,7 +92,7 @@ pub(super) async fn answer(
     (web, ctx): (&Web, &RequestContext),
     headers: &HeaderMap,
     id: &str,
-    (went, text): (Result<Option<&'static str>, Hitch>, &str),
+    (went, text): (Result<Option<&'static str>, ChatFormError>, &str),
 ) -> PageResult<Response> {
     match went {
         Ok(_) if is_script(headers) => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -96,11 +101,13 @@ pub(super) async fn answer(
             let back = done.map_or(back.clone(), |done| back.with("done", done));
             Ok(Redirect::to(&format!("{back}#composer")).into_response())
         }
-        Err(Hitch { status, words }) if is_script(headers) => Ok((status, words).into_response()),
-        Err(Hitch { status, words }) => {
+        Err(ChatFormError { status, words }) if is_script(headers) => {
+            Ok((status, words).into_response())
+        }
+        Err(ChatFormError { status, words }) => {
             let problem = html! { p.problem role="alert" { bdi { (words) } } };
-            let told = ChatContent { problem, text: text.to_owned() };
-            let page = Conversation::read(web, ctx, id).await?.page(ctx, &told);
+            let content = ChatContent { problem, text: text.to_owned() };
+            let page = Conversation::read(web, ctx, id).await?.page(ctx, &content);
             Ok((status, page.show(ctx)).into_response())
         }
     }

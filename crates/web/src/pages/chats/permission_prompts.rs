@@ -9,7 +9,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::record::limit::elide;
 use serde_json::{Map, Value};
 
-use super::turns::Around;
+use super::turns::ChatContext;
 use crate::message_preview::one_line;
 use crate::request_context::Params;
 
@@ -19,7 +19,7 @@ const EXACT: usize = 100_000;
 const MOST: usize = 40;
 
 /// Text with invisible and direction-changing characters escaped, so that nothing is hidden.
-pub(super) fn laid_bare(text: &str) -> String {
+pub(super) fn escape_invisible(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
     for c in text.chars() {
         let hides = c.is_control() && !matches!(c, '\n' | '\t')
@@ -35,7 +35,7 @@ pub(super) fn laid_bare(text: &str) -> String {
 }
 
 /// Renders a prompt, with a form while it is open.
-pub(super) fn draw(ask: &PermissionPromptView, around: &Around<'_>) -> Markup {
+pub(super) fn draw(ask: &PermissionPromptView, chat_ctx: &ChatContext<'_>) -> Markup {
     let is_open = ask.answer.is_none();
     html! {
         section.ask.open[is_open] data-ask=(ask.id) {
@@ -44,7 +44,7 @@ pub(super) fn draw(ask: &PermissionPromptView, around: &Around<'_>) -> Markup {
             @else { (form_head(ask)) }
             @match ask.outcome() {
                 Some(outcome) => { (answered(ask, &outcome)) },
-                None if around.may_act() => { (form(ask, around)) },
+                None if chat_ctx.may_act() => { (form(ask, chat_ctx)) },
                 None => { p.muted { "Waiting for a member or owner to answer." } },
             }
         }
@@ -79,7 +79,7 @@ fn permission(ask: &PermissionPromptView) -> Markup {
         @if !text("description").is_empty() { p { bdi { (one_line(text("description"), 400)) } } }
         pre.exact dir="ltr" tabindex="0" { (exactly(&ask.body["input"])) }
         @if !text("blocked_path").is_empty() {
-            p { "It reaches " code { bdi { (laid_bare(text("blocked_path"))) } } "." }
+            p { "It reaches " code { bdi { (escape_invisible(text("blocked_path"))) } } "." }
         }
         @if !text("reason").is_empty() { p.muted { "Because: " bdi { (one_line(text("reason"), 400)) } } }
     }
@@ -101,7 +101,7 @@ fn exactly(input: &Value) -> String {
         }
         None => serde_json::to_string_pretty(input).unwrap_or_default(),
     };
-    elide(&laid_bare(&text), EXACT).into_owned()
+    elide(&escape_invisible(&text), EXACT).into_owned()
 }
 
 /// Whether the input is shown in full.
@@ -109,10 +109,10 @@ fn is_shown_whole(ask: &PermissionPromptView) -> bool {
     ask.body["input"].to_string().len() < EXACT / 2
 }
 
-fn form(ask: &PermissionPromptView, around: &Around<'_>) -> Markup {
-    let ctx = around.ctx;
+fn form(ask: &PermissionPromptView, chat_ctx: &ChatContext<'_>) -> Markup {
+    let ctx = chat_ctx.ctx;
     html! {
-        form.answer-form method="post" action=(ctx.to(&["chats", around.chat, "answers"])) data-stay {
+        form.answer-form method="post" action=(ctx.to(&["chats", chat_ctx.chat, "answers"])) data-stay {
             (ctx.viewer.form_token.field())
             input type="hidden" name="ask" value=(ask.id);
             @if ask.is_permission { (permission_fields(ask)) }
@@ -136,7 +136,7 @@ fn permission_fields(ask: &PermissionPromptView) -> Markup {
     html! {
         @if !rules.is_empty() {
             p.muted { "“Always” allows for the rest of this chat: "
-                @for rule in &rules { code { bdi { (laid_bare(rule)) } } " " } }
+                @for rule in &rules { code { bdi { (escape_invisible(rule)) } } " " } }
         }
         @if !is_shown_whole(ask) {
             p.problem { "Too long to show in full, so it can only be denied here." }
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn nothing_hides_in_a_command() {
         assert_eq!(
-            laid_bare("rm \u{202e}x\u{200b}\u{1b}[2K\n\ty"),
+            escape_invisible("rm \u{202e}x\u{200b}\u{1b}[2K\n\ty"),
             "rm ⟨U+202E⟩x⟨U+200B⟩⟨U+001B⟩[2K\n\ty"
         );
         let input = serde_json::json!({"command": "ls", "description": "x", "timeout": 5});

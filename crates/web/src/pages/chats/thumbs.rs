@@ -14,8 +14,8 @@ use ratchet_core::record::score::{ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_store::query::{Condition, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test, TimeRange};
 
 use super::find;
-use super::outcome::{self, Hitch};
-use super::turns::Around;
+use super::outcome::{self, ChatFormError};
+use super::turns::ChatContext;
 use crate::components::icon::{Icon, icon};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
@@ -76,8 +76,8 @@ pub(super) async fn given(
 }
 
 /// The two buttons, and a field for a comment.
-pub(super) fn form(trace: &str, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
-    let ctx = around.ctx;
+pub(super) fn form(trace: &str, thumb: Option<&Thumb>, chat_ctx: &ChatContext<'_>) -> Markup {
+    let ctx = chat_ctx.ctx;
     if !ctx.viewer.can_change() {
         return html! { @if let Some(thumb) = thumb { span { (word(thumb.is_up)) } } };
     }
@@ -93,7 +93,7 @@ pub(super) fn form(trace: &str, thumb: Option<&Thumb>, around: &Around<'_>) -> M
     let comment = thumb.map(|thumb| thumb.comment.as_str()).unwrap_or_default();
     let field = format!("why-{trace}");
     html! {
-        form.thumbs method="post" action=(ctx.to(&["chats", around.chat, "thumbs"])) data-stay {
+        form.thumbs method="post" action=(ctx.to(&["chats", chat_ctx.chat, "thumbs"])) data-stay {
             (ctx.viewer.form_token.field())
             input type="hidden" name="turn" value=(trace);
             (button(true)) (button(false))
@@ -132,7 +132,7 @@ pub(super) async fn keep(
     let comment = form.get("comment").unwrap_or_default().trim();
     let went = match form.get("thumb") {
         _ if comment.chars().count() > MAX_COMMENT => {
-            Err(Hitch::bad(format!("a comment has at most {MAX_COMMENT} characters")))
+            Err(ChatFormError::bad(format!("a comment has at most {MAX_COMMENT} characters")))
         }
         Some(thumb @ ("up" | "down")) => {
             let stamp = Stamp::stated(ctx.now, WriteKind::Update);
@@ -149,7 +149,7 @@ pub(super) async fn keep(
             write_score(&web, &ctx, draft).await?;
             Ok(Some("thumb"))
         }
-        _ => Err(Hitch::bad("thumb: up or down")),
+        _ => Err(ChatFormError::bad("thumb: up or down")),
     };
     outcome::answer((&web, &ctx), &headers, &id, (went, "")).await
 }

@@ -25,7 +25,7 @@ const ENCLOSED: &str = "\nWhat stands between <given-";
 
 /// Facts about a chat that turns need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around<'a> {
+pub(super) struct ChatContext<'a> {
     pub(super) ctx: &'a RequestContext,
     pub(super) chat: &'a str,
     pub(super) running: Option<&'a str>,
@@ -33,7 +33,7 @@ pub(super) struct Around<'a> {
     pub(super) is_open: bool,
 }
 
-impl Around<'_> {
+impl ChatContext<'_> {
     fn is_running(&self, turn: &TurnView) -> bool {
         self.running.is_some() && self.running == turn.turn.as_deref()
     }
@@ -45,26 +45,26 @@ impl Around<'_> {
 }
 
 /// Renders a turn. Parts that update have a key, by which a script finds them.
-pub(super) fn turn(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
-    let is_running = around.is_running(turn);
+pub(super) fn turn(turn: &TurnView, thumb: Option<&Thumb>, chat_ctx: &ChatContext<'_>) -> Markup {
+    let is_running = chat_ctx.is_running(turn);
     let last = turn.items.len().checked_sub(1).filter(|_| is_running);
     html! {
-        li.told-turn data-turn=(turn.seq) {
+        li.chat-turn data-turn=(turn.seq) {
             article aria-label={ "Turn of " (figure::exact_moment(turn.at)) } {
                 @match &turn.message {
-                    Some(message) => { div data-key="message" { (said(turn, message, around)) } },
+                    Some(message) => { div data-key="message" { (said(turn, message, chat_ctx)) } },
                     None if turn.turn.is_some() => {
                         p.muted data-key="message" { "The agent goes on by itself: a task in the \
                             background has ended." }
                     },
                     None => {},
                 }
-                ol.told-items {
+                ol.chat-items {
                     @for (index, item) in turn.items.iter().enumerate() {
-                        (self::item(item, last == Some(index), around))
+                        (self::item(item, last == Some(index), chat_ctx))
                     }
                 }
-                div data-key="end" { (end(turn, thumb, around)) }
+                div data-key="end" { (end(turn, thumb, chat_ctx)) }
             }
         }
     }
@@ -75,9 +75,9 @@ pub(super) fn as_payload(content: &Value) -> Value {
     json!([{"role": "user", "content": content}])
 }
 
-fn said(turn: &TurnView, message: &UserMessageView, around: &Around<'_>) -> Markup {
-    let ctx = around.ctx;
-    let pictures = ctx.to(&["chats", around.chat, "picture"]).with("seq", turn.seq.to_string());
+fn said(turn: &TurnView, message: &UserMessageView, chat_ctx: &ChatContext<'_>) -> Markup {
+    let ctx = chat_ctx.ctx;
+    let pictures = ctx.to(&["chats", chat_ctx.chat, "picture"]).with("seq", turn.seq.to_string());
     let at = ContentLinks {
         whole: trace_link(turn, ctx),
         pictures: format!("{}&n=", pictures),
@@ -114,11 +114,11 @@ fn trace_link(turn: &TurnView, ctx: &RequestContext) -> String {
     ctx.to(&["traces", trace]).to_string()
 }
 
-fn item(item: &TurnItem, is_growing: bool, around: &Around<'_>) -> Markup {
+fn item(item: &TurnItem, is_growing: bool, chat_ctx: &ChatContext<'_>) -> Markup {
     let key = item.seq.to_string();
     match &item.part {
         TurnPart::Words { text, .. } => html! {
-            li.told-item.told-words data-key=(key) data-open=[is_growing.then_some("text_delta")] {
+            li.chat-item.chat-words data-key=(key) data-open=[is_growing.then_some("text_delta")] {
                 article.message.assistant {
                     header.message-head { span.role { "Agent" } }
                     // Incomplete Markdown may render differently.
@@ -129,7 +129,7 @@ fn item(item: &TurnItem, is_growing: bool, around: &Around<'_>) -> Markup {
             }
         },
         TurnPart::Thought { text, .. } => html! {
-            li.told-item data-key=(key) data-open=[is_growing.then_some("thinking_delta")] {
+            li.chat-item data-key=(key) data-open=[is_growing.then_some("thinking_delta")] {
                 details.thinking open[is_growing] {
                     summary { "Thinking" }
                     p.growing { (elide(text, SHOWN)) }
@@ -137,22 +137,22 @@ fn item(item: &TurnItem, is_growing: bool, around: &Around<'_>) -> Markup {
             }
         },
         TurnPart::Tool(tool) => html! {
-            li.told-item data-key=(key) { (self::tool(tool, around)) }
+            li.chat-item data-key=(key) { (self::tool(tool, chat_ctx)) }
         },
         TurnPart::Ask(ask) => html! {
-            li.told-item data-key=(key) { (permission_prompts::draw(ask, around)) }
+            li.chat-item data-key=(key) { (permission_prompts::draw(ask, chat_ctx)) }
         },
         TurnPart::Notice { what, text } => html! {
-            li.told-item.notice data-key=(key) {
+            li.chat-item.notice data-key=(key) {
                 span.badge { bdi { (one_line(&what.replace('_', " "), 40)) } } " "
                 bdi { (one_line(text, 400)) }
             }
         },
         TurnPart::Failure(why) => html! {
-            li.told-item data-key=(key) { p.problem { bdi { (elide(why, 2_000)) } } }
+            li.chat-item data-key=(key) { p.problem { bdi { (elide(why, 2_000)) } } }
         },
         TurnPart::Raw(line) => html! {
-            li.told-item.raw data-key=(key) {
+            li.chat-item.raw data-key=(key) {
                 details {
                     summary { code { (raw_name(line)) } }
                     (json::json(&elide(line, SHOWN)))
@@ -176,9 +176,9 @@ fn raw_name(line: &str) -> String {
     if name.is_empty() { "line".to_owned() } else { name }
 }
 
-fn tool(tool: &ToolView, around: &Around<'_>) -> Markup {
+fn tool(tool: &ToolView, chat_ctx: &ChatContext<'_>) -> Markup {
     let name = if tool.name.is_empty() { "Result" } else { tool.name.as_str() };
-    let gist = one_line(&permission_prompts::laid_bare(&tool.gist()), GIST);
+    let gist = one_line(&permission_prompts::escape_invisible(&tool.gist()), GIST);
     html! {
         details.tool.failed[tool.is_error] {
             summary {
@@ -193,8 +193,8 @@ fn tool(tool: &ToolView, around: &Around<'_>) -> Markup {
             div.tool-body {
                 @if !tool.input.is_null() { (json::json(&elide(&tool.input.to_string(), SHOWN))) }
                 @if !tool.inside.is_empty() {
-                    ol.told-items {
-                        @for inner in &tool.inside { (item(inner, false, around)) }
+                    ol.chat-items {
+                        @for inner in &tool.inside { (item(inner, false, chat_ctx)) }
                     }
                 }
                 @if tool.output.is_some() {
@@ -208,24 +208,24 @@ fn tool(tool: &ToolView, around: &Around<'_>) -> Markup {
 }
 
 /// Result, cost and thumbs of a turn.
-fn end(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
-    let ctx = around.ctx;
+fn end(turn: &TurnView, thumb: Option<&Thumb>, chat_ctx: &ChatContext<'_>) -> Markup {
+    let ctx = chat_ctx.ctx;
     let Some(trace) = turn.turn.as_deref() else { return Markup::default() };
     html! {
-        footer.told-end {
+        footer.chat-end {
             @if let Some(end) = &turn.end { (facts(end)) }
-            @else if around.is_running(turn) { span.badge.code { "working" } }
+            @else if chat_ctx.is_running(turn) { span.badge.code { "working" } }
             time datetime=(turn.at) title=(figure::exact_moment(turn.at)) {
                 (figure::short_moment(turn.at, ctx.now))
             }
             a href=(ctx.to(&["traces", trace])) { "Trace" }
-            @if turn.end.is_some() { (thumbs::form(trace, thumb, around)) }
-            @if let Some(message) = turn.message.as_ref().filter(|_| around.may_act()) {
-                (act(around, ("rewind", "message", &message.id),
+            @if turn.end.is_some() { (thumbs::form(trace, thumb, chat_ctx)) }
+            @if let Some(message) = turn.message.as_ref().filter(|_| chat_ctx.may_act()) {
+                (act(chat_ctx, ("rewind", "message", &message.id),
                     ("Restore files…", "Restores files to their state before this message")))
             }
             @if let Some(message) = turn.message.as_ref().filter(|_| turn.end.is_some() && ctx.viewer.can_change()) {
-                (act(around, ("fork", "at", &message.id),
+                (act(chat_ctx, ("fork", "at", &message.id),
                     ("Fork here", "Continues in a copy without the later messages")))
             }
         }
@@ -234,13 +234,13 @@ fn end(turn: &TurnView, thumb: Option<&Thumb>, around: &Around<'_>) -> Markup {
 
 /// A form with one button about a message.
 fn act(
-    around: &Around<'_>,
+    chat_ctx: &ChatContext<'_>,
     (what, field, id): (&str, &str, &str),
     (word, title): (&str, &str),
 ) -> Markup {
-    let ctx = around.ctx;
+    let ctx = chat_ctx.ctx;
     html! {
-        form method="post" action=(ctx.to(&["chats", around.chat, what])) {
+        form method="post" action=(ctx.to(&["chats", chat_ctx.chat, what])) {
             (ctx.viewer.form_token.field())
             input type="hidden" name=(field) value=(id);
             button.quiet type="submit" title=(title) { (word) }

@@ -36,7 +36,7 @@ pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageRes
     };
     page.action = tabs(&ctx, false);
     page.body = html! {
-        (done::told(&ctx))
+        (done::done_toast(&ctx))
         @if found.rows.is_empty() { (nothing(&ctx)) } @else {
             (list(&ctx, &found.rows))
             (table::numbers(&ctx.here(), at, total))

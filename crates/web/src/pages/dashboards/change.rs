@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::done::Done;
 use crate::filter::saved::Counted;
-use crate::filter::{Filter, On};
+use crate::filter::{Filter, ListKind};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Params, RequestContext};
@@ -99,7 +99,7 @@ async fn rename(web: &Web, ctx: &RequestContext, id: String, form: Params) -> Pa
     let now = ctx.now;
     let text = |name: &str| form.get(name).unwrap_or_default().trim().to_owned();
     let (name, description) = (text("name"), text("description"));
-    let parsed = Filter::parse(On::Observations, &text("q"));
+    let parsed = Filter::parse(ListKind::Observations, &text("q"));
     if let Some(problem) = parsed.problems.first() {
         return Err(PageError::Bad(problem.message.clone()));
     }

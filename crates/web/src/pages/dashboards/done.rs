@@ -53,7 +53,7 @@ impl Done {
 }
 
 /// What was done just now, if anything was.
-pub(super) fn told(ctx: &RequestContext) -> Markup {
+pub(super) fn done_toast(ctx: &RequestContext) -> Markup {
     let word = ctx.params.get("done");
     let done = Done::ALL.into_iter().find(|done| Some(done.word()) == word);
     html! { @if let Some(done) = done { (toast::toast(done.words())) } }

@@ -13,14 +13,14 @@ use ratchet_store::metrics::{Bin, Figure, MetricsRow};
 use super::panel::{SHOWN, add, label};
 use super::pivot;
 use super::reading;
-use super::tile::Answer;
-use crate::components::bars::{self, Lying, Spread};
+use super::tile::ChartData;
+use crate::components::bars::{self, HorizontalBars, Spread};
 use crate::components::chart::{self, Form, OverTime, Series};
-use crate::components::plot::Tall;
+use crate::components::plot::PlotHeight;
 use crate::components::{empty, figure};
 
 /// Draws what a chart has found.
-pub(super) fn draw(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
+pub(super) fn draw(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup {
     let is_empty = answer.rows.iter().all(|row| row.figures.iter().all(is_nothing));
     if is_empty && chart.chart != ChartKind::Number {
         return nothing(chart, answer);
@@ -29,8 +29,8 @@ pub(super) fn draw(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
         ChartKind::LineTimeSeries => over_time(chart, answer, (Form::Lines, tall)),
         ChartKind::AreaTimeSeries => over_time(chart, answer, (Form::Areas, tall)),
         ChartKind::BarTimeSeries => over_time(chart, answer, (Form::Bars, tall)),
-        ChartKind::HorizontalBar | ChartKind::Pie => lying(chart, answer),
-        ChartKind::VerticalBar => standing(chart, answer, tall),
+        ChartKind::HorizontalBar | ChartKind::Pie => horizontal_bars(chart, answer),
+        ChartKind::VerticalBar => vertical_bars(chart, answer, tall),
         ChartKind::Number => number(chart, answer),
         ChartKind::Histogram => histogram(chart, answer, tall),
         ChartKind::PivotTable => pivot::draw(chart, answer),
@@ -46,7 +46,7 @@ fn is_nothing(figure: &Figure) -> bool {
     }
 }
 
-fn nothing(chart: &Widget, answer: &Answer) -> Markup {
+fn nothing(chart: &Widget, answer: &ChartData) -> Markup {
     let how = html! {
         p.muted { "No data in this time range for: " (reading::about(chart)) "." }
     };
@@ -59,7 +59,7 @@ fn nothing(chart: &Widget, answer: &Answer) -> Markup {
 }
 
 /// What stands below the name: what it shows, of how many, from where.
-pub(super) fn note(chart: &Widget, answer: &Answer) -> String {
+pub(super) fn note(chart: &Widget, answer: &ChartData) -> String {
     format!("{} · {}", reading::about(chart), answer.note)
 }
 
@@ -70,7 +70,7 @@ pub(super) fn key_of(row: &MetricsRow) -> String {
 }
 
 /// The values of each line, step by step, the greatest line first.
-fn lines(chart: &Widget, answer: &Answer) -> Vec<(String, Vec<Option<f64>>)> {
+fn lines(chart: &Widget, answer: &ChartData) -> Vec<(String, Vec<Option<f64>>)> {
     let steps = answer.course.len();
     let mut lines: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
     let is_split = !answer.shape.by.is_empty();
@@ -99,7 +99,7 @@ fn lines(chart: &Widget, answer: &Answer) -> Vec<(String, Vec<Option<f64>>)> {
     lines
 }
 
-fn over_time(chart: &Widget, answer: &Answer, (form, tall): (Form, Tall)) -> Markup {
+fn over_time(chart: &Widget, answer: &ChartData, (form, tall): (Form, PlotHeight)) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
     let all = lines(chart, answer);
     let count = all.len();
@@ -135,13 +135,17 @@ fn over_time(chart: &Widget, answer: &Answer, (form, tall): (Form, Tall)) -> Mar
 }
 
 /// The first figure of each row, with its key.
-fn firsts(answer: &Answer) -> Vec<(String, f64)> {
+fn firsts(answer: &ChartData) -> Vec<(String, f64)> {
     let one = |row: &MetricsRow| Some((key_of(row), reading::number(row.figures.first()?)?));
     answer.rows.iter().filter_map(one).collect()
 }
 
-fn bars<'a>(chart: &'a Widget, column: &FigureColumn, values: &'a [(String, f64)]) -> Lying<'a> {
-    Lying {
+fn bars<'a>(
+    chart: &'a Widget,
+    column: &FigureColumn,
+    values: &'a [(String, f64)],
+) -> HorizontalBars<'a> {
+    HorizontalBars {
         title: &chart.name,
         note: String::new(),
         values,
@@ -151,13 +155,13 @@ fn bars<'a>(chart: &'a Widget, column: &FigureColumn, values: &'a [(String, f64)
     }
 }
 
-fn lying(chart: &Widget, answer: &Answer) -> Markup {
+fn horizontal_bars(chart: &Widget, answer: &ChartData) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
     let values = firsts(answer);
-    bars::lying(&Lying { note: note(chart, answer), ..bars(chart, column, &values) })
+    bars::horizontal(&HorizontalBars { note: note(chart, answer), ..bars(chart, column, &values) })
 }
 
-fn standing(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
+fn vertical_bars(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup {
     let Some(column) = answer.shape.metrics.first() else { return html! {} };
     let (names, values): (Vec<String>, Vec<f64>) = firsts(answer).into_iter().unzip();
     let series = vec![Series {
@@ -178,7 +182,7 @@ fn standing(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
     })
 }
 
-fn number(chart: &Widget, answer: &Answer) -> Markup {
+fn number(chart: &Widget, answer: &ChartData) -> Markup {
     let figures = answer.rows.first().map(|row| row.figures.as_slice()).unwrap_or_default();
     let value = |at: usize| {
         let column = answer.shape.metrics.get(at)?;
@@ -207,7 +211,7 @@ fn number(chart: &Widget, answer: &Answer) -> Markup {
     }
 }
 
-fn histogram(chart: &Widget, answer: &Answer, tall: Tall) -> Markup {
+fn histogram(chart: &Widget, answer: &ChartData, tall: PlotHeight) -> Markup {
     let figure = answer.rows.first().and_then(|row| row.figures.first());
     let Some(Figure::Histogram(bins)) = figure else { return nothing(chart, answer) };
     let stretch = |bin: &Bin| HistogramBin { lower: bin.lower, upper: bin.upper, count: bin.count };

@@ -11,7 +11,7 @@ use ratchet_stages::dashboards::view::Names;
 use super::all::MAX_NAME;
 use super::reading;
 use crate::filter::saved::{Counted, in_words};
-use crate::filter::{Filter, On};
+use crate::filter::{Filter, ListKind};
 use crate::request_context::Params;
 
 /// What a chart can count.
@@ -175,7 +175,7 @@ impl Draft {
 
     /// The conditions to keep, and what was not understood.
     fn filters(&self) -> Result<(Vec<FilterCondition>, Vec<String>), String> {
-        let parsed = Filter::parse(On::Observations, &self.q);
+        let parsed = Filter::parse(ListKind::Observations, &self.q);
         let problems: Vec<String> =
             parsed.problems.into_iter().map(|problem| problem.message).collect();
         if !problems.is_empty() {

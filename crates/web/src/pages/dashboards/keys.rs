@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use ratchet_store::aggregate::Sums;
 
-use super::overview::Shown;
+use super::overview::OverviewData;
 use crate::components::figure;
 use crate::components::table::{self, Column, Row, Table};
 use crate::request_context::RequestContext;
@@ -13,7 +13,7 @@ use crate::sums::{KeySums, Timed, float, natural};
 const ROWS: usize = 50;
 
 /// The figures of each key and how they changed; nothing where nothing is split.
-pub(super) fn table(ctx: &RequestContext, shown: &Shown) -> Markup {
+pub(super) fn table(ctx: &RequestContext, shown: &OverviewData) -> Markup {
     let Some(_) = shown.split.by else { return html! {} };
     let before: BTreeMap<_, _> = shown.before.iter().flat_map(of_key).collect();
     let row = |key: &KeySums| {

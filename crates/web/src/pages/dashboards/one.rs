@@ -11,7 +11,7 @@ use ratchet_store::catalog::{DocumentKind, Documents};
 use super::all::MAX_NAME;
 use super::{done, reading, tile};
 use crate::assets;
-use crate::components::plot::Tall;
+use crate::components::plot::PlotHeight;
 use crate::components::{empty, figure};
 use crate::filter::Filter;
 use crate::filter::saved::{Counted, in_words};
@@ -65,7 +65,7 @@ pub(super) async fn show(
     };
     page.action = actions(&ctx, dashboard, edits);
     page.body = html! {
-        (done::told(&ctx))
+        (done::done_toast(&ctx))
         @if count == 0 { (nothing(&ctx, dashboard)) } @else { (tiles(&web, &ctx, &found, edits).await?) }
         @if edits { (edit(&ctx, &found)) }
         script type="module" src=(assets::address("dashboards.js")) {}
@@ -177,13 +177,13 @@ fn classes(tile: &Tile) -> String {
 }
 
 /// As tall as the tile leaves room for.
-fn tall(tile: &Tile) -> Tall {
+fn tall(tile: &Tile) -> PlotHeight {
     let height = tile.at.height;
     match height {
-        ..=4 => Tall::Low,
-        5 => Tall::Usual,
-        6 | 7 => Tall::High,
-        _ => Tall::Higher,
+        ..=4 => PlotHeight::Low,
+        5 => PlotHeight::Usual,
+        6 | 7 => PlotHeight::High,
+        _ => PlotHeight::Higher,
     }
 }
 

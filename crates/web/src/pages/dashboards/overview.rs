@@ -10,16 +10,16 @@ use crate::components::{empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
-use crate::sums::{self, Reach, Timed, float, natural};
+use crate::sums::{self, ScanRange, Timed, float, natural};
 use crate::web::Web;
 
 /// What the page shows: a time, the time before it, and how far back the records were read.
-pub(super) struct Shown {
+pub(super) struct OverviewData {
     pub(super) split: Split,
     pub(super) now: Timed,
     /// As long a time just before; none when all time is asked for or not all of it was read.
     pub(super) before: Option<Timed>,
-    reach: Reach,
+    reach: ScanRange,
 }
 
 pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -35,27 +35,29 @@ pub(super) async fn show(State(web): State<Web>, ctx: RequestContext) -> PageRes
     Ok(page.show(&ctx))
 }
 
-async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<Shown> {
+async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<OverviewData> {
     let split = Split::asked(ctx);
     let by = split.by.as_slice();
     let is_kept = by.iter().copied().all(Dimension::is_kept) && ctx.scope.agent.is_none();
     let reads_all = is_kept || ctx.params.get("all").is_some();
-    let reach = if reads_all { Reach::All } else { sums::reach(web, ctx, ctx.range()).await? };
+    let reach = if reads_all { ScanRange::All } else { sums::reach(web, ctx, ctx.range()).await? };
     let range = match reach {
-        Reach::All => ctx.range(),
-        Reach::Since(from) => TimeRange { from: Some(from), ..ctx.range() },
+        ScanRange::All => ctx.range(),
+        ScanRange::Since(from) => TimeRange { from: Some(from), ..ctx.range() },
     };
     let now = sums::over_time(web, ctx, range, by).await?;
     let before = match (ctx.scope.span.before(ctx.now), reach) {
-        (Some(range), Reach::All) => match sums::reach(web, ctx, range).await? {
-            Reach::Since(_) if !reads_all => None,
-            Reach::All | Reach::Since(_) => Some(sums::over_time(web, ctx, range, by).await?),
+        (Some(range), ScanRange::All) => match sums::reach(web, ctx, range).await? {
+            ScanRange::Since(_) if !reads_all => None,
+            ScanRange::All | ScanRange::Since(_) => {
+                Some(sums::over_time(web, ctx, range, by).await?)
+            }
         },
         _ => None,
     };
     // Next to nothing is no time to compare with: all would have grown a thousandfold.
     let before = before.filter(|before| sums::is_comparable(&now.whole(), &before.whole()));
-    Ok(Shown { split, now, before, reach })
+    Ok(OverviewData { split, now, before, reach })
 }
 
 fn nothing(ctx: &RequestContext) -> Markup {
@@ -73,7 +75,7 @@ fn nothing(ctx: &RequestContext) -> Markup {
     empty::empty("No traces in this time range", &how)
 }
 
-fn body(ctx: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
+fn body(ctx: &RequestContext, shown: &OverviewData, whole: &Sums) -> Markup {
     let before = shown.before.as_ref().map(Timed::whole);
     html! {
         (stat::row(&figures(&shown.now.whole(), before.as_ref(), &ctx.scope.span.label())))
@@ -84,9 +86,9 @@ fn body(ctx: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
 }
 
 /// Says so when only the newest records were read.
-fn partly(ctx: &RequestContext, shown: &Shown, whole: &Sums) -> Markup {
+fn partly(ctx: &RequestContext, shown: &OverviewData, whole: &Sums) -> Markup {
     html! {
-        @if let Reach::Since(since) = shown.reach {
+        @if let ScanRange::Since(since) = shown.reach {
             p.partly role="note" {
                 @match &ctx.scope.agent {
                     Some(agent) => { "Agent " bdi { (agent) } ": only observations" },

@@ -2,7 +2,7 @@ use maud::{Markup, html};
 use ratchet_core::money::Money;
 use ratchet_store::aggregate::Sums;
 
-use super::overview::Shown;
+use super::overview::OverviewData;
 use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::figure;
 use crate::sums::{KeySums, float, natural, whole_number};
@@ -89,7 +89,7 @@ impl Panel {
     }
 
     /// Draws one line or bar for each key; a key has the same hue in every panel.
-    fn draw(self, shown: &Shown) -> Markup {
+    fn draw(self, shown: &OverviewData) -> Markup {
         let keys = &shown.now.keys;
         let line = |(hue, key): (usize, &KeySums)| Series {
             name: label(&shown.split.key_name(key.key.first().and_then(Option::as_deref))),
@@ -148,7 +148,7 @@ impl Panel {
     }
 }
 
-pub(super) fn draw(shown: &Shown) -> Markup {
+pub(super) fn draw(shown: &OverviewData) -> Markup {
     html! { div.charts { @for panel in Panel::ALL { (panel.draw(shown)) } } }
 }
 

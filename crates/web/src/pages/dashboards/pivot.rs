@@ -6,7 +6,7 @@ use ratchet_store::metrics::{Figure, MetricsRow};
 
 use super::drawing::note;
 use super::reading;
-use super::tile::Answer;
+use super::tile::ChartData;
 use crate::components::chart;
 use crate::components::table::{self, Column, Row, Table};
 
@@ -14,7 +14,7 @@ use crate::components::table::{self, Column, Row, Table};
 const ACROSS: usize = 10;
 
 /// A table: by two dimensions one figure, otherwise every figure of every key.
-pub(super) fn draw(chart: &Widget, answer: &Answer) -> Markup {
+pub(super) fn draw(chart: &Widget, answer: &ChartData) -> Markup {
     let is_crossed = answer.shape.by.len() == 2 && chart.metrics.len() == 1;
     let (columns, rows) = if is_crossed { crossed(answer) } else { listed(chart, answer) };
     let caption = chart.name.clone();
@@ -26,7 +26,7 @@ pub(super) fn draw(chart: &Widget, answer: &Answer) -> Markup {
     }
 }
 
-fn listed(chart: &Widget, answer: &Answer) -> (Vec<Column>, Vec<Row>) {
+fn listed(chart: &Widget, answer: &ChartData) -> (Vec<Column>, Vec<Row>) {
     let by = answer.shape.by.iter().map(|by| Column::text(&reading::dimension(by.name)));
     let metrics = chart.metrics.iter();
     let metrics = metrics.map(|metric| Column::number(&reading::metric(metric, chart.view)));
@@ -42,7 +42,7 @@ fn words(row: &MetricsRow) -> impl Iterator<Item = Markup> {
     row.key.iter().map(|word| html! { bdi { (reading::key(word.as_deref())) } })
 }
 
-fn figures(chart: &Widget, answer: &Answer, row: &MetricsRow) -> impl Iterator<Item = Markup> {
+fn figures(chart: &Widget, answer: &ChartData, row: &MetricsRow) -> impl Iterator<Item = Markup> {
     let own = row.figures.iter().take(chart.metrics.len());
     own.zip(&answer.shape.metrics).map(|(figure, column)| cell(figure, column))
 }
@@ -59,7 +59,7 @@ fn cell(figure: &Figure, column: &ratchet_stages::dashboards::response::FigureCo
 }
 
 /// Rows by the first dimension, columns by the second, the busiest first.
-fn crossed(answer: &Answer) -> (Vec<Column>, Vec<Row>) {
+fn crossed(answer: &ChartData) -> (Vec<Column>, Vec<Row>) {
     let word =
         |row: &MetricsRow, at: usize| reading::key(row.key.get(at).and_then(|key| key.as_deref()));
     let mut across: Vec<String> = Vec::new();

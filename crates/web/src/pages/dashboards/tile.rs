@@ -16,17 +16,17 @@ use ratchet_store::query::TimeRange;
 
 use super::{drawing, reading};
 use crate::components::figure;
-use crate::components::plot::Tall;
+use crate::components::plot::PlotHeight;
 use crate::filter::{Filter, RecordField, Term, saved::Counted};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
-use crate::sums::{self, Reach};
+use crate::sums::{self, ScanRange};
 use crate::time_buckets;
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
 /// The answer to what a chart asks.
-pub(super) struct Answer {
+pub(super) struct ChartData {
     pub(super) shape: Shape,
     pub(super) rows: Vec<MetricsRow>,
     /// The steps of time, where it has any.
@@ -38,7 +38,7 @@ pub(super) struct Answer {
 }
 
 /// Why a chart shows nothing.
-pub(super) enum Nothing {
+pub(super) enum ChartError {
     /// What it asks makes no sense.
     Wrong(Vec<QueryProblem>),
     /// It would read or keep too much.
@@ -51,7 +51,7 @@ pub(super) async fn draw(
     ctx: &RequestContext,
     chart: &Widget,
     besides: &[FilterCondition],
-    tall: Tall,
+    tall: PlotHeight,
 ) -> PageResult<Markup> {
     Ok(match answer(web, ctx, chart, besides).await? {
         Ok(answer) => drawing::draw(chart, &answer, tall),
@@ -65,7 +65,7 @@ async fn answer(
     ctx: &RequestContext,
     chart: &Widget,
     besides: &[FilterCondition],
-) -> PageResult<Result<Answer, Nothing>> {
+) -> PageResult<Result<ChartData, ChartError>> {
     let mut besides = besides.to_vec();
     besides.extend(of_scope(ctx));
     let time = time(web, ctx).await?;
@@ -73,20 +73,20 @@ async fn answer(
     let asked = widget::asks(ctx.project_id(), chart, &besides, (time, width));
     let (mut question, shape) = match asked {
         Ok(asked) => asked,
-        Err(issues) => return Ok(Err(Nothing::Wrong(issues))),
+        Err(issues) => return Ok(Err(ChartError::Wrong(issues))),
     };
     let telemetry = &web.store.telemetry;
     let mut since = None;
     if !question.is_of_sums(telemetry) && ctx.params.get("all").is_none() {
         let range = TimeRange { from: Some(time.0), to: Some(time.1) };
-        if let Reach::Since(from) = sums::reach(web, ctx, range).await? {
+        if let ScanRange::Since(from) = sums::reach(web, ctx, range).await? {
             question.shorten(TimeRange { from: Some(from), to: None });
             since = Some(from);
         }
     }
     let found = match question.answer(telemetry).await {
         Ok(found) => found,
-        Err(StoreError::BadQuery(why)) => return Ok(Err(Nothing::TooMuch(why))),
+        Err(StoreError::BadQuery(why)) => return Ok(Err(ChartError::TooMuch(why))),
         Err(error) => return Err(error.into()),
     };
     let approximate_cost = reading::approximate_cost(chart.metrics.len(), &shape, &found.rows);
@@ -99,7 +99,7 @@ async fn answer(
     let rows = shape.arrange(found.rows);
     let width = shape.every.unwrap_or(Granularity::Day);
     let course = TimeBuckets::by(width, time.0, before(time.1));
-    Ok(Ok(Answer { shape, rows, course, approximate_cost, note }))
+    Ok(Ok(ChartData { shape, rows, course, approximate_cost, note }))
 }
 
 /// The last moment that is inside.
@@ -156,16 +156,16 @@ fn note(
     }
 }
 
-fn refused(chart: &Widget, why: &Nothing) -> Markup {
+fn refused(chart: &Widget, why: &ChartError) -> Markup {
     html! {
         figure.chart {
             figcaption { bdi { (chart.name) } }
             @match why {
-                Nothing::Wrong(problems) => {
+                ChartError::Wrong(problems) => {
                     p.lead { "This chart's query is not valid." }
                     ul { @for problem in problems { li { (problem) } } }
                 },
-                Nothing::TooMuch(why) => {
+                ChartError::TooMuch(why) => {
                     p.lead { "This query would read too many records." }
                     p.muted { (why) }
                 },

@@ -13,7 +13,7 @@ use super::done::Done;
 use super::form::Draft;
 use super::tile;
 use crate::assets;
-use crate::components::plot::Tall;
+use crate::components::plot::PlotHeight;
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
@@ -21,7 +21,7 @@ use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 /// A chart that is being made or changed, and where.
-struct Desk {
+struct ChartEditor {
     dashboard: Dashboard,
     /// The chart as it is kept, and how many dashboards show it.
     kept: Option<(Widget, usize)>,
@@ -38,7 +38,7 @@ pub(super) async fn new(
     let find = move |documents: &Documents<'_>| definitions::dashboard(documents, &id);
     let dashboard = web.store.catalog.with_documents(ctx.project_id(), find).await?;
     let draft = Draft::read(&ctx.params);
-    show(&web, &ctx, Desk { dashboard, kept: None, draft }).await
+    show(&web, &ctx, ChartEditor { dashboard, kept: None, draft }).await
 }
 
 pub(super) async fn edit(
@@ -57,13 +57,13 @@ pub(super) async fn edit(
         web.store.catalog.with_documents(ctx.project_id(), find).await?;
     let is_changed = ctx.params.get("measure").is_some();
     let draft = if is_changed { Draft::read(&ctx.params) } else { Draft::of(&found) };
-    show(&web, &ctx, Desk { dashboard, kept: Some((found, shown_on)), draft }).await
+    show(&web, &ctx, ChartEditor { dashboard, kept: Some((found, shown_on)), draft }).await
 }
 
-async fn show(web: &Web, ctx: &RequestContext, desk: Desk) -> PageResult<Markup> {
-    let title = if desk.kept.is_some() { "Edit chart" } else { "New chart" };
+async fn show(web: &Web, ctx: &RequestContext, editor: ChartEditor) -> PageResult<Markup> {
+    let title = if editor.kept.is_some() { "Edit chart" } else { "New chart" };
     let mut page = Page::new(Section::Dashboards, title);
-    let dashboard = &desk.dashboard;
+    let dashboard = &editor.dashboard;
     page.crumbs = vec![
         ("Dashboards".to_owned(), Section::Dashboards.link(ctx)),
         (dashboard.name.clone(), ctx.to(&["dashboards", &dashboard.id])),
@@ -73,24 +73,24 @@ async fn show(web: &Web, ctx: &RequestContext, desk: Desk) -> PageResult<Markup>
     };
     page.body = html! {
         div.make-chart {
-            (fields(ctx, &desk))
-            section aria-label="Preview" data-drawn { (preview(web, ctx, &desk).await?) }
+            (fields(ctx, &editor))
+            section aria-label="Preview" data-drawn { (preview(web, ctx, &editor).await?) }
         }
-        (delete(ctx, &desk))
+        (delete(ctx, &editor))
         script type="module" src=(assets::address("dashboards.js")) {}
     };
     Ok(page.show(ctx))
 }
 
 /// The chart as it would be.
-fn drawn(desk: &Desk, ctx: &RequestContext) -> Result<Widget, String> {
-    let mut widget = match &desk.kept {
+fn drawn(editor: &ChartEditor, ctx: &RequestContext) -> Result<Widget, String> {
+    let mut widget = match &editor.kept {
         Some((kept, _)) => {
             let mut widget = kept.clone();
-            desk.draft.write(&mut widget)?;
+            editor.draft.write(&mut widget)?;
             widget
         }
-        None => desk.draft.new_widget("preview".to_owned(), ctx.now)?,
+        None => editor.draft.new_widget("preview".to_owned(), ctx.now)?,
     };
     if widget.name.is_empty() {
         widget.name = "Preview".to_owned();
@@ -98,16 +98,18 @@ fn drawn(desk: &Desk, ctx: &RequestContext) -> Result<Widget, String> {
     Ok(widget)
 }
 
-async fn preview(web: &Web, ctx: &RequestContext, desk: &Desk) -> PageResult<Markup> {
-    match drawn(desk, ctx) {
-        Ok(widget) => tile::draw(web, ctx, &widget, &desk.dashboard.filters, Tall::High).await,
+async fn preview(web: &Web, ctx: &RequestContext, editor: &ChartEditor) -> PageResult<Markup> {
+    match drawn(editor, ctx) {
+        Ok(widget) => {
+            tile::draw(web, ctx, &widget, &editor.dashboard.filters, PlotHeight::High).await
+        }
         Err(why) => Ok(html! {
             figure.chart { p.lead { "The filter is not valid yet." } p { (why) } }
         }),
     }
 }
 
-fn fields(ctx: &RequestContext, desk: &Desk) -> Markup {
+fn fields(ctx: &RequestContext, editor: &ChartEditor) -> Markup {
     let here = ctx.here();
     let scope = ["env", "agent", "range"];
     html! {
@@ -115,8 +117,8 @@ fn fields(ctx: &RequestContext, desk: &Desk) -> Markup {
             @for (name, value) in here.pairs().filter(|(name, _)| scope.contains(name)) {
                 input type="hidden" name=(name) value=(value);
             }
-            (desk.draft.fields())
-            @if let Some((_, shown_on)) = desk.kept.as_ref().filter(|(_, shown_on)| *shown_on > 1) {
+            (editor.draft.fields())
+            @if let Some((_, shown_on)) = editor.kept.as_ref().filter(|(_, shown_on)| *shown_on > 1) {
                 p.muted.wide { "Used on " (shown_on) " dashboards; changes apply to all of them." }
             }
             div.row.wide {
@@ -130,9 +132,9 @@ fn fields(ctx: &RequestContext, desk: &Desk) -> Markup {
     }
 }
 
-fn delete(ctx: &RequestContext, desk: &Desk) -> Markup {
-    let Some((widget, _)) = &desk.kept else { return html! {} };
-    let to = ["dashboards", &desk.dashboard.id, "widgets", &widget.id];
+fn delete(ctx: &RequestContext, editor: &ChartEditor) -> Markup {
+    let Some((widget, _)) = &editor.kept else { return html! {} };
+    let to = ["dashboards", &editor.dashboard.id, "widgets", &widget.id];
     html! {
         details.remove {
             summary.bad { "Delete chart" }

@@ -31,7 +31,7 @@ const SCORES: u64 = 5_000;
 
 /// What one run made of one item.
 #[derive(Clone, Debug)]
-pub(super) struct Try {
+pub(super) struct RunResult {
     pub(super) trace: TraceId,
     pub(super) output: String,
     pub(super) scores: BTreeMap<String, f64>,
@@ -41,8 +41,8 @@ pub(super) struct Try {
 #[derive(Clone, Debug)]
 struct Pair {
     item: String,
-    before: Option<Try>,
-    after: Option<Try>,
+    before: Option<RunResult>,
+    after: Option<RunResult>,
 }
 
 /// Which way an item went.
@@ -146,7 +146,7 @@ pub(super) async fn tries(
     web: &Web,
     ctx: &RequestContext,
     run: String,
-) -> PageResult<BTreeMap<String, Try>> {
+) -> PageResult<BTreeMap<String, RunResult>> {
     let of = ExperimentQuery {
         project: ctx.project_id(),
         range: TimeRange::default(),
@@ -162,7 +162,7 @@ pub(super) async fn tries(
     let mut tries = BTreeMap::new();
     for item in items {
         let scores = scores.get(&item.trace).cloned().unwrap_or_default();
-        let made = Try { output: output(&item), trace: item.trace, scores };
+        let made = RunResult { output: output(&item), trace: item.trace, scores };
         tries.entry(item.item).or_insert(made);
     }
     Ok(tries)
@@ -212,7 +212,7 @@ fn trace_of(score: &Score) -> Option<TraceId> {
     }
 }
 
-fn pair(mut before: BTreeMap<String, Try>, after: BTreeMap<String, Try>) -> Vec<Pair> {
+fn pair(mut before: BTreeMap<String, RunResult>, after: BTreeMap<String, RunResult>) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = Vec::new();
     for (item, after) in after {
         let before = before.remove(&item);
@@ -316,7 +316,7 @@ mod tests {
 
     #[track_caller]
     fn check(before: &[(&str, f64)], after: &[(&str, f64)], expected: Flip) {
-        let made = |scores: &[(&str, f64)]| Try {
+        let made = |scores: &[(&str, f64)]| RunResult {
             trace: TraceId::parse("t").unwrap(),
             output: String::new(),
             scores: scores.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),

@@ -77,7 +77,7 @@ pub(super) fn to_type(part: Option<&Json>) -> String {
 }
 
 /// What the form that led here has done.
-pub(super) fn told(ctx: &RequestContext) -> Markup {
+pub(super) fn done_toast(ctx: &RequestContext) -> Markup {
     let words = match ctx.params.get("done") {
         Some("made") => "Dataset created".to_owned(),
         Some("added") => "Item added".to_owned(),

@@ -56,7 +56,7 @@ pub(super) async fn show(
     page.title = format!("Item {}", ratchet_core::record::limit::elide(&id, 60));
     page.summary = summary(version, &versions, &ctx);
     page.body = html! {
-        (form::told(&ctx))
+        (form::done_toast(&ctx))
         div.prompt {
             (history(&versions, version, &ctx))
             div {

@@ -52,12 +52,12 @@ pub(super) fn tabs(dataset: &Dataset, ctx: &RequestContext, chosen: &str) -> Mar
 }
 
 /// Which items are shown, as the address says.
-struct Asked {
+struct ItemFilter {
     status: DatasetStatus,
     as_of: Option<Timestamp>,
 }
 
-impl Asked {
+impl ItemFilter {
     fn read(params: &Params) -> PageResult<Self> {
         let as_of = params.get("as_of").map(Timestamp::parse).transpose();
         let as_of = as_of.map_err(|why| PageError::Bad(format!("as_of: {why}")))?;
@@ -75,7 +75,7 @@ pub(super) async fn items(
     Path((_, name)): Path<(String, String)>,
 ) -> PageResult<Markup> {
     let dataset = find(&web, &ctx, name).await?;
-    let asked = Asked::read(&ctx.params)?;
+    let asked = ItemFilter::read(&ctx.params)?;
     let at = PageNumber { page: ctx.params.page(), limit: ROWS };
     let query = DatasetItemQuery {
         project: ctx.project_id(),
@@ -95,7 +95,7 @@ pub(super) async fn items(
         page.action = actions(&dataset, &ctx);
     }
     page.body = html! {
-        (form::told(&ctx))
+        (form::done_toast(&ctx))
         (tabs(&dataset, &ctx, "Items"))
         (as_of(&asked, &moments, total, &ctx))
         @if total == 0 { (no_items(&asked, &dataset, &ctx)) } @else {
@@ -114,7 +114,12 @@ fn actions(dataset: &Dataset, ctx: &RequestContext) -> Markup {
 }
 
 /// How many items, and the way to what the dataset was before.
-fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, ctx: &RequestContext) -> Markup {
+fn as_of(
+    asked: &ItemFilter,
+    moments: &[DatasetMoment],
+    total: u64,
+    ctx: &RequestContext,
+) -> Markup {
     let here = || ctx.here().without("done").without("count").without("page");
     let moment = |moment: &DatasetMoment| {
         let words = match (moment.written, moment.ended) {
@@ -167,7 +172,12 @@ fn as_of(asked: &Asked, moments: &[DatasetMoment], total: u64, ctx: &RequestCont
     }
 }
 
-fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, ctx: &RequestContext) -> Table {
+fn drawn(
+    items: &[DatasetItem],
+    dataset: &Dataset,
+    asked: &ItemFilter,
+    ctx: &RequestContext,
+) -> Table {
     let columns = vec![
         Column::text("Item"),
         Column::wide("Input"),
@@ -179,7 +189,7 @@ fn drawn(items: &[DatasetItem], dataset: &Dataset, asked: &Asked, ctx: &RequestC
     Table { caption: format!("Items of {}", dataset.name), columns, rows, select_for: None }
 }
 
-fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, ctx: &RequestContext) -> Row {
+fn row(item: &DatasetItem, dataset: &Dataset, asked: &ItemFilter, ctx: &RequestContext) -> Row {
     let source = item.source_trace.as_ref().map(|trace| ctx.to(&["traces", trace]));
     let link = ctx.to(&["datasets", &dataset.name, "items", &item.id]);
     let link = match asked.as_of {
@@ -200,7 +210,7 @@ fn row(item: &DatasetItem, dataset: &Dataset, asked: &Asked, ctx: &RequestContex
     }
 }
 
-fn no_items(asked: &Asked, dataset: &Dataset, ctx: &RequestContext) -> Markup {
+fn no_items(asked: &ItemFilter, dataset: &Dataset, ctx: &RequestContext) -> Markup {
     if asked.as_of.is_some() || asked.status == DatasetStatus::Archived {
         let now = ctx.here().without("as_of").without("archived").without("page");
         let how = html! { p { a.button href=(now) { "Show active items" } } };

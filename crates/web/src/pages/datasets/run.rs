@@ -8,7 +8,7 @@ use ratchet_store::catalog::Dataset;
 use ratchet_store::experiment::{Experiment, ExperimentQuery, RunQuery};
 use ratchet_store::query::{Paging, TimeRange};
 
-use super::compare::{ITEMS, Try, tries};
+use super::compare::{ITEMS, RunResult, tries};
 use super::{PREVIEW, one};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{badge, empty, figure};
@@ -84,7 +84,7 @@ async fn by_id(web: &Web, ctx: &RequestContext, id: String) -> PageResult<Option
     Ok(found.map(|found| found.experiment))
 }
 
-fn row(item: &str, made: &Try, dataset: &Dataset, ctx: &RequestContext) -> Row {
+fn row(item: &str, made: &RunResult, dataset: &Dataset, ctx: &RequestContext) -> Row {
     let of_item = ctx.to(&["datasets", &dataset.name, "items", item]);
     Row {
         id: item.to_owned(),

@@ -126,7 +126,7 @@ pub(super) async fn receive(
     if let Err(bad) = read(&upload).await? {
         return Ok(refused(&choosing(&dataset, &ctx, Some(&bad)), &ctx));
     }
-    let word = web.desk.put(upload);
+    let word = web.uploads.put(upload);
     let next = ctx.to(&["datasets", &dataset.name, "upload", &word]);
     Ok(Redirect::to(&next.to_string()).into_response())
 }
@@ -145,7 +145,7 @@ async fn waiting(
 ) -> PageResult<(Dataset, Upload, Preview)> {
     ctx.viewer.may_change()?;
     let dataset = one::find(web, ctx, name).await?;
-    let upload = web.desk.get(word, ctx.now).filter(|upload| {
+    let upload = web.uploads.get(word, ctx.now).filter(|upload| {
         upload.person.as_deref() == ctx.viewer.person()
             && upload.project == ctx.project.id
             && upload.dataset == dataset.id
@@ -298,7 +298,7 @@ pub(super) async fn confirm(
     let into = Into { project: ctx.project_id(), dataset: dataset.name.clone() };
     match dataset_import::add(&ctx.viewer.catalog(&web), into, cases, ctx.now).await? {
         Ok(count) => {
-            web.desk.forget(&word);
+            web.uploads.forget(&word);
             let back = ctx.to(&["datasets", &dataset.name]).with("done", "uploaded");
             Ok(Redirect::to(&back.with("count", count.to_string()).to_string()).into_response())
         }

@@ -5,7 +5,7 @@ use ratchet_store::aggregate::{Dimension, Group, Step};
 
 use crate::components::figure;
 use crate::components::table::{Column, Row, Table, table};
-use crate::filter::{Filter, Pattern, RecordField, Term, What};
+use crate::filter::{Filter, Pattern, RecordField, Term, TermCondition};
 use crate::frame::Section;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -86,7 +86,10 @@ fn section(title: &str, columns: Vec<Column>, rows: Vec<Row>) -> Markup {
 }
 
 fn exactly(field: RecordField, word: &str) -> Term {
-    Term { negated: false, what: What::Word(field, Pattern::Exactly(vec![word.to_owned()])) }
+    Term {
+        negated: false,
+        what: TermCondition::Word(field, Pattern::Exactly(vec![word.to_owned()])),
+    }
 }
 
 /// Named groups in descending order of a value.

@@ -12,7 +12,7 @@ use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
 /// One stage of the loop: its number and its next action.
-pub(super) struct Station {
+pub(super) struct StageCard {
     stage: &'static str,
     number: String,
     unit: &'static str,
@@ -27,7 +27,7 @@ const MANY: u64 = 100;
 const COUNTED: u64 = 10_000;
 
 /// Queries the numbers of all stages.
-pub(super) async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<[Station; 6]> {
+pub(super) async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<[StageCard; 6]> {
     Ok([
         recorded(web, ctx).await?,
         scored(web, ctx).await?,
@@ -38,7 +38,7 @@ pub(super) async fn gather(web: &Web, ctx: &RequestContext) -> PageResult<[Stati
     ])
 }
 
-async fn recorded(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
+async fn recorded(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     let query = TallyQuery {
         project: ctx.project_id(),
         range: ctx.range(),
@@ -54,7 +54,7 @@ async fn recorded(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
         at_most: COUNTED,
     };
     let traces = web.store.telemetry.matching_traces(query).await?;
-    Ok(Station {
+    Ok(StageCard {
         stage: "Record",
         number: at_least(traces),
         unit: "traces",
@@ -63,7 +63,7 @@ async fn recorded(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     })
 }
 
-async fn scored(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
+async fn scored(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     let query = TallyQuery {
         project: ctx.project_id(),
         range: ctx.range(),
@@ -72,7 +72,7 @@ async fn scored(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     };
     let scores = web.store.telemetry.matching_scores(query).await?;
     let next = if scores.matching == 0 { "Send the first score" } else { "View distributions" };
-    Ok(Station {
+    Ok(StageCard {
         stage: "Score",
         number: at_least(scores),
         // A score does not say which agent it judges.
@@ -93,14 +93,14 @@ fn at_least(found: Matching) -> String {
     format!("{}{more}", figure::count(found.matching))
 }
 
-async fn waiting(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
+async fn waiting(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     let queues = web.store.catalog.queue_progress(ctx.project_id()).await?;
     let waiting: u64 = queues.values().map(|progress| progress.waiting).sum();
     let next = match waiting {
         0 => "Nothing to review".to_owned(),
         some => format!("{} waiting for review", figure::count(some)),
     };
-    Ok(Station {
+    Ok(StageCard {
         stage: "Review",
         number: figure::count(waiting),
         unit: "waiting",
@@ -110,8 +110,8 @@ async fn waiting(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
 }
 
 /// Not implemented yet; shown as text, because a zero would look measured.
-fn improve() -> Station {
-    Station {
+fn improve() -> StageCard {
+    StageCard {
         stage: "Improve",
         number: "–".to_owned(),
         unit: "proposals",
@@ -120,7 +120,7 @@ fn improve() -> Station {
     }
 }
 
-async fn gated(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
+async fn gated(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     let query = ExperimentQuery {
         project: ctx.project_id(),
         range: ctx.range(),
@@ -131,7 +131,7 @@ async fn gated(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     };
     let runs = web.store.telemetry.experiments(query).await?.rows.len() as u64;
     let next = if runs == 0 { "Run an agent on a dataset" } else { "Compare runs" };
-    Ok(Station {
+    Ok(StageCard {
         stage: "Gate",
         number: if runs == MANY { "many".to_owned() } else { figure::count(runs) },
         unit: "dataset runs",
@@ -140,7 +140,7 @@ async fn gated(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     })
 }
 
-async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
+async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<StageCard> {
     let query = PromptQuery {
         project: ctx.project_id(),
         name: None,
@@ -150,7 +150,7 @@ async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
         page: PageNumber { page: 1, limit: 1 },
     };
     let promoted = web.store.catalog.prompts(query).await?.total.unwrap_or_default();
-    Ok(Station {
+    Ok(StageCard {
         stage: "Promote",
         number: figure::count(promoted),
         unit: "prompts changed in production",
@@ -159,22 +159,22 @@ async fn promoted(web: &Web, ctx: &RequestContext) -> PageResult<Station> {
     })
 }
 
-pub(super) fn draw(stations: &[Station]) -> Markup {
-    let inside = |station: &Station| {
+pub(super) fn draw(stations: &[StageCard]) -> Markup {
+    let inside = |card: &StageCard| {
         html! {
-            span.station { (station.stage) }
-            span.stat-value { (station.number) }
-            span.muted { (station.unit) }
-            span.next { (station.next) }
+            span.card { (card.stage) }
+            span.stat-value { (card.number) }
+            span.muted { (card.unit) }
+            span.next { (card.next) }
         }
     };
     html! {
         ol.loop aria-label="The loop" {
-            @for station in stations {
+            @for card in stations {
                 li {
-                    @match &station.link {
-                        Some(link) => a href=(link) { (inside(station)) },
-                        None => div.not-yet { (inside(station)) },
+                    @match &card.link {
+                        Some(link) => a href=(link) { (inside(card)) },
+                        None => div.not-yet { (inside(card)) },
                     }
                 }
             }

@@ -12,7 +12,7 @@ use ratchet_core::record::limit::elide;
 use ratchet_stages::review::judge_scores::{self, JudgeScore};
 use ratchet_stages::review::labels;
 
-use super::{Desk, by};
+use super::{LabelingState, by};
 use crate::assets;
 use crate::components::badge::{self, Decider};
 use crate::components::toast;
@@ -31,9 +31,9 @@ pub(super) async fn show(
 ) -> PageResult<Markup> {
     let id = SessionId::parse(&id).map_err(|_| PageError::not_there("session"))?;
     let rubric = &rubric(&web, &ctx)?;
-    let desk = Desk::read(&web, &ctx, rubric).await?;
+    let labeling = LabelingState::read(&web, &ctx, rubric).await?;
     let me = by(&ctx.viewer);
-    let mine = desk.labels.iter().find(|label| label.session == id && label.by == me);
+    let mine = labeling.labels.iter().find(|label| label.session == id && label.by == me);
     let conversation = session::blind(&web, &ctx, &id).await?;
     let mut page = Page::new(Section::Labels, "Label session");
     page.crumbs = vec![("Ground truth".to_owned(), by_rubric(&ctx, &["labels"]))];
@@ -43,7 +43,7 @@ pub(super) async fn show(
             let (source, _) = ends(&web, &ctx);
             let judged = judge_scores::first(&source, &id, rubric, None).await;
             let judged = judged.map_err(|why| refused(why.into()))?;
-            revealed(label, judged.as_ref(), rubric, &desk, &ctx)
+            revealed(label, judged.as_ref(), rubric, &labeling, &ctx)
         }
         mine => form(&id, mine, rubric, &ctx),
     };
@@ -66,7 +66,7 @@ fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, ctx: &RequestCo
         form.label-form data-label method="post"
              action=(by_rubric(ctx, &["labels", "session", &id.to_string()])) {
             (ctx.viewer.form_token.field())
-            @for dimension in &rubric.dimensions { (asked(dimension, given(&dimension.name))) }
+            @for dimension in &rubric.dimensions { (dimension_field(dimension, given(&dimension.name))) }
             label for="why" { "Comment" }
             textarea #why name="why" rows="3" maxlength=(MAX_WHY) { (why) }
             p.actions {
@@ -81,7 +81,7 @@ fn form(id: &SessionId, before: Option<&Label>, rubric: &Rubric, ctx: &RequestCo
     }
 }
 
-fn asked(dimension: &Dimension, given: Option<&Mark>) -> Markup {
+fn dimension_field(dimension: &Dimension, given: Option<&Mark>) -> Markup {
     let name = &dimension.name;
     let typed = given.map(Mark::text);
     html! {
@@ -124,7 +124,7 @@ fn revealed(
     label: &Label,
     judged: Option<&JudgeScore>,
     rubric: &Rubric,
-    desk: &Desk,
+    labeling: &LabelingState,
     ctx: &RequestContext,
 ) -> Markup {
     let marks = label.marks(rubric);
@@ -150,7 +150,7 @@ fn revealed(
         }
         @if let Some(why) = &label.why { p { "Your comment: " bdi { (elide(why, 1_000)) } } }
         p.actions {
-            @if let Some(next) = desk.next() {
+            @if let Some(next) = labeling.next() {
                 a.button.primary href=(by_rubric(ctx, &["labels", "session", &next.to_string()])) data-next { "Next session" } " "
             } @else {
                 a.button.primary href=(by_rubric(ctx, &["calibration"])) { "View calibration" } " "
@@ -177,12 +177,12 @@ pub(super) async fn keep(
     let why = form.get("why").map(|why| why.replace("\r\n", "\n").trim().to_owned());
     let why = why.filter(|why| !why.is_empty());
     within("why", why.as_deref().unwrap_or_default(), MAX_WHY).map_err(PageError::Bad)?;
-    let desk = Desk::read(&web, &ctx, rubric).await?;
+    let labeling = LabelingState::read(&web, &ctx, rubric).await?;
     let label = Label {
         by: by(&ctx.viewer),
         at: ctx.now,
         rubric: rubric.name.clone(),
-        drawn: desk.drawn(&id).cloned(),
+        drawn: labeling.drawn(&id).cloned(),
         session: id.clone(),
         marks,
         why,

@@ -11,7 +11,7 @@ use super::state::{ListState, SCORE, here};
 use super::views;
 use crate::components::figure;
 use crate::components::filter_bar::{self, FilterField};
-use crate::filter::{Filter, On, Problem, RecordField, Term, Verdict};
+use crate::filter::{Filter, ListKind, Problem, RecordField, ScoreCondition, Term};
 use crate::frame::menu;
 use crate::request_context::{Link, RequestContext};
 use crate::scope::Span;
@@ -43,8 +43,10 @@ pub(super) fn bar(
 
 fn field(ctx: &RequestContext, state: &ListState) -> Markup {
     let example = match state.on {
-        On::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
-        On::Observations => "type:generation model:claude* tokens>=1000 level:error \"free text\"",
+        ListKind::Traces => "level:error cost>0.10 latency>2s name:refund* -tag:test \"free text\"",
+        ListKind::Observations => {
+            "type:generation model:claude* tokens>=1000 level:error \"free text\""
+        }
     };
     let typed = |problem: &Problem| state.typed.get(problem.span.clone()).unwrap_or_default();
     let problems = state.parsed.problems.iter();
@@ -67,7 +69,7 @@ pub(super) fn kept(link: &Link) -> Markup {
 
 fn problems(state: &ListState) -> Markup {
     html! {
-        @if asks_to_leave_out_only(&state.parsed.filter) {
+        @if has_only_negated_texts(&state.parsed.filter) {
             p.problems role="alert" {
                 "Excluding a text needs another text to search for."
             }
@@ -76,7 +78,7 @@ fn problems(state: &ListState) -> Markup {
 }
 
 /// Whether there are texts to leave out, but none to search for.
-pub(super) fn asks_to_leave_out_only(filter: &Filter) -> bool {
+pub(super) fn has_only_negated_texts(filter: &Filter) -> bool {
     let mut texts = filter.texts().peekable();
     texts.peek().is_some() && texts.all(|(_, is_wanted)| !is_wanted)
 }
@@ -99,7 +101,7 @@ pub(super) fn quick_filters() -> [(&'static str, Term); 4] {
         ("Errors", Term::word(RecordField::Level, "error")),
         ("Slow", Term::number(RecordField::Latency, Compare::Greater, 10.0)),
         ("Expensive", Term::number(RecordField::Cost, Compare::Greater, 0.1)),
-        ("Thumbs down", Term::score("thumbs_feedback", Verdict::Truth(false))),
+        ("Thumbs down", Term::score("thumbs_feedback", ScoreCondition::Truth(false))),
     ]
 }
 
@@ -167,7 +169,7 @@ fn exports(ctx: &RequestContext, state: &ListState) -> Markup {
 }
 
 /// What else is served of this very list.
-pub(super) fn served(ctx: &RequestContext, on: On, what: &str) -> Link {
+pub(super) fn served(ctx: &RequestContext, on: ListKind, what: &str) -> Link {
     let link = Link::to_project(&ctx.project.id, &["list", on.word(), what]);
     here(ctx, on).pairs().fold(link, |link, (name, value)| link.and(name, value))
 }

@@ -17,7 +17,7 @@ use super::change::{Done, came_from};
 use super::row::ListedRow;
 use super::views::{action, back};
 use crate::components::figure;
-use crate::filter::On;
+use crate::filter::ListKind;
 use crate::form::PageForm;
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
@@ -55,7 +55,7 @@ pub(super) async fn targets(web: &Web, ctx: &RequestContext) -> PageResult<Targe
 }
 
 /// The bar at the bottom: what can be done with the chosen rows.
-pub(super) fn bar(ctx: &RequestContext, on: On, targets: &Targets) -> Markup {
+pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Markup {
     html! {
         form.chosen #(FORM) method="post" action=(action(ctx, on, "do")) data-selection hidden {
             (ctx.viewer.form_token.field())
@@ -87,7 +87,7 @@ pub(super) fn bar(ctx: &RequestContext, on: On, targets: &Targets) -> Markup {
             button.button.danger type="submit" name="action" value="delete" data-confirm {
                 (of_traces(on, "Delete")) "…"
             }
-            @if on == On::Observations {
+            @if on == ListKind::Observations {
                 p.muted { "Tagging and deleting apply to the whole traces of the selected observations." }
             }
         }
@@ -95,10 +95,10 @@ pub(super) fn bar(ctx: &RequestContext, on: On, targets: &Targets) -> Markup {
 }
 
 /// What is done to traces, said so where the rows are none.
-fn of_traces(on: On, what: &str) -> String {
+fn of_traces(on: ListKind, what: &str) -> String {
     match on {
-        On::Traces => what.to_owned(),
-        On::Observations => format!("{what} their traces"),
+        ListKind::Traces => what.to_owned(),
+        ListKind::Observations => format!("{what} their traces"),
     }
 }
 
@@ -146,10 +146,10 @@ pub(super) async fn act<R: ListedRow>(
 async fn traces_of(
     web: &Web,
     ctx: &RequestContext,
-    (ids, on): (&[String], On),
+    (ids, on): (&[String], ListKind),
 ) -> PageResult<Vec<TraceId>> {
     let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
-    if on == On::Traces {
+    if on == ListKind::Traces {
         return ids.iter().map(|id| TraceId::parse(id).map_err(bad)).collect();
     }
     let mut traces = BTreeSet::new();
@@ -186,11 +186,11 @@ async fn queue(
     ctx: &RequestContext,
     form: &Params,
     ids: Vec<String>,
-    on: On,
+    on: ListKind,
 ) -> PageResult<Done> {
     let kind = match on {
-        On::Traces => ItemKind::Trace,
-        On::Observations => ItemKind::Observation,
+        ListKind::Traces => ItemKind::Trace,
+        ListKind::Observations => ItemKind::Observation,
     };
     let queue = form.get("queue").unwrap_or_default().to_owned();
     let to = QueueId { project: ctx.project_id(), queue };
@@ -213,7 +213,7 @@ async fn collect(
     ctx: &RequestContext,
     form: &Params,
     ids: Vec<String>,
-    on: On,
+    on: ListKind,
 ) -> PageResult<Done> {
     let dataset = form.get("dataset").unwrap_or_default().to_owned();
     let mut items = Vec::new();
@@ -241,11 +241,16 @@ async fn collect(
     }
 }
 
-async fn source(web: &Web, ctx: &RequestContext, id: &str, on: On) -> PageResult<Option<Source>> {
+async fn source(
+    web: &Web,
+    ctx: &RequestContext,
+    id: &str,
+    on: ListKind,
+) -> PageResult<Option<Source>> {
     let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     let bad = |why: ratchet_core::id::IdError| PageError::Bad(why.to_string());
     match on {
-        On::Traces => {
+        ListKind::Traces => {
             let trace = telemetry.trace(project, TraceId::parse(id).map_err(bad)?).await?;
             Ok(trace.map(|trace| Source {
                 trace: trace.id.to_string(),
@@ -253,7 +258,7 @@ async fn source(web: &Web, ctx: &RequestContext, id: &str, on: On) -> PageResult
                 content: trace.content.unwrap_or_default(),
             }))
         }
-        On::Observations => {
+        ListKind::Observations => {
             let id = ObservationId::parse(id).map_err(bad)?;
             let seen = telemetry.observation(project, id).await?;
             Ok(seen.map(|seen| Source {
@@ -270,7 +275,7 @@ async fn confirm(
     web: &Web,
     ctx: &RequestContext,
     form: &Params,
-    (chosen, on): (Vec<String>, On),
+    (chosen, on): (Vec<String>, ListKind),
 ) -> PageResult<Markup> {
     let telemetry = &web.store.telemetry;
     let ids = traces_of(web, ctx, (&chosen, on)).await?;

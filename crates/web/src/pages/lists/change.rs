@@ -2,7 +2,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 
 use crate::components::toast;
-use crate::filter::On;
+use crate::filter::ListKind;
 use crate::request_context::{Link, Params, RequestContext};
 
 /// What a form has done; said once on the page it leads back to.
@@ -51,11 +51,11 @@ impl Done {
         }
     }
 
-    fn words(self, on: On) -> String {
+    fn words(self, on: ListKind) -> String {
         let one = match (self, on) {
             // Whatever the list, it is traces that have tags and that go.
-            (Self::Tagged(_) | Self::Deleted(_), _) | (_, On::Traces) => "trace",
-            (_, On::Observations) => "observation",
+            (Self::Tagged(_) | Self::Deleted(_), _) | (_, ListKind::Traces) => "trace",
+            (_, ListKind::Observations) => "observation",
         };
         let counted =
             |count: usize| if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") };
@@ -70,25 +70,25 @@ impl Done {
     }
 
     /// Leads back to the list that a form was sent from, and says there what it has done.
-    pub(super) fn back(self, ctx: &RequestContext, on: On, form: &Params) -> Redirect {
+    pub(super) fn back(self, ctx: &RequestContext, on: ListKind, form: &Params) -> Redirect {
         let link = came_from(ctx, on, form).with("done", self.word());
         Redirect::to(&link.to_string())
     }
 }
 
 /// What was done just now, if anything was.
-pub(super) fn told(ctx: &RequestContext, on: On) -> Markup {
+pub(super) fn done_toast(ctx: &RequestContext, on: ListKind) -> Markup {
     let done = ctx.params.get("done").and_then(Done::parse);
     html! { @if let Some(done) = done { (toast::toast(&done.words(on))) } }
 }
 
 /// A list, from its start and with nothing chosen.
-pub(super) fn list_link(ctx: &RequestContext, on: On) -> Link {
+pub(super) fn list_link(ctx: &RequestContext, on: ListKind) -> Link {
     Link::to_project(&ctx.project.id, &[on.word()])
 }
 
 /// The list that a form was sent from.
-pub(super) fn came_from(ctx: &RequestContext, on: On, form: &Params) -> Link {
+pub(super) fn came_from(ctx: &RequestContext, on: ListKind, form: &Params) -> Link {
     let back = Params::read(form.get("back").unwrap_or_default());
     back.pairs().fold(list_link(ctx, on), |link, (name, value)| link.and(name, value))
 }

@@ -4,7 +4,7 @@ use ratchet_core::record::field_table::{
 use ratchet_store::query::TraceOrder;
 
 use crate::components::table::Align;
-use crate::filter::On;
+use crate::filter::ListKind;
 use crate::parquet::Kind;
 
 /// A column of a list: a field that the table of its record lists.
@@ -16,19 +16,19 @@ impl ListColumn {
     pub(super) const TIME: Self = Self(RecordField::Time);
 
     /// The columns of a list, all of them, in the order they stand side by side.
-    pub(super) fn of(on: On) -> impl Iterator<Item = Self> {
+    pub(super) fn of(on: ListKind) -> impl Iterator<Item = Self> {
         let is_listed = move |field: &RecordField| match on {
-            On::Traces => TRACE.listed(*field).is_some(),
-            On::Observations => OBSERVATION.listed(*field).is_some(),
+            ListKind::Traces => TRACE.listed(*field).is_some(),
+            ListKind::Observations => OBSERVATION.listed(*field).is_some(),
         };
         FIELDS.iter().map(|facts| facts.field).filter(is_listed).map(Self)
     }
 
     /// The columns of a list that are shown unless the address says otherwise.
-    pub(super) fn usual(on: On) -> Vec<Self> {
+    pub(super) fn usual(on: ListKind) -> Vec<Self> {
         let usual = match on {
-            On::Traces => TRACE.usual,
-            On::Observations => OBSERVATION.usual,
+            ListKind::Traces => TRACE.usual,
+            ListKind::Observations => OBSERVATION.usual,
         };
         usual.iter().copied().map(Self).collect()
     }
@@ -68,15 +68,15 @@ impl ListColumn {
     }
 
     /// How the store orders a list by it.
-    pub(super) fn order(self, on: On) -> Option<TraceOrder> {
+    pub(super) fn order(self, on: ListKind) -> Option<TraceOrder> {
         match on {
-            On::Traces => TRACE.listed(self.0)?.order,
-            On::Observations => OBSERVATION.listed(self.0)?.order,
+            ListKind::Traces => TRACE.listed(self.0)?.order,
+            ListKind::Observations => OBSERVATION.listed(self.0)?.order,
         }
     }
 
     /// Reads the word in the address.
-    pub(super) fn parse(on: On, word: &str) -> Option<Self> {
+    pub(super) fn parse(on: ListKind, word: &str) -> Option<Self> {
         Self::of(on).find(|column| column.word() == word)
     }
 }

@@ -14,8 +14,8 @@ use super::row::{CellValue, ListedRow};
 use super::score_columns;
 use super::score_columns::Scored;
 use super::search::search;
-use super::state::{Ask, ListState};
-use crate::filter::On;
+use super::state::{ListQuery, ListState};
+use crate::filter::ListKind;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -78,17 +78,17 @@ pub(super) async fn export<R: ListedRow>(
         format.ok_or_else(|| PageError::Bad("format must be csv, jsonl or parquet".to_owned()))?;
     // Any other order than that of time would look at all rows again for each slice.
     let state = ListState::read(R::ON, &ctx.params).newest_first();
-    if bar::asks_to_leave_out_only(&state.parsed.filter) {
+    if bar::has_only_negated_texts(&state.parsed.filter) {
         let why = "excluding a text needs another text to search for";
         return Err(PageError::Bad(why.to_owned()));
     }
-    let ask = Ask { limit: SLICE, detail: Detail::Content, ..state.ask(&ctx) };
+    let ask = ListQuery { limit: SLICE, detail: Detail::Content, ..state.ask(&ctx) };
     let rows = Rows::<R>::new(web.store.telemetry.clone(), ask);
     let writing = Writing::begin(format, ListColumn::of(R::ON).collect());
     let body = Body::from_stream(try_unfold(Part::Head(rows, writing), piece));
     let list = match R::ON {
-        On::Traces => "traces",
-        On::Observations => "observations",
+        ListKind::Traces => "traces",
+        ListKind::Observations => "observations",
     };
     let day = ratchet_core::calendar::day(ctx.now);
     let file = format!("attachment; filename=\"{list}-{day}.{}\"", format.word());
@@ -185,13 +185,13 @@ fn cells<R: ListedRow>(row: &R, columns: &[ListColumn], scored: &Scored) -> Vec<
 #[derive(Debug)]
 struct Rows<R> {
     telemetry: Telemetry,
-    ask: Ask,
+    ask: ListQuery,
     is_over: bool,
     _row: std::marker::PhantomData<fn() -> R>,
 }
 
 impl<R: ListedRow> Rows<R> {
-    fn new(telemetry: Telemetry, ask: Ask) -> Self {
+    fn new(telemetry: Telemetry, ask: ListQuery) -> Self {
         Self { telemetry, ask, is_over: false, _row: std::marker::PhantomData }
     }
 

@@ -7,8 +7,8 @@ use ratchet_store::query::{Detail, Direction, TraceOrder};
 use ratchet_store::telemetry::Telemetry;
 
 use super::row::ListedRow as _;
-use super::state::Ask;
-use crate::filter::{Filter, On, RecordField};
+use super::state::ListQuery;
+use crate::filter::{Filter, ListKind, RecordField};
 
 /// Words that a menu offers.
 const OFFERED: usize = 20;
@@ -26,21 +26,25 @@ pub(super) struct Facet {
 
 /// What there is to choose from. Comes from hourly sums and from the newest traces, so it costs
 /// the same at any size.
-pub(super) async fn facets(telemetry: &Telemetry, ask: &Ask, on: On) -> StoreResult<Vec<Facet>> {
+pub(super) async fn facets(
+    telemetry: &Telemetry,
+    ask: &ListQuery,
+    on: ListKind,
+) -> StoreResult<Vec<Facet>> {
     let sums = of_sums(telemetry, ask).await?;
     let mut facets = match on {
-        On::Traces => {
+        ListKind::Traces => {
             let mut facets = of_traces(telemetry, ask).await?;
             facets.extend(sums.into_iter().filter(|facet| facet.field == RecordField::Model));
             facets
         }
-        On::Observations => sums,
+        ListKind::Observations => sums,
     };
     facets.retain(|facet| !facet.words.is_empty());
     Ok(facets)
 }
 
-async fn of_sums(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<Facet>> {
+async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
     let query = AggregateQuery {
         project: ask.project.clone(),
         range: ask.range,
@@ -64,8 +68,8 @@ async fn of_sums(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<Facet>> {
     Ok(facets.collect())
 }
 
-async fn of_traces(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<Facet>> {
-    let newest = Ask {
+async fn of_traces(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Facet>> {
+    let newest = ListQuery {
         filter: Filter::default(),
         order: (TraceOrder::Timestamp, Direction::Descending),
         cursor: None,

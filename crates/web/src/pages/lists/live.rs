@@ -8,7 +8,7 @@ use super::row::{ListedRow, preview};
 use super::score_columns;
 use super::state::ListState;
 use crate::components::table;
-use crate::filter::On;
+use crate::filter::ListKind;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -51,11 +51,11 @@ pub(super) async fn peek<R: ListedRow>(
     let id = ctx.params.get("id").unwrap_or_default();
     let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     let content = match R::ON {
-        On::Traces => {
+        ListKind::Traces => {
             let id = TraceId::parse(id).map_err(|why| PageError::Bad(why.to_string()))?;
             telemetry.trace(project, id).await?.and_then(|trace| trace.content)
         }
-        On::Observations => {
+        ListKind::Observations => {
             let id = ObservationId::parse(id).map_err(|why| PageError::Bad(why.to_string()))?;
             telemetry.observation(project, id).await?.and_then(|seen| seen.content)
         }

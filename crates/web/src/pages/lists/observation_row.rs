@@ -14,17 +14,17 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
 use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
-use super::state::Ask;
+use super::state::ListQuery;
 use crate::components::{badge, copy, figure};
-use crate::filter::{On, RecordField};
+use crate::filter::{ListKind, RecordField};
 use crate::request_context::RequestContext;
 
 impl ListedRow for Observation {
-    const ON: On = On::Observations;
+    const ON: ListKind = ListKind::Observations;
 
     const WATCHED: RecordKind = RecordKind::Observations;
 
-    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<DeadlinePage<Self>> {
+    async fn read(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<DeadlinePage<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
         let (order, direction) = ask.order;
         let query = query(ask, direction, paging);
@@ -41,7 +41,7 @@ impl ListedRow for Observation {
 
     async fn arrived(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
         records: Vec<Arrival>,
     ) -> StoreResult<Vec<Self>> {
         let (mut traces, mut ids) = (BTreeSet::new(), Vec::new());
@@ -60,7 +60,7 @@ impl ListedRow for Observation {
         Ok(telemetry.observations(query).await?.rows)
     }
 
-    async fn matching(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Matching> {
+    async fn matching(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Matching> {
         let query = TallyQuery {
             project: ask.project.clone(),
             range: ask.range,
@@ -72,7 +72,7 @@ impl ListedRow for Observation {
 
     async fn found(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
         hits: Vec<Observation>,
     ) -> StoreResult<Vec<Self>> {
         let conditions = conditions(ask);
@@ -200,7 +200,7 @@ impl ListedRow for Observation {
     }
 }
 
-fn query(ask: &Ask, direction: Direction, paging: Paging) -> ObservationQuery {
+fn query(ask: &ListQuery, direction: Direction, paging: Paging) -> ObservationQuery {
     ObservationQuery {
         project: ask.project.clone(),
         range: ask.range,
@@ -212,7 +212,7 @@ fn query(ask: &Ask, direction: Direction, paging: Paging) -> ObservationQuery {
     }
 }
 
-fn conditions(ask: &Ask) -> Vec<Condition<ObservationColumn>> {
+fn conditions(ask: &ListQuery) -> Vec<Condition<ObservationColumn>> {
     let equals = |column, word: &Option<String>| Some(Condition::equals(column, word.as_deref()?));
     let mut conditions = ask.filter.on_observations();
     conditions.extend(equals(ObservationColumn::Environment, &ask.environment));

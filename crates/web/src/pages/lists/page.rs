@@ -15,7 +15,7 @@ use super::{bar, bulk, change, facets, panel, summary, views};
 use crate::assets;
 use crate::components::table::{self, Column, Order, Row, Sort, Table};
 use crate::components::{copy, empty, figure};
-use crate::filter::On;
+use crate::filter::ListKind;
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -54,13 +54,13 @@ pub(super) async fn show<R: ListedRow>(
         score_columns::scored(telemetry, ctx.project_id(), &found.rows, Some(scores)).await?;
     let panel = panel::panel::<R>(&web, &ctx).await?;
     let section = match R::ON {
-        On::Traces => Section::Traces,
-        On::Observations => Section::Observations,
+        ListKind::Traces => Section::Traces,
+        ListKind::Observations => Section::Observations,
     };
     let mut page = Page::new(section, section.name());
     page.summary = found.summary.clone();
     page.body = html! {
-        (change::told(&ctx, R::ON))
+        (change::done_toast(&ctx, R::ON))
         (bar::bar(&ctx, &state, &facets, &saved, &names))
         @if found.is_unsorted { (unsorted(&ctx)) }
         (panel)
@@ -132,8 +132,8 @@ pub(super) fn drawn<R: ListedRow>(
         .iter()
         .map(|name| Column::number(&ratchet_core::record::limit::elide(name, 40)));
     let caption = match R::ON {
-        On::Traces => "Traces",
-        On::Observations => "Observations",
+        ListKind::Traces => "Traces",
+        ListKind::Observations => "Observations",
     };
     Table {
         caption: caption.to_owned(),

@@ -12,7 +12,7 @@ use super::row::ListedRow;
 use super::state::here;
 use crate::components::icon::{Icon, icon};
 use crate::components::{badge, copy, figure};
-use crate::filter::On;
+use crate::filter::ListKind;
 use crate::message_preview;
 use crate::message_preview::Side;
 use crate::page_error::PageResult;
@@ -46,11 +46,11 @@ pub(super) async fn panel<R: ListedRow>(web: &Web, ctx: &RequestContext) -> Page
 }
 
 /// A step where one is named, otherwise the trace; in a list of steps an id may be either.
-async fn find(web: &Web, ctx: &RequestContext, wanted: &str, on: On) -> PageResult<Peeked> {
+async fn find(web: &Web, ctx: &RequestContext, wanted: &str, on: ListKind) -> PageResult<Peeked> {
     let (telemetry, project) = (&web.store.telemetry, ctx.project_id());
     let step = match on {
-        On::Traces => ctx.params.get("observation"),
-        On::Observations => ctx.params.get("observation").or(Some(wanted)),
+        ListKind::Traces => ctx.params.get("observation"),
+        ListKind::Observations => ctx.params.get("observation").or(Some(wanted)),
     };
     if let Some(Ok(step)) = step.map(ObservationId::parse)
         && let Some(step) = telemetry.observation(project.clone(), step).await?
@@ -65,7 +65,7 @@ async fn find(web: &Web, ctx: &RequestContext, wanted: &str, on: On) -> PageResu
     Ok(trace.map_or_else(nothing, |trace| Peeked::Trace(Box::new(trace))))
 }
 
-fn draw(peeked: &Peeked, ctx: &RequestContext, on: On) -> Markup {
+fn draw(peeked: &Peeked, ctx: &RequestContext, on: ListKind) -> Markup {
     let close = here(ctx, on);
     match peeked {
         Peeked::Trace(trace) => {

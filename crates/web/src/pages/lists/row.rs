@@ -12,8 +12,8 @@ use ratchet_store::query::Matching;
 use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
-use super::state::Ask;
-use crate::filter::On;
+use super::state::ListQuery;
+use crate::filter::ListKind;
 use crate::message_preview::one_line;
 use crate::request_context::{Link, RequestContext};
 use ratchet_core::record::message_formats::{self, Part, Reading};
@@ -24,7 +24,7 @@ pub(super) const COUNTED: u64 = 10_000;
 /// A row of a list: a trace or an observation.
 pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     /// Which list it is a row of.
-    const ON: On;
+    const ON: ListKind;
 
     /// What a list of them looks on at.
     const WATCHED: RecordKind;
@@ -33,26 +33,26 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     /// of their time there may be too many of them to tell.
     fn read(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
     ) -> impl Future<Output = StoreResult<DeadlinePage<Self>>> + Send;
 
     /// Those of some records that match, newest first.
     fn arrived(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
         records: Vec<Arrival>,
     ) -> impl Future<Output = StoreResult<Vec<Self>>> + Send;
 
     /// Counts how many of the newest rows match; texts in the filter are not looked at.
     fn matching(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
     ) -> impl Future<Output = StoreResult<Matching>> + Send;
 
     /// The rows that some observations lead to and that match, newest first.
     fn found(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
         hits: Vec<Observation>,
     ) -> impl Future<Output = StoreResult<Vec<Self>>> + Send;
 
@@ -75,11 +75,11 @@ pub(super) struct RowFacts {
 }
 
 impl RowFacts {
-    pub(super) fn link(&self, on: On, ctx: &RequestContext) -> Link {
+    pub(super) fn link(&self, on: ListKind, ctx: &RequestContext) -> Link {
         let trace = ctx.to(&["traces", &self.trace]);
         match on {
-            On::Traces => trace,
-            On::Observations => trace.with("observation", self.id.clone()),
+            ListKind::Traces => trace,
+            ListKind::Observations => trace.with("observation", self.id.clone()),
         }
     }
 }

@@ -9,9 +9,9 @@ use ratchet_store::telemetry::Telemetry;
 use serde_json::{Map, Value};
 
 use super::row::{CellValue, ListedRow};
-use super::state::Ask;
+use super::state::ListQuery;
 use crate::components::figure;
-use crate::filter::On;
+use crate::filter::ListKind;
 
 /// Scores that are read for the rows of a page, newest first.
 const READ: u64 = 5_000;
@@ -86,8 +86,8 @@ pub(super) async fn scored<R: ListedRow>(
         return Ok(Scored::default());
     }
     let column = match R::ON {
-        On::Traces => ScoreColumn::Trace,
-        On::Observations => ScoreColumn::Observation,
+        ListKind::Traces => ScoreColumn::Trace,
+        ListKind::Observations => ScoreColumn::Observation,
     };
     let mut conditions = vec![Condition { column, test: Test::AnyOf(ids) }];
     conditions.extend(
@@ -112,12 +112,12 @@ pub(super) async fn scored<R: ListedRow>(
 }
 
 /// The row that a score speaks of; what is said of a step is said of its trace too.
-fn row_of(target: &ScoreTarget, on: On) -> Option<String> {
+fn row_of(target: &ScoreTarget, on: ListKind) -> Option<String> {
     match (target, on) {
-        (ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _), On::Traces) => {
+        (ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _), ListKind::Traces) => {
             Some(trace.to_string())
         }
-        (ScoreTarget::Observation(_, step), On::Observations) => Some(step.to_string()),
+        (ScoreTarget::Observation(_, step), ListKind::Observations) => Some(step.to_string()),
         _ => None,
     }
 }
@@ -129,13 +129,13 @@ impl Scored {
             return Markup::default();
         };
         let count = verdicts.count();
-        let told = match (count, verdicts.word()) {
+        let tooltip = match (count, verdicts.word()) {
             (1, _) => "one score".to_owned(),
             (_, Some(_)) => format!("most frequent of {count}"),
             (_, None) => format!("mean of {count}"),
         };
         html! {
-            span title=(told) {
+            span title=(tooltip) {
                 @match (verdicts.word(), verdicts.mean()) {
                     (Some(word), _) => { bdi { (ratchet_core::record::limit::elide(word, 60)) } },
                     (None, Some(mean)) => { (figure::number(mean)) },
@@ -155,7 +155,7 @@ impl Scored {
 }
 
 /// The names of the newest scores: what can be chosen as columns.
-pub(super) async fn names(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Vec<String>> {
+pub(super) async fn names(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<String>> {
     let environment = ask.environment.as_deref();
     let query = ScoreQuery {
         project: ask.project.clone(),

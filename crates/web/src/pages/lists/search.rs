@@ -10,8 +10,8 @@ use ratchet_store::telemetry::Telemetry;
 use ratchet_store::{StoreError, StoreResult};
 
 use super::row::ListedRow;
-use super::state::Ask;
-use crate::filter::On;
+use super::state::ListQuery;
+use crate::filter::ListKind;
 
 /// How long a page may look for a text.
 const BUDGET: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(super) struct Searched<R> {
 /// Searches for the texts of a filter, within a time; `None` if there is nothing to search for.
 pub(super) async fn search<R: ListedRow>(
     telemetry: &Telemetry,
-    ask: &Ask,
+    ask: &ListQuery,
 ) -> StoreResult<Option<Searched<R>>> {
     let texts = Texts::of(ask);
     let Some(text) = texts.longest() else { return Ok(None) };
@@ -108,12 +108,12 @@ const LOOKED_AT: u64 = 1_000;
 /// since are not before it, though they may have begun at the same moment.
 async fn was_found<R: ListedRow>(
     telemetry: &Telemetry,
-    ask: &Ask,
+    ask: &ListQuery,
     row: &R,
     (since, found): (Timestamp, &BTreeSet<ObservationId>),
 ) -> StoreResult<bool> {
     let Ok(trace) = TraceId::parse(&row.facts().trace) else { return Ok(false) };
-    if R::ON == On::Observations {
+    if R::ON == ListKind::Observations {
         return Ok(false);
     }
     let above = ObservationQuery {
@@ -134,7 +134,7 @@ async fn was_found<R: ListedRow>(
 struct Texts(Vec<(String, bool)>);
 
 impl Texts {
-    fn of(ask: &Ask) -> Self {
+    fn of(ask: &ListQuery) -> Self {
         let texts = ask.filter.texts();
         Self(texts.map(|(text, is_wanted)| (text.to_lowercase(), is_wanted)).collect())
     }

@@ -4,7 +4,7 @@ use ratchet_store::query::{Detail, Direction, TimeRange, TraceOrder};
 
 use super::change::list_link;
 use super::column::ListColumn;
-use crate::filter::{Filter, On, Parsed};
+use crate::filter::{Filter, ListKind, Parsed};
 use crate::request_context::{Link, Params, RequestContext};
 use ratchet_store::project::ProjectId;
 
@@ -17,7 +17,7 @@ const MAX_SCORES: usize = 20;
 /// What the address says about a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ListState {
-    pub(super) on: On,
+    pub(super) on: ListKind,
     /// The filter as it was typed.
     pub(super) typed: String,
     /// The filter as it is understood.
@@ -33,7 +33,7 @@ pub(super) struct ListState {
 
 impl ListState {
     /// Reads the address. What makes no sense there is passed over.
-    pub(super) fn read(on: On, params: &Params) -> Self {
+    pub(super) fn read(on: ListKind, params: &Params) -> Self {
         let typed = params.get("q").unwrap_or_default().to_owned();
         let mut columns: Vec<ListColumn> = vec![ListColumn::NAME];
         let asked = params.all("col").filter_map(|word| ListColumn::parse(on, word));
@@ -64,10 +64,10 @@ impl ListState {
     }
 
     /// What to ask the store for.
-    pub(super) fn ask(&self, ctx: &RequestContext) -> Ask {
+    pub(super) fn ask(&self, ctx: &RequestContext) -> ListQuery {
         let needs_content = self.columns.iter().any(|column| column.is_content());
         let (column, direction) = self.sort;
-        Ask {
+        ListQuery {
             project: ctx.project_id(),
             range: ctx.range(),
             environment: ctx.scope.environment.clone(),
@@ -92,7 +92,7 @@ impl ListState {
     }
 
     /// The same list with another filter.
-    pub(super) fn with_filter(ctx: &RequestContext, on: On, filter: &Filter) -> Link {
+    pub(super) fn with_filter(ctx: &RequestContext, on: ListKind, filter: &Filter) -> Link {
         let here = here(ctx, on);
         if filter.terms.is_empty() {
             return here.without("q");
@@ -106,7 +106,7 @@ pub(super) const NEWEST: (ListColumn, Direction) = (ListColumn::TIME, Direction:
 
 /// This list from its first row, without what was said in passing; also from what is served beside
 /// it.
-pub(super) fn here(ctx: &RequestContext, on: On) -> Link {
+pub(super) fn here(ctx: &RequestContext, on: ListKind) -> Link {
     let list = list_link(ctx, on);
     let said = ctx.params.pairs().filter(|(name, _)| !IN_PASSING.contains(name));
     said.fold(list, |link, (name, value)| link.and(name, value))
@@ -125,7 +125,7 @@ pub(super) fn sort_word((column, direction): (ListColumn, Direction)) -> String 
     format!("{minus}{}", column.word())
 }
 
-fn sort(on: On, word: &str) -> Option<(ListColumn, Direction)> {
+fn sort(on: ListKind, word: &str) -> Option<(ListColumn, Direction)> {
     let (word, direction) = match word.strip_prefix('-') {
         Some(word) => (word, Direction::Descending),
         None => (word, Direction::Ascending),
@@ -136,7 +136,7 @@ fn sort(on: On, word: &str) -> Option<(ListColumn, Direction)> {
 
 /// What to ask the store for.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(super) struct ListQuery {
     pub(super) project: ProjectId,
     pub(super) range: TimeRange,
     /// Only in this environment.
@@ -152,7 +152,7 @@ pub(super) struct Ask {
     pub(super) time: Duration,
 }
 
-impl Ask {
+impl ListQuery {
     /// Whether anything but the time narrows it.
     pub(super) fn is_narrowed(&self) -> bool {
         self.environment.is_some() || self.agent.is_some() || !self.filter.terms.is_empty()
@@ -166,7 +166,7 @@ mod tests {
 
     #[track_caller]
     fn check(query: &str, columns: &[ListColumn], sort: (ListColumn, Direction)) {
-        let state = ListState::read(On::Traces, &Params::read(query));
+        let state = ListState::read(ListKind::Traces, &Params::read(query));
         assert_eq!((state.columns.as_slice(), state.sort), (columns, sort), "{query}");
     }
 
@@ -174,7 +174,7 @@ mod tests {
     fn the_address_says_what_is_shown_and_how() {
         let [cost, name, tags] =
             [RecordField::Cost, RecordField::Name, RecordField::Tags].map(ListColumn);
-        let usual = ListColumn::usual(On::Traces);
+        let usual = ListColumn::usual(ListKind::Traces);
         check("", &usual, NEWEST);
         check("sort=-cost_usd", &usual, (cost, Direction::Descending));
         check(
@@ -187,14 +187,14 @@ mod tests {
     #[test]
     fn scores_are_columns_too() {
         let query = "col=name&col=score:quality&col=score:a:b&col=score:quality&col=score:";
-        let state = ListState::read(On::Traces, &Params::read(query));
+        let state = ListState::read(ListKind::Traces, &Params::read(query));
         assert_eq!(state.columns, [ListColumn::NAME]);
         assert_eq!(state.scores, ["quality", "a:b"]);
     }
 
     #[test]
     fn nonsense_in_the_address_is_passed_over() {
-        let usual = ListColumn::usual(On::Traces);
+        let usual = ListColumn::usual(ListKind::Traces);
         check("sort=-colour", &usual, NEWEST);
         check("sort=tags", &usual, NEWEST);
         check("col=colour&col=model", &[ListColumn::NAME], NEWEST);
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn an_order_survives_the_address() {
-        for on in [On::Traces, On::Observations] {
+        for on in [ListKind::Traces, ListKind::Observations] {
             for column in ListColumn::of(on).filter(|column| column.order(on).is_some()) {
                 for direction in [Direction::Ascending, Direction::Descending] {
                     let word = sort_word((column, direction));

@@ -6,20 +6,21 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::row::{COUNTED, ListedRow};
 use super::search::Searched;
-use super::state::Ask;
+use super::state::ListQuery;
 use crate::components::figure;
-use crate::filter::On;
+use crate::filter::ListKind;
 use crate::request_context::RequestContext;
 
 /// How many rows there are and how many match, in words. Reads hourly sums and the newest records
 /// only, so it costs the same at any size.
 pub(super) async fn summary<R: ListedRow>(
     telemetry: &Telemetry,
-    ask: &Ask,
+    ask: &ListQuery,
     ctx: &RequestContext,
 ) -> StoreResult<Markup> {
     let when = ctx.scope.span.within();
-    let asks_sums = R::ON == On::Observations && ask.agent.is_none() && ask.filter.terms.is_empty();
+    let asks_sums =
+        R::ON == ListKind::Observations && ask.agent.is_none() && ask.filter.terms.is_empty();
     if asks_sums {
         let (all, failed) = of_sums(telemetry, ask).await?;
         return Ok(html! { (counted(R::ON, all)) ", " (errors(failed)) " " (when) });
@@ -50,13 +51,13 @@ pub(super) async fn summary<R: ListedRow>(
 pub(super) fn of_search<R: ListedRow>(found: &Searched<R>, ctx: &RequestContext) -> Markup {
     let rows = found.rows.len() as u64;
     html! {
-        (counted(R::ON, rows)) " found in " (counted(On::Observations, found.steps))
+        (counted(R::ON, rows)) " found in " (counted(ListKind::Observations, found.steps))
         @if let Some(back_to) = found.back_to { ", back to " (figure::when(back_to, ctx.now)) }
         @if found.cursor.is_none() { " (complete)" }
     }
 }
 
-async fn of_sums(telemetry: &Telemetry, ask: &Ask) -> StoreResult<(u64, u64)> {
+async fn of_sums(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<(u64, u64)> {
     let query = AggregateQuery {
         project: ask.project.clone(),
         range: ask.range,
@@ -74,10 +75,10 @@ async fn of_sums(telemetry: &Telemetry, ask: &Ask) -> StoreResult<(u64, u64)> {
     }))
 }
 
-fn counted(on: On, count: u64) -> String {
+fn counted(on: ListKind, count: u64) -> String {
     let (one, many) = match on {
-        On::Traces => ("trace", "traces"),
-        On::Observations => ("observation", "observations"),
+        ListKind::Traces => ("trace", "traces"),
+        ListKind::Observations => ("observation", "observations"),
     };
     format!("{} {}", figure::grouped(count), if count == 1 { one } else { many })
 }

@@ -12,24 +12,24 @@ use ratchet_store::telemetry::Telemetry;
 
 use super::column::ListColumn;
 use super::row::{self, COUNTED, CellValue, ListedRow, RowFacts};
-use super::state::{Ask, ListState};
+use super::state::{ListQuery, ListState};
 use crate::components::{badge, copy, figure};
-use crate::filter::{Filter, On, RecordField, Term};
+use crate::filter::{Filter, ListKind, RecordField, Term};
 use crate::request_context::RequestContext;
 
 impl ListedRow for Trace {
-    const ON: On = On::Traces;
+    const ON: ListKind = ListKind::Traces;
 
     const WATCHED: RecordKind = RecordKind::Traces;
 
-    async fn read(telemetry: &Telemetry, ask: &Ask) -> StoreResult<DeadlinePage<Self>> {
+    async fn read(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<DeadlinePage<Self>> {
         let paging = Paging::After { cursor: ask.cursor.clone(), limit: ask.limit };
         telemetry.seek_traces(query(ask, ask.order, paging), ask.time).await
     }
 
     async fn arrived(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
         records: Vec<Arrival>,
     ) -> StoreResult<Vec<Self>> {
         let ids = records.into_iter().map(|record| match record {
@@ -39,7 +39,7 @@ impl ListedRow for Trace {
         Ok(telemetry.traces(query).await?.rows)
     }
 
-    async fn matching(telemetry: &Telemetry, ask: &Ask) -> StoreResult<Matching> {
+    async fn matching(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Matching> {
         let query = TallyQuery {
             project: ask.project.clone(),
             range: ask.range,
@@ -51,7 +51,7 @@ impl ListedRow for Trace {
 
     async fn found(
         telemetry: &Telemetry,
-        ask: &Ask,
+        ask: &ListQuery,
         hits: Vec<Observation>,
     ) -> StoreResult<Vec<Self>> {
         let mut query = those(ask, hits.iter().map(|hit| hit.trace.to_string()).collect());
@@ -162,7 +162,7 @@ impl ListedRow for Trace {
     }
 }
 
-fn query(ask: &Ask, order: (TraceOrder, Direction), paging: Paging) -> TraceQuery {
+fn query(ask: &ListQuery, order: (TraceOrder, Direction), paging: Paging) -> TraceQuery {
     TraceQuery {
         project: ask.project.clone(),
         range: ask.range,
@@ -174,14 +174,14 @@ fn query(ask: &Ask, order: (TraceOrder, Direction), paging: Paging) -> TraceQuer
 }
 
 /// Asks for those of some traces that match, newest first.
-fn those(ask: &Ask, ids: Vec<String>) -> TraceQuery {
+fn those(ask: &ListQuery, ids: Vec<String>) -> TraceQuery {
     let paging = Paging::After { cursor: None, limit: ids.len() as u64 };
     let mut query = query(ask, (TraceOrder::Timestamp, Direction::Descending), paging);
     query.conditions.push(Condition { column: TraceColumn::Id, test: Test::AnyOf(ids) });
     query
 }
 
-fn conditions(ask: &Ask) -> Vec<Condition<TraceColumn>> {
+fn conditions(ask: &ListQuery) -> Vec<Condition<TraceColumn>> {
     let equals = |column, word: &Option<String>| Some(Condition::equals(column, word.as_deref()?));
     let mut conditions = ask.filter.on_traces();
     conditions.extend(equals(TraceColumn::Environment, &ask.environment));
@@ -204,12 +204,12 @@ fn worst(trace: &Trace) -> Level {
 const TAGS: usize = 3;
 
 fn tags(tags: &[String], ctx: &RequestContext) -> Markup {
-    let filter = Filter::parse(On::Traces, ctx.params.get("q").unwrap_or_default()).filter;
+    let filter = Filter::parse(ListKind::Traces, ctx.params.get("q").unwrap_or_default()).filter;
     let toggled = |tag: &String| filter.toggled(&Term::word(RecordField::Tags, tag));
     html! {
         span.badges {
             @for tag in tags.iter().take(TAGS) {
-                a href=(ListState::with_filter(ctx, On::Traces, &toggled(tag))) {
+                a href=(ListState::with_filter(ctx, ListKind::Traces, &toggled(tag))) {
                     (badge::tag(tag))
                 }
             }

@@ -8,7 +8,7 @@ use super::bar::quick_filters;
 use super::change::{Done, list_link};
 use super::row::ListedRow;
 use super::state::here;
-use crate::filter::{Filter, On};
+use crate::filter::{Filter, ListKind};
 use crate::form::PageForm;
 use crate::frame::menu;
 use crate::page_error::{PageError, PageResult};
@@ -21,21 +21,25 @@ const MAX_QUERY: usize = 8_000;
 /// What a view does not keep: where one was in the list, and what was said in passing.
 const PASSING: [&str; 4] = ["cursor", "done", "after", "id"];
 
-const fn page_of(on: On) -> ViewedPage {
+const fn page_of(on: ListKind) -> ViewedPage {
     match on {
-        On::Traces => ViewedPage::Traces,
-        On::Observations => ViewedPage::Observations,
+        ListKind::Traces => ViewedPage::Traces,
+        ListKind::Observations => ViewedPage::Observations,
     }
 }
 
 /// The saved views of a list.
-pub(super) async fn of(web: &Web, ctx: &RequestContext, on: On) -> StoreResult<Vec<SavedView>> {
+pub(super) async fn of(
+    web: &Web,
+    ctx: &RequestContext,
+    on: ListKind,
+) -> StoreResult<Vec<SavedView>> {
     web.store.catalog.saved_views(ctx.project_id(), page_of(on)).await
 }
 
 /// The menu of views: those that come with the program, those that people saved, and a form to
 /// save what is shown now.
-pub(super) fn views_menu(ctx: &RequestContext, on: On, saved: &[SavedView]) -> Markup {
+pub(super) fn views_menu(ctx: &RequestContext, on: ListKind, saved: &[SavedView]) -> Markup {
     let shipped = quick_filters().map(|(name, term)| {
         let filter = Filter { terms: vec![term] };
         (name, list_link(ctx, on).in_scope(&ctx.scope).with("q", filter.to_string()))
@@ -64,7 +68,7 @@ pub(super) fn views_menu(ctx: &RequestContext, on: On, saved: &[SavedView]) -> M
     )
 }
 
-fn save_form(ctx: &RequestContext, on: On) -> Markup {
+fn save_form(ctx: &RequestContext, on: ListKind) -> Markup {
     html! {
         form.save-view method="post" action=(action(ctx, on, "save-view")) {
             (ctx.viewer.form_token.field())
@@ -77,18 +81,18 @@ fn save_form(ctx: &RequestContext, on: On) -> Markup {
 }
 
 /// The address a saved view stands for.
-fn link(ctx: &RequestContext, on: On, view: &SavedView) -> Link {
+fn link(ctx: &RequestContext, on: ListKind, view: &SavedView) -> Link {
     let pairs = Params::read(&view.query);
     pairs.pairs().fold(list_link(ctx, on), |link, (name, value)| link.and(name, value))
 }
 
 /// Where a change of this list is sent.
-pub(super) fn action(ctx: &RequestContext, on: On, what: &str) -> Link {
+pub(super) fn action(ctx: &RequestContext, on: ListKind, what: &str) -> Link {
     Link::to_project(&ctx.project.id, &["list", page_of(on).as_str(), what])
 }
 
 /// The field that leads back to where a form was sent from.
-pub(super) fn back(ctx: &RequestContext, on: On) -> Markup {
+pub(super) fn back(ctx: &RequestContext, on: ListKind) -> Markup {
     let here = here(ctx, on).to_string();
     let query = here.split_once('?').map_or("", |(_, query)| query);
     html! { input type="hidden" name="back" value=(query); }

@@ -19,7 +19,7 @@ const MOST_DOLLARS: f64 = 10.0;
 
 /// What is to be tried, as the form has it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TryOut {
+pub(super) struct PlaygroundForm {
     /// The prompt that it began as.
     pub(super) name: Option<String>,
     pub(super) version: Option<u32>,
@@ -38,7 +38,7 @@ pub(super) struct TryOut {
     pub(super) body: Option<PromptBody>,
 }
 
-impl TryOut {
+impl PlaygroundForm {
     pub(super) fn example() -> Self {
         let text = "Sort this message of a customer into refund, delivery or other, and say why in one \
                     sentence.\n\n{{message}}";
@@ -53,14 +53,14 @@ impl TryOut {
                 serde_json::to_string_pretty(&chat.to_json()).unwrap_or_default()
             }
         };
-        let asked = Self {
+        let request = Self {
             name: Some(prompt.name.clone()),
             version: Some(prompt.version),
             kind: Some(prompt.body.kind()),
             text,
             ..Self::usual()
         };
-        asked.understood()
+        request.understood()
     }
 
     fn usual() -> Self {
@@ -68,7 +68,7 @@ impl TryOut {
         Self { max_tokens: words("1024"), dollars: words("0.25"), ..Self::default() }
     }
 
-    /// Reads the fields. What is wrong with them is found by [`TryOut::check`].
+    /// Reads the fields. What is wrong with them is found by [`PlaygroundForm::check`].
     pub(super) fn read(form: &Params) -> Self {
         let text = |name: &str| form.get(name).unwrap_or_default().replace("\r\n", "\n");
         let slot = |nth: usize| {
@@ -78,7 +78,7 @@ impl TryOut {
         let variables = form.pairs().filter_map(|(name, value)| {
             Some((name.strip_prefix(VARIABLE)?.to_owned(), value.replace("\r\n", "\n")))
         });
-        let asked = Self {
+        let request = Self {
             name: form.get("name").map(str::to_owned),
             version: form.get("version").and_then(|version| version.parse().ok()),
             kind: form.get("kind").and_then(PromptKind::parse),
@@ -90,7 +90,7 @@ impl TryOut {
             dollars: text("dollars").trim().to_owned(),
             ..Self::default()
         };
-        asked.understood()
+        request.understood()
     }
 
     /// The same with its prompt understood, or with what keeps it from being so.
@@ -200,16 +200,16 @@ impl TryOut {
 mod tests {
     use super::*;
 
-    fn asked(form: &[(&str, &str)]) -> TryOut {
-        TryOut::read(&Params::of(form))
+    fn request(form: &[(&str, &str)]) -> PlaygroundForm {
+        PlaygroundForm::read(&Params::of(form))
     }
 
     #[test]
     fn variables_that_were_just_typed_are_asked_for_first() {
-        let mut new = asked(&[("text", "Hi {{name}} and {{other}}"), ("var.name", "Ann")]);
+        let mut new = request(&[("text", "Hi {{name}} and {{other}}"), ("var.name", "Ann")]);
         assert!(!new.check(&[]));
         assert_eq!(new.problem("variables"), Some("fill in other below, then run"));
-        let mut empty = asked(&[("text", "Hi {{name}}"), ("var.name", "")]);
+        let mut empty = request(&[("text", "Hi {{name}}"), ("var.name", "")]);
         empty.check(&[]);
         assert_eq!(empty.problem("variables"), None, "an empty value is a value");
     }
@@ -217,9 +217,9 @@ mod tests {
     #[test]
     fn numbers_have_bounds() {
         let check = |field: &'static str, value: &str| {
-            let mut asked = asked(&[("text", "x"), (field, value)]);
-            asked.check(&[]);
-            asked.problem(field).is_none()
+            let mut request = request(&[("text", "x"), (field, value)]);
+            request.check(&[]);
+            request.problem(field).is_none()
         };
         assert!(check("temperature", "") && check("temperature", "0.7"));
         assert!(!check("temperature", "NaN") && !check("temperature", "3"));
@@ -230,9 +230,9 @@ mod tests {
     #[test]
     fn a_chat_is_read_as_json_and_says_what_is_wrong() {
         let chat = r#"[{"role": "user", "content": "{{q}}"}]"#;
-        let good = asked(&[("kind", "chat"), ("text", chat), ("var.q", "Why?")]);
+        let good = request(&[("kind", "chat"), ("text", chat), ("var.q", "Why?")]);
         assert_eq!(good.input(), serde_json::json!({"q": "Why?"}));
-        let bad = asked(&[("kind", "chat"), ("text", "[{\"role\": 1}]")]);
+        let bad = request(&[("kind", "chat"), ("text", "[{\"role\": 1}]")]);
         assert_eq!(bad.problem("text"), Some("must be a text"));
     }
 }

@@ -3,35 +3,35 @@ use ratchet_core::catalog::prompt::{PromptBody, PromptKind};
 use ratchet_stages::llm_connections;
 use ratchet_store::catalog::LlmConnection;
 
-use super::Desk;
-use super::fields::{SLOTS, TryOut, VARIABLE};
+use super::PlaygroundState;
+use super::fields::{PlaygroundForm, SLOTS, VARIABLE};
 use crate::request_context::RequestContext;
 
 /// Lines of a prompt that are seen at once.
 const ROWS: usize = 14;
 
 /// The form: the prompt, its variables, whom to ask and within what bounds.
-pub(super) fn form(ctx: &RequestContext, desk: &Desk) -> Markup {
-    let asked = &desk.asked;
+pub(super) fn form(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
+    let request = &state.request;
     html! {
         form.playground method="post" action=(ctx.to(&["playground"])) {
             (ctx.viewer.form_token.field())
-            (kept(asked))
+            (kept(request))
             div.playground-prompt {
-                (prompt(asked))
-                (variables(asked))
+                (prompt(request))
+                (variables(request))
             }
             div.playground-models {
                 fieldset {
                     legend { "Models" }
-                    (problem(asked, "slots"))
-                    @for slot in 0..SLOTS { (self::slot(desk, slot)) }
+                    (problem(request, "slots"))
+                    @for slot in 0..SLOTS { (self::slot(state, slot)) }
                 }
-                (bounds(asked))
+                (bounds(request))
                 button.button.primary type="submit" { "Run" }
             }
         }
-        @for connection in &desk.connections {
+        @for connection in &state.connections {
             datalist id={ "models-" (connection.id) } {
                 @for model in known_models(connection) { option value=(model) {} }
             }
@@ -40,56 +40,56 @@ pub(super) fn form(ctx: &RequestContext, desk: &Desk) -> Markup {
 }
 
 /// What the form remembers of the prompt that it began as.
-fn kept(asked: &TryOut) -> Markup {
-    let kind = asked.kind.unwrap_or(PromptKind::Text);
+fn kept(request: &PlaygroundForm) -> Markup {
+    let kind = request.kind.unwrap_or(PromptKind::Text);
     html! {
         input type="hidden" name="kind" value=(kind.as_str());
-        @if let Some(name) = &asked.name { input type="hidden" name="name" value=(name); }
-        @if let Some(version) = asked.version { input type="hidden" name="version" value=(version); }
+        @if let Some(name) = &request.name { input type="hidden" name="name" value=(name); }
+        @if let Some(version) = request.version { input type="hidden" name="version" value=(version); }
     }
 }
 
-fn prompt(asked: &TryOut) -> Markup {
-    let is_chat = asked.kind == Some(PromptKind::Chat);
-    let rows = asked.text.lines().count().clamp(6, ROWS);
+fn prompt(request: &PlaygroundForm) -> Markup {
+    let is_chat = request.kind == Some(PromptKind::Chat);
+    let rows = request.text.lines().count().clamp(6, ROWS);
     html! {
         div.form-row {
             label for="text" {
                 @if is_chat { "Messages (JSON)" } @else { "Prompt" }
-                @if let (Some(name), Some(version)) = (&asked.name, asked.version) {
+                @if let (Some(name), Some(version)) = (&request.name, request.version) {
                     " " span.muted { "based on " bdi { (name) } " v" (version) }
                 }
             }
             textarea #text name="text" rows=(rows) required spellcheck="false"
-                aria-invalid=[asked.problem("text").map(|_| "true")] { "\n" (asked.text) }
-            (problem(asked, "text"))
+                aria-invalid=[request.problem("text").map(|_| "true")] { "\n" (request.text) }
+            (problem(request, "text"))
             p.hint { "Variables in double braces, such as " code { "{{message}}" } ", are filled in below." }
         }
     }
 }
 
-fn variables(asked: &TryOut) -> Markup {
-    let names = asked.body.as_ref().map(PromptBody::variables).unwrap_or_default();
+fn variables(request: &PlaygroundForm) -> Markup {
+    let names = request.body.as_ref().map(PromptBody::variables).unwrap_or_default();
     html! {
-        (problem(asked, "variables"))
+        (problem(request, "variables"))
         @for (nth, name) in names.iter().enumerate() {
             @let id = format!("v{nth}");
             div.form-row {
                 label for=(id) { code { bdi { (name) } } }
                 textarea id=(id) name={ (VARIABLE) (name) } rows="2" spellcheck="false" {
-                    "\n" (asked.variables.get(name).map(String::as_str).unwrap_or_default())
+                    "\n" (request.variables.get(name).map(String::as_str).unwrap_or_default())
                 }
             }
         }
     }
 }
 
-fn slot(desk: &Desk, nth: usize) -> Markup {
-    let Some((id, model)) = desk.asked.slots.get(nth) else { return Markup::default() };
+fn slot(state: &PlaygroundState, nth: usize) -> Markup {
+    let Some((id, model)) = state.request.slots.get(nth) else { return Markup::default() };
     // Before anything was chosen, the first connection is.
-    let is_fresh = desk.asked.slots.iter().all(|(id, _)| id.is_empty());
-    let first = desk.connections.first().filter(|_| nth == 0 && is_fresh);
-    let chosen = desk.connections.iter().find(|known| known.id == *id).or(first);
+    let is_fresh = state.request.slots.iter().all(|(id, _)| id.is_empty());
+    let first = state.connections.first().filter(|_| nth == 0 && is_fresh);
+    let chosen = state.connections.iter().find(|known| known.id == *id).or(first);
     let usual = chosen.and_then(llm_connections::usual_model).unwrap_or_default();
     let model = if model.is_empty() { usual.as_str() } else { model };
     let number = nth + 1;
@@ -97,7 +97,7 @@ fn slot(desk: &Desk, nth: usize) -> Markup {
         div.slot {
             select name={ "connection" (nth) } aria-label={ "Connection " (number) } {
                 option value="" { "None" }
-                @for connection in &desk.connections {
+                @for connection in &state.connections {
                     option value=(connection.id) selected[chosen == Some(connection)] { (connection.provider) }
                 }
             }
@@ -118,24 +118,24 @@ fn known_models(connection: &LlmConnection) -> Vec<String> {
     models
 }
 
-fn bounds(asked: &TryOut) -> Markup {
+fn bounds(request: &PlaygroundForm) -> Markup {
     let fields = [
-        ("temperature", "Temperature", &asked.temperature, "provider default"),
-        ("max_tokens", "Max output tokens", &asked.max_tokens, ""),
-        ("dollars", "Max total cost (USD)", &asked.dollars, ""),
+        ("temperature", "Temperature", &request.temperature, "provider default"),
+        ("max_tokens", "Max output tokens", &request.max_tokens, ""),
+        ("dollars", "Max total cost (USD)", &request.dollars, ""),
     ];
     html! {
         @for (name, label, value, empty) in fields {
             div.form-row {
                 label for=(name) { (label) }
                 input id=(name) type="text" inputmode="decimal" name=(name) value=(value) placeholder=(empty)
-                    autocomplete="off" aria-invalid=[asked.problem(name).map(|_| "true")];
-                (problem(asked, name))
+                    autocomplete="off" aria-invalid=[request.problem(name).map(|_| "true")];
+                (problem(request, name))
             }
         }
     }
 }
 
-fn problem(asked: &TryOut, field: &str) -> Markup {
-    html! { @if let Some(why) = asked.problem(field) { p.wrong role="alert" { (why) } } }
+fn problem(request: &PlaygroundForm, field: &str) -> Markup {
+    html! { @if let Some(why) = request.problem(field) { p.wrong role="alert" { (why) } } }
 }

@@ -11,7 +11,7 @@ use ratchet_stages::llm_connections;
 use ratchet_stages::llm_connections::ConnectError;
 use ratchet_store::catalog::LlmConnection;
 
-use super::Desk;
+use super::PlaygroundState;
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
 use crate::web::Web;
@@ -23,7 +23,7 @@ const UNPRICED_TOKENS: u64 = 200_000;
 
 /// What came of asking one model.
 #[derive(Debug)]
-pub(crate) struct Tried {
+pub(crate) struct ModelResult {
     pub(crate) connection: String,
     /// The model that was asked for.
     pub(crate) model: String,
@@ -34,21 +34,25 @@ pub(crate) struct Tried {
 }
 
 /// Asks all chosen models at once.
-pub(super) async fn ask(web: &Web, ctx: &RequestContext, desk: &Desk) -> PageResult<Vec<Tried>> {
-    let asked = &desk.asked;
-    let Some(body) = &asked.body else { return Ok(Vec::new()) };
+pub(super) async fn ask(
+    web: &Web,
+    ctx: &RequestContext,
+    state: &PlaygroundState,
+) -> PageResult<Vec<ModelResult>> {
+    let request = &state.request;
+    let Some(body) = &request.body else { return Ok(Vec::new()) };
     let question = LlmRequest {
-        temperature: asked.temperature().ok().flatten(),
-        max_tokens: asked.max_tokens().unwrap_or(1),
-        ..llm_connections::ask(&body.filled(&asked.variables))
+        temperature: request.temperature().ok().flatten(),
+        max_tokens: request.max_tokens().unwrap_or(1),
+        ..llm_connections::ask(&body.filled(&request.variables))
     };
     let _permit = ctx.viewer.take(&web.model_calls, "model calls")?;
-    let priced = budget(Allowance { money: asked.money(), ..Allowance::default() });
+    let priced = budget(Allowance { money: request.money(), ..Allowance::default() });
     let unpriced = budget(Allowance { tokens: Some(UNPRICED_TOKENS), ..Allowance::default() });
-    let chosen = asked.chosen(&desk.connections);
-    let asked =
+    let chosen = request.chosen(&state.connections);
+    let request =
         chosen.into_iter().map(|chosen| one(web, ctx, chosen, &question, [&priced, &unpriced]));
-    Ok(join_all(asked).await)
+    Ok(join_all(request).await)
 }
 
 fn budget(allowance: Allowance) -> Budget {
@@ -62,19 +66,19 @@ async fn one(
     (connection, name): (&LlmConnection, &str),
     question: &LlmRequest,
     [priced, unpriced]: [&Budget; 2],
-) -> Tried {
+) -> ModelResult {
     let began = web.now();
-    let asked = async {
+    let request = async {
         let model = open(web, ctx, (connection, name)).await?;
         let budget = if model.most(question).is_some() { priced } else { unpriced };
         model.ask(question, budget).await.map_err(ConnectError::from)
     };
     // Whoever answers at an address that somebody has entered may say more than members are to know.
-    let outcome = asked.await.map_err(|why| match ctx.viewer.owns_server() {
+    let outcome = request.await.map_err(|why| match ctx.viewer.owns_server() {
         true => why.to_string(),
         false => why.without_reply(),
     });
-    Tried {
+    ModelResult {
         connection: connection.provider.clone(),
         model: name.to_owned(),
         took: web.now().since(began),
@@ -101,7 +105,7 @@ pub(crate) async fn greet(
     web: &Web,
     ctx: &RequestContext,
     chosen: (&LlmConnection, &str),
-) -> PageResult<Tried> {
+) -> PageResult<ModelResult> {
     let question =
         LlmRequest { max_tokens: 16, ..LlmRequest::new("Answer with the one word: ready") };
     let _permit = ctx.viewer.take(&web.model_calls, "model calls")?;

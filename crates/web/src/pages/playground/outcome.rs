@@ -3,8 +3,8 @@ use ratchet_agent::response::{LlmResponse, StopReason};
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::tokens::Provenance;
 
-use super::Desk;
-use super::model_calls::Tried;
+use super::PlaygroundState;
+use super::model_calls::ModelResult;
 use crate::components::figure;
 use crate::request_context::RequestContext;
 
@@ -12,32 +12,32 @@ use crate::request_context::RequestContext;
 const SHOWN: usize = 200_000;
 
 /// All that came back, side by side.
-pub(super) fn all(ctx: &RequestContext, desk: &Desk) -> Markup {
+pub(super) fn all(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
     html! {
-        @if !desk.tried.is_empty() {
+        @if !state.results.is_empty() {
             section aria-label="Answers" {
                 h2 { "Answers" }
-                div.answers { @for tried in &desk.tried { (one(ctx, desk, tried)) } }
-                (new_version(ctx, desk))
+                div.answers { @for results in &state.results { (one(ctx, state, results)) } }
+                (new_version(ctx, state))
             }
         }
     }
 }
 
-fn one(ctx: &RequestContext, desk: &Desk, tried: &Tried) -> Markup {
+fn one(ctx: &RequestContext, state: &PlaygroundState, results: &ModelResult) -> Markup {
     html! {
-        article.answer.failed[tried.outcome.is_err()] {
-            header { h3 { bdi { (tried.connection) } } " " code { bdi { (tried.model) } } }
-            @match &tried.outcome {
+        article.answer.failed[results.outcome.is_err()] {
+            header { h3 { bdi { (results.connection) } } " " code { bdi { (results.model) } } }
+            @match &results.outcome {
                 Ok(answer) => {
                     pre.payload tabindex="0" { (elide(&answer.text, SHOWN)) }
                     (cut_off(answer))
-                    (facts(tried, answer))
-                    (keep(ctx, desk, answer))
+                    (facts(results, answer))
+                    (keep(ctx, state, answer))
                 },
                 Err(why) => {
                     p.wrong role="alert" { (why) }
-                    p.muted { "after " (figure::duration(tried.took)) }
+                    p.muted { "after " (figure::duration(results.took)) }
                 },
             }
         }
@@ -52,11 +52,11 @@ fn cut_off(answer: &LlmResponse) -> Markup {
     }
 }
 
-pub(crate) fn facts(tried: &Tried, answer: &LlmResponse) -> Markup {
+pub(crate) fn facts(results: &ModelResult, answer: &LlmResponse) -> Markup {
     let usage = &answer.usage;
     html! {
         dl.facts {
-            dt { "Time" } dd { (figure::duration(tried.took))
+            dt { "Time" } dd { (figure::duration(results.took))
                 @if answer.attempts > 1 { ", " (answer.attempts) " attempts" } }
             dt { "Model" } dd { code { bdi { (elide(&answer.model, 200)) } } }
             dt { "Tokens" }
@@ -70,16 +70,16 @@ pub(crate) fn facts(tried: &Tried, answer: &LlmResponse) -> Markup {
 }
 
 /// The answer as what should come out for these variables.
-fn keep(ctx: &RequestContext, desk: &Desk, answer: &LlmResponse) -> Markup {
+fn keep(ctx: &RequestContext, state: &PlaygroundState, answer: &LlmResponse) -> Markup {
     html! {
-        @if !desk.datasets.is_empty() {
+        @if !state.datasets.is_empty() {
             form.inline method="post" action=(ctx.to(&["playground", "item"])) {
                 (ctx.viewer.form_token.field())
-                input type="hidden" name="input" value=(desk.asked.input());
+                input type="hidden" name="input" value=(state.request.input());
                 input type="hidden" name="output" value=(elide(&answer.text, SHOWN));
                 input type="hidden" name="model" value=(answer.model);
                 select name="dataset" aria-label="Dataset" {
-                    @for dataset in &desk.datasets { option value=(dataset) { (elide(dataset, 60)) } }
+                    @for dataset in &state.datasets { option value=(dataset) { (elide(dataset, 60)) } }
                 }
                 button.button type="submit" { "Save as dataset item" }
             }
@@ -88,19 +88,19 @@ fn keep(ctx: &RequestContext, desk: &Desk, answer: &LlmResponse) -> Markup {
 }
 
 /// The prompt as it is now, as a new version of the one it began as or of a new one.
-fn new_version(ctx: &RequestContext, desk: &Desk) -> Markup {
-    let asked = &desk.asked;
-    let kind = asked.body.as_ref().map(|body| body.kind().as_str());
+fn new_version(ctx: &RequestContext, state: &PlaygroundState) -> Markup {
+    let request = &state.request;
+    let kind = request.body.as_ref().map(|body| body.kind().as_str());
     html! {
         form.maker.keep-version method="post" action=(ctx.to(&["playground", "version"])) {
             (ctx.viewer.form_token.field())
             h3 { "Save prompt" }
             input type="hidden" name="kind" value=[kind];
-            input type="hidden" name="text" value=(asked.text);
+            input type="hidden" name="text" value=(request.text);
             div.form-row {
                 label for="keep-name" { "Prompt name" }
                 input #keep-name type="text" name="name" required maxlength="255"
-                    value=[asked.name.as_deref()] placeholder="prompt name" autocomplete="off";
+                    value=[request.name.as_deref()] placeholder="prompt name" autocomplete="off";
             }
             div.form-row {
                 label for="keep-why" { "Commit message" }

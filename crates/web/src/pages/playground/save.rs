@@ -12,7 +12,7 @@ use crate::request_context::RequestContext;
 use crate::web::Web;
 
 /// What was kept just now, in words.
-pub(super) fn told(ctx: &RequestContext) -> Option<&'static str> {
+pub(super) fn done_message(ctx: &RequestContext) -> Option<&'static str> {
     match ctx.params.get("done")? {
         "kept" => Some("Saved as dataset item"),
         _ => None,

@@ -15,7 +15,7 @@ use ratchet_stages::llm_connections;
 use ratchet_store::catalog::{LlmConnection, LlmCredentials, NewLlmConnection};
 use ratchet_store::query::PageNumber;
 
-use super::{Ask, Done, Tab, page, question, wrong};
+use super::{ConfirmDialog, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
@@ -103,7 +103,7 @@ async fn test(
         entered.filled("model").map(str::to_owned).or_else(|| llm_connections::usual_model(&one));
     let model = model.ok_or_else(|| PageError::Bad("model: required".to_owned()))?;
     let tried = playground::greet(&web, &ctx, (&one, &model)).await?;
-    let told = html! {
+    let notice = html! {
         section.settings.tried.failed[tried.outcome.is_err()] role="status" {
             h2 {
                 bdi { (tried.connection) }
@@ -123,7 +123,7 @@ async fn test(
     };
     let preset =
         Entered::preset(&[("adapter", one.adapter.as_str()), ("withDefaultModels", "yes")]);
-    drawn(&web, &ctx, &preset, &told).await
+    drawn(&web, &ctx, &preset, &notice).await
 }
 
 async fn drawn(
@@ -358,7 +358,7 @@ async fn remove(
     ctx.viewer.may_own()?;
     let one = find(&web, &ctx, &id).await?;
     if !Entered::new(form).is_ticked("sure") {
-        let ask = Ask {
+        let ask = ConfirmDialog {
             title: format!("Remove {}?", one.provider),
             lost: html! { "Its secret is deleted. Evaluators that use this connection will fail." },
             action: Tab::Connections.action(&ctx, &[&id, "remove"]),

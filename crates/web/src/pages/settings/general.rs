@@ -14,7 +14,7 @@ use ratchet_store::aggregate::{AggregateQuery, Step};
 use ratchet_store::catalog::ProjectChange;
 use ratchet_store::query::TimeRange;
 
-use super::{Ask, Done, Tab, page, question, wrong};
+use super::{ConfirmDialog, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::{copy, figure};
 use crate::form::PageForm;
@@ -200,7 +200,7 @@ async fn recorded_before(web: &Web, ctx: &RequestContext, oldest: Timestamp) -> 
 
 fn ask_first(ctx: &RequestContext, days: u32, oldest: Timestamp, going: u64) -> Markup {
     let days = days.to_string();
-    let ask = Ask {
+    let ask = ConfirmDialog {
         title: format!("Set retention to {days} days?"),
         lost: html! {
             "Within the hour, all traces started before " (figure::when(oldest, ctx.now))

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use ratchet_core::catalog::validation;
 use ratchet_store::catalog::{ApiKey, KeyPair, NewKey, Permission, Permissions, Role};
 
-use super::{Ask, Done, Tab, once, page, question, wrong};
+use super::{ConfirmDialog, Done, Tab, once, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, figure};
@@ -242,12 +242,12 @@ async fn make(
     };
     let new = NewKey { project: ctx.project_id(), role, permissions, note, pair: None };
     let (_, pair) = ctx.viewer.catalog(&web).create_key(new, ctx.now).await?;
-    let told = told(&pair, &headers);
-    Ok(once(drawn(&web, &ctx, &preset(), &told).await?))
+    let new_key_notice = new_key_notice(&pair, &headers);
+    Ok(once(drawn(&web, &ctx, &preset(), &new_key_notice).await?))
 }
 
 /// The new pair, as an SDK wants it.
-fn told(pair: &KeyPair, headers: &HeaderMap) -> Markup {
+fn new_key_notice(pair: &KeyPair, headers: &HeaderMap) -> Markup {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:3000");
     let scheme = match Channel::of(headers) {
         Channel::Secure => "https",
@@ -276,7 +276,7 @@ async fn revoke(
     ctx.viewer.may_own()?;
     let found = find(&web, &ctx, &key).await?;
     if !Entered::new(form).is_ticked("sure") {
-        let ask = Ask {
+        let ask = ConfirmDialog {
             title: format!("Revoke {}?", found.public_key),
             lost: html! {
                 "Requests with this key will be rejected"

@@ -12,7 +12,7 @@ use ratchet_store::StoreError;
 use ratchet_store::catalog::{Membership, NewUser, Role, User};
 use ratchet_store::secrets::random_token;
 
-use super::{Ask, Done, Tab, once, page, question, wrong};
+use super::{ConfirmDialog, Done, Tab, once, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{copy, figure};
@@ -256,7 +256,7 @@ async fn remove(
     ctx.viewer.may_own()?;
     let member = member(&web, &ctx, &person).await?;
     if !Entered::new(form).is_ticked("sure") {
-        let ask = Ask {
+        let ask = ConfirmDialog {
             title: format!("Remove {}?", member.user.email),
             lost: html! {
                 "They lose access to this project. Their account, comments and scores are not deleted."

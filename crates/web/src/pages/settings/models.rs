@@ -12,7 +12,7 @@ use ratchet_store::catalog::StoredModel;
 use uuid::Uuid;
 
 use super::tiers::{per_million, read_conditions, read_prices, shown_conditions, shown_prices};
-use super::{Ask, Done, Tab, page, question, wrong};
+use super::{ConfirmDialog, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
@@ -360,7 +360,7 @@ async fn delete(
 ) -> PageResult<Response> {
     let kept = find(&web, &ctx, &id).await?;
     if !Entered::new(form).is_ticked("sure") {
-        let ask = Ask {
+        let ask = ConfirmDialog {
             title: format!("Delete {}?", kept.definition.name),
             lost: html! {
                 "New calls use another matching definition, if any. Existing costs do not change."

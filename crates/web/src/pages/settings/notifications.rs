@@ -241,8 +241,8 @@ async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
     };
     let (catalog, secrets) = (ctx.viewer.catalog(&web), web.store.secrets.clone());
     catalog.add_notice_receiver(ctx.project_id(), new, secrets, ctx.now).await?;
-    let told = shown_once("Webhook added", &secret);
-    Ok(once(drawn(&web, &ctx, &preset(), &told).await?))
+    let notice = shown_once("Webhook added", &secret);
+    Ok(once(drawn(&web, &ctx, &preset(), &notice).await?))
 }
 
 /// The secret, with what a receiver does with it.

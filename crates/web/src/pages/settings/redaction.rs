@@ -11,7 +11,7 @@ use ratchet_core::record::redact::preset::{self, Preset};
 use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
 use ratchet_store::catalog::StoredRule;
 
-use super::{Ask, Done, Tab, page, question, wrong};
+use super::{ConfirmDialog, Done, Tab, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, empty, figure};
@@ -247,7 +247,7 @@ async fn remove(
     let found = rules.into_iter().find(|kept| kept.id == id);
     let found = found.ok_or_else(|| PageError::not_there("rule"))?;
     if !Entered::new(form).is_ticked("sure") {
-        let ask = Ask {
+        let ask = ConfirmDialog {
             title: "Remove this rule?".to_owned(),
             lost: html! {
                 "New values of " code { (found.rule.what.text()) } " are stored unredacted. "

@@ -9,7 +9,7 @@ use ratchet_store::query::{
     Condition, Detail, Direction, ObservationColumn, ObservationQuery, Paging, Test, TimeRange,
 };
 
-use super::run::{self, About, Subject};
+use super::run::{self, RecordDetail, Subject};
 use super::{link, outline, plural};
 use crate::components::diff;
 use crate::page_error::PageResult;
@@ -30,7 +30,7 @@ pub(super) async fn changes(
     ctx: &RequestContext,
     subject: &Subject,
 ) -> PageResult<Markup> {
-    let About::Step(step) = &subject.about else { return Ok(Markup::default()) };
+    let RecordDetail::Step(step) = &subject.about else { return Ok(Markup::default()) };
     let Some(before) = call_before(web, ctx, step).await? else {
         return Ok(html! { p.muted { "First model call of this trace; nothing to compare." } });
     };

@@ -2,7 +2,7 @@ use maud::{Markup, html};
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::ObservationKind;
 
-use super::run::{About, Subject, TraceRun};
+use super::run::{RecordDetail, Subject, TraceRun};
 use super::{changes, link, name, outline};
 use crate::call_graph;
 use crate::components::icon::{Icon, icon};
@@ -59,8 +59,8 @@ impl View {
     /// Whether the view is available for a subject.
     fn fits(self, subject: &Subject) -> bool {
         match (self, &subject.about) {
-            (Self::Changes, About::Step(step)) => step.kind == ObservationKind::Generation,
-            (Self::Changes, About::Trace(..)) => false,
+            (Self::Changes, RecordDetail::Step(step)) => step.kind == ObservationKind::Generation,
+            (Self::Changes, RecordDetail::Trace(..)) => false,
             _ => true,
         }
     }
@@ -105,8 +105,8 @@ fn head(ctx: &RequestContext, subject: &Subject, view: View) -> Markup {
         header.content-head {
             h2 {
                 @match &subject.about {
-                    About::Trace(trace, _) => { (icon(Icon::Trace)) " " bdi { (name(trace)) } },
-                    About::Step(step) => { (badge::glyph(step.kind)) " " bdi { (outline::step_name(step)) } " " (badge::level(step.level)) },
+                    RecordDetail::Trace(trace, _) => { (icon(Icon::Trace)) " " bdi { (name(trace)) } },
+                    RecordDetail::Step(step) => { (badge::glyph(step.kind)) " " bdi { (outline::step_name(step)) } " " (badge::level(step.level)) },
                 }
             }
             button.quiet type="button" data-copy-link=(here) aria-keyshortcuts="c" title="Copy link to this observation (c)" {
@@ -124,8 +124,8 @@ fn head(ctx: &RequestContext, subject: &Subject, view: View) -> Markup {
 
 fn conversation(ctx: &RequestContext, subject: &Subject) -> Markup {
     let status = match &subject.about {
-        About::Step(step) => step.status_message.as_deref().map(|text| (text, step.level)),
-        About::Trace(..) => None,
+        RecordDetail::Step(step) => step.status_message.as_deref().map(|text| (text, step.level)),
+        RecordDetail::Trace(..) => None,
     };
     let (input, output) = (&subject.content.input, &subject.content.output);
     html! {
@@ -142,7 +142,7 @@ fn conversation(ctx: &RequestContext, subject: &Subject) -> Markup {
 
 /// Input or output, rendered.
 fn read(ctx: &RequestContext, subject: &Subject, side: Side, payload: &Payload) -> Markup {
-    let at = whereabouts(ctx, subject, side);
+    let at = content_links(ctx, subject, side);
     let mut pen = MessageStyle::new(&at);
     let body = match message_formats::read(payload.to_json().as_str()) {
         Reading::Messages(messages) => pen.conversation(&messages),
@@ -152,11 +152,11 @@ fn read(ctx: &RequestContext, subject: &Subject, side: Side, payload: &Payload) 
     html! { section.side { h3 { (side.label()) } (body) } }
 }
 
-fn whereabouts(ctx: &RequestContext, subject: &Subject, side: Side) -> ContentLinks {
+fn content_links(ctx: &RequestContext, subject: &Subject, side: Side) -> ContentLinks {
     let trace = subject.trace.to_string();
     match subject.step_id() {
-        Some(step) => side.whereabouts(ctx, &[&trace, "observations", &step]),
-        None => side.whereabouts(ctx, &[&trace]),
+        Some(step) => side.content_links(ctx, &[&trace, "observations", &step]),
+        None => side.content_links(ctx, &[&trace]),
     }
 }
 
@@ -178,7 +178,7 @@ fn raw(ctx: &RequestContext, subject: &Subject) -> Markup {
     html! {
         @for (side, payload) in sides {
             @if let Some(payload) = payload {
-                @let at = whereabouts(ctx, subject, side);
+                @let at = content_links(ctx, subject, side);
                 section.side {
                     h3 { (side.label()) " " a.quiet href=(at.whole) { (figure::bytes(payload.as_str().len())) " as text" } }
                     (cut_json(payload.to_json().as_str(), &at.whole))

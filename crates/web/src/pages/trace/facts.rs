@@ -5,8 +5,8 @@ use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Trace;
 
-use super::kinds::{self, Spent};
-use super::run::{About, Subject};
+use super::kinds::{self, UsageTotals};
+use super::run::{RecordDetail, Subject};
 use super::{comments, forms};
 use crate::components::badge::{self, Decider};
 use crate::components::{copy, figure, json};
@@ -33,8 +33,8 @@ pub(super) async fn facts(
             a href="#metadata" { "Metadata " span.muted { (subject.content.metadata.len()) } }
         }
         @match &subject.about {
-            About::Trace(trace, spent) => { (of_trace(ctx, trace, spent)) },
-            About::Step(step) => { (of_step(ctx, step)) },
+            RecordDetail::Trace(trace, spent) => { (of_trace(ctx, trace, spent)) },
+            RecordDetail::Step(step) => { (of_step(ctx, step)) },
         }
         (scores(&subject.scores, ctx))
         (judging)
@@ -49,7 +49,7 @@ fn fact(name: &str, value: &Markup) -> Markup {
     html! { dt { (name) } dd { (value) } }
 }
 
-fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &Spent) -> Markup {
+fn of_trace(ctx: &RequestContext, trace: &Trace, spent: &UsageTotals) -> Markup {
     let sums = &trace.summary;
     let lasted = sums.start.zip(sums.end).map(|(start, end)| end.since(start));
     html! {
@@ -124,7 +124,7 @@ fn model(ctx: &RequestContext, step: &Observation) -> Markup {
             }
             @if let Some(parameters) = &step.model_parameters { (json::json(&elide(parameters.as_str(), MAX_VALUE))) }
         }
-        (kinds::bars(&Spent::by_step(step)))
+        (kinds::bars(&UsageTotals::by_step(step)))
     }
 }
 

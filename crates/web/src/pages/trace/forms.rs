@@ -13,7 +13,7 @@ use ratchet_stages::record::scores::{self, ScoreWriteError};
 use ratchet_store::catalog::NewComment;
 use uuid::Uuid;
 
-use super::run::{About, Subject, TraceRun};
+use super::run::{RecordDetail, Subject, TraceRun};
 use super::{TracePath, content, run, trace_id};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
@@ -124,8 +124,8 @@ pub(super) async fn comment(
     }
     let subject = subject(&web, &ctx, &trace, &form).await?;
     let (kind, object) = match &subject.about {
-        About::Trace(trace, _) => (CommentedKind::Trace, trace.id.to_string()),
-        About::Step(step) => (CommentedKind::Observation, step.id.to_string()),
+        RecordDetail::Trace(trace, _) => (CommentedKind::Trace, trace.id.to_string()),
+        RecordDetail::Step(step) => (CommentedKind::Observation, step.id.to_string()),
     };
     let author = ctx.viewer.person().map(str::to_owned);
     let new = NewComment { kind, object, content: content.to_owned(), author };
@@ -169,8 +169,8 @@ fn annotation(
     value: &str,
 ) -> PageResult<ScoreDraft> {
     let (target, environment): (ScoreTarget, &Environment) = match &subject.about {
-        About::Trace(trace, _) => (ScoreTarget::Trace(trace.id.clone()), &trace.environment),
-        About::Step(step) => {
+        RecordDetail::Trace(trace, _) => (ScoreTarget::Trace(trace.id.clone()), &trace.environment),
+        RecordDetail::Step(step) => {
             (ScoreTarget::Observation(step.trace.clone(), step.id.clone()), &step.environment)
         }
     };

@@ -15,7 +15,7 @@ const LISTED: usize = 20;
 
 /// Tokens and cost by usage type.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Spent {
+pub(super) struct UsageTotals {
     tokens: BTreeMap<String, u64>,
     total_tokens: u64,
     money: BTreeMap<String, Money>,
@@ -28,7 +28,7 @@ pub(super) struct Spent {
     pub(super) is_cut: bool,
 }
 
-impl Spent {
+impl UsageTotals {
     /// Usage of one observation.
     pub(super) fn by_step(step: &Observation) -> Self {
         let mut spent = Self::default();
@@ -74,7 +74,7 @@ impl Spent {
 
 /// Stacked bars of tokens and cost by usage type.
 #[expect(clippy::cast_precision_loss, reason = "widths in a drawing")]
-pub(super) fn bars(spent: &Spent) -> Markup {
+pub(super) fn bars(spent: &UsageTotals) -> Markup {
     let share = |hue: usize, kind: &String, amount: f64, text: String| Share {
         name: in_words(kind),
         amount,
@@ -114,7 +114,7 @@ pub(super) fn bars(spent: &Spent) -> Markup {
 }
 
 /// Menu with the usage of the whole trace.
-pub(super) fn menu_of(spent: &Spent) -> Markup {
+pub(super) fn menu_of(spent: &UsageTotals) -> Markup {
     let mark = figure::mark(spent.approximate);
     let table = html! {
         table.by-kind {

@@ -7,7 +7,7 @@ use ratchet_core::record::trace::{Content, Trace};
 use ratchet_store::query::{Detail, Paging, ScoreQuery, ScoresOn, TimeRange};
 use ratchet_store::trace_stream::ObservationWalk;
 
-use super::kinds::Spent;
+use super::kinds::UsageTotals;
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::trace_cache::TraceSteps;
@@ -62,8 +62,8 @@ impl TraceRun {
     }
 
     /// Tokens and cost of all observations, by usage type.
-    pub(super) fn spent(&self) -> Spent {
-        Spent::by_steps(&self.tree.steps, self.tree.is_cut)
+    pub(super) fn spent(&self) -> UsageTotals {
+        UsageTotals::by_steps(&self.tree.steps, self.tree.is_cut)
     }
 
     /// Index of an observation.
@@ -125,15 +125,15 @@ async fn scores(web: &Web, ctx: &RequestContext, on: ScoresOn) -> PageResult<Vec
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) trace: TraceId,
-    pub(super) about: About,
+    pub(super) about: RecordDetail,
     pub(super) content: Content,
     pub(super) scores: Vec<Score>,
 }
 
 /// A trace or an observation.
 #[derive(Debug)]
-pub(super) enum About {
-    Trace(Box<Trace>, Spent),
+pub(super) enum RecordDetail {
+    Trace(Box<Trace>, UsageTotals),
     Step(Box<Observation>),
 }
 
@@ -143,7 +143,12 @@ impl Subject {
         let mut scores = scores(web, ctx, ScoresOn::Trace(id.clone())).await?;
         scores.retain(|score| matches!(score.target, ScoreTarget::Trace(_)));
         let content = trace.content.take().unwrap_or_default();
-        Ok(Self { trace: id, about: About::Trace(Box::new(trace), run.spent()), content, scores })
+        Ok(Self {
+            trace: id,
+            about: RecordDetail::Trace(Box::new(trace), run.spent()),
+            content,
+            scores,
+        })
     }
 
     pub(super) async fn step(
@@ -156,14 +161,19 @@ impl Subject {
         let on = ScoresOn::Observation(trace.clone(), id.clone());
         let scores = scores(web, ctx, on).await?;
         let content = step.content.take().unwrap_or_default();
-        Ok(Self { trace: trace.clone(), about: About::Step(Box::new(step)), content, scores })
+        Ok(Self {
+            trace: trace.clone(),
+            about: RecordDetail::Step(Box::new(step)),
+            content,
+            scores,
+        })
     }
 
     /// Observation ID, if any.
     pub(super) fn step_id(&self) -> Option<String> {
         match &self.about {
-            About::Trace(..) => None,
-            About::Step(step) => Some(step.id.to_string()),
+            RecordDetail::Trace(..) => None,
+            RecordDetail::Step(step) => Some(step.id.to_string()),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::components::table::{self, Column, Row, Table};
 use crate::components::{empty, figure};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
-use crate::pages::settings::{Ask, Done, Tab, once, page, question, wrong};
+use crate::pages::settings::{ConfirmDialog, Done, Tab, once, page, question, wrong};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -263,7 +263,7 @@ async fn renew(
 ) -> PageResult<Response> {
     let one = theirs(&web, &ctx, id).await?;
     if !Entered::new(form).is_ticked("sure") {
-        let ask = Ask {
+        let ask = ConfirmDialog {
             title: format!("Rotate the signing secret of {}?", one.name),
             lost: html! { "Receivers that verify signatures reject messages until they use the new secret." },
             action: Tab::Notifications.action(&ctx, &[&one.id, "secret"]),
@@ -278,8 +278,8 @@ async fn renew(
     let (catalog, with) = (ctx.viewer.catalog(&web), (change, web.store.secrets.clone()));
     let id = one.id.clone();
     let one = catalog.change_notice_receiver(ctx.project_id(), id, with, ctx.now).await?;
-    let told = shown_once("Secret rotated", &secret);
-    Ok(once(drawn(&web, &ctx, &one, &settled(&one), &told).await?))
+    let notice = shown_once("Secret rotated", &secret);
+    Ok(once(drawn(&web, &ctx, &one, &settled(&one), &notice).await?))
 }
 
 async fn remove(
@@ -289,7 +289,7 @@ async fn remove(
 ) -> PageResult<Response> {
     let one = theirs(&web, &ctx, id).await?;
     if !Entered::new(form).is_ticked("sure") {
-        let ask = Ask {
+        let ask = ConfirmDialog {
             title: format!("Remove {}?", one.name),
             lost: html! { "Pending deliveries and the delivery history are deleted." },
             action: Tab::Notifications.action(&ctx, &[&one.id, "remove"]),
