@@ -75,7 +75,8 @@ impl Model {
         budget.allows(max_cost, self.name())?;
         let mut patience = RetryState::default();
         let batch = loop {
-            let inquiries = asks.iter().map(|ask| (ask.name.as_str(), self.inquiry(&ask.ask)));
+            let inquiries =
+                asks.iter().map(|ask| (ask.name.as_str(), self.provider_request(&ask.ask)));
             match provider.submit(inquiries).await {
                 Ok(batch) => break batch,
                 Err(failure) if failure.is_not_accepted() => {

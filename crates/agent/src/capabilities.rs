@@ -6,7 +6,7 @@ use crate::request::LlmRequest;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     pub(crate) temperature: Temperature,
-    pub(crate) documents: Documents,
+    pub(crate) structured_output: StructuredOutput,
     pub(crate) limit: LimitName,
 }
 
@@ -20,13 +20,13 @@ pub(crate) enum Temperature {
 
 /// The method for structured output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Documents {
+pub(crate) enum StructuredOutput {
     /// The provider enforces the schema.
     #[default]
-    Forced,
+    Schema,
     /// A tool is offered, and the prompt asks the model to call it.
-    Offered,
-    Asked,
+    Tool,
+    PromptOnly,
 }
 
 /// The name of the output limit parameter.
@@ -56,12 +56,12 @@ impl Capabilities {
         if !names(&["tool_choice", "toolchoice", "response_format", "schema", "tool use"]) {
             return None;
         }
-        let documents = match self.documents {
-            Documents::Forced => Documents::Offered,
-            Documents::Offered => Documents::Asked,
-            Documents::Asked => return None,
+        let structured_output = match self.structured_output {
+            StructuredOutput::Schema => StructuredOutput::Tool,
+            StructuredOutput::Tool => StructuredOutput::PromptOnly,
+            StructuredOutput::PromptOnly => return None,
         };
-        Some(Self { documents, ..self })
+        Some(Self { structured_output, ..self })
     }
 
     pub(crate) fn temperature(self, request: &LlmRequest) -> Option<f64> {
@@ -71,7 +71,8 @@ impl Capabilities {
     /// Returns the prompt text that describes the JSON Schema, where the provider does not enforce
     /// it.
     pub(crate) fn schema_prompt(self, request: &LlmRequest) -> Option<String> {
-        let schema = request.schema().filter(|_| self.documents != Documents::Forced)?;
+        let schema =
+            request.schema().filter(|_| self.structured_output != StructuredOutput::Schema)?;
         Some(format!(
             "Answer with one JSON document and nothing else, no words before or after it. It must \
              fit this JSON Schema:\n{schema}"
@@ -102,7 +103,7 @@ mod tests {
         let capabilities = capabilities.after(&request, &rejected("no json_schema here")).unwrap();
         let capabilities =
             capabilities.after(&request, &rejected("no response_format at all")).unwrap();
-        assert_eq!(capabilities.documents, Documents::Asked);
+        assert_eq!(capabilities.structured_output, StructuredOutput::PromptOnly);
         assert_eq!(capabilities.after(&request, &rejected("no response_format at all")), None);
     }
 

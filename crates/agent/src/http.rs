@@ -17,7 +17,7 @@ const MAX_ERROR_CHARS: usize = 500;
 
 /// The HTTP connection to a provider.
 #[derive(Clone, Debug)]
-pub(crate) struct Wire {
+pub(crate) struct ProviderHttp {
     client: Client,
     access: ModelAccess,
     headers: HeaderMap,
@@ -32,7 +32,7 @@ pub(crate) enum KeyHeader {
     Bearer,
 }
 
-impl Wire {
+impl ProviderHttp {
     /// Prepares the headers of all requests.
     pub(crate) fn new(
         client: Client,

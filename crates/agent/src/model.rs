@@ -15,7 +15,7 @@ use crate::budget::{Budget, CallCost};
 use crate::capabilities::Capabilities;
 use crate::error::{InvalidResponse, ModelError};
 use crate::pool::ModelPool;
-use crate::provider::{Inquiry, Listener, Provider};
+use crate::provider::{Listener, Provider, ProviderRequest};
 use crate::request::LlmRequest;
 use crate::response::{LlmResponse, OUTPUT_TOOL, ProviderResponse, StopReason};
 use crate::retry::{MODEL_BACKOFF, failed};
@@ -57,7 +57,7 @@ pub struct PriceList {
 ///
 /// let budget = Budget::new(Allowance { money: Money::from_dollars(0.50), ..Allowance::default() });
 /// let request = LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why is the sky blue?") };
-/// let answer = model.ask(&request, &budget).await?;
+/// let answer = model.complete(&request, &budget).await?;
 /// println!("{} ({:?})", answer.text, answer.cost);
 /// # Ok(())
 /// # }
@@ -109,7 +109,11 @@ impl Model {
     ///
     /// # Errors
     /// Reports the reason and a remedy; a request that could exceed the budget is not sent.
-    pub async fn ask(&self, ask: &LlmRequest, budget: &Budget) -> Result<LlmResponse, ModelError> {
+    pub async fn complete(
+        &self,
+        ask: &LlmRequest,
+        budget: &Budget,
+    ) -> Result<LlmResponse, ModelError> {
         self.send(ask, budget, None).await
     }
 
@@ -132,7 +136,7 @@ impl Model {
     /// Fails where the provider counts and does not respond.
     pub async fn count(&self, ask: &LlmRequest) -> Result<Tokens, ModelError> {
         match &self.provider {
-            Provider::Anthropic(provider) => provider.count(self.inquiry(ask)).await,
+            Provider::Anthropic(provider) => provider.count(self.provider_request(ask)).await,
             Provider::OpenAi(_) | Provider::Bedrock(_) | Provider::Claude(_) => Ok(ask.tokens()),
         }
     }
@@ -207,13 +211,14 @@ impl Model {
         mut listener: Listener<'_>,
     ) -> Result<ProviderResponse, ModelError> {
         loop {
-            let inquiry = self.inquiry(ask);
+            let provider_request = self.provider_request(ask);
             let limit = budget.left().time.unwrap_or(CALL_TIMEOUT).min(CALL_TIMEOUT);
             let pieces: Listener<'_> = match &mut listener {
                 Some(listener) => Some(&mut **listener),
                 None => None,
             };
-            let outcome = tokio::time::timeout(limit, self.provider.ask(inquiry, pieces)).await;
+            let outcome =
+                tokio::time::timeout(limit, self.provider.complete(provider_request, pieces)).await;
             let failure = match outcome.map_err(|_| ModelError::TooSlow(limit))? {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
@@ -297,9 +302,9 @@ impl Model {
         })
     }
 
-    pub(crate) fn inquiry<'a>(&'a self, ask: &'a LlmRequest) -> Inquiry<'a> {
+    pub(crate) fn provider_request<'a>(&'a self, ask: &'a LlmRequest) -> ProviderRequest<'a> {
         let capabilities = *self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
-        Inquiry { model: &self.name, ask, capabilities }
+        ProviderRequest { model: &self.name, ask, capabilities }
     }
 
     /// Returns the maximum tokens and cost of a request.

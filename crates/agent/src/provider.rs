@@ -30,7 +30,7 @@ pub enum Provider {
 
 /// A request with its model and capabilities.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inquiry<'a> {
+pub(crate) struct ProviderRequest<'a> {
     pub(crate) model: &'a str,
     pub(crate) ask: &'a LlmRequest,
     pub(crate) capabilities: Capabilities,
@@ -50,16 +50,16 @@ impl Provider {
         }
     }
 
-    pub(crate) async fn ask(
+    pub(crate) async fn complete(
         &self,
-        inquiry: Inquiry<'_>,
+        provider_request: ProviderRequest<'_>,
         listener: Listener<'_>,
     ) -> Result<ProviderResponse, ModelError> {
         match self {
-            Self::Anthropic(provider) => provider.ask(inquiry, listener).await,
-            Self::OpenAi(provider) => provider.ask(inquiry, listener).await,
-            Self::Bedrock(provider) => provider.ask(inquiry, listener).await,
-            Self::Claude(provider) => provider.ask(inquiry, listener).await,
+            Self::Anthropic(provider) => provider.complete(provider_request, listener).await,
+            Self::OpenAi(provider) => provider.complete(provider_request, listener).await,
+            Self::Bedrock(provider) => provider.complete(provider_request, listener).await,
+            Self::Claude(provider) => provider.complete(provider_request, listener).await,
         }
     }
 }

@@ -179,7 +179,7 @@ impl Config {
 
     /// Asks nobody to sign in if only this machine can connect, unless someone said otherwise.
     pub(crate) fn open_on_loopback(&mut self) {
-        let is_private = self.addresses.doors().all(|(_, address)| address.ip().is_loopback());
+        let is_private = self.addresses.listeners().all(|(_, address)| address.ip().is_loopback());
         if is_private && self.is_default("auth") {
             self.auth = Switch::Off;
         }
@@ -255,7 +255,7 @@ impl Config {
 
 impl Addresses {
     /// Every address to listen on, with the flag that sets it.
-    pub(crate) fn doors(self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+    pub(crate) fn listeners(self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
         let others = [("--otlp-grpc", self.otlp_grpc), ("--otlp-http", self.otlp_http)];
         let others = others.into_iter().filter_map(|(flag, address)| match address {
             Address::At(address) => Some((flag, address)),

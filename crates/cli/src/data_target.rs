@@ -8,7 +8,7 @@ use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::Access;
 use ratchet_remote::ratchet::RatchetClient;
 use ratchet_server::clock::Clock;
-use ratchet_stages::data_target::{DataTarget, JournalPlace, ScoringOptions, ScoringTarget};
+use ratchet_stages::data_target::{DataTarget, JournalLocation, ScoringOptions, ScoringTarget};
 use ratchet_store::Store;
 use ratchet_store::catalog::Actor;
 use ratchet_store::project::ProjectId;
@@ -100,8 +100,8 @@ async fn open_scoring(args: &ScoringArgs, command: &str) -> anyhow::Result<Scori
     }
     let server = RatchetClient::new(scoring_access(url, &config.credentials)?)?;
     let place = match &args.config.data {
-        Some(_) => JournalPlace::Folder(Box::new(open_folder(&config, command)?), config.data),
-        None => JournalPlace::State(state_folder()?),
+        Some(_) => JournalLocation::Folder(Box::new(open_folder(&config, command)?), config.data),
+        None => JournalLocation::State(state_folder()?),
     };
     Ok(ScoringTarget::remote(&server, place, options).await?)
 }

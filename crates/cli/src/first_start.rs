@@ -21,7 +21,7 @@ const DEFAULT_PROJECT: &str = "default";
 
 /// What the first start should create, checked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Presets {
+pub(crate) struct InitialSetup {
     project: Option<NewProject>,
     pair: Option<KeyPair>,
     owner: Option<NewUser>,
@@ -29,7 +29,7 @@ pub(crate) struct Presets {
 
 /// What there is after a start, and which secrets were made for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Opening {
+pub(crate) struct StartOutcome {
     /// The project that a client without any other wish talks to.
     pub(crate) project: Project,
     /// Keys made just now; nobody will see their secrets again.
@@ -55,7 +55,7 @@ pub(crate) struct FirstKeys {
     pub(crate) owner: KeyPair,
 }
 
-impl Presets {
+impl InitialSetup {
     /// Checks presets before anything is touched.
     pub(crate) fn check(init: &Init) -> anyhow::Result<Self> {
         let pair = pair_of(init)?;
@@ -124,13 +124,13 @@ fn is_graphic(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic())
 }
 
-impl Presets {
+impl InitialSetup {
     pub(crate) async fn apply(
         self,
         catalog: &Catalog,
         first_keys: FirstKeysFor,
         now: Timestamp,
-    ) -> anyhow::Result<Opening> {
+    ) -> anyhow::Result<StartOutcome> {
         if let Some(owner) = self.owner {
             ensure_owner(catalog, owner, now).await?;
         }
@@ -152,7 +152,7 @@ impl Presets {
             (None, FirstKeysFor::Reader | FirstKeysFor::Nobody) => None,
         };
         let set_up_token = if has_users { None } else { Some(random_token()?) };
-        Ok(Opening { project, new_keys, set_up_token })
+        Ok(StartOutcome { project, new_keys, set_up_token })
     }
 }
 
@@ -247,12 +247,12 @@ mod tests {
 
     #[track_caller]
     fn check_refused(init: &Init, expected: &str) {
-        assert_eq!(Presets::check(init).unwrap_err().to_string(), expected);
+        assert_eq!(InitialSetup::check(init).unwrap_err().to_string(), expected);
     }
 
     #[test]
     fn no_preset_is_fine() {
-        assert!(Presets::check(&Init::default()).unwrap().project.is_none());
+        assert!(InitialSetup::check(&Init::default()).unwrap().project.is_none());
     }
 
     #[test]
@@ -329,6 +329,6 @@ mod tests {
             secret_key: secret("hush"),
             ..Init::default()
         };
-        assert!(!format!("{:?}", Presets::check(&init).unwrap()).contains("hush"));
+        assert!(!format!("{:?}", InitialSetup::check(&init).unwrap()).contains("hush"));
     }
 }

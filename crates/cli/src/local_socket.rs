@@ -25,7 +25,7 @@ use crate::config::Credentials;
 /// The socket, in the data folder.
 const NAME: &str = "door";
 /// How many may be let in at once.
-const MOST_GUESTS: usize = 64;
+const MAX_CLIENTS: usize = 64;
 /// What a key is called that lives as long as one conversation.
 pub(crate) const CONVERSATION: &str = "ratchet chat";
 
@@ -55,14 +55,14 @@ struct Welcome {
 
 /// A server's side of the door.
 #[derive(Debug)]
-pub(crate) struct Doorway {
+pub(crate) struct LocalSocketServer {
     path: PathBuf,
     listener: UnixListener,
 }
 
 /// What guests are let into.
 #[derive(Clone, Debug)]
-pub(crate) struct House {
+pub(crate) struct LocalServerContext {
     pub(crate) catalog: Catalog,
     /// The project that they open.
     pub(crate) project: ProjectId,
@@ -71,7 +71,7 @@ pub(crate) struct House {
     pub(crate) local_keys: LocalKeys,
 }
 
-impl Doorway {
+impl LocalSocketServer {
     /// Opens the door of a data folder. The caller owns the folder.
     ///
     /// A path that is too long for a socket leaves it closed: then others must name the server.
@@ -96,19 +96,19 @@ impl Doorway {
     }
 
     /// Lets people in until told to stop.
-    pub(crate) async fn run(self, house: House, stop: Stop) {
-        let mut guests = JoinSet::new();
+    pub(crate) async fn run(self, context: LocalServerContext, stop: Stop) {
+        let mut connections = JoinSet::new();
         loop {
             let came = tokio::select! {
                 () = stop.requested() => break,
-                Some(_left) = guests.join_next() => continue,
-                came = self.listener.accept(), if guests.len() < MOST_GUESTS => came,
+                Some(_left) = connections.join_next() => continue,
+                came = self.listener.accept(), if connections.len() < MAX_CLIENTS => came,
             };
             match came {
-                Ok((guest, _)) if is_one_of_us(&guest) => {
-                    let (house, stop) = (house.clone(), stop.clone());
-                    guests.spawn(async move {
-                        if let Err(error) = receive(guest, &house, &stop).await {
+                Ok((client, _)) if has_same_user(&client) => {
+                    let (context, stop) = (context.clone(), stop.clone());
+                    connections.spawn(async move {
+                        if let Err(error) = receive(client, &context, &stop).await {
                             tracing::warn!(error.cause = %error, "cannot let a command in");
                         }
                     });
@@ -120,59 +120,64 @@ impl Doorway {
                 }
             }
         }
-        while guests.join_next().await.is_some() {}
+        while connections.join_next().await.is_some() {}
         drop(std::fs::remove_file(&self.path));
     }
 }
 
 /// Whether someone is who runs the server, or may do anything anyway.
-fn is_one_of_us(guest: &UnixStream) -> bool {
+fn has_same_user(client: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    guest.peer_cred().is_ok_and(|who| who.uid() == own || who.uid() == 0)
+    client.peer_cred().is_ok_and(|who| who.uid() == own || who.uid() == 0)
 }
 
 /// Gives someone a key, and takes it back when they leave.
-async fn receive(mut guest: UnixStream, house: &House, stop: &Stop) -> anyhow::Result<()> {
+async fn receive(
+    mut client: UnixStream,
+    context: &LocalServerContext,
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let new = NewKey {
-        project: house.project.clone(),
+        project: context.project.clone(),
         role: Role::Member,
         permissions: Permissions::NONE.with(Permission::Chat),
         note: Some(CONVERSATION.to_owned()),
         pair: None,
     };
-    let made = house.catalog.create_key(new, Clock::System.now()).await;
+    let made = context.catalog.create_key(new, Clock::System.now()).await;
     let (key, KeyPair { public_key, secret_key }) = made.context("cannot create a key")?;
-    let _local = house.local_keys.note(&key.id);
+    let _local = context.local_keys.note(&key.id);
     let welcome = Welcome {
-        url: house.url.clone(),
+        url: context.url.clone(),
         public_key: public_key.clone(),
         secret_key: secret_key.expose().to_owned(),
     };
     let line = serde_json::to_string(&welcome)? + "\n";
-    if guest.write_all(line.as_bytes()).await.is_ok() {
+    if client.write_all(line.as_bytes()).await.is_ok() {
         let mut nothing = [0; 64];
         tokio::select! {
             () = stop.requested() => {}
-            () = async { while matches!(guest.read(&mut nothing).await, Ok(1..)) {} } => {}
+            () = async { while matches!(client.read(&mut nothing).await, Ok(1..)) {} } => {}
         }
     }
-    let revoked = house.catalog.revoke_key(house.project.clone(), public_key, Clock::System.now());
+    let revoked =
+        context.catalog.revoke_key(context.project.clone(), public_key, Clock::System.now());
     revoked.await.context("cannot revoke a key")?;
     Ok(())
 }
 
 /// A guest's side: stays let in until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Guest {
+pub(crate) struct LocalSocketClient {
     pub(crate) url: String,
     /// The key that was given.
     pub(crate) credentials: Credentials,
     _stream: BufReader<UnixStream>,
 }
 
-impl Guest {
+impl LocalSocketClient {
     /// Asks to be let in; `None` if no server runs on that data folder.
-    pub(crate) async fn knock(data: &Path) -> anyhow::Result<Option<Self>> {
+    pub(crate) async fn connect(data: &Path) -> anyhow::Result<Option<Self>> {
         // Nobody there, or what one left who was killed.
         let Ok(stream) = UnixStream::connect(data.join(NAME)).await else { return Ok(None) };
         let mut stream = BufReader::new(stream);

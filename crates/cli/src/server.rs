@@ -30,8 +30,8 @@ use tokio::net::TcpListener;
 use crate::administration::Administration;
 use crate::config::Config;
 use crate::config::value::{Address, Switch};
-use crate::first_start::{FirstKeysFor, Opening, Presets};
-use crate::local_socket::{Doorway, House};
+use crate::first_start::{FirstKeysFor, InitialSetup, StartOutcome};
+use crate::local_socket::{LocalServerContext, LocalSocketServer};
 use crate::{
     agents, folder, local_environment, local_socket, oidc_config, open_files, startup_message,
 };
@@ -46,10 +46,10 @@ pub(crate) struct Server {
     trusted_proxies: Networks,
     pages: WebSettings,
     scheduler: Scheduler,
-    courier: Notifier,
-    door: Option<Doorway>,
+    notifier: Notifier,
+    local_socket: Option<LocalSocketServer>,
     /// What there is to talk to, and secrets made just now.
-    pub(crate) opening: Opening,
+    pub(crate) start_outcome: StartOutcome,
     pub(crate) bound: Bound,
 }
 
@@ -81,8 +81,8 @@ impl Server {
 
     /// Opens a server for one chat of the local user, who may choose any workspace.
     pub(crate) async fn open_for_chat(config: &Config) -> anyhow::Result<Self> {
-        let wishes = (WorkspaceSource::OwnMachine, FirstKeysFor::Nobody);
-        Self::open_for(config, "ratchet chat", wishes).await
+        let options = (WorkspaceSource::OwnMachine, FirstKeysFor::Nobody);
+        Self::open_for(config, "ratchet chat", options).await
     }
 
     async fn open_for(
@@ -91,13 +91,13 @@ impl Server {
         (workspace_source, first_keys): (WorkspaceSource, FirstKeysFor),
     ) -> anyhow::Result<Self> {
         refuse_open_door(config)?;
-        let presets = Presets::check(&config.init)?;
+        let setup = InitialSetup::check(&config.init)?;
         let folder = folder::open(config, command)?;
         let listeners = bind(config).await?;
         local_socket::revoke_leftovers(&folder.catalog).await?;
-        let opening = presets.apply(&folder.catalog, first_keys, Clock::System.now()).await?;
-        let oidc = oidc_config::check(&config.oidc, &opening.project.id)?;
-        let settings = settings(config, &opening.project.id)?;
+        let start_outcome = setup.apply(&folder.catalog, first_keys, Clock::System.now()).await?;
+        let oidc = oidc_config::check(&config.oidc, &start_outcome.project.id)?;
+        let settings = settings(config, &start_outcome.project.id)?;
         let prices = user_files::prices(&config.data)?;
         let state = (folder.clone(), config.data.clone());
         let state = AppState::new(state, Clock::System, config.outbound.clone());
@@ -112,14 +112,14 @@ impl Server {
         let data = config.data.clone();
         let scheduler =
             local_environment::scheduler(folder.clone(), data, outbound, server.clone());
-        let courier = Notifier {
+        let notifier = Notifier {
             store: folder.clone(),
             server,
             outbound: config.outbound.clone(),
             pace: Arc::new(SystemBackoffClock),
             limits: CourierLimits::default(),
         };
-        let door = Doorway::open(&config.data);
+        let local_socket = LocalSocketServer::open(&config.data);
         Ok(Self {
             folder,
             app,
@@ -128,9 +128,9 @@ impl Server {
             trusted_proxies,
             pages,
             scheduler,
-            courier,
-            door,
-            opening,
+            notifier,
+            local_socket,
+            start_outcome,
             bound,
         })
     }
@@ -152,7 +152,7 @@ impl Server {
         note: &str,
         permissions: Permissions,
     ) -> anyhow::Result<(ApiKey, KeyPair)> {
-        let (project, note) = (self.opening.project.id.clone(), Some(note.to_owned()));
+        let (project, note) = (self.start_outcome.project.id.clone(), Some(note.to_owned()));
         let new = NewKey { project, role: Role::Member, permissions, note, pair: None };
         let made = self.folder.catalog.create_key(new, Clock::System.now()).await;
         made.context("cannot create a key")
@@ -170,7 +170,7 @@ impl Server {
 
     /// Where the first owner is set up, if nobody can sign in yet.
     pub(crate) fn set_up_url(&self) -> Option<String> {
-        let token = self.opening.set_up_token.as_ref().filter(|_| !self.is_open())?;
+        let token = self.start_outcome.set_up_token.as_ref().filter(|_| !self.is_open())?;
         Some(format!("{}/set-up?token={}", startup_message::url(self.bound.web), token.expose()))
     }
 
@@ -182,7 +182,7 @@ impl Server {
     /// Serves until told to stop, then finishes what is under way and closes the folder.
     pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
         let sign_in = SignIn {
-            set_up_token: self.opening.set_up_token,
+            set_up_token: self.start_outcome.set_up_token,
             oidc: self.oidc.map(Box::new),
             trusted_proxies: self.trusted_proxies,
         };
@@ -191,22 +191,23 @@ impl Server {
         let app = self.app.clone();
         let chats = self.app.chats().cloned();
         let serving = ratchet_server::run::run(self.app, self.listeners, pages, stop.clone());
-        let house = House {
+        let socket_context = LocalServerContext {
             catalog: self.folder.catalog.clone(),
-            project: self.opening.project.id.clone(),
+            project: self.start_outcome.project.id.clone(),
             url: startup_message::url(self.bound.web),
             local_keys: app.local_keys.clone(),
         };
-        let (courier, door, stopping) = (self.courier, self.door, stop.clone());
-        let letting_in = async {
-            if let Some(door) = door {
-                door.run(house, stopping.clone()).await;
+        let (notifier, local_socket, stopping) = (self.notifier, self.local_socket, stop.clone());
+        let local_socket_task = async {
+            if let Some(local_socket) = local_socket {
+                local_socket.run(socket_context, stopping.clone()).await;
             }
         };
         let is_stopping = || stop.is_requested();
         let scheduling = self.scheduler.run(stop.requested(), || app.run_wanted(), &is_stopping);
-        let beside =
-            async { tokio::join!(scheduling, courier.run(stopping.requested()), letting_in) };
+        let beside = async {
+            tokio::join!(scheduling, notifier.run(stopping.requested()), local_socket_task)
+        };
         tokio::pin!(serving, beside);
         tokio::select! {
             served = &mut serving => {
@@ -278,7 +279,7 @@ fn refuse_open_door(config: &Config) -> anyhow::Result<()> {
     if config.auth == Switch::On {
         return Ok(());
     }
-    for (flag, address) in config.addresses.doors() {
+    for (flag, address) in config.addresses.listeners() {
         if !address.ip().is_loopback() {
             bail!(
                 "{flag} {address} is reachable from other machines, and --no-auth would give them access; use a loopback address or remove --no-auth"

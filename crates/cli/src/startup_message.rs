@@ -8,7 +8,7 @@ use ratchet_server::api::projects::ProjectEntry;
 use ratchet_store::catalog::KeyPair;
 use serde::Serialize;
 
-use crate::first_start::Opening;
+use crate::first_start::StartOutcome;
 use crate::server::Server;
 
 /// The same for programs, on one line.
@@ -35,10 +35,10 @@ struct CreatedView<'a> {
     owner_secret_key: Option<&'a str>,
 }
 
-impl<'a> From<&'a Opening> for CreatedView<'a> {
-    fn from(opening: &'a Opening) -> Self {
-        let sdk = opening.new_keys.as_ref().map(|keys| &keys.sdk);
-        let owner = opening.new_keys.as_ref().map(|keys| &keys.owner);
+impl<'a> From<&'a StartOutcome> for CreatedView<'a> {
+    fn from(start_outcome: &'a StartOutcome) -> Self {
+        let sdk = start_outcome.new_keys.as_ref().map(|keys| &keys.sdk);
+        let owner = start_outcome.new_keys.as_ref().map(|keys| &keys.owner);
         Self {
             public_key: sdk.map(|key| key.public_key.as_str()),
             secret_key: sdk.map(|key| key.secret_key.expose()),
@@ -55,16 +55,16 @@ pub(crate) fn line(server: &Server) -> anyhow::Result<String> {
         web: url(server.bound.web),
         otlp_http: server.bound.otlp_http.map(url),
         otlp_grpc: server.bound.otlp_grpc.map(url),
-        project: server.opening.project.clone().into(),
+        project: server.start_outcome.project.clone().into(),
         set_up: server.set_up_url(),
-        created: CreatedView::from(&server.opening),
+        created: CreatedView::from(&server.start_outcome),
     };
     Ok(serde_json::to_string(&view)? + "\n")
 }
 
 pub(crate) fn text(server: &Server) -> String {
     let web = url(server.bound.web);
-    let mut text = first_start(&server.opening, &web);
+    let mut text = first_start(&server.start_outcome, &web);
     if let Some(url) = server.set_up_url() {
         text += &format!("Create the owner account at\n\n  {url}\n\n");
     }
@@ -81,13 +81,13 @@ pub(crate) fn text(server: &Server) -> String {
     text
 }
 
-fn first_start(opening: &Opening, web: &str) -> String {
+fn first_start(start_outcome: &StartOutcome, web: &str) -> String {
     let mut text = String::new();
-    if let Some(keys) = &opening.new_keys {
+    if let Some(keys) = &start_outcome.new_keys {
         text += &format!(
             "Created project \"{}\" ({}). Its keys are shown only once; store them safely:\n\n{}\n{}\n",
-            opening.project.name,
-            opening.project.id,
+            start_outcome.project.name,
+            start_outcome.project.id,
             sdk_lines(&keys.sdk, web),
             owner_lines(&keys.owner, web)
         );

@@ -48,7 +48,7 @@ fn stamped<T: Clone + std::fmt::Debug>(
 fn field<T: Clone + std::fmt::Debug>(
     value: impl Strategy<Value = T>,
 ) -> impl Strategy<Value = Field<T>> {
-    option::of(stamped(value)).prop_map(Field::from_word)
+    option::of(stamped(value)).prop_map(Field::from_stamped)
 }
 
 fn json() -> impl Strategy<Value = Json> {

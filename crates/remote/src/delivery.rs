@@ -33,21 +33,21 @@ impl OutgoingMessage {
     /// # Errors
     /// Fails if the policy forbids the receiver's address, and on timeouts and connection errors.
     /// The error contains only the host of the URL: the rest is a secret.
-    pub async fn hand_over(
+    pub async fn deliver(
         self,
         policy: &OutboundPolicy,
         patience: Duration,
         now: Timestamp,
-    ) -> Result<Receipt, HandOverError> {
+    ) -> Result<Receipt, DeliveryError> {
         http::check_resolved(&self.url, policy).await?;
         let client = http::toward_entered(&self.url, policy)?.timeout(patience).build();
-        let client = client.map_err(HandOverError::unsent)?;
+        let client = client.map_err(DeliveryError::unsent)?;
         let headers = self.headers.into_iter();
         let request = headers
             .fold(client.post(self.url).body(self.body), |request, (name, value)| {
                 request.header(name, value)
             });
-        let answer = request.send().await.map_err(HandOverError::unsent)?;
+        let answer = request.send().await.map_err(DeliveryError::unsent)?;
         let retry_after = answer.headers().get(RETRY_AFTER).and_then(|text| text.to_str().ok());
         let retry_after = retry_after.and_then(|text| parse_retry_after(text, now));
         Ok(Receipt { status: answer.status(), retry_after })
@@ -56,7 +56,7 @@ impl OutgoingMessage {
 
 /// Error of sending a message.
 #[derive(Debug, thiserror::Error)]
-pub enum HandOverError {
+pub enum DeliveryError {
     /// The policy forbids the receiver's address.
     #[error(transparent)]
     Refused(#[from] OutboundRefused),
@@ -64,7 +64,7 @@ pub enum HandOverError {
     Unreachable(#[source] reqwest::Error),
 }
 
-impl HandOverError {
+impl DeliveryError {
     fn unsent(error: reqwest::Error) -> Self {
         let first: &(dyn Error + 'static) = &error;
         let mut causes = std::iter::successors(Some(first), |cause| (*cause).source());

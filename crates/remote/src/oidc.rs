@@ -126,7 +126,7 @@ impl Provider {
     ///
     /// # Errors
     /// Fails if the provider's metadata cannot be loaded.
-    pub async fn departure(
+    pub async fn authorization_url(
         &self,
         attempt: &LoginAttempt,
         now: Timestamp,
@@ -149,7 +149,7 @@ impl Provider {
     ///
     /// # Errors
     /// Fails if the provider rejects the code, or if verification fails.
-    pub async fn arrival(
+    pub async fn claims_of_code(
         &self,
         code: &str,
         attempt: &LoginAttempt,

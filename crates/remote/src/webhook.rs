@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::delivery;
-use crate::delivery::{HandOverError, OutgoingMessage};
+use crate::delivery::{DeliveryError, OutgoingMessage};
 use crate::langfuse::client::backoff_clock::BackoffClock;
 
 /// Backoff of a message that somebody waits for.
@@ -97,11 +97,11 @@ impl Webhook {
         loop {
             let now = pace.now();
             let letter = self.letter(url.clone(), (&id, &body), now);
-            let (failed, retry_after) = match letter.hand_over(policy, TIMEOUT, now).await {
+            let (failed, retry_after) = match letter.deliver(policy, TIMEOUT, now).await {
                 Ok(receipt) if receipt.status.is_success() => return Ok(()),
                 Ok(receipt) => (WebhookError::Refused(name, receipt.status), receipt.retry_after),
-                Err(HandOverError::Refused(why)) => (WebhookError::Forbidden(name, why), None),
-                Err(HandOverError::Unreachable(error)) => {
+                Err(DeliveryError::Refused(why)) => (WebhookError::Forbidden(name, why), None),
+                Err(DeliveryError::Unreachable(error)) => {
                     (WebhookError::Unreachable(name, error), None)
                 }
             };

@@ -246,8 +246,8 @@ async fn identify(app: &App, headers: &HeaderMap) -> ApiResult<Identity> {
     };
     let (Identity::Full(caller) | Identity::PublicOnly(caller)) = &identity;
     if headers.contains_key(ORIGIN) {
-        let intake = app.store.catalog.intake(&caller.project).await?;
-        site::check_page_origin(headers, &intake.page_origins)?;
+        let settings = app.store.catalog.recording_settings(&caller.project).await?;
+        site::check_page_origin(headers, &settings.page_origins)?;
     }
     app.rates
         .take(&caller.key, app.clock.monotonic())

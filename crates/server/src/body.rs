@@ -12,7 +12,7 @@ mod receive;
 
 pub use json::JsonBody;
 pub(crate) use json::Weight;
-pub(crate) use receive::{PublicKeyOnly, hold_room};
+pub(crate) use receive::{PublicKeyOnly, hold_reservation};
 
 use std::io::Read;
 use std::ops::Deref;
@@ -22,7 +22,7 @@ use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 
 use crate::app::Limits;
-use crate::body_budget::{NoRoom, Room};
+use crate::body_budget::{BodyReservation, OverBudget};
 use crate::error::{ApiError, ApiResult};
 
 /// A body as received, not yet decompressed.
@@ -31,7 +31,7 @@ pub struct Received {
     pub wire: Bytes,
     pub encoding: Encoding,
     /// Its share of the memory budget.
-    room: Room,
+    reservation: BodyReservation,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +43,13 @@ pub enum Encoding {
 #[derive(Debug)]
 pub struct Unpacked {
     bytes: Bytes,
-    room: Room,
+    reservation: BodyReservation,
 }
 
 impl Unpacked {
     /// Its share of the memory budget, for derived data.
-    pub(crate) fn room(&self) -> &Room {
-        &self.room
+    pub(crate) fn reservation(&self) -> &BodyReservation {
+        &self.reservation
     }
 }
 
@@ -70,7 +70,7 @@ const PIECE_BYTES: usize = 64 * 1024;
 impl Received {
     /// The same body with other bytes and encoding.
     pub(crate) fn reframed(self, wire: Bytes, encoding: Encoding) -> Self {
-        Self { wire, encoding, room: self.room }
+        Self { wire, encoding, reservation: self.reservation }
     }
 
     /// Approximate bytes to process.
@@ -96,22 +96,22 @@ impl Received {
         limits: &Limits,
         mut watch: impl FnMut(&[u8]) -> ApiResult<()>,
     ) -> ApiResult<Unpacked> {
-        let Self { wire, encoding, room } = self;
+        let Self { wire, encoding, reservation } = self;
         let bytes = match encoding {
             Encoding::Identity => {
                 watch(&wire)?;
                 wire
             }
-            Encoding::Gzip => gunzip(&wire, limits.decompressed_bytes, &room, watch)?.into(),
+            Encoding::Gzip => gunzip(&wire, limits.decompressed_bytes, &reservation, watch)?.into(),
         };
-        Ok(Unpacked { bytes, room })
+        Ok(Unpacked { bytes, reservation })
     }
 }
 
 fn gunzip(
     wire: &[u8],
     limit: usize,
-    room: &Room,
+    reservation: &BodyReservation,
     mut watch: impl FnMut(&[u8]) -> ApiResult<()>,
 ) -> ApiResult<Vec<u8>> {
     let mut decoder = MultiGzDecoder::new(wire);
@@ -134,7 +134,7 @@ fn gunzip(
         if plain.capacity() - plain.len() < piece.len() {
             // Reserved capacity counts, used or not.
             let more = piece.len().max(plain.len() / 2);
-            take(room, more)?;
+            take(reservation, more)?;
             plain.reserve_exact(more);
         }
         plain.extend_from_slice(piece);
@@ -145,18 +145,18 @@ fn gunzip(
 ///
 /// # Errors
 /// 503 when other bodies have it, 413 when the body exceeds the whole budget.
-fn take(room: &Room, bytes: usize) -> ApiResult<()> {
-    room.grow(bytes).map_err(no_room)
+fn take(reservation: &BodyReservation, bytes: usize) -> ApiResult<()> {
+    reservation.grow(bytes).map_err(over_budget)
 }
 
 /// The error for a body that gets no more memory.
-pub(crate) fn no_room(why: NoRoom) -> ApiError {
+pub(crate) fn over_budget(why: OverBudget) -> ApiError {
     match why {
-        NoRoom::Now => ApiError::Unavailable {
+        OverBudget::Now => ApiError::Unavailable {
             why: "too many large requests are under way".to_owned(),
             retry_after: Duration::from_secs(1),
         },
-        NoRoom::Ever { limit } => ApiError::TooLarge(format!(
+        OverBudget::Ever { limit } => ApiError::TooLarge(format!(
             "the body takes more memory than all request bodies may ({limit} bytes); send smaller \
              batches"
         )),

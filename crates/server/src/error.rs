@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use ratchet_core::catalog::validation::Invalid;
 use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::error::{ErrorBody, ErrorDetail};
-use ratchet_stages::dashboards::definitions::KeepError;
+use ratchet_stages::dashboards::definitions::SaveError;
 use ratchet_store::StoreError;
 use std::time::Duration;
 
@@ -161,11 +161,11 @@ impl From<Vec<Issue>> for ApiError {
     }
 }
 
-impl From<KeepError> for ApiError {
-    fn from(error: KeepError) -> Self {
+impl From<SaveError> for ApiError {
+    fn from(error: SaveError) -> Self {
         match error {
-            KeepError::Invalid(issues) => issues.into(),
-            KeepError::Store(error) => error.into(),
+            SaveError::Invalid(issues) => issues.into(),
+            SaveError::Store(error) => error.into(),
         }
     }
 }

@@ -33,7 +33,7 @@ use crate::body_budget::BodyBudget;
 use crate::error::ApiResult;
 use log::LogDraft;
 pub use metric::MetricCount;
-use partial_success::Intake;
+use partial_success::BatchCollector;
 pub use partial_success::{Decoded, Rejected};
 use signal::Draft;
 use span_builder::SpanDraft;
@@ -57,8 +57,8 @@ pub fn decode_traces(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<Span>> {
-    let room = BodyBudget::new(limits.inflight_bytes).room();
-    decode::<SpanDraft>(format, body, Intake::new(limits, &room, received_at))
+    let reservation = BodyBudget::new(limits.inflight_bytes).reservation();
+    decode::<SpanDraft>(format, body, BatchCollector::new(limits, &reservation, received_at))
 }
 
 /// Decodes an `ExportLogsServiceRequest` in the same way.
@@ -71,8 +71,8 @@ pub fn decode_logs(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<LogRecord>> {
-    let room = BodyBudget::new(limits.inflight_bytes).room();
-    decode::<LogDraft>(format, body, Intake::new(limits, &room, received_at))
+    let reservation = BodyBudget::new(limits.inflight_bytes).reservation();
+    decode::<LogDraft>(format, body, BatchCollector::new(limits, &reservation, received_at))
 }
 
 /// Decodes an `ExportMetricsServiceRequest` in the same way.
@@ -85,18 +85,18 @@ pub fn decode_metrics(
     limits: &Limits,
     received_at: Timestamp,
 ) -> ApiResult<Decoded<MetricCount>> {
-    let room = BodyBudget::new(limits.inflight_bytes).room();
-    decode::<MetricCount>(format, body, Intake::new(limits, &room, received_at))
+    let reservation = BodyBudget::new(limits.inflight_bytes).reservation();
+    decode::<MetricCount>(format, body, BatchCollector::new(limits, &reservation, received_at))
 }
 
 fn decode<D: Draft>(
     format: Format,
     body: &[u8],
-    intake: Intake<'_, D>,
+    collector: BatchCollector<'_, D>,
 ) -> ApiResult<Decoded<D::Item>> {
     match format {
-        Format::Protobuf => protobuf::decode(body, intake),
-        Format::Json => json::decode(body, intake),
+        Format::Protobuf => protobuf::decode(body, collector),
+        Format::Json => json::decode(body, collector),
     }
 }
 

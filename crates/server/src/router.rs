@@ -9,7 +9,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::app::App;
-use crate::body::hold_room;
+use crate::body::hold_reservation;
 use crate::drain_body::drain;
 use crate::error::ApiError;
 use crate::{
@@ -34,7 +34,7 @@ pub fn router(app: App, pages: Router) -> Router {
         .with_state(app.clone())
         .layer(Extension(mcp::ApiRouter::new(&app)))
         .merge(pages)
-        .layer(from_fn_with_state(app.clone(), hold_room))
+        .layer(from_fn_with_state(app.clone(), hold_reservation))
         .layer(from_fn(compression::pack))
         .layer(from_fn_with_state(app.clone(), middleware::allow_browsers))
         .layer(from_fn(middleware::catch_panic))
@@ -67,7 +67,7 @@ pub fn grpc_router(app: App) -> Router {
         .route(otlp::grpc::LOGS, post(otlp::grpc::logs))
         .route(otlp::grpc::METRICS, post(otlp::grpc::metrics))
         .fallback(otlp::grpc::unimplemented)
-        .layer(from_fn_with_state(app.clone(), hold_room))
+        .layer(from_fn_with_state(app.clone(), hold_reservation))
         .layer(from_fn(middleware::catch_panic))
         .layer(from_fn_with_state(app.clone(), middleware::observe))
         .with_state(app)

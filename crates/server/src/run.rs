@@ -3,7 +3,7 @@ use std::time::Duration;
 use axum::Router;
 use hyper_util::server::graceful::GracefulShutdown;
 use ratchet_stages::record::clock;
-use ratchet_stages::record::sweep::{self, Swept};
+use ratchet_stages::record::sweep::{self, SweepReport};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
 
@@ -118,9 +118,9 @@ async fn sweep_hourly(app: App, stop: Stop) {
 }
 
 /// Logs what was deleted, and why old traces were not.
-fn log_swept(swept: Swept) {
-    let Swept { traces, abandoned, scores, media, held } = swept;
-    if (Swept { traces, abandoned, scores, media, held: None }) != Swept::default() {
+fn log_swept(swept: SweepReport) {
+    let SweepReport { traces, abandoned, scores, media, held } = swept;
+    if (SweepReport { traces, abandoned, scores, media, held: None }) != SweepReport::default() {
         tracing::info!(
             traces,
             abandoned,
@@ -237,7 +237,7 @@ mod tests {
             since: Timestamp::default(),
         };
         tracing::subscriber::with_default(subscriber, || {
-            log_swept(Swept { abandoned: 7, held: Some(hold), ..Swept::default() });
+            log_swept(SweepReport { abandoned: 7, held: Some(hold), ..SweepReport::default() });
         });
         let text = String::from_utf8(logged.0.lock().unwrap().clone()).unwrap();
         assert!(text.contains("abandoned=7"), "{text}");

@@ -7,7 +7,7 @@ mod scoring;
 use ratchet_remote::ratchet::RatchetClient;
 use ratchet_store::{Store, StoreResult};
 
-pub use scoring::{JournalPlace, SEED, ScoringOptions, ScoringTarget, ScoringTargetError};
+pub use scoring::{JournalLocation, SEED, ScoringOptions, ScoringTarget, ScoringTargetError};
 
 /// Where a command works.
 #[derive(Clone, Debug)]

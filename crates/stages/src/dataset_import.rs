@@ -147,7 +147,7 @@ pub fn cases(
 }
 
 #[derive(Clone, Debug)]
-pub struct Into {
+pub struct ImportTarget {
     pub project: ProjectId,
     /// The name of the dataset.
     pub dataset: String,
@@ -161,7 +161,7 @@ pub struct Into {
 /// Fails if there is no such dataset, or if an id is that of an item of another.
 pub async fn add(
     catalog: &Catalog,
-    into: Into,
+    into: ImportTarget,
     cases: Vec<(u64, Case)>,
     now: Timestamp,
 ) -> StoreResult<Result<usize, BadTable>> {

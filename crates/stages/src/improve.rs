@@ -34,7 +34,7 @@ pub(super) struct Advice {
 
 /// What a week shows whoever advises.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown<'a> {
+pub(super) struct AdviceInput<'a> {
     pub(super) synthesis: &'a Synthesis,
     /// The marks of the week's sessions.
     pub(super) marks: &'a [SessionMarks],
@@ -44,7 +44,7 @@ pub(super) struct Shown<'a> {
     pub(super) known: Option<&'a WeekReport>,
 }
 
-impl Shown<'_> {
+impl AdviceInput<'_> {
     /// What a model said of just this week before: nobody has to ask it again to keep it.
     fn kept(&self) -> Option<Advice> {
         let known = self.known?;
@@ -62,7 +62,7 @@ impl Shown<'_> {
 ///
 /// A model that was asked the same before is not asked again: what it said stands in the report.
 /// If it cannot be asked, or says nothing that can be used, templates do, and it is told why.
-pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: Shown<'_>) -> Advice {
+pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: AdviceInput<'_>) -> Advice {
     let from_templates = |origin: AdviceOrigin, cost: Money| {
         let suggestions = suggest(shown.synthesis, shown.templates);
         Advice { suggestions, origin, cost }
@@ -106,7 +106,7 @@ impl SuggestionModel {
         };
         let mut faults = Vec::new();
         for _ in 0..=REPAIRS {
-            let (said, wrong) = match self.judge.model.ask(&ask, &self.judge.budget).await {
+            let (said, wrong) = match self.judge.model.complete(&ask, &self.judge.budget).await {
                 Ok(LlmResponse { text, cost: paid, .. }) => {
                     *cost = *cost + paid.unwrap_or(Money::ZERO);
                     match case.read(&text) {

@@ -24,7 +24,7 @@ use ratchet_core::job::{JobKind, later};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::delivery;
-use ratchet_remote::delivery::{HandOverError, OutgoingMessage};
+use ratchet_remote::delivery::{DeliveryError, OutgoingMessage};
 use ratchet_remote::langfuse::client::backoff_clock::BackoffClock;
 use ratchet_remote::web_push::{PushTarget, VapidKey};
 use ratchet_remote::webhook;
@@ -112,7 +112,7 @@ impl Notifier {
         let (catalog, secrets) = (&self.store.catalog, self.store.secrets.clone());
         let now = self.pace.now();
         for due in catalog.claim_deliveries((room as u64, hold), secrets, now).await? {
-            under_way.push(Box::pin(self.deliver(due)));
+            under_way.push(Box::pin(self.attempt(due)));
         }
         if under_way.len() >= self.limits.at_once {
             return Ok(self.limits.look_every);
@@ -171,11 +171,11 @@ impl Notifier {
     }
 
     /// Makes one attempt and records its result.
-    async fn deliver(&self, due: DueDelivery) {
+    async fn attempt(&self, due: DueDelivery) {
         let now = self.pace.now();
         let age = age(due.made_at, now);
         let reached = match self.letter(&due, now).await {
-            Some(letter) => self.hand_over(letter, &due.receiver, now).await,
+            Some(letter) => self.send(letter, &due.receiver, now).await,
             None => Err(DeliveryState::Failed),
         };
         let attempt = FailedAttempt {
@@ -214,16 +214,16 @@ impl Notifier {
     }
 
     /// Sends a message, if the outbound policy allows the receiver's address.
-    async fn hand_over(
+    async fn send(
         &self,
         letter: OutgoingMessage,
         receiver: &str,
         now: Timestamp,
     ) -> Result<DeliveryResult, DeliveryState> {
-        match letter.hand_over(&self.outbound, self.limits.answer, now).await {
+        match letter.deliver(&self.outbound, self.limits.answer, now).await {
             Ok(receipt) => Ok(receipt.into()),
-            Err(HandOverError::Unreachable(_)) => Ok(DeliveryResult::Nobody),
-            Err(HandOverError::Refused(why)) => {
+            Err(DeliveryError::Unreachable(_)) => Ok(DeliveryResult::Nobody),
+            Err(DeliveryError::Refused(why)) => {
                 tracing::warn!(receiver, %why, "a notice may not go where its receiver is");
                 Err(DeliveryState::Refused)
             }

@@ -40,15 +40,15 @@ pub struct Arrival {
     /// When it came in, by the server's clock.
     pub received_at: Timestamp,
     /// What the project has settled about whatever it records.
-    pub intake: Arc<RecordingSettings>,
+    pub settings: Arc<RecordingSettings>,
     /// Bytes of one text; the middle of a longer one is elided, and its length kept.
     pub text_bytes: usize,
 }
 
 /// How many bytes of a text to read before the rules of a project have run: all, if it has any,
 /// because a cut could go through what they would find. [`redacted`] cuts afterwards.
-pub fn text_bytes_before_rules(intake: &RecordingSettings, text_bytes: usize) -> usize {
-    if intake.redactor.is_empty() { text_bytes } else { usize::MAX }
+pub fn text_bytes_before_rules(settings: &RecordingSettings, text_bytes: usize) -> usize {
+    if settings.redactor.is_empty() { text_bytes } else { usize::MAX }
 }
 
 /// Spans or log records that share an origin.
@@ -84,7 +84,7 @@ pub fn spans(telemetry: &Telemetry, arrival: &Arrival, groups: Vec<OtlpBatch<Spa
 ///
 /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
 pub fn prepare(telemetry: &Telemetry, batch: Batch, arrival: &Arrival) -> Prepared {
-    telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
+    telemetry.prepare(redacted(batch, &arrival.settings, arrival.text_bytes))
 }
 
 /// What a person says who tags some traces. Tags only ever join.

@@ -19,7 +19,7 @@ use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::draft::{self, CriterionDraft, Disagreement};
 use ratchet_core::quality::calibration::{
-    self, Agreement, Calibration, Opinions, Statistic, THRESHOLD,
+    self, Agreement, Calibration, LabelledSession, Statistic, THRESHOLD,
 };
 use ratchet_core::quality::label::{DATASET, Label};
 use ratchet_core::stats::agreement::RatingPair;
@@ -106,16 +106,18 @@ impl LabelComparison {
     }
 
     /// What both said, as far as they are marks of the rubric.
-    pub fn opinions(&self, rubric: &Rubric) -> Vec<Opinions> {
-        self.opinions_with(rubric, |session| self.spoken.get(session).map(|spoken| &spoken.marks))
+    pub fn labelled_sessions(&self, rubric: &Rubric) -> Vec<LabelledSession> {
+        self.labelled_sessions_with(rubric, |session| {
+            self.spoken.get(session).map(|spoken| &spoken.marks)
+        })
     }
 
     /// What people said, and what a judge says now.
-    pub fn opinions_with<'a>(
+    pub fn labelled_sessions_with<'a>(
         &self,
         rubric: &Rubric,
         judge: impl Fn(&SessionId) -> Option<&'a calibration::Marks>,
-    ) -> Vec<Opinions> {
+    ) -> Vec<LabelledSession> {
         let mut people: BTreeMap<&SessionId, Vec<&Label>> = BTreeMap::new();
         for label in &self.labels {
             people.entry(&label.session).or_default().push(label);
@@ -124,14 +126,14 @@ impl LabelComparison {
             let judge = judge(session)?.clone();
             let drawn = labels.iter().find_map(|label| label.drawn.clone());
             let people = labels.iter().map(|label| label.marks(rubric)).collect();
-            Some(Opinions { session: session.clone(), judge, people, drawn })
+            Some(LabelledSession { session: session.clone(), judge, people, drawn })
         });
         both.collect()
     }
 
     /// How far the judge is to be trusted.
     pub fn calibration(&self, rubric: &Rubric, threshold: f64) -> Calibration {
-        calibration::report(rubric, &self.opinions(rubric), threshold)
+        calibration::report(rubric, &self.labelled_sessions(rubric), threshold)
     }
 
     /// How many sessions people labelled.
@@ -193,7 +195,7 @@ impl LabelComparison {
                 system: vec![CacheablePart::new(draft::REWRITING)],
                 ..LlmRequest::new(draft::question(dimension, agreement, &examples))
             };
-            let answer = model.ask(&ask, budget).await?;
+            let answer = model.complete(&ask, budget).await?;
             let draft =
                 draft::rewritten(dimension, &answer.text).map_err(ReviewError::NoCriterion)?;
             drafts.push(draft);

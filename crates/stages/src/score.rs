@@ -45,7 +45,7 @@ use journal::{Journal, RunJournal};
 use judge::Judge;
 use peers::PeerCache;
 use select_sessions::SessionFilter;
-use write_scores::Configs;
+use write_scores::ScoreConfigs;
 
 pub use estimate::estimate;
 pub use outcome::{Report, Scored, ScoringProgress, Skip};
@@ -128,34 +128,34 @@ pub enum ScoreError {
 /// # Errors
 /// Fails if sessions cannot be found, scores cannot be written or the journal cannot be kept. A
 /// session that cannot be judged does not end the run; the report names it.
-pub async fn run(desk: &ScoringContext<'_>, request: &Request) -> Result<Report, ScoreError> {
-    let started_at = (desk.clock)();
-    let ledger = RunJournal::open(desk, request, started_at).await?;
-    let worked = work(desk, request, &ledger).await;
+pub async fn run(ctx: &ScoringContext<'_>, request: &Request) -> Result<Report, ScoreError> {
+    let started_at = (ctx.clock)();
+    let ledger = RunJournal::open(ctx, request, started_at).await?;
+    let worked = work(ctx, request, &ledger).await;
     let outcome = match &worked {
         Ok(report) => report.outcome,
         Err(_) => RunOutcome::Failed,
     };
-    ledger.close(outcome, (desk.clock)()).await?;
+    ledger.close(outcome, (ctx.clock)()).await?;
     worked
 }
 
 async fn work(
-    desk: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     request: &Request,
     ledger: &RunJournal<'_>,
 ) -> Result<Report, ScoreError> {
-    let found = select_sessions::find(desk.source, &request.wanted).await?;
+    let found = select_sessions::find(ctx.source, &request.wanted).await?;
     let configs = match request.keeping {
         WritePolicy::Write if !found.is_empty() => {
-            Configs::settle(desk.sink, &request.rubric, (desk.clock)()).await?
+            ScoreConfigs::settle(ctx.sink, &request.rubric, (ctx.clock)()).await?
         }
         WritePolicy::Write | WritePolicy::NoScores | WritePolicy::Anew | WritePolicy::Nothing => {
-            Configs::default()
+            ScoreConfigs::default()
         }
     };
     let peers = PeerCache::default();
-    let job = Job { desk, request, ledger, configs: &configs, peers: &peers };
+    let job = Job { ctx, request, ledger, configs: &configs, peers: &peers };
     ledger.begin(found.len());
     if let Some(pause) = request.batch {
         batch::ask(&job, &found, pause).await?;

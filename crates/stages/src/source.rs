@@ -7,8 +7,8 @@ use ratchet_core::record::score::Score;
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::client::{
-    ClientError, LangfuseClient, ObservationsAsked, PlacesAsked, Position, ScoresAsked, Slice,
-    TimeWindow, TracePlace, TracesAsked, WholeTrace,
+    ClientError, LangfuseClient, ObservationFilter, Position, ScoreFilter, Slice, TimeWindow,
+    TraceFilter, TraceRef, TraceRefFilter, WholeTrace,
 };
 use ratchet_store::StoreError;
 use ratchet_store::project::ProjectId;
@@ -88,7 +88,7 @@ impl Source {
     ///
     /// # Errors
     /// Fails if the source cannot be read, or on a place in another source's list.
-    pub async fn traces(&self, asked: &TracesAsked, at: &Position) -> SourceResult<Slice<Trace>> {
+    pub async fn traces(&self, asked: &TraceFilter, at: &Position) -> SourceResult<Slice<Trace>> {
         match self {
             Self::Local(telemetry, project) => {
                 let query = TraceQuery { paging: paging(at, SLICE), ..traces(project, asked) };
@@ -107,11 +107,11 @@ impl Source {
     ///
     /// # Errors
     /// Fails if the source cannot be read, or on a place in another source's list.
-    pub async fn places(
+    pub async fn trace_refs(
         &self,
-        asked: &PlacesAsked,
+        asked: &TraceRefFilter,
         at: &Position,
-    ) -> SourceResult<Slice<TracePlace>> {
+    ) -> SourceResult<Slice<TraceRef>> {
         match self {
             Self::Local(telemetry, project) => {
                 let query = TraceQuery {
@@ -123,7 +123,7 @@ impl Source {
                     detail: Detail::Row,
                 };
                 let Page { rows, total, cursor } = telemetry.traces(query).await?;
-                let rows = rows.into_iter().map(|trace| TracePlace {
+                let rows = rows.into_iter().map(|trace| TraceRef {
                     trace: trace.id,
                     session: trace.session,
                     timestamp: trace.timestamp,
@@ -131,7 +131,7 @@ impl Source {
                 });
                 Ok(slice(Page { rows: rows.collect(), total, cursor }))
             }
-            Self::Remote(client) => Ok(client.places(asked, at).await?),
+            Self::Remote(client) => Ok(client.trace_refs(asked, at).await?),
         }
     }
 
@@ -144,7 +144,7 @@ impl Source {
         session: &SessionId,
         at: &Position,
     ) -> SourceResult<Slice<WholeTrace>> {
-        let asked = TracesAsked { session: Some(session.clone()), ..TracesAsked::default() };
+        let asked = TraceFilter { session: Some(session.clone()), ..TraceFilter::default() };
         match self {
             Self::Local(telemetry, project) => {
                 let query = TraceQuery { paging: paging(at, WHOLE), ..traces(project, &asked) };
@@ -179,7 +179,7 @@ impl Source {
     /// Fails if the source cannot be read, or on a place in another source's list.
     pub async fn observations(
         &self,
-        asked: &ObservationsAsked,
+        asked: &ObservationFilter,
         at: &Position,
     ) -> SourceResult<Slice<Observation>> {
         match self {
@@ -203,7 +203,7 @@ impl Source {
     ///
     /// # Errors
     /// Fails if the source cannot be read, or on a place in another source's list.
-    pub async fn scores(&self, asked: &ScoresAsked, at: &Position) -> SourceResult<Slice<Score>> {
+    pub async fn scores(&self, asked: &ScoreFilter, at: &Position) -> SourceResult<Slice<Score>> {
         match self {
             Self::Local(telemetry, project) => {
                 let on_session = asked.session.clone().map(ScoresOn::Session);
@@ -226,7 +226,7 @@ impl Source {
     /// # Errors
     /// Fails if the source cannot be read.
     pub async fn scores_of_session(&self, session: &SessionId) -> SourceResult<Vec<Score>> {
-        let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
+        let asked = ScoreFilter { session: Some(session.clone()), ..ScoreFilter::default() };
         let mut scores = Vec::new();
         let mut next = Some(Position::Start);
         while let Some(at) = next {
@@ -260,7 +260,7 @@ fn range(between: &TimeWindow) -> TimeRange {
 }
 
 /// The question for traces, from the beginning.
-fn traces(project: &ProjectId, asked: &TracesAsked) -> TraceQuery {
+fn traces(project: &ProjectId, asked: &TraceFilter) -> TraceQuery {
     TraceQuery {
         project: project.clone(),
         range: range(&asked.between),
@@ -275,7 +275,7 @@ fn of_session(session: Option<&SessionId>) -> Option<Condition<TraceColumn>> {
     session.map(|session| Condition::equals(TraceColumn::Session, session.to_string()))
 }
 
-fn place_conditions(asked: &PlacesAsked) -> Vec<Condition<TraceColumn>> {
+fn place_conditions(asked: &TraceRefFilter) -> Vec<Condition<TraceColumn>> {
     let equals = |column, text: &Option<String>| {
         text.as_ref().map(|text| Condition::equals(column, text.clone()))
     };

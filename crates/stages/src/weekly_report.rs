@@ -27,9 +27,9 @@ use ratchet_core::quality::synthesis::{Trend, WEEKS, synthesize};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::ClientError;
 use ratchet_store::StoreError;
-use ratchet_store::catalog::{KeptSuggestion, SavedReport};
+use ratchet_store::catalog::{SavedReport, StoredSuggestion};
 
-use crate::improve::{Advice, Shown};
+use crate::improve::{Advice, AdviceInput};
 use crate::review;
 use crate::review::{ReviewError, panel as panels};
 use crate::sink::Sink;
@@ -100,7 +100,7 @@ pub async fn report(
     let synthesis = synthesize(&dimensions, &weeks);
     let (week, last_day) = request.week.days();
     let known = archive.report(&week).await?;
-    let shown = Shown {
+    let shown = AdviceInput {
         synthesis: &synthesis,
         marks: weeks.last().map(Vec::as_slice).unwrap_or_default(),
         templates: &request.templates,
@@ -135,7 +135,7 @@ pub async fn report(
 /// closely people and the judge go together.
 pub fn success_now(
     last: Option<&WeekReport>,
-    tracked: &[KeptSuggestion],
+    tracked: &[StoredSuggestion],
     correlation: Statistic,
     now: Timestamp,
 ) -> Vec<SuccessMetric> {
@@ -157,8 +157,8 @@ async fn drift(sink: &Sink, week: &Week) -> Result<Vec<DriftAlert>, ReviewError>
 }
 
 /// How many suggestions became done in the four weeks before a moment, and still are.
-fn done_before(tracked: &[KeptSuggestion], moment: Timestamp) -> usize {
-    let done_at = |kept: &KeptSuggestion| {
+fn done_before(tracked: &[StoredSuggestion], moment: Timestamp) -> usize {
+    let done_at = |kept: &StoredSuggestion| {
         let last = kept.steps.last().filter(|step| step.progress == Progress::Done)?;
         Some(last.at)
     };
@@ -168,7 +168,7 @@ fn done_before(tracked: &[KeptSuggestion], moment: Timestamp) -> usize {
 }
 
 /// How much advice there is, that of this week included.
-fn made(tracked: &[KeptSuggestion], new: &[Suggestion]) -> usize {
+fn made(tracked: &[StoredSuggestion], new: &[Suggestion]) -> usize {
     let known = tracked.iter().map(|kept| kept.suggestion.key.as_str());
     known.chain(new.iter().map(|one| one.key.as_str())).collect::<BTreeSet<_>>().len()
 }

@@ -116,7 +116,7 @@ pub use score_config::StoredScoreConfig;
 pub use scoring::{PaidVerdict, RunOutcome, RunTally, ScoringBatch, ScoringClaim, ScoringRun};
 pub use sign_in::{ThrottleKey, Turn};
 pub use skill::{NewSkill, NewSkillFile, Skill, SkillContent, SkillFile, SkillQuery, SkillSummary};
-pub use suggestion::{KeptSuggestion, SuggestionStep};
+pub use suggestion::{StoredSuggestion, SuggestionStep};
 pub use user::{NewUser, User};
 
 /// The catalog: one interface for every database engine.
@@ -124,7 +124,7 @@ pub use user::{NewUser, User};
 pub struct Catalog {
     engine: CatalogEngine,
     keys: KeyCache,
-    intakes: RecordingSettingsCache,
+    recording_settings: RecordingSettingsCache,
     prices: ProjectPrices,
     passwords: Passwords,
     /// Values that must be redacted in every project.
@@ -151,7 +151,7 @@ impl Catalog {
             known_secrets,
             engine: CatalogEngine::Embedded(db),
             keys: KeyCache::default(),
-            intakes: RecordingSettingsCache::default(),
+            recording_settings: RecordingSettingsCache::default(),
             prices,
             passwords: Passwords::default(),
             bell: Arc::default(),

@@ -9,7 +9,7 @@ use crate::project::ProjectId;
 use crate::query::TimeRange;
 
 /// Limit for counting the scores of one name; beyond it, there are "at least" so many.
-pub const COUNTED_UP_TO: u64 = 1_000_000;
+pub const MAX_COUNTED: u64 = 1_000_000;
 
 /// Which scores to read.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub struct SampleQuery {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub name: String,
-    /// Number of scores, counted up to [`COUNTED_UP_TO`].
+    /// Number of scores, counted up to [`MAX_COUNTED`].
     pub total: u64,
     /// The newest scores, newest first.
     pub judgements: Vec<ScoreValueRow>,

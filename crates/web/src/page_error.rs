@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
-use ratchet_stages::dashboards::definitions::KeepError;
+use ratchet_stages::dashboards::definitions::SaveError;
 use ratchet_stages::score::rubrics::RubricsError;
 use ratchet_store::StoreError;
 use std::error::Error;
@@ -126,11 +126,11 @@ impl PageError {
     }
 }
 
-impl From<KeepError> for PageError {
-    fn from(error: KeepError) -> Self {
+impl From<SaveError> for PageError {
+    fn from(error: SaveError) -> Self {
         match error {
-            KeepError::Store(error) => Self::Store(error),
-            invalid @ KeepError::Invalid(_) => Self::Bad(invalid.to_string()),
+            SaveError::Store(error) => Self::Store(error),
+            invalid @ SaveError::Invalid(_) => Self::Bad(invalid.to_string()),
         }
     }
 }

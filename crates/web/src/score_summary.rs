@@ -7,7 +7,7 @@ use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, Sco
 use ratchet_core::stats::distribution::{self, HistogramBin};
 use ratchet_core::stats::interval::{self, Estimate};
 use ratchet_core::time::Timestamp;
-use ratchet_store::score_stats::{COUNTED_UP_TO, Sample, ScoreValueRow};
+use ratchet_store::score_stats::{MAX_COUNTED, Sample, ScoreValueRow};
 
 use crate::components::badge::{self, Decider};
 use crate::components::figure;
@@ -121,7 +121,7 @@ pub(crate) const fn colour(source: ScoreSource) -> &'static str {
 
 /// Total number of scores, `at least` where counting stopped.
 pub(crate) fn total(total: u64) -> String {
-    let more = if total >= COUNTED_UP_TO { "at least " } else { "" };
+    let more = if total >= MAX_COUNTED { "at least " } else { "" };
     format!("{more}{}", figure::grouped(total))
 }
 
@@ -227,6 +227,6 @@ mod tests {
     #[test]
     fn a_count_that_stopped_says_so() {
         assert_eq!(total(1_234), "1,234");
-        assert_eq!(total(COUNTED_UP_TO), "at least 1,000,000");
+        assert_eq!(total(MAX_COUNTED), "at least 1,000,000");
     }
 }

@@ -37,7 +37,7 @@ pub enum ClaudeError {
     },
     /// It does not ask, or not any more, what is answered.
     #[error("claude does not wait for an answer to {id}")]
-    NotAsked {
+    UnknownRequest {
         /// The id of the request.
         id: String,
     },

@@ -20,10 +20,10 @@ pub struct ClaudeEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndCause {
     /// Its own, or somebody else's.
-    Itself,
-    Asked,
+    Exited,
+    Requested,
     /// It said nothing for too long while it should have worked.
-    Silence,
+    IdleTimeout,
     /// The process that ends it with us was gone, so that it could have outlived us.
     Unsupervised,
 }
@@ -32,16 +32,16 @@ impl ClaudeEnd {
     /// An end that nobody saw.
     pub(super) fn unknown() -> Self {
         let (stderr, noise, errors) = Default::default();
-        Self { cause: EndCause::Itself, code: None, signal: None, stderr, noise, errors }
+        Self { cause: EndCause::Exited, code: None, signal: None, stderr, noise, errors }
     }
 }
 
 impl fmt::Display for ClaudeEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.cause {
-            EndCause::Itself => "claude ended",
-            EndCause::Asked => "claude was ended",
-            EndCause::Silence => "claude said nothing for too long and was ended",
+            EndCause::Exited => "claude ended",
+            EndCause::Requested => "claude was ended",
+            EndCause::IdleTimeout => "claude said nothing for too long and was ended",
             EndCause::Unsupervised => "the supervisor of claude is gone, so claude was ended",
         })?;
         match (self.code, self.signal) {

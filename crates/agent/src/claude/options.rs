@@ -18,7 +18,7 @@ pub struct ClaudeOptions {
     /// What it may do without asking.
     pub permission_mode: Option<PermissionMode>,
     /// Whether a switch to [`PermissionMode::Bypass`] is possible later.
-    pub bypass: BypassLater,
+    pub bypass: BypassSwitch,
     /// How often the model may be asked in one turn.
     pub max_turns: Option<u32>,
     /// What this process may spend; once spent, every further turn fails.
@@ -48,7 +48,7 @@ pub struct ClaudeOptions {
     /// How many tokens make the program shorten the conversation by itself.
     pub autocompact: Option<u32>,
     /// Whether every line that the program keeps of the conversation is told too.
-    pub kept_lines: KeptLines,
+    pub kept_lines: TranscriptMirror,
     /// The schema of the answer, when it is to be a document.
     pub json_schema: Option<Value>,
 }
@@ -123,7 +123,7 @@ pub enum McpScope {
 
 /// Whether a switch to skipping all permissions is possible while the program runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BypassLater {
+pub enum BypassSwitch {
     /// It is not.
     #[default]
     Never,
@@ -141,11 +141,11 @@ pub enum SubagentText {
 
 /// Whether what the program keeps of a conversation is told line by line, as `transcript_mirror`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KeptLines {
+pub enum TranscriptMirror {
     /// It is not.
     #[default]
-    Hidden,
-    Told,
+    Off,
+    On,
 }
 
 impl PermissionMode {

@@ -65,7 +65,7 @@ impl PendingRequests {
     }
 
     /// Notes a request of ours; `None` when nobody will answer any more.
-    pub(super) fn ask(&self, id: &str) -> Option<oneshot::Receiver<Outcome>> {
+    pub(super) fn register(&self, id: &str) -> Option<oneshot::Receiver<Outcome>> {
         let mut state = self.lock();
         if state.is_closed {
             return None;
@@ -86,7 +86,7 @@ impl PendingRequests {
         let Ok(Envelope { response }) = serde_json::from_str::<Envelope>(raw.get()) else {
             return false;
         };
-        let Some(asker) = self.lock().ours.remove(&response.request_id) else { return false };
+        let Some(sender) = self.lock().ours.remove(&response.request_id) else { return false };
         let outcome = match response.subtype.as_str() {
             "success" => Outcome::Success(response.response),
             _ => {
@@ -95,12 +95,12 @@ impl PendingRequests {
             }
         };
         // Who does not wait any more does not mind.
-        drop(asker.send(outcome));
+        drop(sender.send(outcome));
         true
     }
 
     /// Notes that it asks something.
-    pub(super) fn asked(&self, id: &str) {
+    pub(super) fn request_received(&self, id: &str) {
         self.lock().theirs.insert(id.to_owned());
     }
 
@@ -119,7 +119,7 @@ impl PendingRequests {
     }
 
     /// Notes that it said something, perhaps that it is done.
-    pub(super) fn heard(&self, is_done: bool) {
+    pub(super) fn line_received(&self, is_done: bool) {
         let mut state = self.lock();
         state.is_busy = state.is_busy && !is_done;
         state.last = Instant::now();

@@ -21,7 +21,7 @@ use super::request::CliRequest;
 use super::stdin_writer;
 use super::stdin_writer::StdinLine;
 use super::stdout_reader;
-use super::stdout_reader::{Outlet, StdoutReader, UnroutedOutput};
+use super::stdout_reader::{LineSender, StdoutReader, UnroutedOutput};
 use super::supervisor::ProcessSupervisor;
 use super::watchdog::Supervisor;
 
@@ -75,7 +75,7 @@ pub(super) fn attend(
     if let Some(supervisor) = &mut supervisor {
         supervisor.watch(&identity)?;
     }
-    let (outlet, lines) = Outlet::new();
+    let (line_sender, lines) = LineSender::new();
     let (stdin_lines, said) = mpsc::channel(QUEUE);
     let (goal, goal_changes) = watch::channel(ProcessGoal::Run);
     let (end, ended) = watch::channel(None);
@@ -89,12 +89,12 @@ pub(super) fn attend(
     tasks.spawn(stdout_reader::collect_stderr(stderr, Arc::clone(&unrouted), stderr_guard));
     let reading = StdoutReader {
         pending: Arc::clone(&pending),
-        outlet: outlet.clone(),
+        line_sender: line_sender.clone(),
         unrouted: Arc::clone(&unrouted),
         servers: command.servers.clone(),
         stdin_lines: stdin_lines.clone(),
     };
-    tasks.spawn(reading.hear(stdout, reading_guard));
+    tasks.spawn(reading.run(stdout, reading_guard));
     let care = ProcessSupervisor {
         child,
         identity: identity.clone(),
@@ -105,7 +105,7 @@ pub(super) fn attend(
         unrouted,
         goal_changes,
         reading: reading_over,
-        outlet,
+        line_sender,
         end,
         slot: slot.clone(),
     };
@@ -133,7 +133,7 @@ impl ClaudeProcess {
     /// Says why it ended instead, as it does when it should resume a conversation that is not
     /// there, or that it took too long.
     pub async fn initialize(&self) -> Result<Value, ClaudeError> {
-        self.ask("initialize", &self.0.greeting, self.0.timeouts.start).await
+        self.send_request("initialize", &self.0.greeting, self.0.timeouts.start).await
     }
 
     /// Identity of the process, by which it is found after a restart.
@@ -159,17 +159,17 @@ impl ClaudeProcess {
     /// # Errors
     /// Fails when it refuses, takes too long, or has ended.
     pub async fn control(&self, subtype: &str, body: &Value) -> Result<Value, ClaudeError> {
-        self.ask(subtype, body, self.0.timeouts.control).await
+        self.send_request(subtype, body, self.0.timeouts.control).await
     }
 
     /// Answers a request. Only the first answer counts.
     ///
     /// # Errors
-    /// Fails with [`ClaudeError::NotAsked`] when it is answered already, or withdrawn.
+    /// Fails with [`ClaudeError::UnknownRequest`] when it is answered already, or withdrawn.
     pub async fn answer(&self, request_id: &str, reply: &Reply) -> Result<(), ClaudeError> {
         let spoken = StdinLine::reply(request_id, reply)?;
         if !self.0.pending.settle(request_id) {
-            return Err(ClaudeError::NotAsked { id: request_id.to_owned() });
+            return Err(ClaudeError::UnknownRequest { id: request_id.to_owned() });
         }
         self.say(spoken).await
     }
@@ -242,7 +242,7 @@ impl ClaudeProcess {
         }
     }
 
-    async fn ask(
+    async fn send_request(
         &self,
         subtype: &str,
         body: &Value,
@@ -250,7 +250,7 @@ impl ClaudeProcess {
     ) -> Result<Value, ClaudeError> {
         let id = Uuid::new_v4().to_string();
         let spoken = StdinLine::request(&id, subtype, body)?;
-        let Some(answer) = self.0.pending.ask(&id) else {
+        let Some(answer) = self.0.pending.register(&id) else {
             return Err(ClaudeError::Ended(self.wait().await));
         };
         let asking = async {

@@ -10,29 +10,29 @@ use serde_json::value::RawValue;
 pub struct CliRequest {
     /// Its id, for the answer.
     pub id: String,
-    pub ask: CliAsk,
+    pub ask: CliRequestKind,
     /// The whole line, as it was said.
     pub raw: Arc<RawValue>,
 }
 
 /// What the program asks.
 #[derive(Clone, Debug)]
-pub enum CliAsk {
+pub enum CliRequestKind {
     /// Whether a tool may run. Questions to a person (`AskUserQuestion`) come this way too.
-    Tool(Box<ToolAsk>),
+    Tool(Box<ToolPermissionRequest>),
     /// What a hook of ours says.
-    Hook(HookAsk),
+    Hook(HookRequest),
     /// Something of a server of tools that lives in this process, but has no handler.
-    Mcp(McpAsk),
+    Mcp(McpRequest),
     /// What a person fills in for a server of tools.
-    Elicitation(ElicitationAsk),
+    Elicitation(ElicitationRequest),
     /// Something else, or one of these in a form we do not know.
     Other { subtype: String },
 }
 
 /// Whether a tool may run.
 #[derive(Clone, Debug, Deserialize)]
-pub struct ToolAsk {
+pub struct ToolPermissionRequest {
     pub tool_name: String,
     #[serde(default)]
     pub display_name: Option<String>,
@@ -62,7 +62,7 @@ pub struct ToolAsk {
 
 /// What a hook of ours says.
 #[derive(Clone, Debug, Deserialize)]
-pub struct HookAsk {
+pub struct HookRequest {
     /// The name we gave it.
     pub callback_id: String,
     pub input: Box<RawValue>,
@@ -73,7 +73,7 @@ pub struct HookAsk {
 
 /// A message to a server of tools that lives in this process.
 #[derive(Clone, Debug, Deserialize)]
-pub struct McpAsk {
+pub struct McpRequest {
     pub server_name: String,
     /// The message, as JSON-RPC has it.
     pub message: Box<RawValue>,
@@ -81,7 +81,7 @@ pub struct McpAsk {
 
 /// What a person fills in for a server of tools.
 #[derive(Clone, Debug, Deserialize)]
-pub struct ElicitationAsk {
+pub struct ElicitationRequest {
     pub mcp_server_name: String,
     pub message: String,
     /// How it wants to know: `form` or `url`.
@@ -95,7 +95,7 @@ pub struct ElicitationAsk {
     pub url: Option<String>,
 }
 
-impl CliAsk {
+impl CliRequestKind {
     /// What the program calls it.
     pub fn subtype(&self) -> &str {
         match self {
@@ -108,7 +108,7 @@ impl CliAsk {
     }
 }
 
-impl HookAsk {
+impl HookRequest {
     /// The name of the moment, as `PreToolUse`.
     pub fn event(&self) -> Option<String> {
         let named: Named = serde_json::from_str(self.input.get()).ok()?;
@@ -140,13 +140,13 @@ impl CliRequest {
         let Envelope { request_id, request } = serde_json::from_str(raw.get()).ok()?;
         let Subtype { subtype } = serde_json::from_str(request.get()).ok()?;
         let ask = match subtype.as_str() {
-            "can_use_tool" => body(request).map(|ask| CliAsk::Tool(Box::new(ask))),
-            "hook_callback" => body(request).map(CliAsk::Hook),
-            "mcp_message" => body(request).map(CliAsk::Mcp),
-            "elicitation" => body(request).map(CliAsk::Elicitation),
+            "can_use_tool" => body(request).map(|ask| CliRequestKind::Tool(Box::new(ask))),
+            "hook_callback" => body(request).map(CliRequestKind::Hook),
+            "mcp_message" => body(request).map(CliRequestKind::Mcp),
+            "elicitation" => body(request).map(CliRequestKind::Elicitation),
             _ => None,
         };
-        let ask = ask.unwrap_or(CliAsk::Other { subtype });
+        let ask = ask.unwrap_or(CliRequestKind::Other { subtype });
         Some(Self { id: request_id, ask, raw: Arc::clone(raw) })
     }
 }
@@ -178,7 +178,7 @@ mod tests {
         let request = read(
             r#"{"request":{"input":{"z":1.0,"a":[ 1e2 ]},"tool_name":"Bash","subtype":"can_use_tool","permission_suggestions":null},"type":"control_request","request_id":"r"}"#,
         );
-        let CliAsk::Tool(ask) = request.ask else { panic!("{request:?}") };
+        let CliRequestKind::Tool(ask) = request.ask else { panic!("{request:?}") };
         assert_eq!(ask.input.get(), r#"{"z":1.0,"a":[ 1e2 ]}"#);
         assert!(!ask.requires_user_interaction && ask.tool_use_id.is_none());
     }
@@ -188,6 +188,6 @@ mod tests {
         let request = read(r#"{"request_id":"r","request":{"subtype":"request_user_dialog"}}"#);
         assert_eq!(request.ask.subtype(), "request_user_dialog");
         let odd = read(r#"{"request_id":"r","request":{"subtype":"can_use_tool","input":3}}"#);
-        assert!(matches!(odd.ask, CliAsk::Other { .. }), "{odd:?}");
+        assert!(matches!(odd.ask, CliRequestKind::Other { .. }), "{odd:?}");
     }
 }

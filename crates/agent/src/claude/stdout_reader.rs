@@ -14,7 +14,7 @@ use super::lines::{ClaudeLines, CliLine, FromClaude};
 use super::mcp::McpHandler;
 use super::message::Reply;
 use super::pending_requests::PendingRequests;
-use super::request::{CliAsk, CliRequest, McpAsk};
+use super::request::{CliRequest, CliRequestKind, McpRequest};
 use super::stdin_writer::StdinLine;
 use chunk::Chunk;
 
@@ -23,15 +23,15 @@ const QUEUE: usize = 1024;
 /// KiB of lines that wait to be taken; the longest line fits twice.
 const ROOM: u32 = 128 * 1024;
 /// How many messages to servers of ours are worked on at once.
-const MAX_ERRANDS: usize = 16;
+const MAX_MCP_TASKS: usize = 16;
 /// How much of its complaints is kept, in bytes.
-const MAX_COMPLAINT: usize = 16 * 1024;
+const MAX_STDERR: usize = 16 * 1024;
 /// How many lines that are no JSON are kept, and how much of each, in characters.
 const MAX_NOISE: (usize, usize) = (20, 500);
 
 /// Where what the process says goes.
 #[derive(Clone, Debug)]
-pub(super) struct Outlet {
+pub(super) struct LineSender {
     lines: mpsc::Sender<(FromClaude, OwnedSemaphorePermit)>,
     room: Arc<Semaphore>,
 }
@@ -51,13 +51,13 @@ struct Kept {
 #[derive(Debug)]
 pub(super) struct StdoutReader {
     pub(super) pending: Arc<PendingRequests>,
-    pub(super) outlet: Outlet,
+    pub(super) line_sender: LineSender,
     pub(super) unrouted: Arc<UnroutedOutput>,
     pub(super) servers: BTreeMap<String, McpHandler>,
     pub(super) stdin_lines: mpsc::Sender<StdinLine>,
 }
 
-impl Outlet {
+impl LineSender {
     pub(super) fn new() -> (Self, ClaudeLines) {
         let (lines, taken) = mpsc::channel(QUEUE);
         let room = Arc::new(Semaphore::new(ROOM as usize));
@@ -92,17 +92,13 @@ impl Outlet {
 
 impl StdoutReader {
     /// Hears everything out, until the process says no more; then lets go of `hears`.
-    pub(super) async fn hear(
-        self,
-        stdout: impl AsyncRead + Unpin,
-        reading_guard: mpsc::Sender<()>,
-    ) {
+    pub(super) async fn run(self, stdout: impl AsyncRead + Unpin, reading_guard: mpsc::Sender<()>) {
         let mut stdout = BufReader::with_capacity(64 * 1024, stdout);
-        let mut errands = JoinSet::new();
+        let mut mcp_tasks = JoinSet::new();
         loop {
             match chunk::next(&mut stdout).await {
-                Chunk::Line(bytes) => self.heard(bytes, &mut errands).await,
-                Chunk::TooLong { bytes } => self.outlet.send(FromClaude::Lost { bytes }).await,
+                Chunk::Line(bytes) => self.handle_line(bytes, &mut mcp_tasks).await,
+                Chunk::TooLong { bytes } => self.line_sender.send(FromClaude::Lost { bytes }).await,
                 Chunk::End => break,
             }
         }
@@ -110,18 +106,18 @@ impl StdoutReader {
         drop(reading_guard);
     }
 
-    async fn heard(&self, bytes: Vec<u8>, errands: &mut JoinSet<()>) {
+    async fn handle_line(&self, bytes: Vec<u8>, mcp_tasks: &mut JoinSet<()>) {
         let Some(line) = self.read(bytes) else { return };
         let is_done = line.is("result");
-        self.pending.heard(is_done);
+        self.pending.line_received(is_done);
         if is_done {
             self.unrouted.result(line.raw.get());
         }
         match line.name.as_str() {
             "control_response" if self.pending.answered(&line.raw) => {}
-            "control_request" => self.asked(line, errands).await,
-            "control_cancel_request" => self.withdrawn(line).await,
-            _ => self.outlet.send(FromClaude::Line(line)).await,
+            "control_request" => self.handle_request(line, mcp_tasks).await,
+            "control_cancel_request" => self.handle_cancel(line).await,
+            _ => self.line_sender.send(FromClaude::Line(line)).await,
         }
     }
 
@@ -145,20 +141,20 @@ impl StdoutReader {
         line
     }
 
-    async fn asked(&self, line: CliLine, errands: &mut JoinSet<()>) {
+    async fn handle_request(&self, line: CliLine, mcp_tasks: &mut JoinSet<()>) {
         let Some(request) = CliRequest::read(&line.raw) else {
-            return self.outlet.send(FromClaude::Line(line)).await;
+            return self.line_sender.send(FromClaude::Line(line)).await;
         };
-        self.pending.asked(&request.id);
-        if let CliAsk::Mcp(ask) = &request.ask
+        self.pending.request_received(&request.id);
+        if let CliRequestKind::Mcp(ask) = &request.ask
             && let Some(server) = self.servers.get(&ask.server_name)
         {
-            if errands.len() >= MAX_ERRANDS {
-                errands.join_next().await;
+            if mcp_tasks.len() >= MAX_MCP_TASKS {
+                mcp_tasks.join_next().await;
             }
             let (pending, stdin_lines) = (Arc::clone(&self.pending), self.stdin_lines.clone());
             let (server, ask, id) = (server.clone(), ask.clone(), request.id);
-            errands.spawn(async move {
+            mcp_tasks.spawn(async move {
                 let reply = served(&server, &ask).await;
                 let Ok(spoken) = StdinLine::reply(&id, &reply) else { return };
                 if pending.settle(&id) {
@@ -168,19 +164,19 @@ impl StdoutReader {
             });
             return;
         }
-        self.outlet.send(FromClaude::Request(request)).await;
+        self.line_sender.send(FromClaude::Request(request)).await;
     }
 
-    async fn withdrawn(&self, line: CliLine) {
+    async fn handle_cancel(&self, line: CliLine) {
         let Ok(Withdrawal { request_id }) = serde_json::from_str(line.raw.get()) else {
-            return self.outlet.send(FromClaude::Line(line)).await;
+            return self.line_sender.send(FromClaude::Line(line)).await;
         };
         self.pending.settle(&request_id);
-        self.outlet.send(FromClaude::Withdrawn { id: request_id, raw: line.raw }).await;
+        self.line_sender.send(FromClaude::Withdrawn { id: request_id, raw: line.raw }).await;
     }
 }
 
-async fn served(server: &McpHandler, ask: &McpAsk) -> Reply {
+async fn served(server: &McpHandler, ask: &McpRequest) -> Reply {
     let reply = match serde_json::from_str(ask.message.get()) {
         Ok(message) => Reply::mcp(&server.answer(message).await),
         Err(error) => Ok(Reply::Error(error.to_string())),
@@ -209,10 +205,10 @@ impl UnroutedOutput {
         kept.noise.push_back(text.trim_end().chars().take(length).collect());
     }
 
-    fn complaint(&self, bytes: &[u8]) {
+    fn push_stderr(&self, bytes: &[u8]) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.stderr.extend(bytes);
-        let over = kept.stderr.len().saturating_sub(MAX_COMPLAINT);
+        let over = kept.stderr.len().saturating_sub(MAX_STDERR);
         kept.stderr.drain(..over);
     }
 
@@ -223,7 +219,7 @@ impl UnroutedOutput {
     }
 
     /// The complaints, the noise and the errors of the last result.
-    pub(super) fn told(&self) -> (String, Vec<String>, Vec<String>) {
+    pub(super) fn summary(&self) -> (String, Vec<String>, Vec<String>) {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stderr: Vec<u8> = kept.stderr.iter().copied().collect();
         let noise = kept.noise.iter().cloned().collect();
@@ -239,7 +235,7 @@ pub(super) async fn collect_stderr(
 ) {
     let mut buffer = vec![0; 4096];
     while let Ok(read @ 1..) = stderr.read(&mut buffer).await {
-        unrouted.complaint(buffer.get(..read).unwrap_or_default());
+        unrouted.push_stderr(buffer.get(..read).unwrap_or_default());
     }
     drop(reading_guard);
 }

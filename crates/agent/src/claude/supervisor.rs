@@ -19,7 +19,7 @@ use super::process_identity;
 use super::process_identity::ProcessIdentity;
 use super::process_slots::HeldSlot;
 use super::process_tree::{kill_group, kill_kin, kill_tree};
-use super::stdout_reader::{Outlet, UnroutedOutput};
+use super::stdout_reader::{LineSender, UnroutedOutput};
 use super::watchdog::Supervisor;
 
 /// How long its last words may take to reach us, once it is gone or told to go at once.
@@ -39,7 +39,7 @@ pub(super) struct ProcessSupervisor {
     pub(super) goal_changes: watch::Receiver<ProcessGoal>,
     /// Closed when all that it said is heard.
     pub(super) reading: mpsc::Receiver<()>,
-    pub(super) outlet: Outlet,
+    pub(super) line_sender: LineSender,
     pub(super) end: watch::Sender<Option<Arc<ClaudeEnd>>>,
     pub(super) slot: HeldSlot,
 }
@@ -62,20 +62,20 @@ impl ProcessSupervisor {
         self.slot.leave();
         // A reader who is slow still gets everything before he is told.
         let mut is_over = heard_all;
-        while !is_over && self.outlet.is_crowded() {
+        while !is_over && self.line_sender.is_crowded() {
             is_over = timeout(LAST_WORDS, self.reading.recv()).await.is_ok();
         }
-        self.outlet.send(FromClaude::Ended(end)).await;
+        self.line_sender.send(FromClaude::Ended(end)).await;
     }
 
     async fn watch(&mut self) -> (EndCause, io::Result<ExitStatus>) {
         let pending = Arc::clone(&self.pending);
         tokio::select! {
-            status = self.child.wait() => (EndCause::Itself, status),
+            status = self.child.wait() => (EndCause::Exited, status),
             () = process::until(&mut self.goal_changes, ProcessGoal::End) => {
-                (EndCause::Asked, self.end_it().await)
+                (EndCause::Requested, self.end_it().await)
             }
-            () = pending.silence(self.timeouts.silence) => (EndCause::Silence, self.kill_it().await),
+            () = pending.silence(self.timeouts.silence) => (EndCause::IdleTimeout, self.kill_it().await),
             () = lost(&mut self.supervisor) => (EndCause::Unsupervised, self.kill_it().await),
         }
     }
@@ -114,7 +114,7 @@ async fn lost(supervisor: &mut Option<Supervisor>) {
 }
 
 fn ended(cause: EndCause, status: Option<ExitStatus>, unrouted: &UnroutedOutput) -> ClaudeEnd {
-    let (stderr, noise, errors) = unrouted.told();
+    let (stderr, noise, errors) = unrouted.summary();
     let code = status.and_then(|status| status.code());
     let signal = status.and_then(|status| status.signal());
     ClaudeEnd { cause, code, signal, stderr, noise, errors }

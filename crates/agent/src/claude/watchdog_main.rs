@@ -140,8 +140,8 @@ mod tests {
     fn orders_are_read() {
         let identity = ProcessIdentity { pid: 7, started: "12@x y".to_owned() };
         assert_eq!(Order::read("watch 7 12@x y"), Some(Order::Watch(identity)));
-        let unsaid = ProcessIdentity { pid: 7, started: String::new() };
-        assert_eq!(Order::read("watch 7 "), Some(Order::Watch(unsaid)));
+        let unset = ProcessIdentity { pid: 7, started: String::new() };
+        assert_eq!(Order::read("watch 7 "), Some(Order::Watch(unset)));
         assert_eq!(Order::read("done"), Some(Order::Done));
         assert_eq!(Order::read("else"), None);
     }

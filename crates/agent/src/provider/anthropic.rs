@@ -1,4 +1,4 @@
-mod question;
+mod request_body;
 /// Streamed messages.
 mod stream;
 mod batches;
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::access::ModelAccess;
 use crate::error::ModelError;
-use crate::http::{self, KeyHeader, Wire};
-use crate::provider::{Inquiry, Listener};
+use crate::http::{self, KeyHeader, ProviderHttp};
+use crate::provider::{Listener, ProviderRequest};
 use crate::request::ToolCall;
 use crate::response::{ProviderResponse, StopReason};
 
@@ -21,7 +21,7 @@ pub const BASE_URL: &str = "https://api.anthropic.com";
 /// Anthropic's Messages API or a compatible server.
 #[derive(Clone, Debug)]
 pub struct Anthropic {
-    wire: Wire,
+    wire: ProviderHttp,
 }
 
 impl Anthropic {
@@ -32,15 +32,15 @@ impl Anthropic {
     pub fn new(client: Client, mut access: ModelAccess) -> Result<Self, ModelError> {
         let version = ratchet_core::secret::Secret::new("2023-06-01");
         access.headers.entry("anthropic-version".to_owned()).or_insert(version);
-        Ok(Self { wire: Wire::new(client, access, KeyHeader::XApiKey)? })
+        Ok(Self { wire: ProviderHttp::new(client, access, KeyHeader::XApiKey)? })
     }
 
-    pub(crate) async fn ask(
+    pub(crate) async fn complete(
         &self,
-        inquiry: Inquiry<'_>,
+        provider_request: ProviderRequest<'_>,
         listener: Listener<'_>,
     ) -> Result<ProviderResponse, ModelError> {
-        let mut body = question::body(inquiry);
+        let mut body = request_body::body(provider_request);
         let Some(listener) = listener else {
             let answer = self.wire.post("/v1/messages", &body).await?;
             let request = http::request_id(&answer);
@@ -53,8 +53,11 @@ impl Anthropic {
     }
 
     /// Counts the tokens of a request.
-    pub(crate) async fn count(&self, inquiry: Inquiry<'_>) -> Result<Tokens, ModelError> {
-        let body = question::countable(inquiry);
+    pub(crate) async fn count(
+        &self,
+        provider_request: ProviderRequest<'_>,
+    ) -> Result<Tokens, ModelError> {
+        let body = request_body::countable(provider_request);
         let answer = self.wire.post("/v1/messages/count_tokens", &body).await?;
         let count = http::json(answer).await?["input_tokens"].as_u64();
         let count = count.ok_or_else(|| ModelError::Garbled("no input_tokens".to_owned()))?;

@@ -1,4 +1,4 @@
-mod question;
+mod request_body;
 mod stream;
 /// Conversion of JSON to the SDK's document type.
 mod document;
@@ -24,7 +24,7 @@ use ratchet_core::secret::Secret;
 use reqwest::Url;
 
 use crate::error::ModelError;
-use crate::provider::{Inquiry, Listener};
+use crate::provider::{Listener, ProviderRequest};
 use crate::request::ToolCall;
 use crate::response::{ProviderResponse, StopReason};
 use resolver::PolicyResolver;
@@ -132,14 +132,14 @@ impl Bedrock {
         Ok(Self { client: Client::from_conf(config), key })
     }
 
-    pub(crate) async fn ask(
+    pub(crate) async fn complete(
         &self,
-        inquiry: Inquiry<'_>,
+        provider_request: ProviderRequest<'_>,
         listener: Listener<'_>,
     ) -> Result<ProviderResponse, ModelError> {
-        let question = question::Question::of(inquiry)?;
+        let request_body = request_body::ConverseRequest::of(provider_request)?;
         let Some(listener) = listener else {
-            let sent = question.put(self.client.converse()).send().await;
+            let sent = request_body.put(self.client.converse()).send().await;
             let answer = sent.map_err(|error| failure::of_request(&error, self.key.as_ref()))?;
             let request = answer.request_id().map(str::to_owned);
             let usage = answer.usage.as_ref().map(usage);
@@ -148,7 +148,7 @@ impl Bedrock {
             };
             return Ok(response(message.content, &answer.stop_reason, usage, request));
         };
-        let sent = question.put_streamed(self.client.converse_stream()).send().await;
+        let sent = request_body.put_streamed(self.client.converse_stream()).send().await;
         let answer = sent.map_err(|error| failure::of_request(&error, self.key.as_ref()))?;
         let request = answer.request_id().map(str::to_owned);
         let whole = stream::whole(answer.stream, listener).await?;

@@ -11,10 +11,10 @@ use tokio::process::{Child, Command};
 
 use crate::claude::program;
 use crate::error::ModelError;
-use crate::provider::{Inquiry, Listener};
+use crate::provider::{Listener, ProviderRequest};
 use crate::response::ProviderResponse;
 use report::Report;
-use temp_folder::EmptyFolder;
+use temp_folder::TempFolder;
 
 /// The maximum length of stderr in an error text.
 const MAX_STDERR_BYTES: u64 = 2_000;
@@ -56,37 +56,41 @@ impl ClaudeProgram {
         self
     }
 
-    pub(crate) async fn ask(
+    pub(crate) async fn complete(
         &self,
-        inquiry: Inquiry<'_>,
+        provider_request: ProviderRequest<'_>,
         listener: Listener<'_>,
     ) -> Result<ProviderResponse, ModelError> {
-        if !inquiry.ask.tools.is_empty() {
+        if !provider_request.ask.tools.is_empty() {
             return Err(ModelError::Unsupported { provider: "claude", what: "call tools of ours" });
         }
-        let folder = EmptyFolder::make().map_err(|why| self.unstarted(&why.to_string()))?;
-        let mut command = self.command(inquiry, &folder)?;
+        let folder = TempFolder::make().map_err(|why| self.unstarted(&why.to_string()))?;
+        let mut command = self.command(provider_request, &folder)?;
         command.args(match listener {
             Some(_) => ["--output-format=stream-json", "--include-partial-messages"].as_slice(),
             None => ["--output-format=stream-json"].as_slice(),
         });
         let child = command.spawn().map_err(|error| self.unstarted(&error.to_string()))?;
-        run(child, prompt::question(inquiry.ask), listener).await
+        run(child, prompt::request_body(provider_request.ask), listener).await
     }
 
-    fn command(&self, inquiry: Inquiry<'_>, folder: &EmptyFolder) -> Result<Command, ModelError> {
-        let system = folder.write("system.md", &prompt::system(inquiry));
+    fn command(
+        &self,
+        provider_request: ProviderRequest<'_>,
+        folder: &TempFolder,
+    ) -> Result<Command, ModelError> {
+        let system = folder.write("system.md", &prompt::system(provider_request));
         let system = system.map_err(|why| self.unstarted(&why.to_string()))?;
         let mut command = Command::new(&self.path);
         program::readied(&mut command)
-            .args(["--print", "--verbose", "--model", inquiry.model])
+            .args(["--print", "--verbose", "--model", provider_request.model])
             .arg("--system-prompt-file")
             .arg(system)
             // No settings, hooks, MCP servers or memory; no tools; no session stored.
             .args(["--setting-sources=", "--strict-mcp-config", "--tools", ""])
             .args(["--no-session-persistence", "--disable-slash-commands"])
             .current_dir(folder.work())
-            .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", inquiry.ask.max_tokens.to_string())
+            .env("CLAUDE_CODE_MAX_OUTPUT_TOKENS", provider_request.ask.max_tokens.to_string())
             // Retries are decided in one place for all providers.
             .env("CLAUDE_CODE_MAX_RETRIES", "0")
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -104,7 +108,7 @@ impl ClaudeProgram {
 /// Writes the prompt to a running program and reads its output to the end.
 async fn run(
     mut child: Child,
-    question: String,
+    request_body: String,
     mut listener: Listener<'_>,
 ) -> Result<ProviderResponse, ModelError> {
     let broken = |why: std::io::Error| ModelError::CutStream(format!("claude: {why}"));
@@ -115,7 +119,7 @@ async fn run(
     };
     let write_prompt = async move {
         // A program that closes stdin early reports the reason on stdout or stderr.
-        drop(stdin.write_all(question.as_bytes()).await);
+        drop(stdin.write_all(request_body.as_bytes()).await);
         drop(stdin);
     };
     let mut report = Report::default();

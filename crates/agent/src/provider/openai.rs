@@ -1,4 +1,4 @@
-mod question;
+mod request_body;
 /// Streamed completions.
 mod stream;
 
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::access::ModelAccess;
 use crate::error::ModelError;
-use crate::http::{self, KeyHeader, Wire};
-use crate::provider::{Inquiry, Listener};
+use crate::http::{self, KeyHeader, ProviderHttp};
+use crate::provider::{Listener, ProviderRequest};
 use crate::request::ToolCall;
 use crate::response::{ProviderResponse, StopReason};
 
@@ -21,7 +21,7 @@ const PATH: &str = "/chat/completions";
 /// OpenAI's chat completions API or a compatible server.
 #[derive(Clone, Debug)]
 pub struct OpenAi {
-    wire: Wire,
+    wire: ProviderHttp,
 }
 
 impl OpenAi {
@@ -30,15 +30,15 @@ impl OpenAi {
     /// # Errors
     /// Fails if the key or a header cannot be sent over HTTP.
     pub fn new(client: Client, access: ModelAccess) -> Result<Self, ModelError> {
-        Ok(Self { wire: Wire::new(client, access, KeyHeader::Bearer)? })
+        Ok(Self { wire: ProviderHttp::new(client, access, KeyHeader::Bearer)? })
     }
 
-    pub(crate) async fn ask(
+    pub(crate) async fn complete(
         &self,
-        inquiry: Inquiry<'_>,
+        provider_request: ProviderRequest<'_>,
         listener: Listener<'_>,
     ) -> Result<ProviderResponse, ModelError> {
-        let mut body = question::body(inquiry);
+        let mut body = request_body::body(provider_request);
         let Some(listener) = listener else {
             let answer = self.wire.post(PATH, &body).await?;
             let request = http::request_id(&answer);

@@ -22,7 +22,7 @@ async fn an_answer_comes_with_what_it_used_and_cost() {
     let budget = Budget::unlimited();
     let system = vec![CacheablePart::cached("Be brief.")];
     let answer =
-        model.ask(&LlmRequest { system, ..LlmRequest::new("Why?") }, &budget).await.unwrap();
+        model.complete(&LlmRequest { system, ..LlmRequest::new("Why?") }, &budget).await.unwrap();
     assert_eq!(answer.text, "Blue light scatters.");
     assert_eq!((answer.tokens().count, answer.provenance), (1_310, Provenance::Verified));
     // Dollars per million: 2 fresh, 0.2 read, 2.5 written, 10 out.
@@ -48,14 +48,14 @@ async fn a_document_fits_its_schema_or_is_no_answer() {
                         "properties": {"score": {"type": "integer"}}});
     let ask = LlmRequest { form: ResponseFormat::Json(schema), ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
-    let answer = model.ask(&ask, &budget).await.unwrap();
+    let answer = model.complete(&ask, &budget).await.unwrap();
     assert_eq!((answer.json, answer.calls.len()), (Some(json!({"score": 1})), 0));
-    let Err(ModelError::InvalidResponse(bad)) = model.ask(&ask, &budget).await else {
+    let Err(ModelError::InvalidResponse(bad)) = model.complete(&ask, &budget).await else {
         panic!("no")
     };
     assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
     assert!(bad.cost.is_some());
-    assert_eq!(model.ask(&ask, &budget).await.unwrap().json, Some(json!({"score": 2})));
+    assert_eq!(model.complete(&ask, &budget).await.unwrap().json, Some(json!({"score": 2})));
     assert_eq!(server.requests()[0]["tool_choice"]["name"], "answer");
 }
 
@@ -68,7 +68,7 @@ async fn tools_are_called() {
     let tools = vec![ToolSpec { name, description, input: json!({"type": "object"}) }];
     let model = kit::anthropic(&server);
     let answer = model
-        .ask(&LlmRequest { tools, ..LlmRequest::new("?") }, &Budget::unlimited())
+        .complete(&LlmRequest { tools, ..LlmRequest::new("?") }, &Budget::unlimited())
         .await
         .unwrap();
     assert_eq!(answer.calls[0].input, json!({"at": "sky"}));
@@ -81,7 +81,7 @@ async fn nothing_is_sent_that_could_exceed_the_budget() {
     let budget =
         Budget::new(Allowance { money: Money::from_dollars(0.01), ..Allowance::default() });
     let refused =
-        model.ask(&LlmRequest { max_tokens: 1_001, ..LlmRequest::new("?") }, &budget).await;
+        model.complete(&LlmRequest { max_tokens: 1_001, ..LlmRequest::new("?") }, &budget).await;
     assert!(
         matches!(refused, Err(ModelError::OverBudget(BudgetExceeded::Money { .. }))),
         "{refused:?}"

@@ -16,7 +16,7 @@ async fn requests_are_signed_and_marked_for_the_cache() {
     let model = kit::bedrock(&server).await;
     let ask =
         LlmRequest { system: vec![CacheablePart::cached("Be brief.")], ..LlmRequest::new("Why?") };
-    model.ask(&ask, &Budget::unlimited()).await.unwrap();
+    model.complete(&ask, &Budget::unlimited()).await.unwrap();
     let requests = server.heard();
     assert_eq!(requests[0].path, "/model/us.anthropic.claude-sonnet-5-v1%3A0/converse");
     let signed = requests[0].header("authorization").unwrap();
@@ -36,7 +36,7 @@ async fn one_of_its_own_keys_will_do() {
     let access = BedrockAccess { region, endpoint, credentials, outbound };
     let provider = Bedrock::open(access).await.unwrap();
     let model = kit::model(Provider::Bedrock(provider), "amazon.nova-lite-v1:0");
-    model.ask(&LlmRequest::new("Why?"), &Budget::unlimited()).await.unwrap();
+    model.complete(&LlmRequest::new("Why?"), &Budget::unlimited()).await.unwrap();
     let requests = server.heard();
     assert_eq!(requests[0].header("authorization"), Some("Bearer bedrock-api-key-1234"));
 }

@@ -63,7 +63,7 @@ async fn the_program_is_asked_alone_in_an_empty_folder() {
     let (system, form) = (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
     let ask = LlmRequest { system, form, ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
-    let answer = claude.model().ask(&ask, &budget).await.unwrap();
+    let answer = claude.model().complete(&ask, &budget).await.unwrap();
     assert_eq!(answer.json, Some(json!({"score": 1})));
     assert_eq!((answer.usage.total(), answer.cost), (9, Money::from_dollars(0.5)));
     assert_eq!(budget.spent().money, Money::from_dollars(0.5).unwrap());
@@ -99,7 +99,7 @@ async fn text_is_streamed_as_it_arrives() {
 async fn a_program_that_is_not_there_says_where_it_was_looked_for() {
     let program = ClaudeProgram::new("/nowhere/claude");
     let model = kit::model(Provider::Claude(program), "claude-sonnet-5");
-    let error = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
+    let error = model.complete(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
     assert!(matches!(error, ModelError::NotSetUp(_)), "{error}");
     let text = error.to_string();
     assert!(text.contains("/nowhere/claude") && text.contains("RATCHET_CLAUDE_BIN"), "{text}");
@@ -121,7 +121,7 @@ async fn the_real_program_answers() {
     let (system, form) = (vec![CacheablePart::new("Judge.")], ResponseFormat::Json(schema));
     let ask = LlmRequest { system, form, ..LlmRequest::new("How good?") };
     let budget = Budget::unlimited();
-    let answer = model.ask(&ask, &budget).await.unwrap();
+    let answer = model.complete(&ask, &budget).await.unwrap();
     assert_eq!((answer.json, answer.attempts), (Some(json!({"score": 1})), 2));
     // A hundred tokens in for $2 a million and ten out for $10, as the program itself counts.
     assert_eq!((answer.usage.total(), answer.cost), (110, Money::from_dollars(0.0003)));
@@ -129,7 +129,7 @@ async fn the_real_program_answers() {
     let mut listener = |piece: &str| streamed.push_str(piece);
     model.stream(&ask, &budget, &mut listener).await.unwrap();
     assert_eq!(streamed, "{\"score\":1}");
-    let error = model.ask(&ask, &budget).await.unwrap_err();
+    let error = model.complete(&ask, &budget).await.unwrap_err();
     assert!(matches!(error, ModelError::Unauthorised { .. }), "{error}");
     let asked = server.requests();
     assert!(asked.iter().all(|asked| asked["tools"] == json!([])), "it has tools");

@@ -31,7 +31,7 @@ async fn words_are_answered_line_by_line_as_they_were_said() {
     assert_eq!(odd.raw.get(), r#"{"z":1.0,"type":"never_heard_of","a":{"z":1,"a":[ 1e2 ]}}"#);
     talk.result().await;
     let end = talk.process.end().await;
-    assert_eq!((end.cause, end.code), (EndCause::Asked, Some(0)), "{end}");
+    assert_eq!((end.cause, end.code), (EndCause::Requested, Some(0)), "{end}");
     assert!(matches!(talk.next().await, FromClaude::Ended(_)));
     assert!(talk.try_next().await.is_none());
 }
@@ -95,7 +95,7 @@ async fn a_crash_fails_all_pending_requests() {
     };
     let (asked, end) = tokio::join!(asking, dying);
     assert!(matches!(asked, Err(ClaudeError::Ended(_))), "{asked:?}");
-    assert_eq!((end.cause, end.signal), (EndCause::Itself, Some(9)));
+    assert_eq!((end.cause, end.signal), (EndCause::Exited, Some(9)));
     assert_eq!(end.noise, [r#"{"type":"assistant","mess"#]);
     assert!(!identity.is_alive());
     let late = talk.process.control("mcp_status", &json!({})).await;
@@ -144,7 +144,7 @@ async fn an_idle_process_is_ended_but_not_while_a_person_answers() {
     talk.process.answer(&id, &Reply::deny("no").unwrap()).await.unwrap();
     assert_eq!(talk.result().await["result"], "it was denied");
     talk.say("silence").await;
-    assert_eq!(talk.exit().await.cause, EndCause::Silence);
+    assert_eq!(talk.exit().await.cause, EndCause::IdleTimeout);
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn only_the_first_answer_counts_and_suggestions_do_not_go_back_whole() {
     let yes = Reply::allow(&ask.input, &updates).unwrap();
     talk.process.answer(&id, &yes).await.unwrap();
     let second = talk.process.answer(&id, &yes).await.unwrap_err();
-    assert!(matches!(second, ClaudeError::NotAsked { .. }), "{second}");
+    assert!(matches!(second, ClaudeError::UnknownRequest { .. }), "{second}");
     assert_eq!(talk.result().await["result"], "it was allowed");
 }
 
@@ -178,7 +178,7 @@ async fn an_interrupt_cancels_pending_requests() {
     assert_eq!(id, asked);
     assert_eq!(talk.result().await["subtype"], "error_during_execution");
     let late = talk.process.answer(&asked, &Reply::deny("no").unwrap()).await.unwrap_err();
-    assert!(matches!(late, ClaudeError::NotAsked { .. }), "{late}");
+    assert!(matches!(late, ClaudeError::UnknownRequest { .. }), "{late}");
 }
 
 #[tokio::test]
@@ -207,6 +207,6 @@ async fn all_it_started_ends_with_it() {
     let child = ratchet_agent::claude::process_identity::ProcessIdentity::of(child);
     assert!(child.is_alive());
     let end = talk.process.end().await;
-    assert_eq!((end.cause, end.signal), (EndCause::Asked, Some(9)), "it is deaf");
+    assert_eq!((end.cause, end.signal), (EndCause::Requested, Some(9)), "it is deaf");
     assert!(!child.is_alive(), "a process is left behind");
 }

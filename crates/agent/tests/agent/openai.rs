@@ -14,7 +14,7 @@ async fn a_server_that_knows_no_schema_is_asked_in_words() {
     let model = kit::openai(&server);
     let schema = json!({"type": "object", "required": ["score"]});
     let ask = LlmRequest { form: ResponseFormat::Json(schema), ..LlmRequest::new("How good?") };
-    let answer = model.ask(&ask, &Budget::unlimited()).await.unwrap();
+    let answer = model.complete(&ask, &Budget::unlimited()).await.unwrap();
     assert_eq!(answer.json, Some(json!({"score": 1})));
     let asked = server.requests();
     let forms: Vec<_> =
@@ -29,7 +29,7 @@ async fn a_model_with_another_limit_parameter_gets_it() {
     let server = ScriptedModel::start().unwrap();
     server.say(Reply::rejecting("Use 'max_completion_tokens' instead."));
     server.say(Reply::text("Blue."));
-    kit::openai(&server).ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap();
+    kit::openai(&server).complete(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap();
     let asked = server.requests();
     assert_eq!(asked[0]["max_tokens"], 4096);
     assert_eq!(

@@ -31,7 +31,7 @@ async fn streamed_and_plain_responses_are_equal() {
         let reply = Reply { tokens, ..Reply::text("Blue light scatters.") };
         server.script([reply.clone(), reply]);
         let (budget, mut parts) = (Budget::unlimited(), String::new());
-        let whole = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap();
+        let whole = model.complete(&LlmRequest::new("Why?"), &budget).await.unwrap();
         let mut listener = |piece: &str| parts.push_str(piece);
         let streamed =
             model.stream(&LlmRequest::new("Why?"), &budget, &mut listener).await.unwrap();
@@ -54,11 +54,12 @@ async fn documents_are_checked() {
         let (good, bad) = (json!({"score": 1}), json!({"score": "high"}));
         server.script([Reply::document(good.clone()), Reply::document(good), Reply::document(bad)]);
         let budget = Budget::unlimited();
-        let answer = model.ask(&document(), &budget).await.unwrap();
+        let answer = model.complete(&document(), &budget).await.unwrap();
         assert_eq!((answer.json, answer.calls), (Some(json!({"score": 1})), Vec::new()));
         let streamed = model.stream(&document(), &budget, &mut |_| {}).await.unwrap();
         assert_eq!((streamed.json, streamed.stop), (Some(json!({"score": 1})), StopReason::Done));
-        let Err(ModelError::InvalidResponse(bad)) = model.ask(&document(), &budget).await else {
+        let Err(ModelError::InvalidResponse(bad)) = model.complete(&document(), &budget).await
+        else {
             panic!("{model:?} takes anything")
         };
         assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
@@ -78,7 +79,7 @@ async fn tools_are_called_and_answered() {
         server.script([calls.clone(), calls, Reply::text("Blue.").on("It is blue.")]);
         let budget = Budget::unlimited();
         let mut ask = LlmRequest { tools: vec![tool.clone()], ..LlmRequest::new("What colour?") };
-        let answer = model.ask(&ask, &budget).await.unwrap();
+        let answer = model.complete(&ask, &budget).await.unwrap();
         let streamed = model.stream(&ask, &budget, &mut |_| {}).await.unwrap();
         assert_eq!((&answer.calls, &answer.stop), (&streamed.calls, &StopReason::Tools));
         let (id, name) = ("t1".to_owned(), "look".to_owned());
@@ -86,7 +87,7 @@ async fn tools_are_called_and_answered() {
         ask.turns.push(Turn::Model { text: answer.text, calls: answer.calls });
         let (text, outcome) = ("It is blue.".to_owned(), ToolOutcome::Fine);
         ask.turns.push(Turn::Tools(vec![ToolResult { id: "t1".to_owned(), text, outcome }]));
-        assert_eq!(model.ask(&ask, &budget).await.unwrap().text, "Blue.");
+        assert_eq!(model.complete(&ask, &budget).await.unwrap().text, "Blue.");
     }
 }
 
@@ -98,12 +99,12 @@ async fn a_busy_provider_is_asked_again_and_a_strict_one_is_not() {
         let later = Reply::failing(Failure::Later(429, 0));
         server.script([fails(529), later, Reply::text("at last")]);
         let budget = Budget::unlimited();
-        let answer = model.ask(&LlmRequest::new("?"), &budget).await.unwrap();
+        let answer = model.complete(&LlmRequest::new("?"), &budget).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.attempts), ("at last", 3));
         assert_eq!(budget.spent().tokens, answer.usage.total(), "failures cost nothing");
         for status in [400, 401, 404] {
             server.script([fails(status)]);
-            let error = model.ask(&LlmRequest::new("?"), &budget).await.unwrap_err();
+            let error = model.complete(&LlmRequest::new("?"), &budget).await.unwrap_err();
             assert!(!error.is_passing(), "{error}");
             assert_eq!(server.requests().len(), 1, "{error}");
         }
@@ -115,7 +116,7 @@ async fn a_provider_that_wants_an_hour_is_not_waited_for() {
     let server = ScriptedModel::start().unwrap();
     for model in kit::each(&server).await {
         server.script([Reply::failing(Failure::Later(429, 3_600))]);
-        let error = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
+        let error = model.complete(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
         let hour = Some(Duration::from_secs(3_600));
         assert!(
             matches!(error, ModelError::RateLimited { retry_after } if retry_after == hour),
@@ -132,7 +133,7 @@ async fn a_cut_stream_is_retried_unless_text_was_passed_on() {
         let cut = Reply { failure: Some(Failure::Cut), ..Reply::text(&long) };
         server.script([cut.clone(), Reply::text("whole"), cut]);
         let budget = Budget::unlimited();
-        let answer = model.ask(&LlmRequest::new("?"), &budget).await.unwrap();
+        let answer = model.complete(&LlmRequest::new("?"), &budget).await.unwrap();
         assert_eq!((answer.text.as_str(), answer.attempts), ("whole", 2));
         assert!(budget.spent().tokens > answer.usage.total(), "what broke off may be billed");
         let mut streamed = 0;
@@ -150,7 +151,7 @@ async fn an_invalid_response_is_an_error() {
     for model in kit::each(&server).await {
         let nonsense = Reply { failure: Some(Failure::Malformed), ..Reply::text("hm") };
         server.say_always(nonsense);
-        let whole = model.ask(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
+        let whole = model.complete(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
         let text = whole.to_string();
         assert!(text.contains("is invalid") || text.contains("was cut off"), "{text}");
         server.script([]);
@@ -165,7 +166,7 @@ async fn a_refusal_is_no_answer() {
         server.script([refusal.clone(), refusal]);
         let budget = Budget::unlimited();
         for _ in 0..2 {
-            let error = model.ask(&document(), &budget).await.unwrap_err();
+            let error = model.complete(&document(), &budget).await.unwrap_err();
             assert!(matches!(error, ModelError::Refused(_)), "{error} from {model:?}");
             assert!(error.to_string().contains("I will not."), "{error}");
         }
@@ -180,10 +181,10 @@ async fn silence_ends_with_the_time_of_the_budget() {
         server.script([Reply::failing(Failure::Silence)]);
         let time = Some(Duration::from_millis(200));
         let budget = Budget::new(Allowance { time, ..Allowance::default() });
-        let error = model.ask(&LlmRequest::new("?"), &budget).await.unwrap_err();
+        let error = model.complete(&LlmRequest::new("?"), &budget).await.unwrap_err();
         assert!(matches!(error, ModelError::TooSlow(_)), "{error}");
         assert!(budget.spent().tokens > 0, "it may be billed");
-        let error = model.ask(&LlmRequest::new("?"), &budget).await.unwrap_err();
+        let error = model.complete(&LlmRequest::new("?"), &budget).await.unwrap_err();
         assert!(matches!(error, ModelError::OverBudget(_)), "{error}");
     }
 }
@@ -198,7 +199,7 @@ async fn a_question_can_be_given_up() {
             let ask = LlmRequest::new("?");
             let asked =
                 wait::until_async("the model is asked", async || !server.requests().is_empty());
-            let question = model.ask(&ask, &budget);
+            let question = model.complete(&ask, &budget);
             tokio::select! {
                 biased;
                 answer = question => panic!("{answer:?}"),
@@ -216,9 +217,9 @@ async fn a_model_that_takes_no_temperature_is_asked_without() {
     let picky = "`temperature` is deprecated for this model.";
     server.script([Reply::rejecting(picky), Reply::text("Blue."), Reply::text("Blue.")]);
     let ask = LlmRequest { temperature: Some(0.0), ..LlmRequest::new("?") };
-    let answer = model.ask(&ask, &Budget::unlimited()).await.unwrap();
+    let answer = model.complete(&ask, &Budget::unlimited()).await.unwrap();
     assert_eq!((answer.text.as_str(), answer.attempts), ("Blue.", 1));
-    model.ask(&ask, &Budget::unlimited()).await.unwrap();
+    model.complete(&ask, &Budget::unlimited()).await.unwrap();
     let sent: Vec<bool> =
         server.requests().iter().map(|asked| asked["temperature"].is_number()).collect();
     assert_eq!(sent, [true, false, false]);
@@ -239,7 +240,7 @@ async fn an_unreachable_server_is_named_in_the_error() {
     let model = kit::model(ratchet_agent::provider::Provider::OpenAi(provider), "gpt-4o");
     let budget = Budget::unlimited();
     let ask = LlmRequest { system: vec![CacheablePart::new("Be brief.")], ..LlmRequest::new("?") };
-    let error = model.ask(&ask, &budget).await.unwrap_err();
+    let error = model.complete(&ask, &budget).await.unwrap_err();
     assert!(error.to_string().contains(&nowhere), "{error}");
     assert_eq!((budget.spent().calls, budget.spent().tokens), (3, 0));
 }

@@ -44,12 +44,12 @@ async fn keys_are_neither_logged_nor_in_errors() {
     for model in kit::each(&server).await {
         server.script([Reply::failing(Failure::Status(529)), Reply::text("Blue.")]);
         let budget = Budget::unlimited();
-        let answer = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap();
+        let answer = model.complete(&LlmRequest::new("Why?"), &budget).await.unwrap();
         // AWS secret keys are never sent, so a server cannot echo them.
         let is_sent = model.provider().name() != ProviderName::Bedrock;
         let key = if is_sent { KEY } else { "AKIDEXAMPLE" };
         server.script([Reply::rejecting(&format!("the key {key} is not for you"))]);
-        let error = model.ask(&LlmRequest::new("Why?"), &budget).await.unwrap_err();
+        let error = model.complete(&LlmRequest::new("Why?"), &budget).await.unwrap_err();
         text += &format!("{model:?} {answer:?} {error} {error:?}");
     }
     drop(guard);

@@ -10,7 +10,7 @@ use ratchet_agent::claude::lines::{ClaudeLines, CliLine, FromClaude};
 use ratchet_agent::claude::message::UserMessage;
 use ratchet_agent::claude::process::ClaudeProcess;
 use ratchet_agent::claude::process_slots::ProcessSlots;
-use ratchet_agent::claude::request::{CliAsk, CliRequest, ToolAsk};
+use ratchet_agent::claude::request::{CliRequest, CliRequestKind, ToolPermissionRequest};
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::chat::reader::{LineReader, LineSignal};
 use ratchet_core::money::Money;
@@ -155,10 +155,10 @@ impl Talk {
     }
 
     /// Returns the next tool permission request.
-    pub(crate) async fn asked_tool(&mut self) -> (String, ToolAsk) {
+    pub(crate) async fn asked_tool(&mut self) -> (String, ToolPermissionRequest) {
         let request = self.asked().await;
         match request.ask {
-            CliAsk::Tool(ask) => (request.id, *ask),
+            CliRequestKind::Tool(ask) => (request.id, *ask),
             other => panic!("{other:?}"),
         }
     }

@@ -11,7 +11,7 @@ use clap::Args;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::quality::calibration::draft::CriterionDraft;
 use ratchet_core::quality::calibration::panel::{self, PanelDrift};
-use ratchet_core::quality::calibration::{Calibration, Standing, THRESHOLD};
+use ratchet_core::quality::calibration::{Calibration, THRESHOLD, ThresholdResult};
 use ratchet_core::quality::label::DATASET;
 use ratchet_server::shutdown;
 use ratchet_stages::data_target::ScoringTarget;
@@ -22,7 +22,7 @@ use ratchet_stages::score::select_sessions::SessionFilter;
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
 use uuid::Uuid;
 
-use super::score::{JudgeArgs, ScoringTeller, desk_of};
+use super::score::{JudgeArgs, ScoringReporter, desk_of};
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
@@ -99,7 +99,7 @@ struct Found {
 impl Found {
     fn outcome(&self) -> Outcome {
         let has_drifted = self.drift.iter().any(|drift| !drift.alerts().is_empty());
-        let is_bad = self.calibration.target == Standing::NotMet || has_drifted;
+        let is_bad = self.calibration.target == ThresholdResult::NotMet || has_drifted;
         if is_bad { Outcome::FoundBad } else { Outcome::Done }
     }
 }
@@ -111,14 +111,14 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
         let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
         let work = data_target::with_scoring(&args.place, "ratchet calibrate", async |place| {
-            let teller = ScoringTeller::new();
+            let reporter = ScoringReporter::new();
             let uploads = ScoringContext {
                 is_stopping: &|| stop.is_requested(),
-                watch: &|progress| teller.tell(progress),
+                watch: &|progress| reporter.report(progress),
                 ..desk_of(place)
             };
             let found = calibrate(place, &uploads, args).await;
-            teller.done();
+            reporter.done();
             let found = found?;
             args.output.show(&view::of(&found, args), |_| text::of(&found))?;
             outcome.set(found.outcome());

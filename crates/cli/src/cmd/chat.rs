@@ -51,7 +51,7 @@ use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs, Credentials};
 use crate::data_target;
 use crate::exit::{self, Outcome};
-use crate::local_socket::{CONVERSATION, Guest};
+use crate::local_socket::{CONVERSATION, LocalSocketClient};
 use crate::server::Server;
 use crate::{log, runtime, startup_message};
 use client::{ChatClient, ChatStart};
@@ -191,8 +191,8 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
     }
     runtime::block_on(async {
         let traces = log::init(&config.log)?;
-        let outcome = match Guest::knock(&config.data).await? {
-            Some(guest) => visit(args, &config, &guest).await,
+        let outcome = match LocalSocketClient::connect(&config.data).await? {
+            Some(client) => attach(args, &config, &client).await,
             None => host(args, &config).await,
         };
         log::stop(traces).await;
@@ -209,8 +209,12 @@ struct Venue {
 }
 
 /// Talks through the server that runs on the data folder already.
-async fn visit(args: &ChatArgs, config: &Config, guest: &Guest) -> anyhow::Result<Outcome> {
-    let Guest { url, credentials, .. } = guest;
+async fn attach(
+    args: &ChatArgs,
+    config: &Config,
+    client: &LocalSocketClient,
+) -> anyhow::Result<Outcome> {
+    let LocalSocketClient { url, credentials, .. } = client;
     if args.trust {
         bail!(
             "the agent would run on {url}, which has {} already: what it trusts is said in \
@@ -229,7 +233,7 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
     let (key, _local) = server.local_key(CONVERSATION).await?;
     let url = startup_message::url(server.bound.web);
     let (public_key, catalog) = (key.public_key.clone(), server.catalog());
-    let project = server.opening.project.id.clone();
+    let project = server.start_outcome.project.id.clone();
     let secret_key = Secret::new(key.secret_key.expose());
     let credentials =
         Credentials { public_key: Some(key.public_key), secret_key: Some(secret_key) };

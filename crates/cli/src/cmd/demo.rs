@@ -110,7 +110,7 @@ async fn key(config: &Config, server: &Server) -> anyhow::Result<KeyPair> {
     {
         return Ok(KeyPair { public_key: public_key.clone(), secret_key: secret_key.clone() });
     }
-    match server.opening.new_keys.as_ref().map(|keys| &keys.sdk) {
+    match server.start_outcome.new_keys.as_ref().map(|keys| &keys.sdk) {
         Some(key) => Ok(key.clone()),
         None => server.another_key("ratchet demo").await,
     }

@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use crate::administration::Administration;
 use crate::cmd::score::dollars;
-use crate::cmd::week::{TellArgs, webhook_secret, zone};
+use crate::cmd::week::{NotifyArgs, webhook_secret, zone};
 use crate::config::Config;
 use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
@@ -32,7 +32,7 @@ use crate::runtime;
 use crate::startup_message;
 
 /// How often a server is asked whether a run has ended.
-const ASK_EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `ratchet schedule …`
 #[derive(Args, Debug)]
@@ -110,7 +110,7 @@ struct AddArgs {
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
     #[command(flatten)]
-    tell: TellArgs,
+    notify: NotifyArgs,
     #[command(flatten)]
     schedule: ScheduleArgs,
 }
@@ -183,8 +183,8 @@ async fn add(args: &AddArgs) -> anyhow::Result<Outcome> {
         rubric: Some(args.rubric.clone()),
         max_cost: args.max_cost.map(Money::dollars),
         learnings: args.learnings.as_ref().map(|file| file.display().to_string()),
-        slack: args.tell.slack.clone(),
-        webhook: args.tell.webhook.clone(),
+        slack: args.notify.slack.clone(),
+        webhook: args.notify.webhook.clone(),
     };
     let made = with(&args.schedule, async |target, project| {
         if let DataTarget::Folder(_) = &target.0 {
@@ -208,7 +208,7 @@ impl AddArgs {
             rubrics.display(),
             found.name
         );
-        if self.tell.webhook.is_some() {
+        if self.notify.webhook.is_some() {
             webhook_secret()?;
         }
         Ok(())
@@ -290,7 +290,7 @@ async fn run_there(server: &RatchetClient, project: &str, name: &str) -> anyhow:
         let ours = known.into_iter().find(|run| run.due == asked.due);
         let ours = ours.context("the schedule was removed")?;
         if ours.ended.is_none() {
-            tokio::time::sleep(ASK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             continue;
         }
         if ours.outcome == "failed" {

@@ -17,7 +17,7 @@ use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::judge::Judge;
-use ratchet_stages::score::previous_scores::Known;
+use ratchet_stages::score::previous_scores::PreviousScores;
 use ratchet_stages::score::sample::SampleRate;
 use ratchet_stages::score::select_sessions::{SessionCriteria, SessionFilter};
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
@@ -29,7 +29,7 @@ use crate::runtime;
 use crate::signals::Signals;
 use estimate::EstimateView;
 pub(crate) use judge::{JudgeArgs, dollars, prices};
-pub(crate) use progress::ScoringTeller;
+pub(crate) use progress::ScoringReporter;
 use report::ScoringView;
 
 const MINUTE: i64 = 60_000_000_000;
@@ -177,22 +177,22 @@ async fn supervised(
     let outcome = Cell::new(Outcome::Done);
     let work = data_target::with_scoring(&how.place, "ratchet score", async |place| {
         let request = how.request(place, wanted).await?;
-        let teller = ScoringTeller::new();
+        let reporter = ScoringReporter::new();
         let uploads = ScoringContext {
             is_stopping: &|| stop.is_requested(),
-            watch: &|progress| teller.tell(progress),
+            watch: &|progress| reporter.report(progress),
             ..desk_of(place)
         };
         if how.estimate {
             let briefing = judge::briefing(place)?;
             let found = score::estimate(&uploads, &request, &briefing).await?;
-            teller.done();
+            reporter.done();
             let (prices, now) = (judge::prices(place), Clock::System.now());
             let view = EstimateView::new(&found, &how.judge.name()?, &prices, now);
             return Ok(how.output.show(&view, EstimateView::text)?);
         }
         let view = scored(place, &uploads, &request).await;
-        teller.done();
+        reporter.done();
         let view = view?;
         how.output.show(&view, text)?;
         outcome.set(view.outcome());
@@ -244,7 +244,7 @@ async fn scored(
     if let SessionFilter::These(sessions) = &request.wanted {
         // Who asks for one session wants to see it, also if it was scored long ago.
         for session in sessions {
-            let known = Known::read(&place.source, session, &request.rubric.name).await?;
+            let known = PreviousScores::read(&place.source, session, &request.rubric.name).await?;
             view.show_known(session, &known);
         }
     }

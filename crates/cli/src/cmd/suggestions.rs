@@ -1,7 +1,7 @@
 use clap::{Args, Subcommand};
 use ratchet_core::quality::suggestion::Progress;
 use ratchet_server::clock::Clock;
-use ratchet_store::catalog::KeptSuggestion;
+use ratchet_store::catalog::StoredSuggestion;
 use serde_json::{Value, json};
 
 use crate::data_target::{self, ScoringArgs};
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &SuggestionsCommand) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn all(place: &ScoringArgs) -> anyhow::Result<Vec<KeptSuggestion>> {
+async fn all(place: &ScoringArgs) -> anyhow::Result<Vec<StoredSuggestion>> {
     data_target::with_scoring(place, "ratchet suggestions", async |place| {
         Ok(place.reports().await?.suggestions().await?)
     })
@@ -104,7 +104,7 @@ async fn decide(args: &OneArgs, to: Progress) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn view(kept: &KeptSuggestion) -> Value {
+fn view(kept: &StoredSuggestion) -> Value {
     let steps = kept.steps.iter().map(
         |step| json!({ "progress": step.progress, "actor": step.actor, "at": step.at.to_string() }),
     );
@@ -118,7 +118,7 @@ fn view(kept: &KeptSuggestion) -> Value {
     })
 }
 
-fn list_text(kept: &[KeptSuggestion]) -> String {
+fn list_text(kept: &[StoredSuggestion]) -> String {
     if kept.is_empty() {
         return "No suggestions. `ratchet week` creates them from low scores and common issues.\n"
             .to_owned();
@@ -127,7 +127,7 @@ fn list_text(kept: &[KeptSuggestion]) -> String {
     table(["progress", "severity", "id", "last week", "what"], &rows)
 }
 
-fn row(kept: &KeptSuggestion) -> [String; 5] {
+fn row(kept: &StoredSuggestion) -> [String; 5] {
     let suggestion = &kept.suggestion;
     [
         kept.progress.as_str().to_owned(),
@@ -139,7 +139,7 @@ fn row(kept: &KeptSuggestion) -> [String; 5] {
     .map(|cell| one_line(&cell))
 }
 
-fn one_text(kept: &KeptSuggestion) -> String {
+fn one_text(kept: &StoredSuggestion) -> String {
     let suggestion = &kept.suggestion;
     let (severity, progress) = (suggestion.severity.as_str(), kept.progress.as_str());
     let mut lines = vec![

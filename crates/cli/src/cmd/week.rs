@@ -56,12 +56,12 @@ pub(crate) struct WeekArgs {
     #[arg(long, conflicts_with = "format")]
     json: bool,
     #[command(flatten)]
-    tell: TellArgs,
+    notify: NotifyArgs,
 }
 
 /// Who is told of reports.
 #[derive(Args, Debug)]
-pub(crate) struct TellArgs {
+pub(crate) struct NotifyArgs {
     /// Slack webhook URL to notify
     #[arg(long, value_name = "URL")]
     pub(crate) slack: Option<String>,
@@ -83,7 +83,7 @@ enum Format {
     Json,
 }
 
-impl TellArgs {
+impl NotifyArgs {
     fn hooks(&self) -> anyhow::Result<Vec<Webhook>> {
         let slack = self.slack.clone().map(|url| Webhook::Slack(Secret::new(url)));
         let webhook = match self.webhook.clone() {
@@ -109,9 +109,9 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
         let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
         let work = data_target::with_scoring(&args.place, "ratchet week", async |place| {
-            let told = Box::pin(told(args, place, &stop)).await?;
-            print(&answer(args.format(), &told)?)?;
-            let is_bad = told.scoring.failed > 0;
+            let delivery = Box::pin(run_week(args, place, &stop)).await?;
+            print(&answer(args.format(), &delivery)?)?;
+            let is_bad = delivery.scoring.failed > 0;
             outcome.set(if is_bad { Outcome::FoundBad } else { Outcome::Done });
             Ok(())
         });
@@ -120,13 +120,17 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn told(args: &WeekArgs, place: &ScoringTarget, stop: &Stop) -> anyhow::Result<WeekDelivery> {
+async fn run_week(
+    args: &WeekArgs,
+    place: &ScoringTarget,
+    stop: &Stop,
+) -> anyhow::Result<WeekDelivery> {
     let config = Config::load(&args.place.config, Vec::new())?;
     let judge = &args.judge;
     let scoring = SessionScoring {
         run: place.run.clone(),
         rubric: place.rubric(&args.rubric)?,
-        judge: if judge.is_nobody() { None } else { Some(Box::pin(judge.open(place)).await?) },
+        judge: if judge.is_none() { None } else { Some(Box::pin(judge.open(place)).await?) },
         at_once: judge.concurrency,
         batch: judge.batch(),
     };
@@ -136,7 +140,7 @@ async fn told(args: &WeekArgs, place: &ScoringTarget, stop: &Stop) -> anyhow::Re
         templates: local_environment::templates(&config.data)?,
         instructions: local_environment::suggestion_instructions(place.data())?,
         learnings: args.learnings.clone(),
-        hooks: args.tell.hooks()?,
+        hooks: args.notify.hooks()?,
         // Whoever types the command chooses the address.
         outbound: OutboundPolicy::unrestricted(),
         link: None,
@@ -177,23 +181,23 @@ pub(crate) fn zone(name: Option<&str>) -> anyhow::Result<Zone> {
     name.map_or_else(|| Ok(Zone::of_this_machine()), |name| Ok(Zone::parse(name)?))
 }
 
-fn answer(format: Format, told: &WeekDelivery) -> anyhow::Result<String> {
-    let report = &told.done.report;
+fn answer(format: Format, delivery: &WeekDelivery) -> anyhow::Result<String> {
+    let report = &delivery.done.report;
     Ok(match format {
         Format::Text => report.to_text(),
         Format::Markdown => report.to_markdown(),
         Format::Html => ratchet_web::report_document(report),
-        Format::Json => serde_json::to_string_pretty(&view(told)?)? + "\n",
+        Format::Json => serde_json::to_string_pretty(&view(delivery)?)? + "\n",
     })
 }
 
-fn view(told: &WeekDelivery) -> anyhow::Result<Value> {
-    let effect = match told.done.saved.effect {
+fn view(delivery: &WeekDelivery) -> anyhow::Result<Value> {
+    let effect = match delivery.done.saved.effect {
         ReportEffect::Made => "made",
         ReportEffect::Changed => "changed",
         ReportEffect::Same => "same",
     };
-    let tracked = told.done.saved.suggestions.iter();
+    let tracked = delivery.done.saved.suggestions.iter();
     let tracked = tracked.map(|kept| {
         let (first, last) = (&kept.first_week, &kept.last_week);
         let progress = kept.progress.as_str();
@@ -201,11 +205,11 @@ fn view(told: &WeekDelivery) -> anyhow::Result<Value> {
     });
     Ok(json!({
         "effect": effect,
-        "scored": told.scoring.scored,
-        "failed": told.scoring.failed,
-        "cost": told.cost().dollars(),
-        "stopped_by_budget": told.scoring.is_cut,
-        "report": serde_json::to_value(&told.done.report)?,
+        "scored": delivery.scoring.scored,
+        "failed": delivery.scoring.failed,
+        "cost": delivery.cost().dollars(),
+        "stopped_by_budget": delivery.scoring.is_cut,
+        "report": serde_json::to_value(&delivery.done.report)?,
         "tracked": tracked.collect::<Vec<_>>(),
     }))
 }

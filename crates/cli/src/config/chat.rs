@@ -67,7 +67,7 @@ impl ChatConfig {
     pub(super) fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
         let program = Place(PathBuf::from("claude"));
         let usual = ChatLimits::default();
-        let budget = Count(usize::try_from(system_prompt::USUAL_BUDGET).unwrap_or(usize::MAX));
+        let budget = Count(usize::try_from(system_prompt::DEFAULT_BUDGET).unwrap_or(usize::MAX));
         let roots: Folders =
             of.value("chat.roots", Folders::default(), "workspace roots for agents")?;
         let trusted: Folders = of.value(

@@ -46,10 +46,10 @@ pub(crate) fn imagine(seed: u64, end: Timestamp) -> Happenings {
     runs.extend(author.visits(&people::SUPPORT, SUPPORT_RUNS, support::visit));
     runs.extend(author.visits(&people::TRAVEL, TRAVEL_RUNS, travel::visit));
     runs.extend(author.visits(&people::RESEARCH, RESEARCH_RUNS, research::visit));
-    let mut opinions = author.chance.fork("thumbs");
+    let mut labelled_sessions = author.chance.fork("thumbs");
     let thumbs = runs
         .iter()
-        .filter_map(|run| feedback::thumb(&mut opinions, run))
+        .filter_map(|run| feedback::thumb(&mut labelled_sessions, run))
         .filter(|thumb| thumb.at <= end)
         .collect();
     runs.extend(author.coding());

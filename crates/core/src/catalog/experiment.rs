@@ -25,7 +25,7 @@ pub struct ExperimentItem {
     pub observation: Option<ObservationId>,
     /// Start and end, where a span reported them.
     pub ran: Option<TimeSpan>,
-    pub told_at: Timestamp,
+    pub recorded_at: Timestamp,
 }
 
 /// Data on an experiment that is reported with each of its items.

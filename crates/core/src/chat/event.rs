@@ -99,7 +99,7 @@ pub struct ChatEvent {
 /// use ratchet_core::chat::event::{EventBody, EventKind};
 ///
 /// let told = EventBody::default().text("text", "Hi").raw("input", "{\"b\":1.0}");
-/// assert_eq!(&*told.told(EventKind::ToolUse).body, r#"{"text":"Hi","input":{"b":1.0}}"#);
+/// assert_eq!(&*told.into_event(EventKind::ToolUse).body, r#"{"text":"Hi","input":{"b":1.0}}"#);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct EventBody(String);
@@ -152,7 +152,7 @@ impl EventBody {
     }
 
     /// Returns an event with this body.
-    pub fn told(self, kind: EventKind) -> UnorderedEvent {
+    pub fn into_event(self, kind: EventKind) -> UnorderedEvent {
         UnorderedEvent { kind, body: self.finish().into() }
     }
 }

@@ -30,7 +30,7 @@ impl NotificationKind {
     pub const ALL: [Self; 5] =
         [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport, Self::Test];
     /// Types that receivers can subscribe to.
-    pub const NEWS: [Self; 4] =
+    pub const SUBSCRIBABLE: [Self; 4] =
         [Self::TurnEnded, Self::PersonNeeded, Self::ChatFailed, Self::WeekReport];
 
     /// Name in webhooks and the API. `session.failed` keeps its name: receivers have stored it.
@@ -218,7 +218,7 @@ mod tests {
         for kind in NotificationKind::ALL {
             assert_eq!(NotificationKind::parse(kind.as_str()), Some(kind));
         }
-        assert!(!NotificationKind::NEWS.contains(&NotificationKind::Test));
+        assert!(!NotificationKind::SUBSCRIBABLE.contains(&NotificationKind::Test));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl PermissionPrompt {
     }
 
     /// Returns the event for clients.
-    pub fn telling(&self) -> UnorderedEvent {
+    pub fn to_event(&self) -> UnorderedEvent {
         let said = Object::parse(self.request.as_str()).unwrap_or_default();
         let raw = |key: &str| said.written(key);
         let body = EventBody::default()
@@ -122,13 +122,13 @@ impl PermissionPrompt {
             PermissionPromptKind::Question => {
                 let input = said.object("input").unwrap_or_default();
                 let questions = input.written("questions").unwrap_or("[]");
-                body.raw("questions", questions).told(EventKind::Question)
+                body.raw("questions", questions).into_event(EventKind::Question)
             }
             PermissionPromptKind::Form => body
                 .raw_if("server", raw("mcp_server_name"))
                 .raw_if("message", raw("message"))
                 .raw_if("schema", raw("requested_schema"))
-                .told(EventKind::Question),
+                .into_event(EventKind::Question),
             PermissionPromptKind::Permission => {
                 let rules = rules_of(&said).iter().map(rule_text).collect::<Vec<_>>();
                 body.raw_if("tool", raw("tool_name"))
@@ -137,7 +137,7 @@ impl PermissionPrompt {
                     .raw_if("blocked_path", raw("blocked_path"))
                     .raw_if("reason", raw("decision_reason"))
                     .value("rules", rules)
-                    .told(EventKind::Permission)
+                    .into_event(EventKind::Permission)
             }
         }
     }
@@ -244,7 +244,7 @@ fn rule_text(rule: &Value) -> Value {
 
 impl Decision {
     /// Summary for the audit log, without free text.
-    pub const fn word(&self) -> &'static str {
+    pub const fn summary(&self) -> &'static str {
         match self {
             Self::Allow { allowance: Allowance::Once, .. } => "allow",
             Self::Allow { allowance: Allowance::Chat, .. } => "allow for the chat",
@@ -255,7 +255,7 @@ impl Decision {
     }
 
     /// Returns the event for clients.
-    pub fn telling(&self, ask: &PermissionPromptId, by: Option<&str>) -> UnorderedEvent {
+    pub fn to_event(&self, ask: &PermissionPromptId, by: Option<&str>) -> UnorderedEvent {
         let body = EventBody::default().text("id", ask.as_str()).text_if("by", by);
         match self {
             Self::Allow { allowance, input } => body
@@ -276,7 +276,7 @@ impl Decision {
             }
             Self::TimedOut => body.text("decision", "timeout"),
         }
-        .told(EventKind::Answered)
+        .into_event(EventKind::Answered)
     }
 }
 
@@ -351,7 +351,7 @@ mod tests {
             &json!({"behavior": "allow", "updatedInput": {"command": "touch a", "n": 1.0},
                 "updatedPermissions": update}),
         );
-        let told = asked(PERMISSION).telling();
+        let told = asked(PERMISSION).to_event();
         assert_eq!(told.kind, EventKind::Permission);
         let body: Value = serde_json::from_str(&told.body).unwrap();
         assert_eq!(body["rules"], json!(["Bash(touch *)"]));
@@ -373,7 +373,7 @@ mod tests {
             &json!({"behavior": "allow",
                 "updatedInput": {"questions": questions, "response": "neither"}}),
         );
-        assert_eq!(asked(QUESTION).telling().kind, EventKind::Question);
+        assert_eq!(asked(QUESTION).to_event().kind, EventKind::Question);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::record::usage::Usage;
 use open_call::OpenCall;
 use stream::Stream;
 
-pub use turn_cost::{AgentCost, price_of, tell_spending};
+pub use turn_cost::{AgentCost, add_spending, price_of};
 
 /// Types of lines that become notices, and their text field.
 const NOTICES: [(&str, &str); 5] = [
@@ -43,7 +43,7 @@ const ABORTED: &str = "aborted";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineOutcome {
     /// Events for clients, besides the line itself.
-    pub told: Vec<UnorderedEvent>,
+    pub events: Vec<UnorderedEvent>,
     pub sign: Option<LineSignal>,
 }
 
@@ -161,14 +161,14 @@ impl LineReader {
     fn whole(&mut self, said: &Object<'_>, parent: Option<&String>) -> Vec<UnorderedEvent> {
         let Some(message) = said.object("message") else { return Vec::new() };
         let id = message.text("id");
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for raw in message.list("content") {
             let Ok(block) = Object::parse(raw.get()) else { continue };
             let spoken = match block.text("type").as_deref() {
                 Some("text") => Some((EventKind::TextDelta, block.text("text"))),
                 Some("thinking") => Some((EventKind::ThinkingDelta, block.text("thinking"))),
                 Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
-                    told.push(tool_use(&block, id.as_deref(), parent.map(String::as_str)));
+                    events.push(tool_use(&block, id.as_deref(), parent.map(String::as_str)));
                     None
                 }
                 _ => None,
@@ -176,10 +176,10 @@ impl LineReader {
             let Some((kind, Some(text))) = spoken else { continue };
             let stream = self.streams.entry(parent.cloned()).or_default();
             if let Some(rest) = stream.whole(id.as_deref(), kind, &text) {
-                told.push(words(kind, rest, id.as_deref(), parent.map(String::as_str)));
+                events.push(words(kind, rest, id.as_deref(), parent.map(String::as_str)));
             }
         }
-        told
+        events
     }
 
     fn ended(&mut self, said: &Object<'_>, turn: Option<&TraceId>) -> LineOutcome {
@@ -210,24 +210,27 @@ impl LineReader {
             .raw_if("usage", raw("usage"))
             .raw_if("duration_ms", raw("duration_ms"))
             .raw_if("rounds", raw("num_turns"));
-        let body = tell_spending(body, &end.used, end.cost, end.is_at_least);
+        let body = add_spending(body, &end.used, end.cost, end.is_at_least);
         let body = match end.cost {
             Some(_) => body.value("total_cost", self.cost.dollars()),
             None => body,
         };
-        LineOutcome { told: vec![body.told(EventKind::Done)], sign: Some(LineSignal::Ended(end)) }
+        LineOutcome {
+            events: vec![body.into_event(EventKind::Done)],
+            sign: Some(LineSignal::Ended(end)),
+        }
     }
 }
 
 impl From<Vec<UnorderedEvent>> for LineOutcome {
-    fn from(told: Vec<UnorderedEvent>) -> Self {
-        Self { told, sign: None }
+    fn from(events: Vec<UnorderedEvent>) -> Self {
+        Self { events, sign: None }
     }
 }
 
 impl From<Option<LineSignal>> for LineOutcome {
     fn from(sign: Option<LineSignal>) -> Self {
-        Self { told: Vec::new(), sign }
+        Self { events: Vec::new(), sign }
     }
 }
 
@@ -249,7 +252,7 @@ fn words(
     parent: Option<&str>,
 ) -> UnorderedEvent {
     let body = EventBody::default().text("text", text).text_if("message", message);
-    body.text_if("parent", parent).told(kind)
+    body.text_if("parent", parent).into_event(kind)
 }
 
 fn tool_use(block: &Object<'_>, message: Option<&str>, parent: Option<&str>) -> UnorderedEvent {
@@ -259,7 +262,7 @@ fn tool_use(block: &Object<'_>, message: Option<&str>, parent: Option<&str>) -> 
         .raw_if("input", block.written("input"))
         .text_if("message", message)
         .text_if("parent", parent)
-        .told(EventKind::ToolUse)
+        .into_event(EventKind::ToolUse)
 }
 
 fn results(said: &Object<'_>, parent: Option<&str>) -> Vec<UnorderedEvent> {
@@ -273,7 +276,7 @@ fn results(said: &Object<'_>, parent: Option<&str>) -> Vec<UnorderedEvent> {
             .raw_if("output", block.written("content"))
             .value("is_error", block.is("is_error"))
             .text_if("parent", parent)
-            .told(EventKind::ToolResult)
+            .into_event(EventKind::ToolResult)
     };
     results.map(tell).collect()
 }
@@ -292,9 +295,9 @@ fn system(said: &Object<'_>) -> LineOutcome {
     };
     let notice = NOTICES.iter().find(|(known, _)| *known == subtype).map(|(what, key)| {
         let text = said.written(key);
-        EventBody::default().text("what", what).raw_if("text", text).told(EventKind::Notice)
+        EventBody::default().text("what", what).raw_if("text", text).into_event(EventKind::Notice)
     });
-    LineOutcome { told: notice.into_iter().collect(), sign }
+    LineOutcome { events: notice.into_iter().collect(), sign }
 }
 
 fn lifecycle(said: &Object<'_>) -> Option<LineSignal> {

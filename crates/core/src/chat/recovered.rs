@@ -48,28 +48,28 @@ mod tests {
     use super::super::reader::LineReader;
     use super::*;
 
-    fn told(line: &str, call: Option<&str>) -> Vec<(EventKind, String)> {
+    fn events(line: &str, call: Option<&str>) -> Vec<(EventKind, String)> {
         let mut reader = LineReader::default();
-        let Some(told) = RecoveredLine::of_kept(line, call) else { return Vec::new() };
-        let told = reader.take(&told.line, None).told.into_iter();
-        told.map(|telling| (telling.kind, telling.body.to_string())).collect()
+        let Some(events) = RecoveredLine::of_kept(line, call) else { return Vec::new() };
+        let events = reader.take(&events.line, None).events.into_iter();
+        events.map(|event| (event.kind, event.body.to_string())).collect()
     }
 
     #[test]
     fn words_calls_and_results_become_the_events_they_would_have_been() {
         let words = r#"{"type":"assistant","uuid":"u","isSidechain":false,"message":{"id":"m","content":[{"type":"text","text":"Hi"}]}}"#;
-        let [(kind, body)] = &told(words, None)[..] else { panic!("one event") };
+        let [(kind, body)] = &events(words, None)[..] else { panic!("one event") };
         assert_eq!(
             (*kind, body.as_str()),
             (EventKind::TextDelta, r#"{"text":"Hi","message":"m"}"#)
         );
         let call = r#"{"type":"assistant","uuid":"u","isSidechain":true,"message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"ls"}}]}}"#;
-        assert_eq!(told(call, None), [], "another file's");
-        let [(kind, body)] = &told(call, Some("parent"))[..] else { panic!("one event") };
+        assert_eq!(events(call, None), [], "another file's");
+        let [(kind, body)] = &events(call, Some("parent"))[..] else { panic!("one event") };
         assert_eq!(*kind, EventKind::ToolUse);
         assert!(body.contains(r#""parent":"parent""#), "{body}");
         let result = r#"{"type":"user","uuid":"u","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}"#;
-        assert_eq!(told(result, None)[0].0, EventKind::ToolResult);
+        assert_eq!(events(result, None)[0].0, EventKind::ToolResult);
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
             r#"{"type":"system","uuid":"u","content":"a note"}"#,
             r#"{"type":"assistant","uuid":"u","mess"#,
         ] {
-            assert_eq!(told(line, None), [], "{line}");
+            assert_eq!(events(line, None), [], "{line}");
         }
     }
 }

@@ -136,7 +136,7 @@ pub enum InvalidTransition {
 
 impl ChatState {
     /// Returns the name of the state.
-    pub const fn word(&self) -> ChatStateName {
+    pub const fn name(&self) -> ChatStateName {
         match self {
             Self::Starting { .. } => ChatStateName::Starting,
             Self::Idle => ChatStateName::Idle,
@@ -192,7 +192,7 @@ impl ChatState {
 /// # Errors
 /// Returns why the input is invalid; the state does not change.
 pub fn next(state: &ChatState, input: ChatInput) -> Result<ChatState, InvalidTransition> {
-    let out_of_place = || InvalidTransition::OutOfPlace(state.word());
+    let out_of_place = || InvalidTransition::OutOfPlace(state.name());
     match input {
         _ if *state == ChatState::Closed => Err(InvalidTransition::Closed),
         ChatInput::Closed => Ok(ChatState::Closed),

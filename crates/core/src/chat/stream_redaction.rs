@@ -80,71 +80,71 @@ impl StreamRedactor {
     /// one line arrive together.
     pub fn redact(
         &mut self,
-        told: Vec<TimedEvent>,
+        events: Vec<TimedEvent>,
         rules: &Redactor,
         last: u64,
     ) -> Redacted<Vec<ChatEvent>> {
         let number = |(seq, (at, UnorderedEvent { kind, body }))| ChatEvent { seq, at, kind, body };
-        Redacted::new((last + 1..).zip(self.pass(told, rules)).map(number).collect())
+        Redacted::new((last + 1..).zip(self.pass(events, rules)).map(number).collect())
     }
 
     /// Returns the events that may pass, redacted.
-    fn pass(&mut self, told: Vec<TimedEvent>, rules: &Redactor) -> Vec<TimedEvent> {
+    fn pass(&mut self, events: Vec<TimedEvent>, rules: &Redactor) -> Vec<TimedEvent> {
         if !rules.has_rules() {
-            return self.pass_without_rules(told, rules);
+            return self.pass_without_rules(events, rules);
         }
-        let mut passed = Vec::with_capacity(told.len());
+        let mut passed = Vec::with_capacity(events.len());
         let mut line = Line::Other;
-        for (at, telling) in told {
-            match telling.kind {
+        for (at, event) in events {
+            match event.kind {
                 EventKind::TextDelta | EventKind::ThinkingDelta => {
-                    self.hold(at, &telling, &line);
+                    self.hold(at, &event, &line);
                     continue;
                 }
-                EventKind::Raw => line = Line::read(&telling.body),
+                EventKind::Raw => line = Line::read(&event.body),
                 EventKind::Done => self.end(|words| words.parent.is_none()),
-                EventKind::State if is_without_process(&telling.body) => self.end(|_| true),
+                EventKind::State if is_without_process(&event.body) => self.end(|_| true),
                 _ => {}
             }
-            if telling.kind != EventKind::Raw {
+            if event.kind != EventKind::Raw {
                 self.release(&mut passed, rules);
             } else if let Line::Whole { parent } = &line {
                 self.end(|words| words.parent == *parent);
             } else if line == Line::Piece {
                 continue;
             }
-            passed.push((at, clean(&telling, rules)));
+            passed.push((at, clean(&event, rules)));
         }
         self.release(&mut passed, rules);
         passed
     }
 
-    fn pass_without_rules(&mut self, told: Vec<TimedEvent>, rules: &Redactor) -> Vec<TimedEvent> {
+    fn pass_without_rules(&mut self, events: Vec<TimedEvent>, rules: &Redactor) -> Vec<TimedEvent> {
         if rules.is_empty() && self.held.is_empty() {
-            return told;
+            return events;
         }
-        let mut passed = Vec::with_capacity(told.len());
+        let mut passed = Vec::with_capacity(events.len());
         if rules.is_empty() {
             // There were rules until now.
             self.end(|_| true);
             self.release(&mut passed, rules);
-            passed.extend(told);
+            passed.extend(events);
             return passed;
         }
         let mut line = Line::Other;
         // A raw line with a piece passes together with the piece, or not at all.
         let mut carrier: Option<TimedEvent> = None;
-        for (at, telling) in told {
-            match telling.kind {
+        for (at, event) in events {
+            match event.kind {
                 EventKind::TextDelta | EventKind::ThinkingDelta => {
-                    match self.risk(&telling, rules) {
+                    match self.risk(&event, rules) {
                         Some(gone_on) => {
                             carrier = None;
-                            self.hold_from(at, &telling, &line, &gone_on);
+                            self.hold_from(at, &event, &line, &gone_on);
                         }
                         None => {
                             passed.extend(carrier.take());
-                            passed.push((at, clean(&telling, rules)));
+                            passed.push((at, clean(&event, rules)));
                         }
                     }
                     continue;
@@ -152,27 +152,27 @@ impl StreamRedactor {
                 EventKind::Raw => {
                     passed.extend(carrier.take());
                     self.release(&mut passed, rules);
-                    line = Line::read(&telling.body);
+                    line = Line::read(&event.body);
                     if line == Line::Piece {
                         carrier =
-                            (!is_input_piece(&telling.body)).then(|| (at, clean(&telling, rules)));
+                            (!is_input_piece(&event.body)).then(|| (at, clean(&event, rules)));
                         continue;
                     }
                 }
                 EventKind::Done => self.end(|words| words.parent.is_none()),
-                EventKind::State if is_without_process(&telling.body) => self.end(|_| true),
+                EventKind::State if is_without_process(&event.body) => self.end(|_| true),
                 _ => {}
             }
             passed.extend(carrier.take());
-            if telling.kind != EventKind::Raw {
+            if event.kind != EventKind::Raw {
                 self.release(&mut passed, rules);
             } else if let Line::Whole { parent } = &line {
                 self.end(|words| words.parent == *parent);
             }
-            if telling.kind == EventKind::Done {
+            if event.kind == EventKind::Done {
                 self.ends.clear();
             }
-            passed.push((at, clean(&telling, rules)));
+            passed.push((at, clean(&event, rules)));
         }
         passed.extend(carrier);
         self.release(&mut passed, rules);
@@ -251,7 +251,7 @@ impl StreamRedactor {
                 .text("text", &text)
                 .text_if("message", words.message.as_deref())
                 .text_if("parent", words.parent.as_deref());
-            (words.at, clean(&body.told(words.kind), rules))
+            (words.at, clean(&body.into_event(words.kind), rules))
         }));
     }
 }
@@ -281,8 +281,8 @@ fn is_input_piece(line: &str) -> bool {
     line.contains("\"input_json_delta\"")
 }
 
-fn clean(telling: &UnorderedEvent, rules: &Redactor) -> UnorderedEvent {
-    UnorderedEvent { kind: telling.kind, body: rules.event(telling.kind, &telling.body) }
+fn clean(event: &UnorderedEvent, rules: &Redactor) -> UnorderedEvent {
+    UnorderedEvent { kind: event.kind, body: rules.event(event.kind, &event.body) }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub const SHIPPED: &str = include_str!("../../../../prompts/chat-system.md");
 pub const FILE: &str = "chat-system.md";
 
 /// How many tokens the whole may have unless someone says otherwise.
-pub const USUAL_BUDGET: u64 = 40_000;
+pub const DEFAULT_BUDGET: u64 = 40_000;
 
 /// What is kept free because our tokenizer is not the model's, in percent.
 const HEADROOM_PERCENT: u64 = 15;

@@ -45,7 +45,7 @@ pub type Marks = BTreeMap<String, f64>;
 
 /// The judge's score and the human labels of one session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Opinions {
+pub struct LabelledSession {
     pub session: SessionId,
     /// The judge's first scores, with [`OVERALL`] where it was given.
     pub judge: Marks,
@@ -65,7 +65,7 @@ pub struct Calibration {
     /// In the rubric's order.
     pub dimensions: Vec<Agreement>,
     /// Whether the correlation reaches [`TARGET`].
-    pub target: Standing,
+    pub target: ThresholdResult,
     /// The maximum acceptable difference of scores.
     pub threshold: f64,
     /// Sessions by disagreement, largest first.
@@ -95,7 +95,7 @@ pub struct Agreement {
     /// Agreement among people, where several labelled the same sessions.
     pub people: Statistic,
     /// Whether the mean difference exceeds the threshold.
-    pub standing: Standing,
+    pub standing: ThresholdResult,
 }
 
 /// Agreement on grades.
@@ -117,7 +117,7 @@ pub struct Grades {
 
 /// Whether an estimate meets a threshold, given its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ThresholdResult {
     /// The whole interval meets it.
     Met,
     /// The whole interval misses it.
@@ -136,7 +136,7 @@ pub struct DisagreedSession {
     pub marks: Vec<(String, RatingPair)>,
 }
 
-impl Standing {
+impl ThresholdResult {
     /// Returns the JSON name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -198,9 +198,14 @@ impl Agreement {
         far
     }
 
-    fn of(dimension: Option<&Dimension>, name: &str, cases: &[Opinions], threshold: f64) -> Self {
+    fn of(
+        dimension: Option<&Dimension>,
+        name: &str,
+        cases: &[LabelledSession],
+        threshold: f64,
+    ) -> Self {
         let scale = dimension.map_or(&Scale::Numeric, |dimension| &dimension.scale);
-        let pair = |case: &Opinions| {
+        let pair = |case: &LabelledSession| {
             let judge = *case.judge.get(name)?;
             let human = combined_label(scale, &marks(case, name))?;
             Some((case.session.clone(), RatingPair { human, judge }))
@@ -222,7 +227,7 @@ impl Agreement {
             specificity: problems.spared(0),
             grades: Grades::of(scale, &rated),
             people: among_people(scale, name, cases),
-            standing: Standing::at_most(error, threshold),
+            standing: ThresholdResult::at_most(error, threshold),
             pairs,
         }
     }
@@ -246,8 +251,8 @@ impl Grades {
 }
 
 /// Computes the calibration report. Scores of dimensions that are not in the rubric are ignored.
-pub fn report(rubric: &Rubric, cases: &[Opinions], threshold: f64) -> Calibration {
-    let cases: Vec<Opinions> = cases.iter().map(|case| completed(rubric, case)).collect();
+pub fn report(rubric: &Rubric, cases: &[LabelledSession], threshold: f64) -> Calibration {
+    let cases: Vec<LabelledSession> = cases.iter().map(|case| completed(rubric, case)).collect();
     let overall = Agreement::of(None, OVERALL, &cases, threshold);
     let of =
         |dimension: &Dimension| Agreement::of(Some(dimension), &dimension.name, &cases, threshold);
@@ -257,19 +262,19 @@ pub fn report(rubric: &Rubric, cases: &[Opinions], threshold: f64) -> Calibratio
     let weighted = WeightedAgreement::of(&overall.pairs, &draws.collect(), threshold);
     let mut report = Calibration {
         sessions: apart.len() as u64,
-        target: Standing::CannotTell,
+        target: ThresholdResult::CannotTell,
         overall,
         weighted,
         dimensions,
         threshold,
         apart,
     };
-    report.target = Standing::at_least(report.correlation(), TARGET);
+    report.target = ThresholdResult::at_least(report.correlation(), TARGET);
     report
 }
 
 /// Adds an overall score where it is missing.
-fn completed(rubric: &Rubric, case: &Opinions) -> Opinions {
+fn completed(rubric: &Rubric, case: &LabelledSession) -> LabelledSession {
     let complete = |marks: &Marks| {
         let mut marks = marks.clone();
         if !marks.contains_key(OVERALL)
@@ -279,7 +284,7 @@ fn completed(rubric: &Rubric, case: &Opinions) -> Opinions {
         }
         marks
     };
-    Opinions {
+    LabelledSession {
         session: case.session.clone(),
         judge: complete(&case.judge),
         people: case.people.iter().map(complete).collect(),
@@ -297,7 +302,7 @@ pub fn overall(rubric: &Rubric, marks: &Marks) -> Option<f64> {
     (weight > 0.0).then(|| sum / weight)
 }
 
-fn marks(case: &Opinions, dimension: &str) -> Vec<f64> {
+fn marks(case: &LabelledSession, dimension: &str) -> Vec<f64> {
     case.people.iter().filter_map(|marks| marks.get(dimension).copied()).collect()
 }
 
@@ -314,7 +319,7 @@ fn combined_label(scale: &Scale, marks: &[f64]) -> Option<f64> {
     }
 }
 
-fn among_people(scale: &Scale, dimension: &str, cases: &[Opinions]) -> Statistic {
+fn among_people(scale: &Scale, dimension: &str, cases: &[LabelledSession]) -> Statistic {
     let things: Vec<Vec<f64>> = cases.iter().map(|case| marks(case, dimension)).collect();
     let distance = match scale {
         Scale::Numeric => Distance::Interval,

@@ -12,7 +12,7 @@ use crate::quality::calibration::panel::DriftAlert;
 use crate::quality::success_metrics::{Measure, Reading, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
 use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
-use crate::quality::synthesis::{Change, Standing, Synthesis, Trend};
+use crate::quality::synthesis::{Change, DimensionStats, Synthesis, Trend};
 
 /// The report of a week of scored sessions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,7 +155,7 @@ pub(crate) fn suggestion_markdown(suggestion: &Suggestion) -> String {
 }
 
 /// Returns the overall standing and those of the dimensions.
-fn standings(report: &WeekReport) -> impl Iterator<Item = &Standing> {
+fn standings(report: &WeekReport) -> impl Iterator<Item = &DimensionStats> {
     std::iter::once(&report.synthesis.overall).chain(&report.synthesis.dimensions)
 }
 

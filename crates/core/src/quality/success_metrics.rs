@@ -7,15 +7,15 @@ use crate::quality::synthesis::Trend;
 use crate::stats::undefined::Undefined;
 
 /// Target number of scored sessions per week.
-pub const SESSIONS_A_WEEK: f64 = 20.0;
+pub const SESSIONS_PER_WEEK: f64 = 20.0;
 /// Target correlation of judge and human labels.
 pub const CORRELATION: f64 = 0.8;
 /// Target number of completed suggestions per month.
-pub const DONE_A_MONTH: f64 = 2.0;
+pub const COMPLETED_PER_MONTH: f64 = 2.0;
 /// Target rise of the mean score per month.
-pub const RISE_A_MONTH: f64 = 0.05;
+pub const RISE_PER_MONTH: f64 = 0.05;
 /// Average.
-const WEEKS_A_MONTH: f64 = 365.2425 / 12.0 / 7.0;
+const WEEKS_PER_MONTH: f64 = 365.2425 / 12.0 / 7.0;
 
 /// A success metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -116,10 +116,10 @@ pub fn success(facts: &SuccessFacts) -> Vec<SuccessMetric> {
     };
     let metric = |measure, target, reading| SuccessMetric { measure, target, reading };
     vec![
-        metric(Measure::SessionsScored, SESSIONS_A_WEEK, count(facts.sessions, facts.sessions)),
+        metric(Measure::SessionsScored, SESSIONS_PER_WEEK, count(facts.sessions, facts.sessions)),
         metric(Measure::HumanCorrelation, CORRELATION, correlation(facts.correlation)),
-        metric(Measure::SuggestionsDone, DONE_A_MONTH, done),
-        metric(Measure::QualityTrend, RISE_A_MONTH, rise(&facts.trend)),
+        metric(Measure::SuggestionsDone, COMPLETED_PER_MONTH, done),
+        metric(Measure::QualityTrend, RISE_PER_MONTH, rise(&facts.trend)),
     ]
 }
 
@@ -141,8 +141,8 @@ fn rise(trend: &Trend) -> Reading {
     match trend {
         Trend::TooEarly(why) => Reading::Unknown(why.clone()),
         Trend::Rising(slope) | Trend::Falling(slope) | Trend::Unclear(slope) => Reading::Is {
-            value: slope.per_week * WEEKS_A_MONTH,
-            interval: Some(slope.interval.map(|end| end * WEEKS_A_MONTH)),
+            value: slope.per_week * WEEKS_PER_MONTH,
+            interval: Some(slope.interval.map(|end| end * WEEKS_PER_MONTH)),
             n: crate::quality::synthesis::WEEKS,
         },
     }

@@ -8,7 +8,7 @@ pub mod advice;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::quality::synthesis::{CommonIssue, POOR, Standing, Synthesis, WANTING};
+use crate::quality::synthesis::{BELOW_TARGET, CommonIssue, DimensionStats, POOR, Synthesis};
 pub use template::{BadTemplate, Template, Templates};
 
 /// The number of issues that get a suggestion.
@@ -146,12 +146,12 @@ pub fn suggest(week: &Synthesis, templates: &Templates) -> Vec<Suggestion> {
     found
 }
 
-fn is_wanting(standing: &Standing) -> bool {
-    standing.mean().is_some_and(|mean| mean < WANTING)
+fn is_wanting(standing: &DimensionStats) -> bool {
+    standing.mean().is_some_and(|mean| mean < BELOW_TARGET)
 }
 
-fn severity(standing: Option<&Standing>) -> Severity {
-    let is_high = standing.and_then(Standing::mean).is_some_and(|mean| mean < POOR);
+fn severity(standing: Option<&DimensionStats>) -> Severity {
+    let is_high = standing.and_then(DimensionStats::mean).is_some_and(|mean| mean < POOR);
     if is_high { Severity::High } else { Severity::Medium }
 }
 
@@ -159,13 +159,13 @@ fn of_issue(week: &Synthesis, issue: &CommonIssue, templates: &Templates) -> Opt
     let template = templates.for_issue(&issue.dimension, &issue.key)?;
     let standing = week.dimensions.iter().find(|standing| standing.name == issue.dimension);
     let count = issue.sessions.len();
-    let reason = format!("{count} sessions below {WANTING}: {}", issue.title);
+    let reason = format!("{count} sessions below {BELOW_TARGET}: {}", issue.title);
     Some(made(template, &issue.dimension, Some(issue), severity(standing), reason))
 }
 
 fn of_dimension(
     week: &Synthesis,
-    standing: &Standing,
+    standing: &DimensionStats,
     templates: &Templates,
 ) -> Option<Suggestion> {
     let issue = week.issues.iter().find(|issue| issue.dimension == standing.name);

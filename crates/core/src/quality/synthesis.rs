@@ -15,7 +15,7 @@ use crate::judge::rubric::MARKS;
 pub use crate::judge::rubric::OVERALL;
 use crate::stats::difference::{SampleStats, difference};
 use crate::stats::interval::Interval;
-use crate::stats::trend::{NEEDED, TrendDirection, trend};
+use crate::stats::trend::{MIN_VALUES, TrendDirection, trend};
 use crate::stats::undefined::Undefined;
 pub use issue::{CommonIssue, Example};
 
@@ -24,7 +24,7 @@ pub const EXCELLENT: f64 = 0.85;
 /// Sessions below are low outliers.
 pub const POOR: f64 = 0.5;
 /// Dimensions and sessions below are examined.
-pub const WANTING: f64 = 0.7;
+pub const BELOW_TARGET: f64 = 0.7;
 /// The number of weeks in a synthesis, the current one included.
 pub const WEEKS: usize = 12;
 
@@ -50,9 +50,9 @@ pub struct Mark {
 pub struct Synthesis {
     /// Sessions with an overall score.
     pub sessions: usize,
-    pub overall: Standing,
+    pub overall: DimensionStats,
     /// In the rubric's order.
-    pub dimensions: Vec<Standing>,
+    pub dimensions: Vec<DimensionStats>,
     /// High outliers, best first.
     pub excellent: Vec<Outlier>,
     /// Low outliers, worst first.
@@ -63,7 +63,7 @@ pub struct Synthesis {
 
 /// The statistics of a dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct DimensionStats {
     pub name: String,
     /// Scored sessions.
     pub n: usize,
@@ -137,7 +137,7 @@ pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis
     let standing = |name: &str, of: &dyn Fn(&SessionMarks) -> Option<f64>| {
         let weeks: Vec<Vec<f64>> =
             weeks.iter().map(|week| sorted(week.iter().filter_map(of))).collect();
-        Standing::of(name, &weeks)
+        DimensionStats::of(name, &weeks)
     };
     let of_dimension = |name: &&str| {
         standing(name, &|session: &SessionMarks| Some(session.marks.get(*name)?.value))
@@ -176,7 +176,7 @@ fn outliers(
     found
 }
 
-impl Standing {
+impl DimensionStats {
     fn of(name: &str, weeks: &[Vec<f64>]) -> Self {
         let spreads: Vec<Option<SampleStats>> =
             weeks.iter().map(|week| SampleStats::of(week)).collect();
@@ -263,7 +263,7 @@ impl Trend {
             }
             Err(Undefined::Empty | Undefined::TooFew { .. }) => {
                 let have = means.len();
-                let why = format!("needs {NEEDED} weeks, {have} available");
+                let why = format!("needs {MIN_VALUES} weeks, {have} available");
                 return Self::TooEarly(why);
             }
         };

@@ -42,7 +42,7 @@ impl<T: Stamped> Stamped for Vec<T> {
 ///
 /// let stamp = |at| Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create);
 /// let mut patch = ScorePatch::new(ScoreId::parse("s")?);
-/// patch.comment = Field::said("for ever".to_owned(), stamp(i64::MAX));
+/// patch.comment = Field::new("for ever".to_owned(), stamp(i64::MAX));
 /// clock_skew::clamp(&mut [&mut patch], Timestamp::from_nanos(5));
 /// assert_eq!(patch.comment.stamp(), Some(stamp(6)));
 /// # Ok::<(), ratchet_core::id::IdError>(())

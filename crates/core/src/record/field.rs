@@ -61,12 +61,12 @@ pub struct Field<T>(Option<StampedValue<T>>);
 
 impl<T> Field<T> {
     /// Returns an unset field.
-    pub const fn unsaid() -> Self {
+    pub const fn unset() -> Self {
         Self(None)
     }
 
     /// Returns a field with a value.
-    pub const fn said(value: T, stamp: Stamp) -> Self {
+    pub const fn new(value: T, stamp: Stamp) -> Self {
         Self(Some(StampedValue { stamp, value: Some(value) }))
     }
 
@@ -77,7 +77,7 @@ impl<T> Field<T> {
 
     /// Returns a field with a value, or unset for `None`.
     pub fn if_some(value: Option<T>, stamp: Stamp) -> Self {
-        value.map_or(Self::unsaid(), |value| Self::said(value, stamp))
+        value.map_or(Self::unset(), |value| Self::new(value, stamp))
     }
 
     /// Returns the value, unless unset or cleared.
@@ -110,13 +110,13 @@ impl<T> Field<T> {
     }
 
     /// Returns value and stamp.
-    pub fn word(&self) -> Option<&StampedValue<T>> {
+    pub fn stamped(&self) -> Option<&StampedValue<T>> {
         self.0.as_ref()
     }
 
     /// Restores a field from storage.
-    pub const fn from_word(word: Option<StampedValue<T>>) -> Self {
-        Self(word)
+    pub const fn from_stamped(stamped: Option<StampedValue<T>>) -> Self {
+        Self(stamped)
     }
 }
 
@@ -126,7 +126,7 @@ impl<T: PartialEq> Field<T> {
     #[must_use]
     pub fn after(self, known: &Self) -> Self {
         let Some(theirs) = &known.0 else { return self };
-        let Some(ours) = self.0 else { return Self::unsaid() };
+        let Some(ours) = self.0 else { return Self::unset() };
         let is_beaten = theirs.stamp >= ours.stamp
             && theirs.stamp.authority == ours.stamp.authority
             && theirs.value != ours.value;
@@ -145,7 +145,7 @@ impl<T: PartialEq> Field<T> {
 
 impl<T> Default for Field<T> {
     fn default() -> Self {
-        Self::unsaid()
+        Self::unset()
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn stamped(at: i64, value: &'static str) -> Field<&'static str> {
-        Field::said(value, Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create))
+        Field::new(value, Stamp::stated(Timestamp::from_nanos(at), WriteKind::Create))
     }
 
     #[test]
@@ -164,9 +164,9 @@ mod tests {
         assert_eq!(known.clone().max(later.clone()), later);
         assert_eq!(stamped(2, "down").after(&known), stamped(2, "down"), "said before");
         assert_eq!(stamped(10, "up").after(&known), stamped(10, "up"), "later anyway");
-        assert_eq!(Field::unsaid().after(&known), Field::unsaid());
+        assert_eq!(Field::unset().after(&known), Field::unset());
         let root = Stamp { authority: Authority::Root, ..known.stamp().unwrap() };
-        let root = Field::said("up", root);
+        let root = Field::new("up", root);
         assert_eq!(root.clone().after(&known), root, "of less authority");
     }
 
@@ -175,6 +175,6 @@ mod tests {
         assert!(stamped(2, "up").is_outdated_by(&stamped(9, "down")));
         assert!(!stamped(2, "up").is_outdated_by(&stamped(9, "up")));
         assert!(!stamped(9, "up").is_outdated_by(&stamped(2, "down")));
-        assert!(!stamped(2, "up").is_outdated_by(&Field::unsaid()));
+        assert!(!stamped(2, "up").is_outdated_by(&Field::unset()));
     }
 }

@@ -107,9 +107,9 @@ impl Metadata {
     #[must_use]
     pub fn after(self, known: &Self) -> Self {
         let later = |(key, ours): (String, StampedValue<Json>)| {
-            let theirs = Field::from_word(known.0.get(&key).cloned());
-            let ours = Field::from_word(Some(ours)).after(&theirs);
-            Some((key, ours.word()?.clone()))
+            let theirs = Field::from_stamped(known.0.get(&key).cloned());
+            let ours = Field::from_stamped(Some(ours)).after(&theirs);
+            Some((key, ours.stamped()?.clone()))
         };
         Self(self.0.into_iter().filter_map(later).collect())
     }
@@ -194,7 +194,7 @@ mod tests {
 
     fn word(authority: Authority, at: i64, act: WriteKind, value: Option<&str>) -> Field<String> {
         let stamp = Stamp { authority, at: Timestamp::from_nanos(at), act };
-        Field::from_word(Some(StampedValue { stamp, value: value.map(str::to_owned) }))
+        Field::from_stamped(Some(StampedValue { stamp, value: value.map(str::to_owned) }))
     }
 
     #[track_caller]
@@ -220,7 +220,7 @@ mod tests {
         use WriteKind::Update;
         wins(&word(Stated, 2, Update, None), &word(Stated, 1, Update, Some("a")));
         wins(&word(Stated, 2, Update, Some("a")), &word(Stated, 1, Update, None));
-        wins(&word(Stated, 1, Update, None), &Field::unsaid());
+        wins(&word(Stated, 1, Update, None), &Field::unset());
     }
 
     #[test]

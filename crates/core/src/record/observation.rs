@@ -142,7 +142,7 @@ pub struct ObservationPatch {
 impl ObservationPatch {
     /// Returns whether its usage was counted by Ratchet because the client sent none.
     pub fn has_counted_usage(&self) -> bool {
-        let name = self.usage.word();
+        let name = self.usage.stamped();
         name.is_some_and(|said| said.stamp.authority == Authority::Counted && said.value.is_some())
     }
 
@@ -151,25 +151,25 @@ impl ObservationPatch {
         Self {
             id,
             trace,
-            kind: Field::unsaid(),
-            name: Field::unsaid(),
-            parent: Field::unsaid(),
+            kind: Field::unset(),
+            name: Field::unset(),
+            parent: Field::unset(),
             app_root: false,
             start: Earliest::default(),
             end: Latest::default(),
-            completion_start: Field::unsaid(),
-            level: Field::unsaid(),
-            status_message: Field::unsaid(),
-            version: Field::unsaid(),
-            environment: Field::unsaid(),
-            agent: Field::unsaid(),
-            model: Field::unsaid(),
-            model_parameters: Field::unsaid(),
-            usage: Field::unsaid(),
-            cost: Field::unsaid(),
-            prompt: Field::unsaid(),
-            input: Field::unsaid(),
-            output: Field::unsaid(),
+            completion_start: Field::unset(),
+            level: Field::unset(),
+            status_message: Field::unset(),
+            version: Field::unset(),
+            environment: Field::unset(),
+            agent: Field::unset(),
+            model: Field::unset(),
+            model_parameters: Field::unset(),
+            usage: Field::unset(),
+            cost: Field::unset(),
+            prompt: Field::unset(),
+            input: Field::unset(),
+            output: Field::unset(),
             metadata: Metadata::default(),
         }
     }

@@ -189,16 +189,16 @@ impl ScorePatch {
     pub fn new(id: ScoreId) -> Self {
         Self {
             id,
-            target: Field::unsaid(),
-            name: Field::unsaid(),
-            value: Field::unsaid(),
-            source: Field::unsaid(),
+            target: Field::unset(),
+            name: Field::unset(),
+            value: Field::unset(),
+            source: Field::unset(),
             timestamp: Earliest::default(),
-            environment: Field::unsaid(),
-            comment: Field::unsaid(),
-            author: Field::unsaid(),
-            config: Field::unsaid(),
-            queue: Field::unsaid(),
+            environment: Field::unset(),
+            comment: Field::unset(),
+            author: Field::unset(),
+            config: Field::unset(),
+            queue: Field::unset(),
             metadata: Metadata::default(),
         }
     }

@@ -127,7 +127,7 @@ impl Interpreter {
         let reading = Reading { encoding: self.known.encoding, stamp: parsed.stamp };
         let keys = metadata::take(Target::Metadata, &mut parsed.claims, reading);
         let class = kind::classify(&mut parsed.claims, &span.name, self.known.hides_generations);
-        observation.kind = Field::said(class.kind, parsed.stamp);
+        observation.kind = Field::new(class.kind, parsed.stamp);
         // The model first: its attributes may be part of the content.
         model::extract(&mut observation, &mut parsed, class);
         observation_fields::extract(&mut observation, &mut parsed, &mut span);

@@ -5,7 +5,7 @@ use super::interval::{Interval, Z_95};
 use super::undefined::Undefined;
 
 /// The minimum number of values: fewer in perfect order can still be chance.
-pub const NEEDED: usize = 8;
+pub const MIN_VALUES: usize = 8;
 
 /// The trend of a time series.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,9 +41,9 @@ impl Trend {
 /// Returns the trend of equally spaced values.
 ///
 /// # Errors
-/// Fewer than [`NEEDED`] values, or all values equal.
+/// Fewer than [`MIN_VALUES`] values, or all values equal.
 pub fn trend(values: &[f64]) -> Result<Trend, Undefined> {
-    Undefined::check(values.len(), NEEDED)?;
+    Undefined::check(values.len(), MIN_VALUES)?;
     let mut slopes = slopes(values);
     let score: f64 = slopes.iter().map(|slope| sign(*slope)).sum();
     let variance = variance(values);
@@ -161,7 +161,7 @@ mod tests {
     fn unknown_values_have_a_reason() {
         assert_eq!(trend(&[]), Err(Undefined::Empty));
         let four = [0.7, 0.72, 0.75, 0.74];
-        assert_eq!(trend(&four), Err(Undefined::TooFew { have: 4, needed: NEEDED }));
+        assert_eq!(trend(&four), Err(Undefined::TooFew { have: 4, needed: MIN_VALUES }));
         assert_eq!(trend(&[0.5; 9]), Err(Undefined::ConstantInput));
     }
 }

@@ -21,7 +21,7 @@ mod list;
 /// Conversion of wire types to records.
 mod record;
 mod traces;
-mod places;
+mod trace_refs;
 mod observations;
 /// Observations of v4 servers.
 mod observations_v2;
@@ -62,11 +62,11 @@ use crate::http::{self, TlsError};
 use ratchet_core::issue::Issue;
 
 pub use error::ClientError;
-pub use observations::ObservationsAsked;
-pub use places::{PlacesAsked, TracePlace};
-pub use scores::ScoresAsked;
+pub use observations::ObservationFilter;
+pub use scores::ScoreFilter;
 pub use slice::{Position, Slice, TimeWindow};
-pub use traces::{TracesAsked, WholeTrace};
+pub use trace_refs::{TraceRef, TraceRefFilter};
+pub use traces::{TraceFilter, WholeTrace};
 
 /// URL and API keys of a server.
 #[derive(Clone, Debug)]

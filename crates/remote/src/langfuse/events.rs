@@ -88,7 +88,7 @@ impl From<Issue> for EventError {
 
 /// What events say, and what became of each of them.
 #[derive(Debug, Default)]
-pub struct Statements {
+pub struct EventPatches {
     pub traces: Vec<TracePatch>,
     pub observations: Vec<ObservationPatch>,
     pub scores: Vec<ScorePatch>,
@@ -114,7 +114,7 @@ struct Saying<'a> {
     fallback_id: String,
 }
 
-impl Statements {
+impl EventPatches {
     /// Works out what the events of a batch say.
     ///
     /// Takes real CPU time and does no IO: large requests belong on a blocking thread.

@@ -20,7 +20,7 @@ use super::wire::observation::ObservationView;
 use super::wire::observation_v2::ObservationV2View;
 use super::wire::time::Time;
 use super::wire::trace::TraceView;
-use super::wire::word::Word;
+use super::wire::wire_name::WireName;
 use ratchet_core::issue::Issue;
 
 /// Returns the event that recreates a trace.
@@ -200,8 +200,8 @@ pub fn of_score(score: &Score) -> Result<Envelope, Issue> {
         dataset_run_id: value_or_absent(run),
         name: Maybe::Value(score.name.clone()),
         value: Maybe::Value(score_input(&score.value)),
-        data_type: Maybe::Value(Word(score.value.data_type())),
-        source: Maybe::Value(Word(score.source)),
+        data_type: Maybe::Value(WireName(score.value.data_type())),
+        source: Maybe::Value(WireName(score.source)),
         timestamp: Maybe::Value(Time(score.timestamp)),
         environment: Maybe::Value(score.environment.to_string()),
         comment: value_or_absent(score.comment.clone()),
@@ -242,7 +242,7 @@ pub fn event(
     Ok(Envelope {
         id: format!("import:{what}:{named}"),
         timestamp: Time(at),
-        kind: Word(kind),
+        kind: WireName(kind),
         body: raw(body)?,
     })
 }

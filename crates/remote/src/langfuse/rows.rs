@@ -27,7 +27,7 @@ use serde_json::value::to_raw_value;
 
 use self::fields::Fields;
 use super::client::{ClientError, LangfuseClient};
-use super::events::{EventError, Rules, Statements, Submitter};
+use super::events::{EventError, EventPatches, Rules, Submitter};
 
 pub use cells::{Columns, MapError};
 
@@ -146,7 +146,7 @@ fn check(events: &[Envelope]) -> Result<(), Issue> {
     let raws = events.iter().map(|event| to_raw_value(event).map(Raw::from));
     let raws = raws.collect::<Result<Vec<_>, _>>();
     let raws = raws.map_err(|why| Issue { path: Vec::new(), message: why.to_string() })?;
-    for outcome in Statements::from_batch(&raws, &rules).outcomes {
+    for outcome in EventPatches::from_batch(&raws, &rules).outcomes {
         if let Err(refusal) = outcome.result {
             return Err(in_row(&refusal));
         }

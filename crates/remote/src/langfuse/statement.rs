@@ -19,7 +19,7 @@ use super::wire::ingestion::{
 use super::wire::json::{Raw, payload, raw};
 use super::wire::maybe::Maybe;
 use super::wire::time::Time;
-use super::wire::word::Word;
+use super::wire::wire_name::WireName;
 
 /// The path of the API that takes batches.
 pub const PATH: [&str; 2] = ["public", "ingestion"];
@@ -131,7 +131,7 @@ fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw>> {
         Ok(ObservationBody {
             id: patch.id.to_string().into(),
             trace_id: there(patch.trace.as_ref().map(ToString::to_string)),
-            kind: there(patch.kind.value().copied().map(Word)),
+            kind: there(patch.kind.value().copied().map(WireName)),
             name: said.text(&patch.name),
             start_time: there(patch.start.0.map(Time)),
             end_time: there(patch.end.0.map(Time)),
@@ -143,7 +143,7 @@ fn about_observation(patch: &ObservationPatch) -> serde_json::Result<Vec<Raw>> {
             metadata: said.metadata()?,
             usage_details: said.try_map(&patch.usage, usage)?,
             cost_details: said.try_map(&patch.cost, cost)?,
-            level: said.map(&patch.level, |level| Word(*level)),
+            level: said.map(&patch.level, |level| WireName(*level)),
             status_message: said.text(&patch.status_message),
             parent_observation_id: said.map(&patch.parent, ToString::to_string),
             version: said.text(&patch.version),
@@ -181,7 +181,7 @@ fn events<B: Serialize>(
 ) -> serde_json::Result<Vec<Raw>> {
     let event = |stamp: Stamp| {
         let body = body(StampedFields { stamp, keys: metadata })?;
-        let (timestamp, kind) = (Time(stamp.at), Word(kind(&body)));
+        let (timestamp, kind) = (Time(stamp.at), WireName(kind(&body)));
         let body = written(&body)?;
         written(&Envelope { id: about.to_owned(), timestamp, kind, body })
     };

@@ -8,7 +8,7 @@ pub mod json;
 /// Timestamps as text.
 pub mod time;
 /// Enums as names.
-pub mod word;
+pub mod wire_name;
 /// Optional fields that distinguish absent from null.
 pub mod maybe;
 /// JSON deserialization with errors that name the field.

@@ -56,7 +56,7 @@ impl From<NotificationRequestError> for ApiError {
 fn news(words: Option<&[String]>) -> ApiResult<Vec<NotificationKind>> {
     match words {
         Some(words) => Ok(notify::events(words.iter().map(String::as_str))?),
-        None => Ok(NotificationKind::NEWS.to_vec()),
+        None => Ok(NotificationKind::SUBSCRIBABLE.to_vec()),
     }
 }
 

@@ -4,12 +4,12 @@ use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::payload::Json as Document;
 use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion;
-use ratchet_core::quality::synthesis::{Standing, WEEKS};
+use ratchet_core::quality::synthesis::{DimensionStats, WEEKS};
 use ratchet_remote::weekly_report::{
     KeptEffect, KeptWeekView, TrackedListView, TrackedRequest, TrackedStepView, TrackedView,
     WeekListView, WeekReportView,
 };
-use ratchet_store::catalog::{KeptSuggestion, NewReport, ReportEffect};
+use ratchet_store::catalog::{NewReport, ReportEffect, StoredSuggestion};
 
 use crate::app::App;
 use crate::auth::{Member, Reader};
@@ -101,7 +101,7 @@ fn check(week: &str, report: &WeekReport) -> ApiResult<()> {
         return Err(ApiError::Invalid(why.to_owned()));
     }
     let standings = &report.synthesis.dimensions;
-    let is_long = |standing: &Standing| standing.history.len() > WEEKS;
+    let is_long = |standing: &DimensionStats| standing.history.len() > WEEKS;
     if standings.len() > MAX_DIMENSIONS
         || standings.iter().chain([&report.synthesis.overall]).any(is_long)
     {
@@ -158,7 +158,7 @@ pub(super) async fn decide(
     Ok(Json(tracked(kept)))
 }
 
-fn tracked(kept: KeptSuggestion) -> TrackedView {
+fn tracked(kept: StoredSuggestion) -> TrackedView {
     let steps = kept.steps.into_iter().map(|step| TrackedStepView {
         progress: step.progress,
         actor: step.actor,

@@ -36,7 +36,7 @@ impl Received {
             size.push(piece);
             check_values(&size, limits.values)
         })?;
-        take(&body.room, weight.of(&size))?;
+        take(&body.reservation, weight.of(&size))?;
         let text = str::from_utf8(&body)
             .map_err(|why| ApiError::Invalid(format!("the body is not UTF-8: {why}")))?;
         read(text)

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::{Encoding, Received, take};
 use crate::app::{App, Limits, Timeouts};
-use crate::body_budget::Room;
+use crate::body_budget::BodyReservation;
 use crate::error::{ApiError, ApiResult};
 
 /// Marks a request with only a public key. Anyone can have one, so that bodies must be small and
@@ -21,15 +21,15 @@ use crate::error::{ApiError, ApiResult};
 pub(crate) struct PublicKeyOnly;
 
 /// Middleware that holds the memory of a body until the response, so that handlers need not do it.
-pub(crate) async fn hold_room(
+pub(crate) async fn hold_reservation(
     State(app): State<App>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let room = app.bodies.room();
-    request.extensions_mut().insert(room.clone());
+    let reservation = app.bodies.reservation();
+    request.extensions_mut().insert(reservation.clone());
     let response = next.run(request).await;
-    drop(room);
+    drop(reservation);
     response
 }
 
@@ -45,12 +45,12 @@ impl FromRequest<App> for Received {
         if is_too_long {
             return Err(allowance.exceeded());
         }
-        let room = request.extensions().get::<Room>().cloned();
-        let room = room.unwrap_or_else(|| app.bodies.room());
-        let reader = Reader::new(allowance, &app.settings.timeouts, &room);
+        let reservation = request.extensions().get::<BodyReservation>().cloned();
+        let reservation = reservation.unwrap_or_else(|| app.bodies.reservation());
+        let reader = Reader::new(allowance, &app.settings.timeouts, &reservation);
         let wire = reader.read(request.into_body()).await?;
         app.metrics.count_bytes(wire.len());
-        Ok(Self { wire, encoding, room })
+        Ok(Self { wire, encoding, reservation })
     }
 }
 
@@ -114,15 +114,15 @@ impl Allowance {
 struct Reader<'a> {
     allowance: Allowance,
     timeouts: &'a Timeouts,
-    room: &'a Room,
+    reservation: &'a BodyReservation,
     /// Most bodies arrive in one chunk, which is used without a copy.
     first: Bytes,
     rest: BytesMut,
 }
 
 impl<'a> Reader<'a> {
-    fn new(allowance: Allowance, timeouts: &'a Timeouts, room: &'a Room) -> Self {
-        Self { allowance, timeouts, room, first: Bytes::new(), rest: BytesMut::new() }
+    fn new(allowance: Allowance, timeouts: &'a Timeouts, reservation: &'a BodyReservation) -> Self {
+        Self { allowance, timeouts, reservation, first: Bytes::new(), rest: BytesMut::new() }
     }
 
     async fn read(mut self, mut body: Body) -> ApiResult<Bytes> {
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
         if self.len() + data.len() > self.allowance.bytes {
             return Err(self.allowance.exceeded());
         }
-        take(self.room, data.len())?;
+        take(self.reservation, data.len())?;
         if self.len() == 0 {
             self.first = data;
             return Ok(());

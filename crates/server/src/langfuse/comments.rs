@@ -4,10 +4,10 @@ use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::id::Id;
 use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::comment::{
-    CommentCreated, CommentRequest, CommentView, CommentedKindWord,
+    CommentCreated, CommentRequest, CommentView, CommentedKindName,
 };
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_stages::validation::Checks;
 use ratchet_store::catalog::{Comment, CommentFilter, NewComment};
 use ratchet_store::project::ProjectId;
@@ -62,7 +62,7 @@ pub(super) async fn create(
     get,
     path = "/api/public/comments",
     tag = "Comments",
-    params(PageParams, ("objectType" = Option<CommentedKindWord>, Query, description = "Kind of object."), ("objectId" = Option<String>, Query, description = "Id of the object; requires objectType."), ("authorUserId" = Option<String>, Query, description = "Id of the author.")),
+    params(PageParams, ("objectType" = Option<CommentedKindName>, Query, description = "Kind of object."), ("objectId" = Option<String>, Query, description = "Id of the object; requires objectType."), ("authorUserId" = Option<String>, Query, description = "Id of the author.")),
     responses((status = 200, body = Paged<CommentView>))
 )]
 pub(super) async fn list(
@@ -72,7 +72,7 @@ pub(super) async fn list(
 ) -> ApiResult<Json<Paged<CommentView>>> {
     let page = params.page();
     let filter = CommentFilter {
-        kind: params.word::<CommentedKind>("objectType"),
+        kind: params.wire_enum::<CommentedKind>("objectType"),
         object: params.text("objectId"),
         author: params.text("authorUserId"),
     };
@@ -135,7 +135,7 @@ fn view(comment: Comment, project: &ProjectId) -> CommentView {
         project_id: project.to_string(),
         created_at: comment.created_at.into(),
         updated_at: comment.updated_at.into(),
-        object_type: Word(comment.kind),
+        object_type: WireName(comment.kind),
         object_id: comment.object,
         content: comment.content,
         author_user_id: comment.author,

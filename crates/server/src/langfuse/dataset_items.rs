@@ -15,7 +15,7 @@ use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
 use ratchet_remote::langfuse::wire::trace::Deleted;
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_store::catalog::{DatasetItem, DatasetItemQuery, NewDatasetItem};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
@@ -160,7 +160,7 @@ fn read_new(sent: CreateDatasetItem) -> ApiResult<NewDatasetItem> {
     Ok(NewDatasetItem {
         dataset_name: sent.dataset_name,
         id: sent.id,
-        status: sent.status.map(|Word(status)| status),
+        status: sent.status.map(|WireName(status)| status),
         input: kept("input", sent.input)?,
         expected_output: kept("expectedOutput", sent.expected_output)?,
         metadata: kept("metadata", sent.metadata)?,
@@ -256,7 +256,7 @@ fn references_of(item: &DatasetItem) -> References {
 fn view(item: DatasetItem, media_references: Vec<MediaReference>) -> DatasetItemView {
     DatasetItemView {
         id: item.id,
-        status: Word(item.status),
+        status: WireName(item.status),
         input: item.input.as_ref().map(raw),
         expected_output: item.expected_output.as_ref().map(raw),
         metadata: item.metadata.as_ref().map(raw),

@@ -269,7 +269,7 @@ fn tried(
         trace,
         observation,
         ran: None,
-        told_at: sent.created_at.map_or(now, |Time(at)| at),
+        recorded_at: sent.created_at.map_or(now, |Time(at)| at),
     })
 }
 

@@ -6,7 +6,7 @@ use ratchet_remote::langfuse::wire::evaluation_rule::{
 };
 use ratchet_remote::langfuse::wire::evaluator::{
     EvaluatorDefinition, EvaluatorKind, EvaluatorVersionView, JudgeMessage, JudgeModel,
-    JudgeOutput, JudgePrompt, JudgeRole, JudgeScoreType, KeptEvaluator, MappingSource,
+    JudgeOutput, JudgePrompt, JudgeRole, JudgeScoreType, MappingSource, StoredEvaluator,
     VariableMapping,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::EvaluatorRequest;
@@ -131,7 +131,7 @@ fn check_mapping(mapping: &[VariableMapping], variables: &[String]) -> Result<()
     Ok(())
 }
 
-impl StoredDocument for KeptEvaluator {
+impl StoredDocument for StoredEvaluator {
     const KIND: DocumentKind = DocumentKind::Evaluator;
 
     fn stamp(&mut self) -> Stamp<'_> {
@@ -170,7 +170,7 @@ impl StoredDocument for EvaluationRuleView {
     fn check(&self, documents: &Documents<'_>) -> ApiResult<()> {
         check_rule(self)?;
         for assignment in &self.evaluator_assignments {
-            let evaluator: KeptEvaluator = documents::find(documents, &assignment.evaluator_id)?;
+            let evaluator: StoredEvaluator = documents::find(documents, &assignment.evaluator_id)?;
             check_assignment(assignment, &latest(&evaluator)?.definition, self.target)
                 .map_err(ApiError::Invalid)?;
             if self.enabled {
@@ -182,7 +182,7 @@ impl StoredDocument for EvaluationRuleView {
 }
 
 /// Rejects a model that none of the project's connections has.
-fn check_model(evaluator: &KeptEvaluator, documents: &Documents<'_>) -> ApiResult<()> {
+fn check_model(evaluator: &StoredEvaluator, documents: &Documents<'_>) -> ApiResult<()> {
     let Some(JudgeModel { provider, model }) = &latest(evaluator)?.definition.model_config else {
         return Ok(());
     };
@@ -247,7 +247,7 @@ fn check_assignment(
 ///
 /// # Errors
 /// Fails if it has none, which is never written.
-pub(super) fn latest(evaluator: &KeptEvaluator) -> ApiResult<&EvaluatorVersionView> {
+pub(super) fn latest(evaluator: &StoredEvaluator) -> ApiResult<&EvaluatorVersionView> {
     let missing = || StoreError::NotFound(format!("a version of evaluator {}", evaluator.id));
     Ok(evaluator.versions.last().ok_or_else(missing)?)
 }

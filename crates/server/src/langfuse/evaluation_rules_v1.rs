@@ -10,7 +10,9 @@ use ratchet_remote::langfuse::wire::evaluation_rule::{
     AssignmentReference, EvaluationRuleView, EvaluatorAssignment, EvaluatorReference,
     FlatRuleChange, FlatRuleRequest, FlatRuleView, NamedAssignment, NamedEvaluator,
 };
-use ratchet_remote::langfuse::wire::evaluator::{EvaluationStatus, KeptEvaluator, VariableMapping};
+use ratchet_remote::langfuse::wire::evaluator::{
+    EvaluationStatus, StoredEvaluator, VariableMapping,
+};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::Documents;
@@ -195,10 +197,10 @@ fn resolve(
     documents: &Documents<'_>,
     named: Vec<AssignmentReference>,
 ) -> ApiResult<Vec<EvaluatorAssignment>> {
-    let known: Vec<KeptEvaluator> = documents::all(documents)?;
+    let known: Vec<StoredEvaluator> = documents::all(documents)?;
     let resolved = named.into_iter().map(|AssignmentReference { evaluator, mapping }| {
         let EvaluatorReference { name, kind } = evaluator;
-        let fits = |kept: &&KeptEvaluator| {
+        let fits = |kept: &&StoredEvaluator| {
             let latest = latest(kept).ok();
             kept.name == name
                 && kind.is_none_or(|kind| latest.is_some_and(|it| it.definition.kind == kind))
@@ -222,7 +224,7 @@ fn view(documents: &Documents<'_>, rule: EvaluationRuleView) -> ApiResult<FlatRu
     let mut named = Vec::new();
     let mut first_mapping = None;
     for assignment in rule.evaluator_assignments {
-        let kept: KeptEvaluator = documents::find(documents, &assignment.evaluator_id)?;
+        let kept: StoredEvaluator = documents::find(documents, &assignment.evaluator_id)?;
         let definition = &latest(&kept)?.definition;
         let usual = definition.variable_mapping.clone();
         let effective = assignment.variable_mapping.clone().or(usual).unwrap_or_default();

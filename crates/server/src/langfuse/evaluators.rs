@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
-    EvaluationStatus, EvaluatorVersionView, EvaluatorView, KeptEvaluator, RuleAssignment,
+    EvaluationStatus, EvaluatorVersionView, EvaluatorView, RuleAssignment, StoredEvaluator,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::{EvaluatorChange, EvaluatorRequest};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
@@ -67,7 +67,7 @@ pub(super) async fn create(
     JsonFields(request): JsonFields<EvaluatorRequest>,
 ) -> ApiResult<Json<EvaluatorView>> {
     let make = move |_: &Documents<'_>, now: Timestamp| {
-        Ok(KeptEvaluator {
+        Ok(StoredEvaluator {
             id: Uuid::new_v4().to_string(),
             name: request.name.clone(),
             description: request.description.clone(),
@@ -114,7 +114,7 @@ pub(super) async fn change(
     JsonFields(change): JsonFields<EvaluatorChange>,
 ) -> ApiResult<Json<EvaluatorView>> {
     let now = app.clock.now();
-    let alter = move |_: &Documents<'_>, kept: &mut KeptEvaluator| alter(kept, change, now);
+    let alter = move |_: &Documents<'_>, kept: &mut StoredEvaluator| alter(kept, change, now);
     documents::change(&app, caller, id, alter).await
 }
 
@@ -131,7 +131,7 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<DeletedId>> {
-    documents::delete::<KeptEvaluator>(&app, caller, id.clone()).await?;
+    documents::delete::<StoredEvaluator>(&app, caller, id.clone()).await?;
     Ok(Json(DeletedId { id }))
 }
 
@@ -156,7 +156,7 @@ pub(super) async fn versions(
         params.parsed("cursor", |text| text.parse().map_err(|_| "malformed".to_owned()));
     let (_, limit) = params.slice();
     params.finish()?;
-    let work = move |documents: &Documents<'_>| documents::find::<KeptEvaluator>(documents, &id);
+    let work = move |documents: &Documents<'_>| documents::find::<StoredEvaluator>(documents, &id);
     let kept = app.store.catalog.with_documents(caller.project, work).await?;
     let is_older = |one: &EvaluatorVersionView| behind.is_none_or(|it| one.version < it);
     let rows = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -167,7 +167,7 @@ pub(super) async fn versions(
     Ok(Json(Sliced { data, meta: SliceMeta { limit, cursor } }))
 }
 
-fn alter(kept: &mut KeptEvaluator, change: EvaluatorChange, now: Timestamp) -> ApiResult<()> {
+fn alter(kept: &mut StoredEvaluator, change: EvaluatorChange, now: Timestamp) -> ApiResult<()> {
     set(&mut kept.name, change.name);
     match change.description {
         Maybe::Absent => {}
@@ -196,15 +196,15 @@ fn alter(kept: &mut KeptEvaluator, change: EvaluatorChange, now: Timestamp) -> A
 }
 
 impl View for EvaluatorView {
-    type Of = KeptEvaluator;
+    type Of = StoredEvaluator;
 
-    fn all(documents: &Documents<'_>, kept: Vec<KeptEvaluator>) -> ApiResult<Vec<Self>> {
+    fn all(documents: &Documents<'_>, kept: Vec<StoredEvaluator>) -> ApiResult<Vec<Self>> {
         let rules: Vec<EvaluationRuleView> = documents::all(documents)?;
         kept.iter().map(|kept| view(kept, &rules)).collect()
     }
 }
 
-fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<EvaluatorView> {
+fn view(kept: &StoredEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<EvaluatorView> {
     let latest = latest(kept)?.clone();
     let assignment = |rule: &&EvaluationRuleView| {
         let own = rule.evaluator_assignments.iter().find(|one| one.evaluator_id == kept.id);

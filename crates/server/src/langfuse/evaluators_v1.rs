@@ -8,7 +8,7 @@ use ratchet_remote::langfuse::wire::dataset::Deleted;
 use ratchet_remote::langfuse::wire::error::ErrorBody;
 use ratchet_remote::langfuse::wire::evaluation_rule::EvaluationRuleView;
 use ratchet_remote::langfuse::wire::evaluator::{
-    EvaluatorKind, FlatEvaluatorView, KeptEvaluator, NestedOutput,
+    EvaluatorKind, FlatEvaluatorView, NestedOutput, StoredEvaluator,
 };
 use ratchet_remote::langfuse::wire::evaluator_request::{EvaluatorRequest, FlatEvaluatorRequest};
 use ratchet_remote::langfuse::wire::page::Paged;
@@ -72,9 +72,9 @@ pub(super) async fn create(
     JsonFields(request): JsonFields<FlatEvaluatorRequest>,
 ) -> ApiResult<Json<FlatEvaluatorView>> {
     let make = move |documents: &Documents<'_>, now: Timestamp| {
-        let all: Vec<KeptEvaluator> = documents::all(documents)?;
+        let all: Vec<StoredEvaluator> = documents::all(documents)?;
         let known = all.into_iter().find(|kept| kept.name == request.name);
-        let mut evaluator = known.unwrap_or_else(|| KeptEvaluator {
+        let mut evaluator = known.unwrap_or_else(|| StoredEvaluator {
             id: Uuid::new_v4().to_string(),
             name: request.name.clone(),
             description: None,
@@ -123,20 +123,20 @@ pub(super) async fn delete(
     Member(caller): Member,
     PathOf(id): PathOf<String>,
 ) -> ApiResult<Json<Deleted>> {
-    documents::delete::<KeptEvaluator>(&app, caller, id).await?;
+    documents::delete::<StoredEvaluator>(&app, caller, id).await?;
     Ok(Json(Deleted { message: "Evaluator successfully deleted".to_owned() }))
 }
 
 impl View for FlatEvaluatorView {
-    type Of = KeptEvaluator;
+    type Of = StoredEvaluator;
 
-    fn all(documents: &Documents<'_>, kept: Vec<KeptEvaluator>) -> ApiResult<Vec<Self>> {
+    fn all(documents: &Documents<'_>, kept: Vec<StoredEvaluator>) -> ApiResult<Vec<Self>> {
         let rules: Vec<EvaluationRuleView> = documents::all(documents)?;
         kept.iter().map(|kept| view(kept, &rules)).collect()
     }
 }
 
-fn view(kept: &KeptEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<FlatEvaluatorView> {
+fn view(kept: &StoredEvaluator, rules: &[EvaluationRuleView]) -> ApiResult<FlatEvaluatorView> {
     let latest = latest(kept)?;
     let definition = latest.definition.clone();
     let variables = match definition.kind {

@@ -17,7 +17,7 @@ use ratchet_remote::langfuse::wire::json::{Raw, object, payload, raw};
 use ratchet_remote::langfuse::wire::maybe::Maybe;
 use ratchet_remote::langfuse::wire::score::v3::TypedScore;
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_store::experiment::{ExperimentSummary, Outcome, StoredExperimentItem};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{PageNumber, Paging, ScoreQuery, ScoresOn, TimeRange};
@@ -177,7 +177,7 @@ fn item_view(item: &StoredExperimentItem, groups: &[ItemGroup]) -> ExperimentIte
         trace_id: item.trace.to_string(),
         start_time: place.ran.map_or(item.created_at, |ran| ran.start).into(),
         end_time: place.ran.map(|ran| ran.end.into()),
-        level: Word(place.level),
+        level: WireName(place.level),
         environment: place.environment,
         experiment_id: experiment.id.clone(),
         experiment_name: experiment.name.clone(),

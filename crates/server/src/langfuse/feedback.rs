@@ -3,7 +3,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::feedback::{FeedbackKept, SubmitFeedback};
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use ratchet_store::catalog::ProductFeedback;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -41,7 +41,7 @@ pub(super) async fn submit(
         return Err(ApiError::InvalidFields(issues));
     }
     let said = ProductFeedback {
-        target_type: sent.target_type.0.word().to_owned(),
+        target_type: sent.target_type.0.wire_name().to_owned(),
         target: sent.target,
         feedback: sent.feedback,
         goal: sent.goal,

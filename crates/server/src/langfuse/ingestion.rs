@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use ratchet_remote::langfuse::events::{EventError, Outcome, Statements};
+use ratchet_remote::langfuse::events::{EventError, EventPatches, Outcome};
 use ratchet_remote::langfuse::wire::ingestion::{
     EventAccepted, EventRefused, IngestionBatch, IngestionResult,
 };
@@ -45,11 +45,11 @@ pub(super) async fn ingest(
     Ok((StatusCode::MULTI_STATUS, Json(result)))
 }
 
-fn interpret(text: &str, reading: &Reading) -> ApiResult<(Statements, ())> {
+fn interpret(text: &str, reading: &Reading) -> ApiResult<(EventPatches, ())> {
     let body: IngestionBatch =
         read_object(text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
     reading.check_len(body.batch.len())?;
-    Ok((Statements::from_batch(&body.batch, &reading.rules), ()))
+    Ok((EventPatches::from_batch(&body.batch, &reading.rules), ()))
 }
 
 fn answer(outcome: Outcome) -> Result<EventAccepted, EventRefused> {

@@ -10,7 +10,7 @@ use axum::extract::State;
 use ratchet_core::issue::Issue;
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::observation::ObservationKind;
-use ratchet_remote::langfuse::events::{EventContext, EventError, Statements};
+use ratchet_remote::langfuse::events::{EventContext, EventError, EventPatches};
 use ratchet_remote::langfuse::wire::ingestion::{EventType, RecordCreated};
 use ratchet_remote::langfuse::wire::json::Raw;
 use ratchet_remote::langfuse::wire::read::read_object;
@@ -174,7 +174,7 @@ async fn write(
     app: &App,
     caller: Caller,
     received: Received,
-    interpret: fn(&str, &Reading) -> ApiResult<(Statements, ())>,
+    interpret: fn(&str, &Reading) -> ApiResult<(EventPatches, ())>,
 ) -> ApiResult<Json<RecordCreated>> {
     let scorer = Scorer { caller, reach: EventScope::All };
     let (outcomes, ()) = deliver(app, scorer, received, interpret).await?;
@@ -187,11 +187,11 @@ async fn write(
     }
 }
 
-fn interpret(form: &Form, text: &str, reading: &Reading) -> ApiResult<(Statements, ())> {
+fn interpret(form: &Form, text: &str, reading: &Reading) -> ApiResult<(EventPatches, ())> {
     let body = read_body(form, text).map_err(|issue| ApiError::InvalidFields(vec![issue]))?;
     let heard = EventContext { rules: &reading.rules, at: reading.received_at };
     let id = uuid::Uuid::new_v4().to_string();
-    Ok((Statements::from_body(form.kind, &body, id, heard), ()))
+    Ok((EventPatches::from_body(form.kind, &body, id, heard), ()))
 }
 
 /// The body with its fields renamed. A new name takes precedence over the old one.

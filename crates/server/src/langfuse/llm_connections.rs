@@ -9,7 +9,7 @@ use ratchet_remote::langfuse::wire::json::raw;
 use ratchet_remote::langfuse::wire::llm_connection::{LlmConnectionRequest, LlmConnectionView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::trace::Deleted;
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_store::catalog::{LlmConnection, NewLlmConnection};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -123,7 +123,7 @@ fn view(kept: &LlmConnection) -> LlmConnectionView {
     LlmConnectionView {
         id: kept.id.clone(),
         provider: kept.provider.clone(),
-        adapter: Word(kept.adapter),
+        adapter: WireName(kept.adapter),
         display_secret_key: kept.secret_hint.clone(),
         base_url: kept.base_url.clone(),
         custom_models: kept.custom_models.clone(),

@@ -7,7 +7,9 @@ use ratchet_core::issue::Issue;
 use ratchet_core::payload::Json as JsonText;
 use ratchet_core::record::price::{ModelDefinition, OwnModel, PricingTier};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::wire::model::{MadeBy, ModelRequest, ModelView, TierConditionView};
+use ratchet_remote::langfuse::wire::model::{
+    ModelOrigin, ModelRequest, ModelView, TierConditionView,
+};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_stages::validation::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::StoredModel;
@@ -199,9 +201,9 @@ fn for_client(mut view: ModelView, headers: &HeaderMap) -> ModelView {
 }
 
 fn own_view(kept: &StoredModel) -> ModelView {
-    ModelView::new(kept.id.clone(), &kept.definition, MadeBy::Project, kept.created_at)
+    ModelView::new(kept.id.clone(), &kept.definition, ModelOrigin::Project, kept.created_at)
 }
 
 fn built_in_view(model: &ModelDefinition) -> ModelView {
-    ModelView::new(model.name.clone(), model, MadeBy::Ratchet, Timestamp::default())
+    ModelView::new(model.name.clone(), model, ModelOrigin::Ratchet, Timestamp::default())
 }

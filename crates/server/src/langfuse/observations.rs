@@ -8,7 +8,7 @@ use ratchet_core::record::price::PriceTable;
 use ratchet_remote::langfuse::wire::observation::{ModelPrices, ObservationView};
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord, Spelled};
+use ratchet_remote::langfuse::wire::wire_name::{LevelName, ObservationKindName, WireEnum};
 use ratchet_stages::dashboards::filter::Filter;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -39,9 +39,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         PageParams,
         ("name" = Option<String>, Query, description = "Name."),
         ("userId" = Option<String>, Query, description = "User of its trace."),
-        ("type" = Option<KindWord>, Query, description = "Type of observation."),
+        ("type" = Option<ObservationKindName>, Query, description = "Type of observation."),
         ("traceId" = Option<String>, Query, description = "Id of its trace."),
-        ("level" = Option<LevelWord>, Query, description = "Log level."),
+        ("level" = Option<LevelName>, Query, description = "Log level."),
         ("parentObservationId" = Option<String>, Query, description = "Id of the parent."),
         ("environment" = Option<Vec<String>>, Query, description = "Any of these environments."),
         ("fromStartTime" = Option<Time>, Query, description = "Started at this time or later."),
@@ -136,8 +136,8 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ObservationQ
 
 /// The conditions of the parameters that both versions share.
 pub(super) fn simple_conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
-    let kind = params.word::<ObservationKind>("type").map(|kind| kind.word().to_owned());
-    let level = params.word::<Level>("level").map(|level| level.word().to_owned());
+    let kind = params.wire_enum::<ObservationKind>("type").map(|kind| kind.wire_name().to_owned());
+    let level = params.wire_enum::<Level>("level").map(|level| level.wire_name().to_owned());
     let equal = [
         (ObservationColumn::Name, params.text("name")),
         (ObservationColumn::TraceUser, params.text("userId")),

@@ -8,7 +8,7 @@ use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::observation_v2::{FieldGroup, InContext, ObservationV2View};
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::{KindWord, LevelWord};
+use ratchet_remote::langfuse::wire::wire_name::{LevelName, ObservationKindName};
 use ratchet_stages::dashboards::filter::Filter;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -29,7 +29,7 @@ const MAX_LIMIT: u64 = 1_000;
 
 /// A parsed request.
 #[derive(Debug)]
-struct Asked {
+struct ListRequest {
     query: ObservationQuery,
     limit: u64,
     groups: Vec<FieldGroup>,
@@ -56,9 +56,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         ("name" = Option<String>, Query, description = "Name."),
         ("userId" = Option<String>, Query, description = "User of its trace."),
         ("sessionId" = Option<String>, Query, description = "Session of its trace."),
-        ("type" = Option<KindWord>, Query, description = "Type of observation."),
+        ("type" = Option<ObservationKindName>, Query, description = "Type of observation."),
         ("traceId" = Option<String>, Query, description = "Id of its trace."),
-        ("level" = Option<LevelWord>, Query, description = "Log level."),
+        ("level" = Option<LevelName>, Query, description = "Log level."),
         ("parentObservationId" = Option<String>, Query, description = "Id of the parent; empty for none."),
         ("isRootObservation" = Option<bool>, Query, description = "Whether it has no parent."),
         ("environment" = Option<Vec<String>>, Query, description = "Any of these environments."),
@@ -74,7 +74,8 @@ pub(super) async fn list(
     Reader(caller): Reader,
     params: Params,
 ) -> ApiResult<Response> {
-    let Asked { query, limit, groups, expanded } = read_query(caller.project.clone(), params)?;
+    let ListRequest { query, limit, groups, expanded } =
+        read_query(caller.project.clone(), params)?;
     let found = app.store.telemetry.observations(query).await?;
     let traces = traces_of(&app, &caller.project, &found.rows, &groups).await?;
     let size = response::size(found.rows.iter().map(|row| row.content.as_ref()));
@@ -118,7 +119,7 @@ async fn traces_of(
     Ok(found.into_iter().map(|trace| (trace.id.clone(), trace)).collect())
 }
 
-fn read_query(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
+fn read_query(project: ProjectId, mut params: Params) -> ApiResult<ListRequest> {
     let mut groups = params.words("fields");
     if groups.is_empty() {
         groups = vec![FieldGroup::Core, FieldGroup::Basic];
@@ -140,7 +141,7 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
     };
     let expanded = params.commas("expandMetadata");
     params.finish()?;
-    Ok(Asked { query, limit, groups, expanded })
+    Ok(ListRequest { query, limit, groups, expanded })
 }
 
 fn conditions(params: &mut Params) -> Vec<Condition<ObservationColumn>> {
@@ -164,7 +165,7 @@ mod tests {
     use crate::error::ApiError;
     use crate::langfuse::params::tests::params;
 
-    fn asked(query: &str) -> Asked {
+    fn asked(query: &str) -> ListRequest {
         read_query(ProjectId::parse("p").unwrap(), params(query)).unwrap()
     }
 

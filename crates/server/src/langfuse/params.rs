@@ -7,7 +7,7 @@ use ratchet_core::id::Id;
 use ratchet_core::issue::Issue;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::wire::page::PageMeta;
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use ratchet_store::query::{PageNumber, Paging, TimeRange};
 use utoipa::IntoParams;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
@@ -114,13 +114,14 @@ impl Params {
     }
 
     /// A value of an enum.
-    pub(super) fn word<T: Spelled>(&mut self, name: &str) -> Option<T> {
-        self.parsed(name, word)
+    pub(super) fn wire_enum<T: WireEnum>(&mut self, name: &str) -> Option<T> {
+        self.parsed(name, wire_enum)
     }
 
     /// Comma-separated values of an enum.
-    pub(super) fn words<T: Spelled>(&mut self, name: &str) -> Vec<T> {
-        let words: Result<Vec<T>, _> = self.commas(name).iter().map(|text| word(text)).collect();
+    pub(super) fn words<T: WireEnum>(&mut self, name: &str) -> Vec<T> {
+        let words: Result<Vec<T>, _> =
+            self.commas(name).iter().map(|text| wire_enum(text)).collect();
         words.unwrap_or_else(|message| {
             self.report([Issue::at(name, message)]);
             Vec::new()
@@ -203,9 +204,9 @@ pub(super) fn meta(page: PageNumber, total: Option<u64>) -> PageMeta {
 }
 
 /// Parses a value of an enum.
-pub(super) fn word<T: Spelled>(text: &str) -> Result<T, String> {
-    T::from_word(text).ok_or_else(|| {
-        let known: Vec<_> = T::all().into_iter().map(T::word).collect();
+pub(super) fn wire_enum<T: WireEnum>(text: &str) -> Result<T, String> {
+    T::from_wire_name(text).ok_or_else(|| {
+        let known: Vec<_> = T::all().into_iter().map(T::wire_name).collect();
         format!("{} is not a known {}: {}", text, T::WHAT, known.join(", "))
     })
 }

@@ -14,7 +14,7 @@ use ratchet_remote::langfuse::wire::prompt::{
     CreatePrompt, PromptMetaView, PromptView, UpdatePrompt,
 };
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_store::catalog::{NewPrompt, Prompt, PromptQuery, PromptReferences, PromptSummary};
 use ratchet_store::project::ProjectId;
 use utoipa_axum::router::OpenApiRouter;
@@ -224,7 +224,7 @@ fn missing(name: &str, pick: Option<&Pick>) -> ApiError {
 }
 
 fn read_new(sent: CreatePrompt) -> ApiResult<NewPrompt> {
-    let kind = sent.kind.map_or(PromptKind::Text, |Word(kind)| kind);
+    let kind = sent.kind.map_or(PromptKind::Text, |WireName(kind)| kind);
     let mut issues = Vec::new();
     issues.extend(check_name(&sent.name).err().map(|why| Issue::at("name", why.to_string())));
     issues.extend(word_issues("labels", &sent.labels, check_label));
@@ -312,7 +312,7 @@ fn said(message: &ChatMessage) -> usize {
 
 fn view(prompt: Prompt, graph: Option<Graph>, project: &ProjectId) -> PromptView {
     PromptView {
-        kind: Word(prompt.body.kind()),
+        kind: WireName(prompt.body.kind()),
         prompt: raw(&JsonText::from_value(&prompt.body.to_json())),
         config: raw(&prompt.config),
         is_active: Some(prompt.labels.iter().any(|label| label == PRODUCTION)),
@@ -333,7 +333,7 @@ fn view(prompt: Prompt, graph: Option<Graph>, project: &ProjectId) -> PromptView
 fn summary(prompt: PromptSummary) -> PromptMetaView {
     PromptMetaView {
         name: prompt.name,
-        kind: Word(prompt.kind),
+        kind: WireName(prompt.kind),
         versions: prompt.versions,
         labels: prompt.labels,
         tags: prompt.tags,

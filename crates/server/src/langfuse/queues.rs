@@ -5,10 +5,10 @@ use ratchet_core::id::TraceId;
 use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::queue::{
-    AssignmentRequest, AssignmentView, ItemStatusWord, QueueItemChange, QueueItemDeleted,
+    AssignmentRequest, AssignmentView, ItemStatusName, QueueItemChange, QueueItemDeleted,
     QueueItemRequest, QueueItemView, QueueRequest, QueueView, Success,
 };
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_stages::validation::{Checks, MAX_NAME_CHARS};
 use ratchet_store::catalog::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 use utoipa_axum::router::OpenApiRouter;
@@ -103,7 +103,7 @@ pub(super) async fn show(
     get,
     path = "/api/public/annotation-queues/{queue}/items",
     tag = "AnnotationQueues",
-    params(("queue" = String, Path, description = "The queue's id."), PageParams, ("status" = Option<ItemStatusWord>, Query, description = "Only items with this status.")),
+    params(("queue" = String, Path, description = "The queue's id."), PageParams, ("status" = Option<ItemStatusName>, Query, description = "Only items with this status.")),
     responses((status = 200, body = Paged<QueueItemView>))
 )]
 pub(super) async fn items(
@@ -113,7 +113,7 @@ pub(super) async fn items(
     mut params: Params,
 ) -> ApiResult<Json<Paged<QueueItemView>>> {
     let page = params.page();
-    let status = params.word::<ItemStatus>("status");
+    let status = params.wire_enum::<ItemStatus>("status");
     params.finish()?;
     let found = app.store.catalog.queue_items(of(caller, queue), status, page).await?;
     let data = found.rows.into_iter().map(item_view).collect();
@@ -271,8 +271,8 @@ fn item_view(item: QueueItem) -> QueueItemView {
         id: item.id,
         queue_id: item.queue,
         object_id: item.object,
-        object_type: Word(item.kind),
-        status: Word(item.status),
+        object_type: WireName(item.kind),
+        status: WireName(item.status),
         completed_at: item.completed_at.map(Into::into),
         created_at: item.created_at.into(),
         updated_at: item.updated_at.into(),

@@ -2,7 +2,7 @@
 
 use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::events::{Outcome, Rules, Statements, Submitter};
+use ratchet_remote::langfuse::events::{EventPatches, Outcome, Rules, Submitter};
 use ratchet_stages::record::{self, Arrival, text_bytes_before_rules};
 use ratchet_store::telemetry::Prepared;
 use ratchet_store::telemetry::{Batch, Telemetry};
@@ -47,10 +47,10 @@ pub(super) async fn deliver<T: Send + 'static>(
     app: &App,
     scorer: Scorer,
     received: Received,
-    interpret: fn(&str, &Reading) -> ApiResult<(Statements, T)>,
+    interpret: fn(&str, &Reading) -> ApiResult<(EventPatches, T)>,
 ) -> ApiResult<(Vec<Outcome>, T)> {
     let limits = &app.settings.limits;
-    let intake = app.store.catalog.intake(&scorer.caller.project).await?;
+    let settings = app.store.catalog.recording_settings(&scorer.caller.project).await?;
     let received_at = app.clock.now();
     let project = scorer.caller.project.clone();
     let (submitter, batch_len) = match scorer.reach {
@@ -62,9 +62,9 @@ pub(super) async fn deliver<T: Send + 'static>(
     let reading = Reading {
         rules: Rules {
             submitter,
-            text_bytes: text_bytes_before_rules(&intake, limits.text_bytes),
+            text_bytes: text_bytes_before_rules(&settings, limits.text_bytes),
             depth: limits.depth,
-            score_configs: intake.score_configs.clone(),
+            score_configs: settings.score_configs.clone(),
         },
         batch_len,
         received_at,
@@ -73,7 +73,7 @@ pub(super) async fn deliver<T: Send + 'static>(
         project: scorer.caller.project,
         sender: Sender::default(),
         received_at: reading.received_at,
-        intake,
+        settings,
         text_bytes: limits.text_bytes,
     };
     let worker = app.clone();
@@ -96,10 +96,10 @@ pub(super) async fn deliver<T: Send + 'static>(
 /// Gets statements ready for [`record::commit`]. Takes real CPU time.
 fn prepare(
     telemetry: &Telemetry,
-    statements: Statements,
+    statements: EventPatches,
     arrival: &Arrival,
 ) -> (Prepared, Vec<Outcome>) {
-    let Statements { traces, observations, scores, outcomes, is_in_order } = statements;
+    let EventPatches { traces, observations, scores, outcomes, is_in_order } = statements;
     let empty = Batch::new(arrival.project.clone(), arrival.received_at);
     let batch = Batch { traces, observations, scores, ..empty };
     let prepared = record::prepare(telemetry, batch, arrival);

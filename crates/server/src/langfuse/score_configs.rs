@@ -11,7 +11,7 @@ use ratchet_remote::langfuse::wire::page::Paged;
 use ratchet_remote::langfuse::wire::score_config::{
     ConfigCategory, CreateScoreConfig, ScoreConfigView, UpdateScoreConfig,
 };
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_store::catalog::StoredScoreConfig;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -206,7 +206,7 @@ fn view(kept: StoredScoreConfig, project: &str) -> ScoreConfigView {
         created_at: created_at.into(),
         updated_at: updated_at.into(),
         project_id: project.to_owned(),
-        data_type: Word(config.values.data_type()),
+        data_type: WireName(config.values.data_type()),
         is_archived: config.is_archived,
         min_value,
         max_value,

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use ratchet_core::id::ScoreId;
 use ratchet_core::issue::{Issue, PathStep};
-use ratchet_remote::langfuse::events::{EventError, Outcome, Statements};
+use ratchet_remote::langfuse::events::{EventError, EventPatches, Outcome};
 use ratchet_remote::langfuse::wire::ingestion::{
     Rejection, ScoreCreated, ScoresAccepted, ScoresRejected, SentScores,
 };
@@ -73,7 +73,7 @@ pub(super) async fn create(
     }
 }
 
-fn interpret(text: &str, reading: &Reading) -> ApiResult<(Statements, Sent)> {
+fn interpret(text: &str, reading: &Reading) -> ApiResult<(EventPatches, Sent)> {
     let invalid = |issue: Issue| ApiError::InvalidFields(vec![issue]);
     let sent = if text.trim_ascii_start().starts_with('[') { Sent::Many } else { Sent::One };
     let bodies: Vec<Raw> = match sent {
@@ -85,7 +85,7 @@ fn interpret(text: &str, reading: &Reading) -> ApiResult<(Statements, Sent)> {
     for body in bodies {
         scores.push((random_id()?, body));
     }
-    let statements = Statements::from_scores(scores, &reading.rules, reading.received_at);
+    let statements = EventPatches::from_scores(scores, &reading.rules, reading.received_at);
     Ok((statements, sent))
 }
 

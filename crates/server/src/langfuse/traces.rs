@@ -16,7 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::detail::Whole;
-use self::query::{AskedList, Group, Groups, Unknown};
+use self::query::{Group, Groups, TraceListRequest, Unknown};
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::response;
@@ -66,7 +66,7 @@ pub(super) async fn list(
     headers: HeaderMap,
     params: Params,
 ) -> ApiResult<Response> {
-    let AskedList { query, page, groups } = query::list(caller.project.clone(), params)?;
+    let TraceListRequest { query, page, groups } = query::list(caller.project.clone(), params)?;
     let unknown = Unknown::for_client(&headers);
     let found = app.store.telemetry.traces(query).await?;
     let attached = attached(&app, &caller.project, &found.rows, &groups).await?;

@@ -14,7 +14,7 @@ use tower::ServiceExt;
 
 use crate::app::App;
 use crate::auth::{AuthenticatedCaller, Caller};
-use crate::body_budget::Room;
+use crate::body_budget::BodyReservation;
 use crate::error::ApiError;
 use crate::{middleware, router};
 
@@ -108,23 +108,27 @@ pub struct LocalApi {
     /// Headers of the request that links are made from.
     headers: HeaderMap,
     /// Memory of the request's body, which bodies of tools are part of.
-    room: Option<Room>,
+    reservation: Option<BodyReservation>,
 }
 
 impl LocalApi {
     pub fn new(app: App, router: ApiRouter, caller: Caller) -> Self {
         let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost"))]);
-        Self { app, router, caller, headers, room: None }
+        Self { app, router, caller, headers, reservation: None }
     }
 
     /// Uses the address and the memory of a request.
-    pub(super) fn within(mut self, headers: &HeaderMap, room: Option<Room>) -> Self {
+    pub(super) fn within(
+        mut self,
+        headers: &HeaderMap,
+        reservation: Option<BodyReservation>,
+    ) -> Self {
         let named = LINK_HEADERS.into_iter().filter_map(|name| {
             let value = headers.get(&name)?.clone();
             Some((name, value))
         });
         self.headers.extend(named);
-        self.room = room;
+        self.reservation = reservation;
         self
     }
 
@@ -136,8 +140,8 @@ impl LocalApi {
         let json = HeaderValue::from_static("application/json");
         request.headers_mut().insert(CONTENT_TYPE, json);
         request.extensions_mut().insert(AuthenticatedCaller(self.caller.clone()));
-        if let Some(room) = &self.room {
-            request.extensions_mut().insert(room.clone());
+        if let Some(reservation) = &self.reservation {
+            request.extensions_mut().insert(reservation.clone());
         }
         Ok(request)
     }

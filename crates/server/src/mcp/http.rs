@@ -27,7 +27,7 @@ use super::tool::ToolGrants;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::body::{Received, Weight};
-use crate::body_budget::Room;
+use crate::body_budget::BodyReservation;
 use crate::error::{ApiError, ApiResult};
 
 /// Bytes of one message. The protocol library reads it into memory twice.
@@ -87,8 +87,8 @@ impl FromRequestParts<App> for McpServer {
             clock: app.clock.clone(),
         };
         let grants = ToolGrants::of(&caller);
-        let room = parts.extensions.get::<Room>().cloned();
-        let api = LocalApi::new(app.clone(), router, caller).within(&parts.headers, room);
+        let reservation = parts.extensions.get::<BodyReservation>().cloned();
+        let api = LocalApi::new(app.clone(), router, caller).within(&parts.headers, reservation);
         Ok(Self { api: Arc::new(api), records, grants })
     }
 }

@@ -11,22 +11,22 @@ pub(super) const MAX_ROWS: u64 = 200;
 
 #[derive(Debug)]
 pub(super) enum Question {
-    Sessions(SessionsAsked),
-    Session(SessionAsked),
-    Scores(OfScores),
-    Report(ReportAsked),
+    Sessions(SessionsArguments),
+    Session(SessionArguments),
+    Scores(ScoresArguments),
+    Report(ReportArguments),
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct SessionsAsked {
+pub(super) struct SessionsArguments {
     pub(super) days: u64,
     pub(super) limit: u64,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SessionAsked {
+pub(super) struct SessionArguments {
     pub(super) session_id: String,
     pub(super) trace: Option<u32>,
     #[serde(default = "first")]
@@ -39,7 +39,7 @@ pub(super) struct SessionAsked {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct OfScores {
+pub(super) struct ScoresArguments {
     pub(super) session_id: Option<String>,
     pub(super) name: Option<String>,
     pub(super) days: u64,
@@ -48,17 +48,17 @@ pub(super) struct OfScores {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct ReportAsked {
+pub(super) struct ReportArguments {
     pub(super) week: Option<String>,
 }
 
-impl Default for SessionsAsked {
+impl Default for SessionsArguments {
     fn default() -> Self {
         Self { days: 7, limit: usual_rows() }
     }
 }
 
-impl Default for OfScores {
+impl Default for ScoresArguments {
     fn default() -> Self {
         Self { session_id: None, name: None, days: 7, limit: usual_rows() }
     }

@@ -8,7 +8,7 @@ use ratchet_core::record::score::Score;
 use ratchet_core::record::session::Session;
 use ratchet_core::record::trace::{Content, Trace};
 use ratchet_remote::langfuse::client::{
-    ObservationsAsked, Position, ScoresAsked, Slice, TimeWindow, TracesAsked,
+    ObservationFilter, Position, ScoreFilter, Slice, TimeWindow, TraceFilter,
 };
 use ratchet_remote::langfuse::wire::score::ScoreView;
 use ratchet_stages::source::{Source, SourceError};
@@ -19,7 +19,9 @@ use serde_json::{Value, json};
 
 use super::api::ToolError;
 use super::bounds::{MAX_TEXT_BYTES, cut_fields, fitting};
-use super::session_arguments::{OfScores, Question, ReportAsked, SessionAsked, SessionsAsked};
+use super::session_arguments::{
+    Question, ReportArguments, ScoresArguments, SessionArguments, SessionsArguments,
+};
 use crate::clock::Clock;
 use crate::error::ApiError;
 
@@ -54,7 +56,7 @@ impl Records {
         }
     }
 
-    async fn sessions(&self, asked: &SessionsAsked) -> ToolResult {
+    async fn sessions(&self, asked: &SessionsArguments) -> ToolResult {
         let between = self.since(asked.days);
         let mut found = Found::at_most(count(asked.limit));
         while let Some(at) = found.next() {
@@ -64,12 +66,12 @@ impl Records {
         Ok(json!({"sessions": sessions, "has_more": found.has_more}))
     }
 
-    async fn session(&self, asked: &SessionAsked) -> ToolResult {
+    async fn session(&self, asked: &SessionArguments) -> ToolResult {
         let id = SessionId::parse(&asked.session_id)
             .map_err(|_| ToolError(format!("{} is not a valid session ID", asked.session_id)))?;
         let missing = || ToolError(format!("session {id} not found"));
         let session = self.source.session(&id).await?.ok_or_else(missing)?;
-        let of_session = TracesAsked { between: TimeWindow::default(), session: Some(id.clone()) };
+        let of_session = TraceFilter { between: TimeWindow::default(), session: Some(id.clone()) };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.traces(&of_session, &at).await?);
@@ -103,7 +105,7 @@ impl Records {
 
     async fn trace(&self, numbered: &NumberedTrace, most: usize) -> ToolResult {
         let trace = Some(numbered.trace.id.clone());
-        let of_trace = ObservationsAsked { between: TimeWindow::default(), trace };
+        let of_trace = ObservationFilter { between: TimeWindow::default(), trace };
         let mut found = Found::at_most(MAX_STEPS);
         while let Some(at) = found.next() {
             found.add(self.source.observations(&of_trace, &at).await?);
@@ -117,7 +119,7 @@ impl Records {
     }
 
     async fn scores_of(&self, session: &SessionId) -> ToolResult<(Vec<Value>, usize)> {
-        let asked = ScoresAsked { session: Some(session.clone()), ..ScoresAsked::default() };
+        let asked = ScoreFilter { session: Some(session.clone()), ..ScoreFilter::default() };
         let mut found = Found::at_most(usize::MAX);
         while let Some(at) = found.next() {
             found.add(self.source.scores(&asked, &at).await?);
@@ -125,12 +127,12 @@ impl Records {
         Ok(score_views(&found.rows))
     }
 
-    async fn scores(&self, asked: &OfScores) -> ToolResult {
+    async fn scores(&self, asked: &ScoresArguments) -> ToolResult {
         let session = asked.session_id.as_deref().map(SessionId::parse).transpose();
         let session = session.map_err(|why| ToolError(format!("session_id: {why}")))?;
         let between =
             if session.is_some() { TimeWindow::default() } else { self.since(asked.days) };
-        let question = ScoresAsked { between, session, trace: None };
+        let question = ScoreFilter { between, session, trace: None };
         let mut found = Found::at_most(count(asked.limit));
         while let Some(at) = found.next() {
             let mut slice = self.source.scores(&question, &at).await?;
@@ -144,7 +146,7 @@ impl Records {
         Ok(noted(answer, left_out, "scores", "ask with a smaller limit"))
     }
 
-    async fn report(&self, asked: &ReportAsked) -> ToolResult {
+    async fn report(&self, asked: &ReportArguments) -> ToolResult {
         let weeks = self.weeks().await?;
         let wanted = match &asked.week {
             Some(week) => weeks.iter().find(|known| *known == week),

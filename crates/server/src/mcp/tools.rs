@@ -1,7 +1,7 @@
 use std::sync::LazyLock;
 
 use axum::http::Method;
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use rmcp::model::JsonObject;
 
 use super::api::ToolError;
@@ -89,6 +89,6 @@ fn pages() -> [ToolParameter; 2] {
     ]
 }
 
-fn words<T: Spelled>() -> Vec<&'static str> {
-    T::all().into_iter().map(T::word).collect()
+fn words<T: WireEnum>() -> Vec<&'static str> {
+    T::all().into_iter().map(T::wire_name).collect()
 }

@@ -16,7 +16,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error};
 use serde_json::value::RawValue;
 
 use super::limits::Bounds;
-use super::partial_success::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
+use super::partial_success::{BatchCollector, Decoded, ResourceDraft, ScopeAbout, ScopeDraft};
 use super::signal::Draft;
 use super::span_builder::{AttributesDraft, Fault};
 use crate::error::{ApiError, ApiResult};
@@ -25,22 +25,25 @@ pub(super) use shape::read;
 use shape::{Fields, Items, List, Object, skip};
 use value::AttributeList;
 
-pub(crate) fn decode<D: Draft>(body: &[u8], intake: Intake<'_, D>) -> ApiResult<Decoded<D::Item>> {
-    let mut request = Request { intake, refused: None };
+pub(crate) fn decode<D: Draft>(
+    body: &[u8],
+    collector: BatchCollector<'_, D>,
+) -> ApiResult<Decoded<D::Item>> {
+    let mut request = Request { collector, refused: None };
     let outcome = read(body, &mut request);
-    if let Some(refused) = request.refused.or_else(|| request.intake.bounds.refusal()) {
+    if let Some(refused) = request.refused.or_else(|| request.collector.bounds.refusal()) {
         return Err(refused);
     }
     outcome.map_err(|error| {
         let message = D::ENVELOPE.message;
         ApiError::Invalid(format!("the body is not an {message} in JSON: {error}"))
     })?;
-    Ok(request.intake.finish())
+    Ok(request.collector.finish())
 }
 
 /// The whole request. Errors that reject all of it are separate from errors of the JSON itself.
 struct Request<'l, D: Draft> {
-    intake: Intake<'l, D>,
+    collector: BatchCollector<'l, D>,
     refused: Option<ApiError>,
 }
 
@@ -59,7 +62,7 @@ impl<'de, S: Draft> Items<'de> for Request<'_, S> {
         let mut resource = Resource { request: self, draft: ResourceDraft::default() };
         Object(&mut resource).deserialize(item)?;
         let draft = resource.draft;
-        self.intake.end_resource(draft).map_err(|refused| {
+        self.collector.end_resource(draft).map_err(|refused| {
             self.refused = Some(refused);
             D::Error::custom("refused")
         })
@@ -76,7 +79,7 @@ impl<'de, S: Draft> Fields<'de> for Resource<'_, '_, S> {
     fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error> {
         match name {
             "resource" => {
-                let mut resource = Holder::new(&mut self.request.intake.bounds);
+                let mut resource = Holder::new(&mut self.request.collector.bounds);
                 Object(&mut resource).deserialize(value)?;
                 self.draft.attributes = resource.attributes.into_shared_attributes();
                 Ok(())
@@ -108,7 +111,7 @@ impl<'de, S: Draft> Fields<'de> for Scope<'_, '_, S> {
     fn field<D: Deserializer<'de>>(&mut self, name: &str, value: D) -> Result<(), D::Error> {
         match name {
             "scope" => {
-                let mut scope = Holder::new(&mut self.request.intake.bounds);
+                let mut scope = Holder::new(&mut self.request.collector.bounds);
                 Object(&mut scope).deserialize(value)?;
                 let attributes = scope.attributes.into_shared_attributes();
                 let (name, version) = (scope.name, scope.version);
@@ -134,11 +137,12 @@ impl<'de, S: Draft> Items<'de> for Scope<'_, '_, S> {
 
 impl<S: Draft> Scope<'_, '_, S> {
     fn take(&mut self, text: &RawValue) -> ApiResult<()> {
-        let intake = &mut self.request.intake;
-        intake.begin()?;
+        let collector = &mut self.request.collector;
+        collector.begin()?;
         let mut draft = S::default();
-        let read = draft.read_json(text.get().as_bytes(), &mut intake.bounds).map_err(Fault::from);
-        intake.end(draft, read, &mut self.draft)
+        let read =
+            draft.read_json(text.get().as_bytes(), &mut collector.bounds).map_err(Fault::from);
+        collector.end(draft, read, &mut self.draft)
     }
 }
 

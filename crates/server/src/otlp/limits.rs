@@ -5,8 +5,8 @@ use ratchet_core::record::span::{SpanEvent, SpanLink};
 
 use super::span_builder::Fault;
 use crate::app::Limits;
-use crate::body::no_room;
-use crate::body_budget::{NoRoom, Room};
+use crate::body::over_budget;
+use crate::body_budget::{BodyReservation, OverBudget};
 use crate::error::ApiError;
 
 /// Maximum nesting depth of values, whatever the settings: decoding is recursive, and the stack is
@@ -27,7 +27,7 @@ const STEP: usize = 8 * 1024;
 #[derive(Debug)]
 pub(crate) struct Bounds<'a> {
     pub(crate) limits: &'a Limits,
-    room: &'a Room,
+    reservation: &'a BodyReservation,
     /// Bytes decoded but not yet taken from the budget.
     owed: Cell<usize>,
     values_left: usize,
@@ -38,12 +38,12 @@ pub(crate) struct Bounds<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exceeded {
     Values,
-    Memory(NoRoom),
+    Memory(OverBudget),
 }
 
 impl<'a> Bounds<'a> {
-    pub(crate) fn new(limits: &'a Limits, room: &'a Room) -> Self {
-        Self { limits, room, owed: Cell::new(0), values_left: limits.values, exceeded: None }
+    pub(crate) fn new(limits: &'a Limits, reservation: &'a BodyReservation) -> Self {
+        Self { limits, reservation, owed: Cell::new(0), values_left: limits.values, exceeded: None }
     }
 
     /// A client's text, its middle elided if it is too long.
@@ -59,22 +59,22 @@ impl<'a> Bounds<'a> {
     }
 
     /// Takes bytes from the budget before they are decoded.
-    pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), NoRoom> {
+    pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), OverBudget> {
         self.owe(bytes);
         if self.owed.get() < STEP {
             return Ok(());
         }
-        let taken = self.room.grow(self.owed.take());
+        let taken = self.reservation.grow(self.owed.take());
         self.exceeded = self.exceeded.or(taken.err().map(Exceeded::Memory));
         taken
     }
 
     pub(crate) fn event(&mut self) -> Result<(), Fault> {
-        self.hold(EVENT_BYTES).map_err(Fault::NoRoom)
+        self.hold(EVENT_BYTES).map_err(Fault::OverBudget)
     }
 
     pub(crate) fn link(&mut self) -> Result<(), Fault> {
-        self.hold(LINK_BYTES).map_err(Fault::NoRoom)
+        self.hold(LINK_BYTES).map_err(Fault::OverBudget)
     }
 
     /// Counts a value at a depth: small messages must not become large structures.
@@ -88,14 +88,14 @@ impl<'a> Bounds<'a> {
             return Err(self.too_many_values());
         };
         self.values_left = left;
-        self.hold(VALUE_BYTES).map_err(Fault::NoRoom)
+        self.hold(VALUE_BYTES).map_err(Fault::OverBudget)
     }
 
     /// The error that rejects the whole request, once it exceeds a limit.
     pub(crate) fn refusal(&self) -> Option<ApiError> {
         self.exceeded.map(|exceeded| match exceeded {
             Exceeded::Values => ApiError::TooLarge(self.too_many_values().to_string()),
-            Exceeded::Memory(why) => no_room(why),
+            Exceeded::Memory(why) => over_budget(why),
         })
     }
 

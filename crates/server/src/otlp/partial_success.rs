@@ -7,8 +7,8 @@ use super::limits::Bounds;
 use super::signal::Draft;
 use super::span_builder::{Fault, attribute_bytes, copied_bytes};
 use crate::app::Limits;
-use crate::body::no_room;
-use crate::body_budget::Room;
+use crate::body::over_budget;
+use crate::body_budget::BodyReservation;
 use crate::error::{ApiError, ApiResult};
 
 /// Maximum number of rejected spans listed in the response.
@@ -99,7 +99,7 @@ impl<T> ResourceDraft<T> {
 
 /// Collects accepted and rejected items of a request, within its limits.
 #[derive(Debug)]
-pub(crate) struct Intake<'a, D: Draft> {
+pub(crate) struct BatchCollector<'a, D: Draft> {
     pub(crate) bounds: Bounds<'a>,
     received_at: Timestamp,
     seen: u64,
@@ -107,12 +107,22 @@ pub(crate) struct Intake<'a, D: Draft> {
     decoded: Decoded<D::Item>,
 }
 
-impl<'a, D: Draft> Intake<'a, D> {
+impl<'a, D: Draft> BatchCollector<'a, D> {
     /// An intake that takes decoded items from the memory budget.
-    pub(crate) fn new(limits: &'a Limits, room: &'a Room, received_at: Timestamp) -> Self {
+    pub(crate) fn new(
+        limits: &'a Limits,
+        reservation: &'a BodyReservation,
+        received_at: Timestamp,
+    ) -> Self {
         let rejected = Rejected::default();
         let decoded = Decoded { groups: Vec::new(), accepted: 0, rejected };
-        Self { bounds: Bounds::new(limits, room), received_at, seen: 0, repeated_bytes: 0, decoded }
+        Self {
+            bounds: Bounds::new(limits, reservation),
+            received_at,
+            seen: 0,
+            repeated_bytes: 0,
+            decoded,
+        }
     }
 
     /// Counts the start of an item.
@@ -125,7 +135,7 @@ impl<'a, D: Draft> Intake<'a, D> {
                 D::ENVELOPE.noun
             )));
         }
-        self.bounds.hold(D::ITEM_BYTES).map_err(no_room)
+        self.bounds.hold(D::ITEM_BYTES).map_err(over_budget)
     }
 
     /// Adds an item, or rejects it with the error of its decoding.
@@ -156,7 +166,7 @@ impl<'a, D: Draft> Intake<'a, D> {
         let bytes = attribute_bytes(&resource.attributes);
         let copied = copied_bytes(&resource.attributes);
         for scope in resource.scopes {
-            self.bounds.hold(copied).map_err(no_room)?;
+            self.bounds.hold(copied).map_err(over_budget)?;
             self.repeated_bytes = self.repeated_bytes.saturating_add(bytes);
             if self.repeated_bytes > REPEATED_BYTES {
                 return Err(ApiError::TooLarge(

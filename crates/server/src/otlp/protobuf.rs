@@ -1,37 +1,37 @@
 use ratchet_core::record::span::{AttributeValue, SpanEvent, SpanLink};
 
 use super::limits::Bounds;
-use super::partial_success::{Decoded, Intake, ResourceDraft, ScopeAbout, ScopeDraft};
+use super::partial_success::{BatchCollector, Decoded, ResourceDraft, ScopeAbout, ScopeDraft};
 use super::signal::Draft;
 use super::span_builder::{
     AttributesDraft, Fault, SpanDraft, StatusCode, parent_id, span_id, timestamp, trace_id,
 };
 use super::wire::{Field, Fields};
-use crate::body::no_room;
+use crate::body::over_budget;
 use crate::error::{ApiError, ApiResult};
 
 /// Decodes an export request. Field numbers are those of the protocol's files; the envelope has the
 /// same ones for all signals.
 pub(crate) fn decode<D: Draft>(
     body: &[u8],
-    mut intake: Intake<'_, D>,
+    mut collector: BatchCollector<'_, D>,
 ) -> ApiResult<Decoded<D::Item>> {
     let mut fields = Fields::of(body);
     while let Some(field) = fields.next().map_err(malformed::<D>)? {
         if field.number == 1 {
             let message = field.message().map_err(malformed::<D>)?;
-            let resource = resource(message, &mut intake)?;
-            intake.end_resource(resource)?;
+            let resource = resource(message, &mut collector)?;
+            collector.end_resource(resource)?;
         }
     }
-    Ok(intake.finish())
+    Ok(collector.finish())
 }
 
 /// An error in the envelope: it rejects the whole request.
 fn malformed<D: Draft>(fault: impl Into<Fault>) -> ApiError {
     let why = match fault.into() {
         fault @ Fault::TooManyValues(_) => return ApiError::TooLarge(fault.to_string()),
-        Fault::NoRoom(why) => return no_room(why),
+        Fault::OverBudget(why) => return over_budget(why),
         fault => fault.to_string(),
     };
     let message = D::ENVELOPE.message;
@@ -40,19 +40,20 @@ fn malformed<D: Draft>(fault: impl Into<Fault>) -> ApiError {
 
 fn resource<D: Draft>(
     mut fields: Fields<'_>,
-    intake: &mut Intake<'_, D>,
+    collector: &mut BatchCollector<'_, D>,
 ) -> ApiResult<ResourceDraft<D::Item>> {
     let mut resource = ResourceDraft::default();
     while let Some(field) = fields.next().map_err(malformed::<D>)? {
         match field.number {
             1 => {
                 let message = field.message().map_err(malformed::<D>)?;
-                let attributes = holder(message, 1, &mut intake.bounds).map_err(malformed::<D>)?;
+                let attributes =
+                    holder(message, 1, &mut collector.bounds).map_err(malformed::<D>)?;
                 resource.attributes = attributes.into_shared_attributes();
             }
             2 => {
                 let message = field.message().map_err(malformed::<D>)?;
-                resource.push(scope(message, intake)?);
+                resource.push(scope(message, collector)?);
             }
             _ => {}
         }
@@ -62,22 +63,22 @@ fn resource<D: Draft>(
 
 fn scope<D: Draft>(
     mut fields: Fields<'_>,
-    intake: &mut Intake<'_, D>,
+    collector: &mut BatchCollector<'_, D>,
 ) -> ApiResult<ScopeDraft<D::Item>> {
     let mut scope = ScopeDraft::default();
     while let Some(field) = fields.next().map_err(malformed::<D>)? {
         match field.number {
             1 => {
                 let message = field.message().map_err(malformed::<D>)?;
-                scope_about(message, &mut scope.about, &mut intake.bounds)
+                scope_about(message, &mut scope.about, &mut collector.bounds)
                     .map_err(malformed::<D>)?;
             }
             2 => {
                 let message = field.message().map_err(malformed::<D>)?;
-                intake.begin()?;
+                collector.begin()?;
                 let mut draft = D::default();
-                let read = draft.read_protobuf(message, &mut intake.bounds);
-                intake.end(draft, read, &mut scope)?;
+                let read = draft.read_protobuf(message, &mut collector.bounds);
+                collector.end(draft, read, &mut scope)?;
             }
             _ => {}
         }

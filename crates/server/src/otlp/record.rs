@@ -8,7 +8,7 @@ use ratchet_store::catalog::RecordingSettings;
 use ratchet_store::telemetry::Prepared;
 
 use super::log::LogDraft;
-use super::partial_success::Intake as Decoder;
+use super::partial_success::BatchCollector as Decoder;
 use super::span_builder::SpanDraft;
 use super::{Decoded, Format, MetricCount, Rejected, decode};
 use crate::app::{App, Limits};
@@ -42,10 +42,10 @@ pub(crate) struct Delivery {
 pub(crate) async fn deliver(app: &App, delivery: Delivery) -> ApiResult<Rejected> {
     let effort = delivery.received.effort();
     let signal = delivery.signal;
-    let intake = app.store.catalog.intake(&delivery.caller.project).await?;
+    let settings = app.store.catalog.recording_settings(&delivery.caller.project).await?;
     let worker = app.clone();
     let Ready { work, accepted, rejected } =
-        app.workers.run_sized(effort, move || read(&worker, delivery, intake)).await??;
+        app.workers.run_sized(effort, move || read(&worker, delivery, settings)).await??;
     let prepared = match work {
         Work::Nothing => None,
         Work::Prepared(prepared) => Some(prepared),
@@ -95,16 +95,16 @@ async fn prepare(
         .await?)
 }
 
-fn read(app: &App, delivery: Delivery, intake: Arc<RecordingSettings>) -> ApiResult<Ready> {
+fn read(app: &App, delivery: Delivery, settings: Arc<RecordingSettings>) -> ApiResult<Ready> {
     let received_at = app.clock.now();
     let body = delivery.received.unpack(&app.settings.limits)?;
     let Delivery { caller, sender, .. } = delivery;
     let text_bytes = app.settings.limits.text_bytes;
     let limits = Limits {
-        text_bytes: text_bytes_before_rules(&intake, text_bytes),
+        text_bytes: text_bytes_before_rules(&settings, text_bytes),
         ..app.settings.limits.clone()
     };
-    let arrival = Arrival { project: caller.project, sender, received_at, intake, text_bytes };
+    let arrival = Arrival { project: caller.project, sender, received_at, settings, text_bytes };
     match delivery.signal {
         Signal::Traces => spans(app, &limits, (delivery.format, &body), &arrival),
         Signal::Logs => logs(&limits, (delivery.format, &body), arrival),
@@ -118,7 +118,7 @@ fn spans(
     (format, body): (Format, &Unpacked),
     arrival: &Arrival,
 ) -> ApiResult<Ready> {
-    let decoder = Decoder::new(limits, body.room(), arrival.received_at);
+    let decoder = Decoder::new(limits, body.reservation(), arrival.received_at);
     let Decoded { groups, accepted, rejected } = decode::<SpanDraft>(format, body, decoder)?;
     if groups.is_empty() {
         return Ok(Ready { work: Work::Nothing, accepted, rejected });
@@ -132,7 +132,7 @@ fn logs(
     (format, body): (Format, &Unpacked),
     arrival: Arrival,
 ) -> ApiResult<Ready> {
-    let decoder = Decoder::new(limits, body.room(), arrival.received_at);
+    let decoder = Decoder::new(limits, body.reservation(), arrival.received_at);
     let Decoded { groups, accepted, mut rejected } = decode::<LogDraft>(format, body, decoder)?;
     let events = Events::read(groups);
     if events.foreign > 0 {
@@ -152,7 +152,7 @@ fn metrics(
     (format, body): (Format, &Unpacked),
     received_at: Timestamp,
 ) -> ApiResult<Ready> {
-    let decoder = Decoder::new(&app.settings.limits, body.room(), received_at);
+    let decoder = Decoder::new(&app.settings.limits, body.reservation(), received_at);
     let Decoded { groups, mut rejected, .. } = decode::<MetricCount>(format, body, decoder)?;
     let (mut accepted, mut foreign) = (0u64, 0u64);
     for metric in groups.iter().flat_map(|group| &group.items) {

@@ -13,7 +13,7 @@ use super::limits::{Bounds, Capped};
 use super::signal::{Draft, Envelope};
 use super::wire::{self, WireError};
 use super::{json, protobuf};
-use crate::body_budget::NoRoom;
+use crate::body_budget::OverBudget;
 
 /// Metadata key with the number of attributes beyond the limit.
 const DROPPED_ATTRIBUTES: &str = "ratchet.dropped_attributes";
@@ -48,7 +48,7 @@ pub(crate) enum Fault {
     #[error("the request has more than {0} attribute values; send smaller batches")]
     TooManyValues(usize),
     #[error("the request exceeds the memory budget")]
-    NoRoom(NoRoom),
+    OverBudget(OverBudget),
     #[error("{0}")]
     Wire(#[from] WireError),
     #[error("{0}")]
@@ -187,11 +187,11 @@ impl AttributesDraft {
     /// Like [`Self::into_attributes`], for a resource or a scope, whose attributes every span
     /// repeats: with a limit on their size.
     pub(crate) fn into_shared_attributes(mut self) -> Attributes {
-        let mut room = SHARED_BYTES;
+        let mut reservation = SHARED_BYTES;
         let all = self.kept.len();
         self.kept.retain(|(name, value)| {
-            let fits = room.checked_sub(name.len() + size(value));
-            room = fits.unwrap_or(room);
+            let fits = reservation.checked_sub(name.len() + size(value));
+            reservation = fits.unwrap_or(reservation);
             fits.is_some()
         });
         self.dropped += i64::try_from(all - self.kept.len()).unwrap_or(i64::MAX);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::watchdog::Supervision;
-use ratchet_core::chat::system_prompt::USUAL_BUDGET;
+use ratchet_core::chat::system_prompt::DEFAULT_BUDGET;
 use ratchet_core::chat::workspace::{Roots, WorkspaceSource};
 use ratchet_core::judge::judge_prompt::Seed;
 use ratchet_stages::chat::prompt_layers::LayerFolders;
@@ -40,7 +40,7 @@ pub(crate) async fn run_agents_under(
         boundary,
         trusted: root.map(|root| root.join("trusted")).into_iter().collect(),
         layers: LayerFolders { platform: Some(place.join("platform")), user: None },
-        prompt_tokens: USUAL_BUDGET,
+        prompt_tokens: DEFAULT_BUDGET,
         seed: Seed::new([7; 32]),
     };
     let launcher = Launcher {

@@ -6,8 +6,8 @@ use ratchet_core::record::observation::Level;
 use ratchet_core::record::score::ScoreValue;
 use ratchet_core::secret::Secret;
 use ratchet_remote::langfuse::client::{
-    Access, ClientError, ClientLimits, LangfuseClient, ObservationsAsked, Position, ScoresAsked,
-    Slice, TimeWindow, TracesAsked,
+    Access, ClientError, ClientLimits, LangfuseClient, ObservationFilter, Position, ScoreFilter,
+    Slice, TimeWindow, TraceFilter,
 };
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{
@@ -125,8 +125,8 @@ async fn all<T>(mut slice: impl AsyncFnMut(Position) -> Result<Slice<T>, ClientE
 
 /// Everything that a client reads.
 async fn read(client: &LangfuseClient) -> Reading {
-    let (traces, steps) = (TracesAsked::default(), ObservationsAsked::default());
-    let scores = ScoresAsked::default();
+    let (traces, steps) = (TraceFilter::default(), ObservationFilter::default());
+    let scores = ScoreFilter::default();
     let whole = all(async |at| client.traces(&traces, &at).await).await;
     Reading::new(
         whole.into_iter().map(|whole| whole.trace).collect(),
@@ -197,14 +197,14 @@ async fn times_bound_what_is_rebuilt() {
     let proxy = Proxy::without_v3_era(server.web);
     let client = client(&proxy.web(), &NoBackoff::default());
     // The trace started before this time, though some of its observations did not.
-    let asked = TracesAsked {
+    let asked = TraceFilter {
         between: TimeWindow { from: Some(at(200)), to: Some(at(80_002)) },
         session: None,
     };
     let traces = all(async |at| client.traces(&asked, &at).await).await;
     let ids: Vec<_> = traces.iter().map(|whole| whole.trace.id.to_string()).collect();
     assert_eq!(ids, ["many-1", "many-0", "t2"]);
-    let asked = TracesAsked {
+    let asked = TraceFilter {
         between: TimeWindow { from: None, to: Some(at(300)) },
         session: Some(SessionId::parse("monday").unwrap()),
     };
@@ -218,9 +218,9 @@ async fn a_server_of_no_era_is_told() {
     let server = told().await;
     let proxy = Proxy::start(server.web, |_| Verdict::Gone);
     let client = client(&proxy.web(), &NoBackoff::default());
-    let error = client.scores(&ScoresAsked::default(), &Position::Start).await.unwrap_err();
+    let error = client.scores(&ScoreFilter::default(), &Position::Start).await.unwrap_err();
     assert!(error.to_string().contains("/api/public/v3/scores, /api/public/v2/scores"), "{error}");
-    let error = client.traces(&TracesAsked::default(), &Position::Start).await.unwrap_err();
+    let error = client.traces(&TraceFilter::default(), &Position::Start).await.unwrap_err();
     assert!(error.to_string().contains("is it a Langfuse server?"), "{error}");
 }
 
@@ -229,11 +229,11 @@ async fn times_bound_what_is_read() {
     let server = told().await;
     let client = to(&server);
     let between = TimeWindow { from: Some(at(60_000)), to: Some(at(80_002)) };
-    let asked = TracesAsked { between, session: None };
+    let asked = TraceFilter { between, session: None };
     let traces = all(async |at| client.traces(&asked, &at).await).await;
     let ids: Vec<_> = traces.iter().map(|whole| whole.trace.id.to_string()).collect();
     assert_eq!(ids, ["many-1", "many-0", "alone", "t2"]);
-    let asked = ObservationsAsked { between, trace: Some(TraceId::parse("t2").unwrap()) };
+    let asked = ObservationFilter { between, trace: Some(TraceId::parse("t2").unwrap()) };
     let steps = all(async |at| client.observations(&asked, &at).await).await;
     assert_eq!(steps.len(), 1);
 }
@@ -275,7 +275,7 @@ async fn a_refusal_is_told_at_once_without_the_keys() {
     let pace = NoBackoff::default();
     let client =
         LangfuseClient::new(access, ClientLimits::default(), Box::new(pace.clone())).unwrap();
-    let error = client.traces(&TracesAsked::default(), &Position::Start).await.unwrap_err();
+    let error = client.traces(&TraceFilter::default(), &Position::Start).await.unwrap_err();
     let told = format!("{error} {error:?} {client:?}");
     assert!(told.contains("GET /api/public/traces"), "{told}");
     assert!(told.contains("refused with 401") && told.contains("check the public"), "{told}");

@@ -17,7 +17,7 @@ use ratchet_core::record::price::{ModelCall, PriceTable};
 use ratchet_core::record::semantic_conventions::Sender;
 use ratchet_core::record::usage::Usage;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::events::{Rules, Statements, Submitter};
+use ratchet_remote::langfuse::events::{EventPatches, Rules, Submitter};
 use ratchet_remote::langfuse::wire::ingestion::IngestionBatch;
 use ratchet_remote::langfuse::wire::read::read_object;
 use ratchet_server::app::{Access, App, Limits, Settings};
@@ -91,7 +91,7 @@ fn read_spans(format: Format, body: &[u8]) -> String {
         project,
         sender,
         received_at: START,
-        intake: Default::default(),
+        settings: Default::default(),
         text_bytes: 8_000_000,
     };
     record::spans(SERVER.folder.telemetry(), &arrival, decoded.groups);
@@ -184,7 +184,7 @@ fn read_logs(format: Format, body: &[u8]) -> String {
             project,
             sender,
             received_at: START,
-            intake: Default::default(),
+            settings: Default::default(),
             text_bytes: 8_000_000,
         },
     );
@@ -300,13 +300,13 @@ fn batches_of_events() {
             depth: 64,
             score_configs: Default::default(),
         };
-        let said = Statements::from_batch(&batch.batch, &rules);
+        let said = EventPatches::from_batch(&batch.batch, &rules);
         let (project, sender) = (project("fuzz"), Sender::default());
         let arrival = Arrival {
             project,
             sender,
             received_at: START,
-            intake: Default::default(),
+            settings: Default::default(),
             text_bytes: 8_000_000,
         };
         let batch = Batch {

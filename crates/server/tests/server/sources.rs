@@ -8,7 +8,7 @@ use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig};
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{
-    ObservationsAsked, Position, ScoresAsked, Slice, TimeWindow, TracesAsked,
+    ObservationFilter, Position, ScoreFilter, Slice, TimeWindow, TraceFilter,
 };
 use ratchet_stages::sink::{LocalSink, Sink};
 use ratchet_stages::source::{Source, SourceResult};
@@ -34,8 +34,8 @@ async fn all<T>(mut slice: impl AsyncFnMut(Position) -> SourceResult<Slice<T>>) 
 
 /// Behaviour of every source.
 async fn check_source(source: &Source, stored: &Reading) {
-    let (traces, steps) = (TracesAsked::default(), ObservationsAsked::default());
-    let (scores, between) = (ScoresAsked::default(), TimeWindow::default());
+    let (traces, steps) = (TraceFilter::default(), ObservationFilter::default());
+    let (scores, between) = (ScoreFilter::default(), TimeWindow::default());
     let read = Reading::new(
         all(async |at| source.traces(&traces, &at).await).await,
         all(async |at| source.observations(&steps, &at).await).await,
@@ -44,7 +44,7 @@ async fn check_source(source: &Source, stored: &Reading) {
     );
     read.assert_equals(stored, "read from a source");
     let monday = SessionId::parse("monday").unwrap();
-    let of_session = TracesAsked { session: Some(monday.clone()), ..TracesAsked::default() };
+    let of_session = TraceFilter { session: Some(monday.clone()), ..TraceFilter::default() };
     let traces = all(async |at| source.traces(&of_session, &at).await).await;
     let ids: Vec<_> = traces.iter().map(|trace| trace.id.to_string()).collect();
     assert_eq!(ids, ["t2", "t1"], "newest first");
@@ -52,10 +52,10 @@ async fn check_source(source: &Source, stored: &Reading) {
     let first = TraceId::parse("t1").unwrap();
     assert_eq!(source.trace(&first).await.unwrap().unwrap().name.as_deref(), Some("checkout"));
     assert!(source.trace(&TraceId::parse("nothing").unwrap()).await.unwrap().is_none());
-    let on_session = ScoresAsked { session: Some(monday), ..ScoresAsked::default() };
+    let on_session = ScoreFilter { session: Some(monday), ..ScoreFilter::default() };
     assert_eq!(all(async |at| source.scores(&on_session, &at).await).await.len(), 1);
     let late = TimeWindow { from: Some(at(80_000)), to: None };
-    let late = TracesAsked { between: late, session: None };
+    let late = TraceFilter { between: late, session: None };
     assert_eq!(all(async |at| source.traces(&late, &at).await).await.len(), 30);
 }
 
@@ -109,7 +109,7 @@ async fn check_sink(server: &TestServer, sink: &Sink) {
     let refused = sink.scores(&[odd], now).await.unwrap_err().to_string();
     assert!(refused.contains("s-odd") && refused.contains("value"), "{refused}");
     let source = Source::Local(server.app.store.telemetry.clone(), project());
-    let scores = all(async |at| source.scores(&ScoresAsked::default(), &at).await).await;
+    let scores = all(async |at| source.scores(&ScoreFilter::default(), &at).await).await;
     let mut ids: Vec<_> = scores.iter().map(|score| score.id.to_string()).collect();
     ids.sort();
     assert_eq!(ids, ["s-good", "s-n"]);

@@ -213,7 +213,7 @@ impl ChatActor {
         let after = next(&self.state, input)?;
         self.activity += 1;
         let before = std::mem::replace(&mut self.state, after);
-        if before.word() != self.state.word() || before.turn() != self.state.turn() {
+        if before.name() != self.state.name() || before.turn() != self.state.turn() {
             self.emit_state();
         }
         self.set_idle_clock();
@@ -234,24 +234,24 @@ impl ChatActor {
 
     fn emit_state(&mut self) {
         let body = EventBody::default()
-            .text("state", self.state.word().as_str())
+            .text("state", self.state.name().as_str())
             .text_if("turn", self.state.turn().map(ToString::to_string).as_deref())
             .text_if("why", self.why.as_deref());
-        self.emit(body.told(EventKind::State));
+        self.emit(body.into_event(EventKind::State));
         self.outbox.is_stale = true;
         self.handle.set_status(Some(self.status()));
     }
 
     /// Queues an event for the disk.
-    fn emit(&mut self, telling: UnorderedEvent) {
+    fn emit(&mut self, event: UnorderedEvent) {
         let at = self.now();
-        self.outbox.add(telling, at);
+        self.outbox.add(event, at);
     }
 
     fn emit_error(&mut self, message: &str) {
         let turn = self.state.turn().map(ToString::to_string);
         let body = EventBody::default().text("message", message).text_if("turn", turn.as_deref());
-        self.emit(body.told(EventKind::Error));
+        self.emit(body.into_event(EventKind::Error));
     }
 
     fn status(&self) -> ChatStatus {
@@ -259,7 +259,7 @@ impl ChatActor {
         let process = identity
             .map(|identity| ChatProcess { pid: identity.pid, started: identity.started.clone() });
         ChatStatus {
-            state: self.state.word(),
+            state: self.state.name(),
             why: self.why.clone(),
             turn: self.state.turn().cloned(),
             process,
@@ -309,7 +309,9 @@ impl ChatActor {
             }
             TaskResult::Greeted(launch, outcome) => self.greeted(launch, outcome),
             TaskResult::Left => self.left(),
-            TaskResult::Said(Some(ClaudeError::NotAsked { .. } | ClaudeError::Ended(_)) | None)
+            TaskResult::Said(
+                Some(ClaudeError::UnknownRequest { .. } | ClaudeError::Ended(_)) | None,
+            )
             | TaskResult::Done => {}
             TaskResult::Resumed(error) => self.resumed(error),
             TaskResult::Said(Some(error)) => self.emit_error(&error.to_string()),

@@ -13,7 +13,7 @@ use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 pub use error::ConfinedPathError;
-use resolve::{Mounts, Way, descend, is_unknown};
+use resolve::{Mounts, ResolveMethod, descend, is_unknown};
 
 /// How deep folders in folders are looked into.
 const MAX_DEPTH: usize = 16;
@@ -26,7 +26,7 @@ const MAX_TRIES: u32 = 100;
 #[derive(Debug)]
 pub struct ConfinedFolder {
     folder: OwnedFd,
-    way: Way,
+    way: ResolveMethod,
 }
 
 impl ConfinedFolder {
@@ -35,16 +35,16 @@ impl ConfinedFolder {
     /// # Errors
     /// It is not there, no folder, or its path is not canonical.
     pub fn open(path: &Path) -> Result<Self, ConfinedPathError> {
-        match Self::open_in(path, Way::Kernel) {
+        match Self::open_in(path, ResolveMethod::Kernel) {
             // An old kernel, or a container that does not let it be asked.
             Err(ConfinedPathError::Io { cause, .. }) if is_unknown(&cause) => {
-                Self::open_in(path, Way::Walk)
+                Self::open_in(path, ResolveMethod::Walk)
             }
             opened => opened,
         }
     }
 
-    pub(super) fn open_in(path: &Path, way: Way) -> Result<Self, ConfinedPathError> {
+    pub(super) fn open_in(path: &Path, way: ResolveMethod) -> Result<Self, ConfinedPathError> {
         let fail = |cause| ConfinedPathError::new(path, cause);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let top = fs::open("/", flags, Mode::empty()).map_err(fail)?;

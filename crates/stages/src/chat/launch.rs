@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use ratchet_agent::claude::command::{ClaudeCommand, ClaudeFolders, ClaudeTimeouts, MCP_FILE};
 use ratchet_agent::claude::options::{
-    ChatThread, ClaudeOptions, KeptLines, PermissionMode, SettingSource, SubagentText, SystemPrompt,
+    ChatThread, ClaudeOptions, PermissionMode, SettingSource, SubagentText, SystemPrompt,
+    TranscriptMirror,
 };
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
@@ -20,7 +21,7 @@ use uuid::Uuid;
 use super::error::ChatError;
 use super::settings::{ChatFolders, ChatSettings};
 use super::work_folder::WorkFolder;
-use super::workspace_policy::{Given, WorkspacePolicy};
+use super::workspace_policy::{WorkspaceConfig, WorkspacePolicy};
 
 /// Minimum budget of a process: a ten-thousandth of a cent.
 const LEAST: Money = Money::from_pico(1_000_000);
@@ -88,7 +89,7 @@ impl Launcher {
         let held = held.map_err(|why| wrong(why.to_string()))?;
         let given = match self.policy.as_ref().zip(held.as_ref()) {
             Some((policy, work)) => policy.given(work, &settings),
-            None => Ok(Given::default()),
+            None => Ok(WorkspaceConfig::default()),
         };
         let given = given.map_err(|why| wrong(why.to_string()))?;
         let left = settings.limit().map(|limit| left(limit, chat.status.spent()));
@@ -116,7 +117,7 @@ impl Launcher {
             setting_sources: vec![SettingSource::Project],
             trust: given.trust,
             subagent_text: SubagentText::Told,
-            kept_lines: KeptLines::Told,
+            kept_lines: TranscriptMirror::On,
             ..ClaudeOptions::default()
         };
         let workspace = held.as_ref().map_or(named, WorkFolder::entrance);

@@ -24,9 +24,9 @@ pub struct LayerFolders {
 
 /// Why an agent cannot be given what it should have.
 #[derive(Debug, thiserror::Error)]
-pub enum GivenError {
+pub enum AgentFilesError {
     /// Files that name servers say something that cannot be used.
-    #[error("{}", told(.0))]
+    #[error("{}", fault_list(.0))]
     Servers(Vec<McpFault>),
     /// A file cannot be read.
     #[error("{}: {cause}", path.display())]
@@ -36,7 +36,7 @@ pub enum GivenError {
     ConfinedFolder(#[from] ConfinedPathError),
 }
 
-fn told(faults: &[McpFault]) -> String {
+fn fault_list(faults: &[McpFault]) -> String {
     let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
@@ -52,7 +52,7 @@ impl LayerFolders {
     ///
     /// # Errors
     /// There is a file, but it cannot be read.
-    pub fn base_prompt(&self) -> Result<String, GivenError> {
+    pub fn base_prompt(&self) -> Result<String, AgentFilesError> {
         let folders = [&self.user, &self.platform].into_iter().flatten();
         for folder in folders {
             let path = folder.join("prompts").join(system_prompt::FILE);
@@ -67,7 +67,7 @@ impl LayerFolders {
     ///
     /// # Errors
     /// Names each file that cannot be used, and where in it.
-    pub fn servers(&self, work: &WorkFolder, trust: Trust) -> Result<McpPlan, GivenError> {
+    pub fn servers(&self, work: &WorkFolder, trust: Trust) -> Result<McpPlan, AgentFilesError> {
         let mut files = Vec::new();
         for (layer, folder) in self.iter() {
             let path = folder.join(mcp_servers::FILE);
@@ -90,13 +90,13 @@ impl LayerFolders {
             .map(|(layer, place, text)| McpFile { layer: *layer, place, text })
             .collect();
         let workspace = work.path().display().to_string();
-        McpPlan::merge(&files, &workspace, trust).map_err(GivenError::Servers)
+        McpPlan::merge(&files, &workspace, trust).map_err(AgentFilesError::Servers)
     }
 }
 
 /// A file of the platform's or the user's own; links are theirs to follow.
-fn read(path: &Path, most: usize) -> Result<Option<String>, GivenError> {
-    let fail = |cause| GivenError::File { path: path.to_owned(), cause };
+fn read(path: &Path, most: usize) -> Result<Option<String>, AgentFilesError> {
+    let fail = |cause| AgentFilesError::File { path: path.to_owned(), cause };
     let resolved = match path.canonicalize() {
         Ok(path) => path,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),

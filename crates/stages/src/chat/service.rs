@@ -171,7 +171,7 @@ impl ChatService {
     }
 
     /// Sends a command to the actor of a chat and waits for its reply.
-    async fn ask<T>(
+    async fn send_command<T>(
         &self,
         project: ProjectId,
         chat_id: SessionId,

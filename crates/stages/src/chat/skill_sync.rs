@@ -9,7 +9,7 @@ use ratchet_core::chat::skills::{
 };
 
 use super::confined_path::{ConfinedFolder, ConfinedPathError};
-use super::prompt_layers::{GivenError, LayerFolders};
+use super::prompt_layers::{AgentFilesError, LayerFolders};
 
 /// What the folder of skills is called at the platform's and the user's place.
 const OFFERS: &str = "skills";
@@ -27,7 +27,7 @@ pub fn sync(
     layers: &LayerFolders,
     target: &ConfinedFolder,
     folder: &str,
-) -> Result<SkillPlan, GivenError> {
+) -> Result<SkillPlan, AgentFilesError> {
     let mut offers = Vec::new();
     for (layer, place) in layers.iter() {
         offers.extend(offered(layer, place)?);
@@ -85,7 +85,7 @@ fn by_skill(
 
 /// The skills that a layer offers, with the folder that each is in. What has no `SKILL.md`, or
 /// more files than a skill may have, is none.
-fn offered(layer: Layer, place: &Path) -> Result<Vec<(OfferedSkill, PathBuf)>, GivenError> {
+fn offered(layer: Layer, place: &Path) -> Result<Vec<(OfferedSkill, PathBuf)>, AgentFilesError> {
     let Ok(place) = place.join(OFFERS).canonicalize() else { return Ok(Vec::new()) };
     let (Some(parent), Some(name)) = (place.parent(), place.file_name().and_then(|n| n.to_str()))
     else {
@@ -103,9 +103,9 @@ fn bytes_of(
     offers: &[(OfferedSkill, PathBuf)],
     path: &str,
     from: Layer,
-) -> Result<Vec<u8>, GivenError> {
+) -> Result<Vec<u8>, AgentFilesError> {
     let place = offers.iter().find(|(skill, _)| skill.layer == from).map(|(_, place)| place);
-    let gone = || GivenError::File {
+    let gone = || AgentFilesError::File {
         path: PathBuf::from(path),
         cause: std::io::Error::new(std::io::ErrorKind::NotFound, "it has just been taken away"),
     };

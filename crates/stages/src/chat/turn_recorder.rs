@@ -107,13 +107,13 @@ impl TurnRecorder {
         };
         let stamp = Stamp::stated(at, WriteKind::Create);
         let root = ObservationPatch {
-            kind: Field::said(ObservationKind::Agent, stamp),
+            kind: Field::new(ObservationKind::Agent, stamp),
             start: Earliest(Some(at)),
             ..ObservationPatch::new(turn.cast(), Some(turn.clone()))
         };
         let trace = TracePatch {
             timestamp: Earliest(Some(at)),
-            session: Field::said(self.chat_id.clone(), stamp),
+            session: Field::new(self.chat_id.clone(), stamp),
             user: Field::if_some(by.map(str::to_owned), stamp),
             tags: BTreeSet::from([TAG.to_owned()]),
             ..TracePatch::new(turn.clone())
@@ -187,11 +187,11 @@ impl TurnRecorder {
         };
         let parent = asked.tool_use.as_deref().and_then(|id| ObservationId::parse(id).ok());
         let step = ObservationPatch {
-            kind: Field::said(ObservationKind::Span, stamp),
-            name: Field::said(name.to_owned(), stamp),
-            parent: Field::said(parent.unwrap_or_else(|| trace.cast()), stamp),
+            kind: Field::new(ObservationKind::Span, stamp),
+            name: Field::new(name.to_owned(), stamp),
+            parent: Field::new(parent.unwrap_or_else(|| trace.cast()), stamp),
             start: Earliest(Some(at)),
-            input: Field::if_some(Json::parse(&asked.telling().body).map(Payload::Json), stamp),
+            input: Field::if_some(Json::parse(&asked.to_event().body).map(Payload::Json), stamp),
             ..ObservationPatch::new(id, Some(trace))
         };
         self.patches.observations.push(step);

@@ -11,7 +11,7 @@ use ratchet_core::judge::judge_prompt::Seed;
 use serde_json::{Value, json};
 
 use super::confined_path::ConfinedPathError;
-use super::prompt_layers::{GivenError, LayerFolders};
+use super::prompt_layers::{AgentFilesError, LayerFolders};
 use super::settings::ChatSettings;
 use super::skill_sync;
 use super::work_folder::{Boundary, WorkFolder, WorkFolderError};
@@ -65,7 +65,7 @@ pub struct ReadyChat {
 
 /// What an agent is given in a workspace now.
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct WorkspaceConfig {
     /// Whether the workspace may run code.
     pub trust: Trust,
     pub servers: McpPlan,
@@ -81,7 +81,7 @@ pub enum WorkspacePolicyError {
     Folder(#[from] WorkFolderError),
     /// The configuration for agents is invalid.
     #[error(transparent)]
-    Given(#[from] GivenError),
+    AgentFiles(#[from] AgentFilesError),
     #[error("attachments: {0}")]
     File(#[from] ConfinedPathError),
     #[error("attachments: the workspace has no file {0}")]
@@ -136,7 +136,7 @@ impl WorkspacePolicy {
         &self,
         work: &WorkFolder,
         settings: &ChatSettings,
-    ) -> Result<Given, WorkspacePolicyError> {
+    ) -> Result<WorkspaceConfig, WorkspacePolicyError> {
         let trust = match settings.distrusts_workspace {
             true => Trust::Untrusted,
             false => self.trust(work),
@@ -148,7 +148,7 @@ impl WorkspacePolicy {
             let told = plan.fates.iter().map(|(name, fate)| format!("skill {name}: {fate}"));
             notes.extend(told);
         }
-        Ok(Given { trust, servers, notes })
+        Ok(WorkspaceConfig { trust, servers, notes })
     }
 
     /// Returns the attachments of a message as content blocks.

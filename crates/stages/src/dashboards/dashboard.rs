@@ -1,7 +1,7 @@
 use ratchet_core::catalog::dashboard::{Dashboard, Tile, TileArea, TileContent};
 use ratchet_store::catalog::{DocumentKind, Documents};
 
-use super::definitions::KeepError;
+use super::definitions::SaveError;
 use super::widget_filters::check_filters;
 use crate::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 
@@ -15,15 +15,15 @@ const WIDTH_STEP: i64 = 2;
 const NARROWEST: i64 = 2;
 /// What it is made taller or shorter by, how short it may be and how tall.
 const HEIGHT_STEP: i64 = 1;
-const SHORTEST: i64 = 2;
+const MIN_TILE_HEIGHT: i64 = 2;
 /// The greatest height that people give a tile on the page.
-pub const TALLEST: i64 = 12;
+pub const MAX_TILE_HEIGHT: i64 = 12;
 
 /// Refuses what makes no sense, by itself or beside the project's widgets.
 ///
 /// # Errors
 /// Everything that is wrong, or the widget that is not there.
-pub fn check(dashboard: &Dashboard, documents: &Documents<'_>) -> Result<(), KeepError> {
+pub fn check(dashboard: &Dashboard, documents: &Documents<'_>) -> Result<(), SaveError> {
     let mut checks = Checks::default();
     checks.text("name", &dashboard.name, 1..=MAX_NAME_CHARS);
     checks.text("description", &dashboard.description, 0..=MAX_DESCRIPTION_CHARS);
@@ -105,15 +105,15 @@ pub fn shift(tiles: &mut [Tile], id: &str, shift: Shift) -> bool {
     let Some(at) = tiles.iter().position(|tile| tile.id == id) else { return false };
     let TileArea { width, height, .. } = tiles[at].at;
     let wide = |width: i64| width.clamp(NARROWEST, COLUMNS);
-    let tall = |height: i64| height.clamp(SHORTEST, TALLEST);
+    let tall = |height: i64| height.clamp(MIN_TILE_HEIGHT, MAX_TILE_HEIGHT);
     match shift {
         Shift::Earlier => tiles.swap(at, at.saturating_sub(1)),
         Shift::Later if at + 1 < tiles.len() => tiles.swap(at, at + 1),
         Shift::Later => {}
         Shift::Wider => tiles[at].at.width = wide(width + WIDTH_STEP),
         Shift::Narrower => tiles[at].at.width = wide(width - WIDTH_STEP),
-        Shift::Taller => tiles[at].at.height = tall(height.min(TALLEST) + HEIGHT_STEP),
-        Shift::Shorter => tiles[at].at.height = tall(height.min(TALLEST) - HEIGHT_STEP),
+        Shift::Taller => tiles[at].at.height = tall(height.min(MAX_TILE_HEIGHT) + HEIGHT_STEP),
+        Shift::Shorter => tiles[at].at.height = tall(height.min(MAX_TILE_HEIGHT) - HEIGHT_STEP),
     }
     flow(tiles);
     true

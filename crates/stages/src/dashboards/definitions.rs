@@ -12,7 +12,7 @@ use super::{dashboard, widget};
 
 /// Why a definition is not kept.
 #[derive(Debug, thiserror::Error)]
-pub enum KeepError {
+pub enum SaveError {
     /// It makes no sense, each thing for its own reason.
     #[error("{}", all(.0))]
     Invalid(Vec<Issue>),
@@ -21,7 +21,7 @@ pub enum KeepError {
     Store(#[from] StoreError),
 }
 
-impl From<Vec<Issue>> for KeepError {
+impl From<Vec<Issue>> for SaveError {
     fn from(issues: Vec<Issue>) -> Self {
         Self::Invalid(issues)
     }
@@ -70,11 +70,11 @@ pub fn widget(documents: &Documents<'_>, id: &str) -> StoreResult<Widget> {
 ///
 /// # Errors
 /// Fails if it makes no sense, or names a widget that is not there.
-pub fn keep_dashboard(
+pub fn save_dashboard(
     documents: &Documents<'_>,
     mut dashboard: Dashboard,
     now: Timestamp,
-) -> Result<Dashboard, KeepError> {
+) -> Result<Dashboard, SaveError> {
     dashboard::check(&dashboard, documents)?;
     dashboard.updated_at = now;
     let document = Document {
@@ -91,11 +91,11 @@ pub fn keep_dashboard(
 ///
 /// # Errors
 /// Fails if it makes no sense.
-pub fn keep_widget(
+pub fn save_widget(
     documents: &Documents<'_>,
     mut widget: Widget,
     now: Timestamp,
-) -> Result<Widget, KeepError> {
+) -> Result<Widget, SaveError> {
     widget::check(&widget)?;
     widget.updated_at = now;
     let document = Document {

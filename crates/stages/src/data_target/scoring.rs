@@ -37,13 +37,13 @@ pub struct ScoringTarget {
     /// The id of this run.
     pub run: String,
     outbound: OutboundPolicy,
-    place: JournalPlace,
+    place: JournalLocation,
     _alive: Option<LiveRun>,
 }
 
 /// Where the journal of scoring is kept.
 #[derive(Debug)]
-pub enum JournalPlace {
+pub enum JournalLocation {
     /// A data folder and its path.
     Folder(Box<Store>, PathBuf),
     /// A folder for the state of work on servers, where there is no data folder.
@@ -90,7 +90,7 @@ impl ScoringTarget {
         journal.mark_lost(&|_| false, options.now).await?;
         let source = Source::Local(telemetry.clone(), project.clone());
         let sink = Sink::Local(LocalSink { telemetry, catalog, project });
-        let place = JournalPlace::Folder(Box::new(store), data);
+        let place = JournalLocation::Folder(Box::new(store), data);
         let ScoringOptions { run, outbound, .. } = options;
         Ok(Self { source, sink, journal, run, outbound, place, _alive: None })
     }
@@ -101,15 +101,15 @@ impl ScoringTarget {
     /// Fails on an invalid URL, and if the journal cannot be opened.
     pub async fn remote(
         server: &RatchetClient,
-        place: JournalPlace,
+        place: JournalLocation,
         options: ScoringOptions,
     ) -> Result<Self, ScoringTargetError> {
         let client = server.langfuse()?;
         let (source, sink) = (Source::Remote(client.clone()), Sink::Remote(client));
         let ScoringOptions { run, outbound, now } = options;
         let (catalog, alive) = match &place {
-            JournalPlace::Folder(store, _) => (store.catalog.clone(), None),
-            JournalPlace::State(state) => {
+            JournalLocation::Folder(store, _) => (store.catalog.clone(), None),
+            JournalLocation::State(state) => {
                 private_files::create_dir_all(state).map_err(failed("create", state))?;
                 let alive = LiveRun::begin(state, &run);
                 let alive = alive.map_err(failed("lock", &lock_file(state, &run)))?;
@@ -120,8 +120,8 @@ impl ScoringTarget {
         let journal = Journal::of_server(catalog, url, public_key)?;
         let is_alive = |run: &str| match &place {
             // The lock of the folder is ours.
-            JournalPlace::Folder(..) => false,
-            JournalPlace::State(state) => LiveRun::is_alive(state, run),
+            JournalLocation::Folder(..) => false,
+            JournalLocation::State(state) => LiveRun::is_alive(state, run),
         };
         journal.mark_lost(&is_alive, now).await?;
         Ok(Self { source, sink, journal, run, outbound, place, _alive: alive })
@@ -133,24 +133,24 @@ impl ScoringTarget {
     /// As [`Store::close`].
     pub async fn close(self) -> StoreResult<()> {
         match self.place {
-            JournalPlace::Folder(store, _) => store.close().await,
-            JournalPlace::State(_) => Ok(()),
+            JournalLocation::Folder(store, _) => store.close().await,
+            JournalLocation::State(_) => Ok(()),
         }
     }
 
     /// The store, if there is a data folder.
     pub fn store(&self) -> Option<&Store> {
         match &self.place {
-            JournalPlace::Folder(store, _) => Some(store),
-            JournalPlace::State(_) => None,
+            JournalLocation::Folder(store, _) => Some(store),
+            JournalLocation::State(_) => None,
         }
     }
 
     /// The path of the data folder, if there is one.
     pub fn data(&self) -> Option<&Path> {
         match &self.place {
-            JournalPlace::Folder(_, data) => Some(data),
-            JournalPlace::State(_) => None,
+            JournalLocation::Folder(_, data) => Some(data),
+            JournalLocation::State(_) => None,
         }
     }
 
@@ -199,8 +199,8 @@ impl ScoringTarget {
     /// Fails if the secret cannot be read or stored.
     pub fn seed(&self) -> Result<String, ScoringTargetError> {
         match &self.place {
-            JournalPlace::Folder(store, _) => Ok(store.secrets.sign(SEED)?),
-            JournalPlace::State(state) => seed_in(state),
+            JournalLocation::Folder(store, _) => Ok(store.secrets.sign(SEED)?),
+            JournalLocation::State(state) => seed_in(state),
         }
     }
 }

@@ -45,11 +45,11 @@ pub fn name(text: &str) -> Result<String, NotificationRequestError> {
 pub fn events<'a>(
     words: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<NotificationKind>, NotificationRequestError> {
-    let all = NotificationKind::NEWS.map(NotificationKind::as_str).join(", ");
+    let all = NotificationKind::SUBSCRIBABLE.map(NotificationKind::as_str).join(", ");
     let mut wanted = Vec::new();
     for word in words {
-        let kind =
-            NotificationKind::parse(word).filter(|kind| NotificationKind::NEWS.contains(kind));
+        let kind = NotificationKind::parse(word)
+            .filter(|kind| NotificationKind::SUBSCRIBABLE.contains(kind));
         let none =
             || NotificationRequestError::Field("events", format!("{word:?} is none of {all}"));
         let kind = kind.ok_or_else(none)?;

@@ -86,6 +86,6 @@ impl Events {
             observations: patches.observations,
             ..Batch::new(arrival.project, arrival.received_at)
         };
-        telemetry.prepare(redacted(batch, &arrival.intake, arrival.text_bytes))
+        telemetry.prepare(redacted(batch, &arrival.settings, arrival.text_bytes))
     }
 }

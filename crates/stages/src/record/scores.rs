@@ -36,14 +36,14 @@ pub async fn write(
     drafts: Vec<ScoreDraft>,
     now: Timestamp,
 ) -> Result<(), ScoreWriteError> {
-    let intake = catalog.intake(&project).await?;
+    let settings = catalog.recording_settings(&project).await?;
     let validated = drafts.into_iter().map(|draft| {
         let score = draft.id.to_string();
         let refused = |why| ScoreWriteError::Refused { score, why };
-        draft.validate(&intake.score_configs).map_err(refused)
+        draft.validate(&settings.score_configs).map_err(refused)
     });
     let scores: Vec<ScorePatch> = validated.collect::<Result<_, _>>()?;
     let batch = Batch { scores, ..Batch::new(project, now) };
-    let prepared = telemetry.prepare(redacted(batch, &intake, TEXT_BYTES)).in_order();
+    let prepared = telemetry.prepare(redacted(batch, &settings, TEXT_BYTES)).in_order();
     Ok(commit(telemetry, catalog, prepared).await?)
 }

@@ -13,7 +13,7 @@ const REMEMBERED_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 
 /// What a sweep took away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweepReport {
     /// Traces that were older than their projects keep.
     pub traces: u64,
     /// Records of projects that were deleted.
@@ -34,15 +34,15 @@ pub struct Swept {
 /// # Errors
 /// Stops at the first step that fails. When too much waits to be written, it only ends early:
 /// recording comes first.
-pub async fn sweep(store: &Store, now: Timestamp) -> StoreResult<Swept> {
-    let mut swept = Swept::default();
+pub async fn sweep(store: &Store, now: Timestamp) -> StoreResult<SweepReport> {
+    let mut swept = SweepReport::default();
     match sweep_into(&mut swept, store, now).await {
         Ok(()) | Err(StoreError::QueueFull) => Ok(swept),
         Err(error) => Err(error),
     }
 }
 
-async fn sweep_into(swept: &mut Swept, store: &Store, now: Timestamp) -> StoreResult<()> {
+async fn sweep_into(swept: &mut SweepReport, store: &Store, now: Timestamp) -> StoreResult<()> {
     abandon_deleted(store, now).await?;
     loop {
         match store.telemetry.delete_abandoned().await? {

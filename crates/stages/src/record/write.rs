@@ -11,12 +11,12 @@ use ratchet_store::telemetry::{Batch, Telemetry};
 /// elides texts that are too long.
 pub fn redacted(
     mut batch: Batch,
-    intake: &RecordingSettings,
+    settings: &RecordingSettings,
     text_bytes: usize,
 ) -> Redacted<Batch> {
     let Batch { traces, observations, scores, received_at, .. } = &mut batch;
     clock_skew::clamp(&mut [traces, observations, scores], *received_at);
-    intake.redactor.redact(batch, text_bytes)
+    settings.redactor.redact(batch, text_bytes)
 }
 
 /// Writes a prepared batch and returns once it is on disk. All of it is readable then.
@@ -42,7 +42,7 @@ pub async fn write(
     batch: Batch,
     text_bytes: usize,
 ) -> StoreResult<()> {
-    let intake = catalog.intake(&batch.project).await?;
-    let prepared = telemetry.prepare(redacted(batch, &intake, text_bytes));
+    let settings = catalog.recording_settings(&batch.project).await?;
+    let prepared = telemetry.prepare(redacted(batch, &settings, text_bytes));
     commit(telemetry, catalog, prepared).await
 }

@@ -33,13 +33,13 @@ pub async fn read(sink: &Sink) -> SinkResult<Vec<PanelVerdict>> {
 /// # Errors
 /// Fails if labels or sessions cannot be read, nobody can be asked, or nothing can be kept.
 pub async fn rejudge_panel(
-    desk: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     labels: &str,
     request: &Request,
 ) -> Result<score::Report, ReviewError> {
     let who = PanelKey::new(request.judge.name(), &request.rubric);
-    let before = read(desk.sink).await?;
-    let now = (desk.clock)();
+    let before = read(ctx.sink).await?;
+    let now = (ctx.clock)();
     let week = sampling::week(now);
     // A first sitting that was broken off goes on with those it did not come to.
     let is_settled = |verdict: &PanelVerdict| verdict.who == who && verdict.week != week;
@@ -47,8 +47,8 @@ pub async fn rejudge_panel(
         panel::members(&before, &who, &[])
     } else {
         let whom = JudgeSelection { dataset: labels, rubric: &request.rubric, judge: None };
-        let held = LabelComparison::read(desk.source, desk.sink, whom).await?;
-        let labelled = held.opinions(&request.rubric).into_iter().map(|one| one.session);
+        let held = LabelComparison::read(ctx.source, ctx.sink, whom).await?;
+        let labelled = held.labelled_sessions(&request.rubric).into_iter().map(|one| one.session);
         panel::members(&[], &who, &labelled.collect::<Vec<_>>())
     };
     let is_heard = |verdict: &&PanelVerdict| verdict.who == who && verdict.week == week;
@@ -56,7 +56,7 @@ pub async fn rejudge_panel(
         before.iter().filter(is_heard).map(|verdict| &verdict.session).collect();
     let waiting: Vec<SessionId> =
         members.into_iter().filter(|session| !heard.contains(session)).collect();
-    let waiting = trial::there(desk.source, &waiting).await?;
+    let waiting = trial::there(ctx.source, &waiting).await?;
     if waiting.is_empty() {
         return Ok(score::Report::empty());
     }
@@ -66,14 +66,14 @@ pub async fn rejudge_panel(
         keeping: WritePolicy::Anew,
         ..request.clone()
     };
-    let report = score::run(desk, &request).await?;
+    let report = score::run(ctx, &request).await?;
     let verdicts = report.sessions.iter().map(|scored| PanelVerdict {
         session: scored.session.clone(),
         who: who.clone(),
         week: week.clone(),
         marks: judge_scores::marks(scored),
     });
-    keep(desk.sink, &verdicts.collect::<Vec<_>>(), now).await?;
+    keep(ctx.sink, &verdicts.collect::<Vec<_>>(), now).await?;
     Ok(report)
 }
 

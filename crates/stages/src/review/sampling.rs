@@ -8,7 +8,7 @@ use ratchet_core::quality::calibration::sample::{self, Candidate};
 use ratchet_core::quality::label::LabelOrigin;
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{Position, ScoresAsked, TimeWindow, TracesAsked};
+use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow, TraceFilter};
 use ratchet_store::query::{
     Condition, Detail, Direction, Paging, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
@@ -80,9 +80,9 @@ pub async fn scored(
     now: Timestamp,
 ) -> SourceResult<BTreeMap<SessionId, f64>> {
     let from = now.plus_nanos(-DAY * i64::from(asking.days));
-    let asked = ScoresAsked {
+    let asked = ScoreFilter {
         between: TimeWindow { from: Some(from), to: None },
-        ..ScoresAsked::default()
+        ..ScoreFilter::default()
     };
     let mut newest: BTreeMap<SessionId, (u32, f64)> = BTreeMap::new();
     let mut next = Some(Position::Start);
@@ -145,7 +145,7 @@ async fn agent(source: &Source, session: &SessionId) -> SourceResult<Option<Stri
             page.rows.into_iter().filter_map(|trace| trace.agent).collect()
         }
         Source::Remote(_) => {
-            let asked = TracesAsked { session: Some(session.clone()), ..TracesAsked::default() };
+            let asked = TraceFilter { session: Some(session.clone()), ..TraceFilter::default() };
             let slice = source.traces(&asked, &Position::Start).await?;
             slice.rows.into_iter().filter_map(|trace| trace.agent).collect()
         }

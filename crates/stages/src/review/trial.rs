@@ -40,7 +40,7 @@ pub struct DraftTrial {
 /// # Errors
 /// Fails if sessions cannot be read or nobody can be asked.
 pub async fn run(
-    desk: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     held: &LabelComparison,
     (before, drafts): (&Calibration, &[CriterionDraft]),
     request: &Request,
@@ -52,19 +52,19 @@ pub async fn run(
     let rubric = draft::revised(&request.rubric, drafts);
     let request = Request {
         rubric: rubric.clone(),
-        wanted: SessionFilter::These(there(desk.source, &sessions).await?),
+        wanted: SessionFilter::These(there(ctx.source, &sessions).await?),
         again: Rescore::Always,
         keeping: WritePolicy::NoScores,
         ..request.clone()
     };
-    let report = score::run(desk, &request).await?;
+    let report = score::run(ctx, &request).await?;
     let marks: BTreeMap<&SessionId, Marks> = report
         .sessions
         .iter()
         .map(|scored| (&scored.session, judge_scores::marks(scored)))
         .collect();
-    let opinions = held.opinions_with(&rubric, |session| marks.get(session));
-    let after = calibration::report(&rubric, &opinions, before.threshold);
+    let labelled_sessions = held.labelled_sessions_with(&rubric, |session| marks.get(session));
+    let after = calibration::report(&rubric, &labelled_sessions, before.threshold);
     Ok(DraftTrial {
         judge,
         of: sessions.len(),

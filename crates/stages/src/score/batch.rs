@@ -10,9 +10,9 @@ use ratchet_store::catalog::ScoringBatch;
 
 use super::ScoreError;
 use super::job::Job;
-use super::journal::Said;
-use super::judge::chunks::{Question, Walk};
-use super::judge::{Judge, ModelJudge, Unjudged};
+use super::journal::JudgeAnswer;
+use super::judge::chunks::{ChunkedSession, Question};
+use super::judge::{Judge, ModelJudge, NoVerdict};
 
 /// Bytes of questions that are held at once, and handed in together.
 const BATCH_BYTES: usize = 40_000_000;
@@ -39,7 +39,7 @@ pub(super) async fn ask(
     let Judge::Model(judge) = &job.request.judge else { return Ok(()) };
     let wave = Wave { job, judge, pause };
     let mut asked = BTreeSet::new();
-    while !(job.desk.is_stopping)() && !job.ledger.is_spent() {
+    while !(job.ctx.is_stopping)() && !job.ledger.is_spent() {
         let pending = wave.pending(sessions, &asked).await?;
         if pending.is_empty() {
             break;
@@ -66,27 +66,27 @@ impl Wave<'_> {
         sessions: &[SessionId],
         asked: &BTreeSet<String>,
     ) -> Result<Vec<Pending>, ScoreError> {
-        let bench = self.job.bench();
+        let judge_ctx = self.job.judge_ctx();
         let mut pending = Vec::new();
         let mut bytes = 0;
         for session in sessions {
-            if bytes > BATCH_BYTES || (self.job.desk.is_stopping)() {
+            if bytes > BATCH_BYTES || (self.job.ctx.is_stopping)() {
                 break;
             }
             let is_ours = self.job.request.wanted.holds(session)
-                && self.job.ledger.claim(session, (self.job.desk.clock)()).await?;
+                && self.job.ledger.claim(session, (self.job.ctx.clock)()).await?;
             if !is_ours {
                 continue;
             }
             let Ok(ready) = self.job.prepare(session).await? else { continue };
             let (name, briefing) = (&self.judge.name, &self.judge.briefing);
-            let walk = Walk::new(&bench, &ready.evidence, name, briefing);
-            let question = match walk.next(&mut Vec::new()).await {
+            let chunked = ChunkedSession::new(&judge_ctx, &ready.evidence, name, briefing);
+            let question = match chunked.next(&mut Vec::new()).await {
                 Ok(Some(question)) if !asked.contains(&question.key) => question,
-                Err(Unjudged::Broken(error)) => return Err(error),
+                Err(NoVerdict::Broken(error)) => return Err(error),
                 Ok(_) | Err(_) => continue,
             };
-            let ask = ModelJudge::first(bench.rubric, &question);
+            let ask = ModelJudge::first(judge_ctx.rubric, &question);
             bytes += question.prompt.chunk.len() + question.prompt.shared.len();
             let ask = BatchRequest { name: question.key.clone(), ask };
             pending.push(Pending { session: session.clone(), question, ask });
@@ -96,7 +96,7 @@ impl Wave<'_> {
 
     /// Whether a batch may still answer something of what is asked.
     fn is_wanted(&self, batch: &ScoringBatch, pending: &[Pending]) -> bool {
-        let is_kept = (self.job.desk.clock)().since(batch.submitted_at) < KEPT_NANOS;
+        let is_kept = (self.job.ctx.clock)().since(batch.submitted_at) < KEPT_NANOS;
         is_kept && pending.iter().any(|one| batch.prompts.contains(&one.question.key))
     }
 
@@ -108,7 +108,7 @@ impl Wave<'_> {
             id: super::write_scores::hash(&prompts.iter().map(String::as_str).collect::<Vec<_>>()),
             judge: self.judge.name.clone(),
             remote: None,
-            submitted_at: (self.job.desk.clock)(),
+            submitted_at: (self.job.ctx.clock)(),
             prompts,
         };
         self.job.ledger.save_batch(batch.clone()).await?;
@@ -156,8 +156,8 @@ impl Wave<'_> {
             let read = Verdict::read(&answer.text, &self.job.request.rubric, &one.question.traces);
             if read.is_ok() {
                 let (prompt, session) = (name.as_str(), &one.session);
-                let said = Said { prompt, session, answer: &answer.text, cost };
-                self.job.ledger.keep(said, (self.job.desk.clock)()).await?;
+                let said = JudgeAnswer { prompt, session, answer: &answer.text, cost };
+                self.job.ledger.keep(said, (self.job.ctx.clock)()).await?;
             }
         }
         let keys = pending.iter().map(|one| &one.question.key);
@@ -199,12 +199,12 @@ impl Wave<'_> {
 
     /// Waits a while and says that we are still at it; false if the run is to end.
     async fn wait(&self, pending: &[Pending]) -> Result<bool, ScoreError> {
-        if (self.job.desk.is_stopping)() {
+        if (self.job.ctx.is_stopping)() {
             return Ok(false);
         }
         tokio::time::sleep(self.pause).await;
         for one in pending {
-            self.job.ledger.claim(&one.session, (self.job.desk.clock)()).await?;
+            self.job.ledger.claim(&one.session, (self.job.ctx.clock)()).await?;
         }
         Ok(true)
     }

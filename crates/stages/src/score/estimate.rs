@@ -4,7 +4,7 @@ use super::job::Job;
 use super::journal::RunJournal;
 use super::judge::Briefing;
 use super::peers::PeerCache;
-use super::write_scores::Configs;
+use super::write_scores::ScoreConfigs;
 use super::{Request, ScoreError, ScoringContext, ScoringProgress, select_sessions};
 
 /// Says what judging would take, by whomever: sessions are read and planned, and nobody is asked.
@@ -12,28 +12,28 @@ use super::{Request, ScoreError, ScoringContext, ScoringProgress, select_session
 /// # Errors
 /// Fails if sessions cannot be read.
 pub async fn estimate(
-    desk: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     request: &Request,
     briefing: &Briefing,
 ) -> Result<JudgingEstimate, ScoreError> {
-    let ledger = RunJournal::idle(desk, request, (desk.clock)());
-    let configs = Configs::default();
+    let ledger = RunJournal::idle(ctx, request, (ctx.clock)());
+    let configs = ScoreConfigs::default();
     let peers = PeerCache::default();
-    let job = Job { desk, request, ledger: &ledger, configs: &configs, peers: &peers };
+    let job = Job { ctx, request, ledger: &ledger, configs: &configs, peers: &peers };
     let instructions = briefing.instructions(&request.rubric);
-    let mut found = select_sessions::find(desk.source, &request.wanted).await?;
+    let mut found = select_sessions::find(ctx.source, &request.wanted).await?;
     found.retain(|session| request.wanted.holds(session));
     let of = found.len() as u64;
     let mut sum = JudgingEstimate::default();
     for (session, done) in found.iter().zip(1..) {
-        if (desk.is_stopping)() {
+        if (ctx.is_stopping)() {
             break;
         }
         if let Ok(ready) = job.prepare(session).await? {
             let case = briefing.case(&ready.evidence);
             sum = sum + JudgingEstimate::of(&case, &instructions, &request.rubric);
         }
-        (desk.watch)(&ScoringProgress { done, of, tally: ledger.tally() });
+        (ctx.watch)(&ScoringProgress { done, of, tally: ledger.tally() });
     }
     Ok(sum)
 }

@@ -8,12 +8,12 @@ use ratchet_core::judge::verdict::Verdict;
 use ratchet_core::money::Money;
 
 use super::job::Job;
-use super::journal::{RunJournal, Said};
-use super::judge::chunks::Walk;
-use super::judge::{Judge, Unjudged};
+use super::journal::{JudgeAnswer, RunJournal};
+use super::judge::chunks::ChunkedSession;
+use super::judge::{Judge, NoVerdict};
 use super::outcome::Outcome;
 use super::peers::PeerCache;
-use super::write_scores::Configs;
+use super::write_scores::ScoreConfigs;
 use super::{Request, ScoreError, ScoringContext};
 
 /// What someone is to judge next.
@@ -78,12 +78,12 @@ pub struct SubmittedVerdict {
 /// # Errors
 /// Says why there is nothing.
 pub async fn task(
-    desk: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     request: &Request,
     session: &SessionId,
     chunk: Option<usize>,
 ) -> Result<Task, TaskError> {
-    let (_, task) = next(desk, request, session, chunk).await?;
+    let (_, task) = next(ctx, request, session, chunk).await?;
     Ok(task)
 }
 
@@ -93,12 +93,12 @@ pub async fn task(
 /// # Errors
 /// Names everything that is wrong with it.
 pub async fn hand_in(
-    desk: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     request: &Request,
     session: &SessionId,
     handed: &SubmittedVerdict,
 ) -> Result<(), TaskError> {
-    let (key, task) = next(desk, request, session, Some(handed.chunk)).await?;
+    let (key, task) = next(ctx, request, session, Some(handed.chunk)).await?;
     let is_same = |hash: &String| *hash == task.prompt.hash();
     if !handed.prompt_hash.as_ref().is_none_or(is_same) {
         return Err(TaskError::Changed);
@@ -109,16 +109,16 @@ pub async fn hand_in(
     if !faults.is_empty() {
         return Err(TaskError::Refused(faults));
     }
-    let now = (desk.clock)();
-    let said = Said { prompt: &key, session, answer: &handed.answer, cost: Money::ZERO };
-    let ledger = RunJournal::idle(desk, request, now);
+    let now = (ctx.clock)();
+    let said = JudgeAnswer { prompt: &key, session, answer: &handed.answer, cost: Money::ZERO };
+    let ledger = RunJournal::idle(ctx, request, now);
     ledger.keep(said, now).await.map_err(ScoreError::from)?;
     Ok(())
 }
 
 /// The task, and what its verdict is kept under.
 async fn next(
-    desk: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     request: &Request,
     session: &SessionId,
     chunk: Option<usize>,
@@ -126,23 +126,26 @@ async fn next(
     let Judge::HandedIn(outsider) = &request.judge else {
         return Err(TaskError::NotDue("its judge is asked directly".to_owned()));
     };
-    let ledger = RunJournal::idle(desk, request, (desk.clock)());
-    let configs = Configs::default();
+    let ledger = RunJournal::idle(ctx, request, (ctx.clock)());
+    let configs = ScoreConfigs::default();
     let peers = PeerCache::default();
-    let job = Job { desk, request, ledger: &ledger, configs: &configs, peers: &peers };
+    let job = Job { ctx, request, ledger: &ledger, configs: &configs, peers: &peers };
     let ready = match job.prepare(session).await? {
         Ok(ready) => ready,
         Err(Outcome::Skipped(why)) => return Err(TaskError::NotDue(why.to_string())),
         Err(Outcome::Failed(why)) => return Err(TaskError::NotDue(why)),
         Err(Outcome::Scored(_)) => return Err(TaskError::AllJudged),
     };
-    let bench = job.bench();
-    let walk = Walk::new(&bench, &ready.evidence, &outsider.name, &outsider.briefing);
-    let of = walk.chunks();
+    let judge_ctx = job.judge_ctx();
+    let chunked =
+        ChunkedSession::new(&judge_ctx, &ready.evidence, &outsider.name, &outsider.briefing);
+    let of = chunked.chunks();
     let mut heard = Vec::new();
-    let found = walk.next(&mut heard).await.map_err(|why| match why {
-        Unjudged::Broken(error) => TaskError::Score(error),
-        Unjudged::Stopped | Unjudged::Waiting { .. } | Unjudged::Failed(_) => TaskError::AllJudged,
+    let found = chunked.next(&mut heard).await.map_err(|why| match why {
+        NoVerdict::Broken(error) => TaskError::Score(error),
+        NoVerdict::Stopped | NoVerdict::Waiting { .. } | NoVerdict::Failed(_) => {
+            TaskError::AllJudged
+        }
     })?;
     let asked = chunk.or(found.as_ref().map(|question| question.chunk)).unwrap_or(of);
     if asked == 0 || asked > of {

@@ -6,24 +6,24 @@ use super::journal::RunJournal;
 use super::judge::JudgeContext;
 use super::outcome::{Outcome, Scored, Skip};
 use super::peers::PeerCache;
-use super::previous_scores::Known;
+use super::previous_scores::PreviousScores;
 use super::write_scores;
-use super::write_scores::{Configs, ScoreSheet};
+use super::write_scores::{ScoreConfigs, ScoreSheet};
 use super::{Request, Rescore, ScoreError, ScoringContext, WritePolicy, evidence, select_sessions};
 
 /// A session that is to be judged.
 pub(super) struct Ready {
     pub(super) evidence: Evidence,
-    known: Known,
+    known: PreviousScores,
     last_at: Timestamp,
 }
 
 /// What all sessions of a run have in common.
 pub(super) struct Job<'a> {
-    pub(super) desk: &'a ScoringContext<'a>,
+    pub(super) ctx: &'a ScoringContext<'a>,
     pub(super) request: &'a Request,
     pub(super) ledger: &'a RunJournal<'a>,
-    pub(super) configs: &'a Configs,
+    pub(super) configs: &'a ScoreConfigs,
     pub(super) peers: &'a PeerCache,
 }
 
@@ -36,13 +36,13 @@ impl Job<'_> {
         if !self.request.wanted.holds(&session) {
             return Ok((session, Outcome::Skipped(Skip::NotSampled)));
         }
-        if (self.desk.is_stopping)() || self.ledger.is_spent() {
+        if (self.ctx.is_stopping)() || self.ledger.is_spent() {
             return Ok((session, Outcome::Skipped(Skip::Stopped)));
         }
         let outcome = match self.request.keeping {
             WritePolicy::Nothing => self.look(&session).await?,
             WritePolicy::Write | WritePolicy::NoScores | WritePolicy::Anew => {
-                if !self.ledger.claim(&session, (self.desk.clock)()).await? {
+                if !self.ledger.claim(&session, (self.ctx.clock)()).await? {
                     return Ok((session, Outcome::Skipped(Skip::Taken)));
                 }
                 let outcome = self.look(&session).await;
@@ -66,7 +66,7 @@ impl Job<'_> {
         if self.request.keeping == WritePolicy::Nothing && self.request.judge.wants_money() {
             return Ok(Outcome::Skipped(Skip::WouldBeJudged));
         }
-        let judged = match self.request.judge.judge(&self.bench(), &ready.evidence).await {
+        let judged = match self.request.judge.judge(&self.judge_ctx(), &ready.evidence).await {
             Ok(judged) => judged,
             Err(why) => return why.outcome(),
         };
@@ -98,21 +98,21 @@ impl Job<'_> {
     ) -> Result<Result<Ready, Outcome>, ScoreError> {
         let Request { rubric, wanted, again, .. } = self.request;
         // Only now that the session is ours: another run may just have scored it.
-        let known = Known::read(self.desk.source, session, &rubric.name).await?;
+        let known = PreviousScores::read(self.ctx.source, session, &rubric.name).await?;
         if let Err(why) = self.is_due(session, &known).await? {
             if self.request.keeping == WritePolicy::Write {
-                write_scores::mark_superseded(self.desk.sink, &known, (self.desk.clock)()).await?;
+                write_scores::mark_superseded(self.ctx.sink, &known, (self.ctx.clock)()).await?;
             }
             return Ok(Err(Outcome::Skipped(why)));
         }
-        let evidence = evidence::evidence(self.desk.source, session).await?;
+        let evidence = evidence::evidence(self.ctx.source, session).await?;
         let Some(last) = evidence.traces.last() else {
             return Ok(Err(Outcome::Failed("it has no traces any more".to_owned())));
         };
         let last_at = last.trace.timestamp;
         let traces = evidence.traces.len() as u64;
         // It may have gone on between the first look and now.
-        let fit = wanted.is_fit(traces, last_at, (self.desk.clock)());
+        let fit = wanted.is_fit(traces, last_at, (self.ctx.clock)());
         let due = fit.and_then(|()| match again {
             Rescore::IfGrown => known.is_grown(traces),
             Rescore::Always => Ok(()),
@@ -123,14 +123,14 @@ impl Job<'_> {
         })
     }
 
-    pub(super) fn bench(&self) -> JudgeContext<'_> {
+    pub(super) fn judge_ctx(&self) -> JudgeContext<'_> {
         JudgeContext {
             rubric: &self.request.rubric,
-            source: self.desk.source,
+            source: self.ctx.source,
             peers: self.peers,
             ledger: self.ledger,
-            clock: self.desk.clock,
-            is_stopping: self.desk.is_stopping,
+            clock: self.ctx.clock,
+            is_stopping: self.ctx.is_stopping,
         }
     }
 
@@ -138,12 +138,12 @@ impl Job<'_> {
     async fn is_due(
         &self,
         session: &SessionId,
-        known: &Known,
+        known: &PreviousScores,
     ) -> Result<Result<(), Skip>, ScoreError> {
-        let Some(span) = select_sessions::span(self.desk.source, session).await? else {
+        let Some(span) = select_sessions::span(self.ctx.source, session).await? else {
             return Err(ScoreError::NoSession(session.clone()));
         };
-        let fit = self.request.wanted.is_fit(span.traces, span.last_at, (self.desk.clock)());
+        let fit = self.request.wanted.is_fit(span.traces, span.last_at, (self.ctx.clock)());
         Ok(fit.and_then(|()| match self.request.again {
             Rescore::IfGrown => known.is_grown(span.traces),
             Rescore::Always => Ok(()),
@@ -154,9 +154,9 @@ impl Job<'_> {
         &self,
         scored: &Scored,
         evidence: &Evidence,
-        known: &Known,
+        known: &PreviousScores,
     ) -> Result<(), ScoreError> {
-        let now = (self.desk.clock)();
+        let now = (self.ctx.clock)();
         let page = ScoreSheet {
             rubric: &self.request.rubric,
             judge: self.request.judge.name(),
@@ -164,7 +164,7 @@ impl Job<'_> {
             sampled: self.request.wanted.sampled(),
             now,
         };
-        self.desk.sink.scores(&page.scores(scored, evidence), now).await?;
-        write_scores::supersede(self.desk.sink, known, scored.generation, now).await
+        self.ctx.sink.scores(&page.scores(scored, evidence), now).await?;
+        write_scores::supersede(self.ctx.sink, known, scored.generation, now).await
     }
 }

@@ -71,17 +71,17 @@ pub(super) struct RunJournal<'a> {
 
 impl<'a> RunJournal<'a> {
     pub(super) async fn open(
-        desk: &ScoringContext<'a>,
+        ctx: &ScoringContext<'a>,
         request: &Request,
         now: Timestamp,
     ) -> StoreResult<Self> {
-        let ledger = Self::idle(desk, request, now);
+        let ledger = Self::idle(ctx, request, now);
         ledger.write(None).await?;
         Ok(ledger)
     }
 
     /// A ledger of no run: nothing is written down about it.
-    pub(super) fn idle(desk: &ScoringContext<'a>, request: &Request, now: Timestamp) -> Self {
+    pub(super) fn idle(ctx: &ScoringContext<'a>, request: &Request, now: Timestamp) -> Self {
         let run = ScoringRun {
             id: request.run.clone(),
             rubric: request.rubric.name.clone(),
@@ -92,11 +92,11 @@ impl<'a> RunJournal<'a> {
             tally: RunTally::default(),
         };
         Self {
-            journal: desk.journal,
+            journal: ctx.journal,
             keeping: request.keeping,
             run,
             progress: Mutex::default(),
-            watch: desk.watch,
+            watch: ctx.watch,
             is_spent: AtomicBool::new(false),
         }
     }
@@ -169,7 +169,7 @@ impl<'a> RunJournal<'a> {
     }
 
     /// Keeps what a judge said.
-    pub(super) async fn keep(&self, said: Said<'_>, now: Timestamp) -> StoreResult<()> {
+    pub(super) async fn keep(&self, said: JudgeAnswer<'_>, now: Timestamp) -> StoreResult<()> {
         let paid = PaidVerdict {
             prompt: said.prompt.to_owned(),
             session: said.session.to_string(),
@@ -251,7 +251,7 @@ impl<'a> RunJournal<'a> {
 
 /// What a judge said of a chunk.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct JudgeAnswer<'a> {
     /// The hash of all it was told.
     pub(super) prompt: &'a str,
     pub(super) session: &'a SessionId,

@@ -1,7 +1,7 @@
 /// Chunk after chunk, until there is a verdict on the whole.
 pub(super) mod chunks;
 /// What a model is asked, and asked again.
-mod ask;
+mod model_calls;
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use super::outcome::{Outcome, Skip};
 use super::peers::PeerCache;
 use super::write_scores::hash;
 use crate::source::{Source, SourceError};
-use chunks::Walk;
+use chunks::ChunkedSession;
 
 #[derive(Clone, Debug)]
 pub enum Judge {
@@ -125,7 +125,7 @@ pub(super) struct JudgeContext<'a> {
 
 /// Why there is no verdict.
 #[derive(Debug)]
-pub(super) enum Unjudged {
+pub(super) enum NoVerdict {
     /// The run is to end; what was said so far is kept.
     Stopped,
     /// Some chunks have no verdict yet.
@@ -139,7 +139,7 @@ pub(super) enum Unjudged {
     Broken(ScoreError),
 }
 
-impl Unjudged {
+impl NoVerdict {
     /// What becomes of the session.
     pub(super) fn outcome(self) -> Result<Outcome, ScoreError> {
         match self {
@@ -151,13 +151,13 @@ impl Unjudged {
     }
 }
 
-impl From<SourceError> for Unjudged {
+impl From<SourceError> for NoVerdict {
     fn from(error: SourceError) -> Self {
         Self::Broken(error.into())
     }
 }
 
-impl From<StoreError> for Unjudged {
+impl From<StoreError> for NoVerdict {
     fn from(error: StoreError) -> Self {
         Self::Broken(error.into())
     }
@@ -181,22 +181,24 @@ impl Judge {
 
     pub(super) async fn judge(
         &self,
-        bench: &JudgeContext<'_>,
+        judge_ctx: &JudgeContext<'_>,
         evidence: &Evidence,
-    ) -> Result<Judged, Unjudged> {
+    ) -> Result<Judged, NoVerdict> {
         match self {
-            Self::Offline => by_signals(SignalSet::shipped(), bench, evidence).await,
+            Self::Offline => by_signals(SignalSet::shipped(), judge_ctx, evidence).await,
             Self::OwnSignals(own) => {
-                let judged = by_signals(&own.set, bench, evidence).await?;
+                let judged = by_signals(&own.set, judge_ctx, evidence).await?;
                 Ok(Judged { prompt_hash: Some(own.hash.clone()), ..judged })
             }
             Self::Model(judge) => {
-                let walk = Walk::new(bench, evidence, &judge.name, &judge.briefing);
-                walk.to_the_end(Some(judge)).await
+                let chunked =
+                    ChunkedSession::new(judge_ctx, evidence, &judge.name, &judge.briefing);
+                chunked.to_the_end(Some(judge)).await
             }
             Self::HandedIn(outsider) => {
-                let walk = Walk::new(bench, evidence, &outsider.name, &outsider.briefing);
-                walk.to_the_end(None).await
+                let chunked =
+                    ChunkedSession::new(judge_ctx, evidence, &outsider.name, &outsider.briefing);
+                chunked.to_the_end(None).await
             }
         }
     }
@@ -205,12 +207,12 @@ impl Judge {
 /// Judges a session beside its peers.
 async fn by_signals(
     signals: &SignalSet,
-    bench: &JudgeContext<'_>,
+    judge_ctx: &JudgeContext<'_>,
     evidence: &Evidence,
-) -> Result<Judged, Unjudged> {
-    let peers = bench.peers.of(bench.source, evidence).await?;
-    let verdict = offline::judge_with(signals, bench.rubric, evidence, &peers);
-    let whole = verdict::aggregate(bench.rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
+) -> Result<Judged, NoVerdict> {
+    let peers = judge_ctx.peers.of(judge_ctx.source, evidence).await?;
+    let verdict = offline::judge_with(signals, judge_ctx.rubric, evidence, &peers);
+    let whole = verdict::aggregate(judge_ctx.rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
     Ok(Judged { whole, prompt_hash: None, cost: Money::ZERO })
 }
 

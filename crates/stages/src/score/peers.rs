@@ -11,7 +11,7 @@ use ratchet_core::id::SessionId;
 use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::offline::{Peers, Size};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{PlacesAsked, Position, TimeWindow};
+use ratchet_remote::langfuse::client::{Position, TimeWindow, TraceRefFilter};
 use tokio::sync::Mutex;
 
 use super::evidence;
@@ -83,19 +83,22 @@ impl Book {
         }
         let (from, to) = (day.saturating_mul(DAY), day.saturating_add(1).saturating_mul(DAY));
         let [from, to] = [from, to].map(|nanos| Some(Timestamp::from_nanos(nanos)));
-        let asked = PlacesAsked { between: TimeWindow { from, to }, ..PlacesAsked::default() };
-        let mut places = Vec::new();
+        let asked =
+            TraceRefFilter { between: TimeWindow { from, to }, ..TraceRefFilter::default() };
+        let mut trace_refs = Vec::new();
         let mut next = Some(Position::Start);
         while let Some(at) = next {
-            let slice = source.places(&asked, &at).await?;
+            let slice = source.trace_refs(&asked, &at).await?;
             let rows = slice.rows.into_iter();
-            places.extend(rows.filter_map(|place| Some((place.timestamp, place.session?))));
+            trace_refs.extend(
+                rows.filter_map(|trace_ref| Some((trace_ref.timestamp, trace_ref.session?))),
+            );
             next = slice.next;
         }
-        places.sort_by(|(one, its), (other, another)| other.cmp(one).then(its.cmp(another)));
-        let places: Arc<[_]> = places.into();
-        self.days.insert(day, Arc::clone(&places));
-        Ok(places)
+        trace_refs.sort_by(|(one, its), (other, another)| other.cmp(one).then(its.cmp(another)));
+        let trace_refs: Arc<[_]> = trace_refs.into();
+        self.days.insert(day, Arc::clone(&trace_refs));
+        Ok(trace_refs)
     }
 
     async fn session(&mut self, source: &Source, session: &SessionId) -> SourceResult<Entry> {

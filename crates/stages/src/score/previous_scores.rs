@@ -16,12 +16,12 @@ pub const SUPERSEDED_BY: &str = "superseded_by";
 
 /// What a session got so far by one rubric.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct PreviousScores {
     /// All of it, whichever generation.
     pub scores: Vec<Score>,
 }
 
-impl Known {
+impl PreviousScores {
     /// Reads what a session got so far.
     ///
     /// # Errors

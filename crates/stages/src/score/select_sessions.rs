@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::{PlacesAsked, Position, TimeWindow};
+use ratchet_remote::langfuse::client::{Position, TimeWindow, TraceRefFilter};
 
 use super::Skip;
 use super::sample::SampleRate;
@@ -84,7 +84,7 @@ pub(super) async fn find(source: &Source, wanted: &SessionFilter) -> SourceResul
         SessionFilter::These(sessions) => return Ok(sessions.clone()),
         SessionFilter::Active(sieve) => sieve,
     };
-    let asked = PlacesAsked {
+    let asked = TraceRefFilter {
         between: sieve.between,
         session: None,
         user: sieve.user.clone(),
@@ -94,7 +94,7 @@ pub(super) async fn find(source: &Source, wanted: &SessionFilter) -> SourceResul
     let mut last: BTreeMap<SessionId, Timestamp> = BTreeMap::new();
     let mut next = Some(Position::Start);
     while let Some(at) = next {
-        let slice = source.places(&asked, &at).await?;
+        let slice = source.trace_refs(&asked, &at).await?;
         for place in slice.rows {
             let Some(session) = place.session else { continue };
             let known = last.entry(session).or_insert(place.timestamp);
@@ -120,11 +120,11 @@ pub(crate) async fn span(
         );
     }
     // A server's own list would read every trace whole.
-    let asked = PlacesAsked { session: Some(session.clone()), ..PlacesAsked::default() };
+    let asked = TraceRefFilter { session: Some(session.clone()), ..TraceRefFilter::default() };
     let mut traces: BTreeMap<_, Timestamp> = BTreeMap::new();
     let mut next = Some(Position::Start);
     while let Some(at) = next {
-        let slice = source.places(&asked, &at).await?;
+        let slice = source.trace_refs(&asked, &at).await?;
         for place in slice.rows {
             // Where a trace is named several times, it began at the earliest of them.
             let began = traces.entry(place.trace).or_insert(place.timestamp);

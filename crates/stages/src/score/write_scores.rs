@@ -11,15 +11,15 @@ use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::previous_scores::{GENERATION, Known, RUBRIC, SUPERSEDED_BY, TRACES};
+use super::previous_scores::{GENERATION, PreviousScores, RUBRIC, SUPERSEDED_BY, TRACES};
 use super::{ScoreError, Scored};
 use crate::sink::{Sink, SinkResult};
 
 /// The score configs that the scores of a rubric follow: ids by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Configs(BTreeMap<String, String>);
+pub struct ScoreConfigs(BTreeMap<String, String>);
 
-impl Configs {
+impl ScoreConfigs {
     /// Finds the score configs of a rubric, and makes those that are missing.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ fn shapes(rubric: &Rubric) -> Vec<(String, ConfigValues)> {
 pub struct ScoreSheet<'a> {
     pub rubric: &'a Rubric,
     pub judge: &'a str,
-    pub configs: &'a Configs,
+    pub configs: &'a ScoreConfigs,
     /// How likely any session was to be looked at, where that was left to chance.
     pub sampled: Option<f64>,
     pub now: Timestamp,
@@ -185,7 +185,7 @@ impl ScoreSheet<'_> {
 /// Marks the scores of earlier verdicts: another one took their place. They are kept.
 pub(super) async fn supersede(
     sink: &Sink,
-    known: &Known,
+    known: &PreviousScores,
     newest: u32,
     now: Timestamp,
 ) -> Result<(), ScoreError> {
@@ -209,7 +209,7 @@ pub(super) async fn supersede(
 /// Makes up for a run that ended between writing its scores and marking the earlier ones.
 pub(super) async fn mark_superseded(
     sink: &Sink,
-    known: &Known,
+    known: &PreviousScores,
     now: Timestamp,
 ) -> Result<(), ScoreError> {
     match known.generation() {

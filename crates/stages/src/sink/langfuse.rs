@@ -14,7 +14,7 @@ use ratchet_remote::langfuse::wire::prompt::CreatePrompt;
 use ratchet_remote::langfuse::wire::score_config::{
     ConfigCategory, CreateScoreConfig, ScoreConfigView,
 };
-use ratchet_remote::langfuse::wire::word::Word;
+use ratchet_remote::langfuse::wire::wire_name::WireName;
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem, NewPrompt};
 use serde_json::value::to_raw_value;
 
@@ -40,7 +40,7 @@ pub(super) async fn score_config(
 
 pub(super) async fn prompt(client: &LangfuseClient, new: NewPrompt) -> SinkResult<u32> {
     let new = CreatePrompt {
-        kind: Some(Word(new.body.kind())),
+        kind: Some(WireName(new.body.kind())),
         prompt: to_raw_value(&new.body.to_json()).map_err(unwritable)?.into(),
         config: Some(raw(&new.config)),
         name: new.name,
@@ -75,7 +75,7 @@ pub(super) async fn dataset_item(
         source_trace_id: new.source_trace,
         source_observation_id: new.source_observation,
         id: new.id,
-        status: new.status.map(Word),
+        status: new.status.map(WireName),
     };
     Ok(client.save_dataset_item(&new).await?.id)
 }
@@ -135,7 +135,7 @@ fn stated(config: &ScoreConfig) -> CreateScoreConfig {
     };
     CreateScoreConfig {
         name: config.name.clone(),
-        data_type: Word(config.values.data_type()),
+        data_type: WireName(config.values.data_type()),
         categories,
         min_value,
         max_value,

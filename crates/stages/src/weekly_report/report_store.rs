@@ -5,7 +5,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_remote::weekly_report::{KeptEffect, TrackedStepView, TrackedView};
 use ratchet_store::catalog::{
-    Catalog, KeptSuggestion, NewReport, ReportEffect, SavedReport, SuggestionStep,
+    Catalog, NewReport, ReportEffect, SavedReport, StoredSuggestion, SuggestionStep,
 };
 use ratchet_store::project::ProjectId;
 
@@ -41,7 +41,7 @@ impl ReportStore<'_> {
     ///
     /// # Errors
     /// Fails when the store does, or the server cannot be asked.
-    pub async fn suggestions(&self) -> Result<Vec<KeptSuggestion>, WeekError> {
+    pub async fn suggestions(&self) -> Result<Vec<StoredSuggestion>, WeekError> {
         match self {
             Self::Catalog { catalog, project } => {
                 Ok(catalog.suggestions((*project).clone()).await?)
@@ -61,7 +61,7 @@ impl ReportStore<'_> {
         id: &str,
         to: Progress,
         now: Timestamp,
-    ) -> Result<KeptSuggestion, WeekError> {
+    ) -> Result<StoredSuggestion, WeekError> {
         match self {
             Self::Catalog { catalog, project } => {
                 let project = (*project).clone();
@@ -98,14 +98,14 @@ impl ReportStore<'_> {
     }
 }
 
-fn kept(view: TrackedView) -> KeptSuggestion {
+fn kept(view: TrackedView) -> StoredSuggestion {
     let moment = |text: &str| Timestamp::parse(text).unwrap_or_default();
     let step = |step: TrackedStepView| SuggestionStep {
         at: moment(&step.at),
         progress: step.progress,
         actor: step.actor,
     };
-    KeptSuggestion {
+    StoredSuggestion {
         created_at: moment(&view.created_at),
         id: view.id,
         suggestion: view.suggestion,

@@ -5,13 +5,13 @@ use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{MARKS, Rubric};
 use ratchet_core::quality::synthesis::{Mark, OVERALL, SessionMarks};
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
-use ratchet_remote::langfuse::client::{Position, ScoresAsked, TimeWindow};
+use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow};
 
 use super::looked_at;
 use crate::source::{Source, SourceResult};
 
 /// A score that a judge gave a session.
-struct Given {
+struct SessionScore {
     generation: u64,
     week: usize,
     value: f64,
@@ -27,7 +27,7 @@ pub(super) async fn read(
     let weeks = looked_at(week);
     let from = weeks.first().map(Week::start);
     let between = TimeWindow { from, to: Some(week.end()) };
-    let asked = ScoresAsked { between, ..ScoresAsked::default() };
+    let asked = ScoreFilter { between, ..ScoreFilter::default() };
     let mut book = Book { rubric, weeks: &weeks, judged: BTreeMap::new() };
     let mut next = Some(Position::Start);
     while let Some(at) = next {
@@ -42,7 +42,7 @@ pub(super) async fn read(
 struct Book<'a> {
     rubric: &'a Rubric,
     weeks: &'a [Week],
-    judged: BTreeMap<SessionId, BTreeMap<String, Vec<Given>>>,
+    judged: BTreeMap<SessionId, BTreeMap<String, Vec<SessionScore>>>,
 }
 
 impl Book<'_> {
@@ -64,7 +64,7 @@ impl Book<'_> {
         let is_in = |week: &Week| (week.start()..week.end()).contains(&score.timestamp);
         let Some(week) = self.weeks.iter().position(is_in) else { return };
         let generation = text(&score, "generation").and_then(|text| text.parse().ok());
-        let given = Given {
+        let given = SessionScore {
             generation: generation.unwrap_or_default(),
             week,
             value,
@@ -99,10 +99,10 @@ impl Book<'_> {
 fn newest(
     rubric: &Rubric,
     session: SessionId,
-    marks: BTreeMap<String, Vec<Given>>,
+    marks: BTreeMap<String, Vec<SessionScore>>,
 ) -> Option<(usize, SessionMarks)> {
     let newest = marks.values().flatten().map(|given| given.generation).max()?;
-    let mut of_newest: BTreeMap<String, Given> = BTreeMap::new();
+    let mut of_newest: BTreeMap<String, SessionScore> = BTreeMap::new();
     for (name, given) in marks {
         let last = given.into_iter().rfind(|given| given.generation == newest);
         of_newest.extend(last.map(|last| (name, last)));

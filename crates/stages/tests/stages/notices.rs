@@ -74,7 +74,8 @@ async fn webhook(
 
 async fn browser(stage: &Stage, url: &str, browser: &FakeBrowser) -> NoticeReceiver {
     let (point, auth) = browser.keys();
-    let (events, anywhere) = (NotificationKind::NEWS.to_vec(), OutboundPolicy::unrestricted());
+    let (events, anywhere) =
+        (NotificationKind::SUBSCRIBABLE.to_vec(), OutboundPolicy::unrestricted());
     let new = notify::browser("Firefox", (url, &point, &auth), (events, None), &anywhere).unwrap();
     let (catalog, secrets) = (stage.data.catalog(), stage.data.folder().secrets.clone());
     catalog.add_notice_receiver(stage.shop.clone(), new, secrets, START).await.unwrap()
@@ -107,7 +108,8 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
     let stage = Stage::fake();
     let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
-    let (ops, secret) = webhook(&stage, &inbox.url("hook?x=1"), &NotificationKind::NEWS).await;
+    let (ops, secret) =
+        webhook(&stage, &inbox.url("hook?x=1"), &NotificationKind::SUBSCRIBABLE).await;
     let asked_only = Inbox::start();
     let (_, other) = webhook(&stage, &asked_only.url(""), &[NotificationKind::PersonNeeded]).await;
     inbox.answer([
@@ -162,7 +164,7 @@ async fn no_crash_between_the_event_and_its_receiver_loses_it() {
     let stage = Stage::fake();
     let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
-    let (ops, secret) = webhook(&stage, &inbox.url(""), &NotificationKind::NEWS).await;
+    let (ops, secret) = webhook(&stage, &inbox.url(""), &NotificationKind::SUBSCRIBABLE).await;
     // Nobody is there to tell it.
     turn(&stage, &chats, "hello", "idle").await;
     assert!(inbox.is_empty());
@@ -184,10 +186,10 @@ async fn nobody_is_told_inside_unless_settings_allow_it() {
     let stage = Stage::fake();
     let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
-    let (ops, _) = webhook(&stage, &inbox.url(""), &NotificationKind::NEWS).await;
+    let (ops, _) = webhook(&stage, &inbox.url(""), &NotificationKind::SUBSCRIBABLE).await;
     // A name tells only when it is looked up where it leads.
     let named = inbox.url("").replace("127.0.0.1", "localhost");
-    let (by_name, _) = webhook(&stage, &named, &NotificationKind::NEWS).await;
+    let (by_name, _) = webhook(&stage, &named, &NotificationKind::SUBSCRIBABLE).await;
     let _telling = tell_within(&stage, LONG, "10.0.0.0/8");
     turn(&stage, &chats, "hello", "idle").await;
     for receiver in [&ops, &by_name] {
@@ -203,8 +205,8 @@ async fn one_who_does_not_answer_holds_nobody_up() {
     let stage = Stage::fake();
     let chats = stage.serve(ChatLimits::default()).await;
     let (silent, quick) = (Inbox::start(), Inbox::start());
-    webhook(&stage, &silent.url(""), &NotificationKind::NEWS).await;
-    let (ops, _) = webhook(&stage, &quick.url(""), &NotificationKind::NEWS).await;
+    webhook(&stage, &silent.url(""), &NotificationKind::SUBSCRIBABLE).await;
+    let (ops, _) = webhook(&stage, &quick.url(""), &NotificationKind::SUBSCRIBABLE).await;
     silent.answer([InboxAnswer::Silence; 3]);
     let _telling = tell(&stage, LONG);
     for _ in 0..3 {

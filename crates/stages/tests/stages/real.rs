@@ -228,8 +228,8 @@ async fn a_fork_knows_what_its_parent_knew_then_and_no_more() {
     let after_first = Uuid::parse_str(&first.to_string()).unwrap();
     let early = fork(&chat_id, Some(after_first)).await.unwrap();
     let late = fork(&chat_id, None).await.unwrap();
-    let unsaid = fork(&chat_id, Some(Uuid::new_v4())).await.unwrap_err();
-    assert!(matches!(unsaid, ChatError::Setting(_)), "{unsaid}");
+    let unset = fork(&chat_id, Some(Uuid::new_v4())).await.unwrap_err();
+    assert!(matches!(unset, ChatError::Setting(_)), "{unset}");
     for (fork, knows_fig) in [(&now, false), (&again, false), (&early, false), (&late, true)] {
         let mut client = stage.look_on(&chats, &fork.id, 0).await;
         let turn = stage.say(&chats, &fork.id, "Which word was it?").await.unwrap();

@@ -159,7 +159,7 @@ impl Catalog {
         })
         .await?;
         self.keys.forget_all(&gone);
-        self.intakes.forget(&gone);
+        self.recording_settings.forget(&gone);
         Ok(())
     }
 

@@ -56,8 +56,8 @@ impl Catalog {
         new: NewComment,
         now: Timestamp,
     ) -> StoreResult<Comment> {
-        let intake = self.intake(&project).await?;
-        let content = intake.redactor.uncut().plain(&new.content, Root::Comment).into_owned();
+        let settings = self.recording_settings(&project).await?;
+        let content = settings.redactor.uncut().plain(&new.content, Root::Comment).into_owned();
         let new = NewComment { content, ..new };
         self.transact(move |tx| {
             if new.kind == CommentedKind::Prompt {

@@ -45,7 +45,7 @@ impl Catalog {
             Ok(kept)
         });
         let kept = kept.await?;
-        self.intakes.forget(&owner);
+        self.recording_settings.forget(&owner);
         Ok(kept)
     }
 }

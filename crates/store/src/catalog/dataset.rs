@@ -83,8 +83,8 @@ impl Catalog {
         new: NewDataset,
         now: Timestamp,
     ) -> StoreResult<Dataset> {
-        let intake = self.intake(&project).await?;
-        let rules = intake.redactor.uncut();
+        let settings = self.recording_settings(&project).await?;
+        let rules = settings.redactor.uncut();
         let new = NewDataset {
             description: new.description.map(|text| rules.text(&text).into_owned()),
             metadata: new.metadata.map(|json| rules.json(json, Root::Metadata)),

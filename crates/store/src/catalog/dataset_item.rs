@@ -142,10 +142,10 @@ impl Catalog {
         new: Vec<NewDatasetItem>,
         now: Timestamp,
     ) -> StoreResult<Collected> {
-        let intake = self.intake(&project).await?;
+        let settings = self.recording_settings(&project).await?;
         let named = |new: NewDatasetItem| NewDatasetItem {
             id: Some(new.id.clone().unwrap_or_else(random_id)),
-            ..redacted(new, intake.redactor.uncut())
+            ..redacted(new, settings.redactor.uncut())
         };
         let new: Arc<[NewDatasetItem]> = new.into_iter().map(named).collect();
         let mut checked = Vec::new();

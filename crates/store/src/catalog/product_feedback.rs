@@ -27,8 +27,8 @@ impl Catalog {
         said: ProductFeedback,
         now: Timestamp,
     ) -> StoreResult<String> {
-        let intake = self.intake(&project).await?;
-        let clean = |text: String| intake.redactor.text(&text).into_owned();
+        let settings = self.recording_settings(&project).await?;
+        let clean = |text: String| settings.redactor.text(&text).into_owned();
         let said = ProductFeedback {
             target_type: said.target_type,
             target: clean(said.target),

@@ -29,17 +29,20 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails if a stored redaction rule is no longer valid.
-    pub async fn intake(&self, project: &ProjectId) -> StoreResult<Arc<RecordingSettings>> {
-        let (known, look) = self.intakes.get(project);
+    pub async fn recording_settings(
+        &self,
+        project: &ProjectId,
+    ) -> StoreResult<Arc<RecordingSettings>> {
+        let (known, look) = self.recording_settings.get(project);
         if let Some(known) = known {
             return Ok(known);
         }
         let wanted = project.clone();
-        let mut intake = self.transact(move |tx| load(tx, &wanted)).await?;
-        intake.redactor = intake.redactor.with_secrets(self.known_secrets.clone());
-        let intake = Arc::new(intake);
-        self.intakes.remember(project.clone(), &intake, look);
-        Ok(intake)
+        let mut settings = self.transact(move |tx| load(tx, &wanted)).await?;
+        settings.redactor = settings.redactor.with_secrets(self.known_secrets.clone());
+        let settings = Arc::new(settings);
+        self.recording_settings.remember(project.clone(), &settings, look);
+        Ok(settings)
     }
 }
 
@@ -79,13 +82,13 @@ mod tests {
         let (catalog, shop) = (&store.catalog, ProjectId::parse("shop").unwrap());
         let new = NewProject { id: shop.clone(), name: "shop".to_owned(), retention_days: None };
         catalog.create_project(new, Timestamp::default()).await.unwrap();
-        assert!(catalog.intake(&shop).await.unwrap().redactor.is_empty());
+        assert!(catalog.recording_settings(&shop).await.unwrap().redactor.is_empty());
         // As an older binary may have stored it.
         let sql = "INSERT INTO redaction_rule (id, kind, what, replacement, created_at, project) \
                    VALUES ('r', 'preset', 'no longer there', '-', 0, 'shop')";
         catalog.transact(move |tx| tx.execute(sql, &[])).await.unwrap();
-        catalog.intakes.forget(&shop);
-        let refused = catalog.intake(&shop).await.unwrap_err();
+        catalog.recording_settings.forget(&shop);
+        let refused = catalog.recording_settings(&shop).await.unwrap_err();
         assert!(matches!(refused, StoreError::Unsettled(_)), "{refused}");
         assert!(refused.to_string().contains("no longer there"), "{refused}");
         assert_eq!(catalog.redaction_rules(shop.clone()).await.unwrap().len(), 1);
@@ -93,6 +96,6 @@ mod tests {
             .remove_redaction_rule(shop.clone(), "r".to_owned(), Timestamp::default())
             .await
             .unwrap();
-        assert!(catalog.intake(&shop).await.is_ok());
+        assert!(catalog.recording_settings(&shop).await.is_ok());
     }
 }

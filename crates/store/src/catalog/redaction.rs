@@ -70,7 +70,7 @@ impl Catalog {
             Ok(Ok(kept))
         });
         let added = added.await?;
-        self.intakes.forget(&owner);
+        self.recording_settings.forget(&owner);
         Ok(added)
     }
 
@@ -98,7 +98,7 @@ impl Catalog {
             Ok(found)
         });
         let removed = removed.await?;
-        self.intakes.forget(&owner);
+        self.recording_settings.forget(&owner);
         Ok(removed)
     }
 }

@@ -3,7 +3,7 @@ use ratchet_core::quality::suggestion::Suggestion;
 use ratchet_core::time::Timestamp;
 
 use super::sql::{Row, Tx};
-use super::{Catalog, KeptSuggestion, suggestion};
+use super::{Catalog, StoredSuggestion, suggestion};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -36,7 +36,7 @@ pub struct NewReport {
 pub struct SavedReport {
     pub effect: ReportEffect,
     /// The tracked suggestions, in the order of the report.
-    pub suggestions: Vec<KeptSuggestion>,
+    pub suggestions: Vec<StoredSuggestion>,
 }
 
 /// The effect of saving a report.

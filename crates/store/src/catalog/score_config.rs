@@ -49,7 +49,7 @@ impl Catalog {
             Ok(kept)
         });
         let kept = kept.await?;
-        self.intakes.forget(&owner);
+        self.recording_settings.forget(&owner);
         Ok(kept)
     }
 
@@ -102,7 +102,7 @@ impl Catalog {
             Ok(kept)
         };
         let changed = self.transact_or_refuse(work).await?;
-        self.intakes.forget(&owner);
+        self.recording_settings.forget(&owner);
         Ok(changed)
     }
 }

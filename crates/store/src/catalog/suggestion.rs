@@ -12,7 +12,7 @@ const MAX_SUGGESTIONS: u64 = 500;
 
 /// A tracked suggestion and its status.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptSuggestion {
+pub struct StoredSuggestion {
     pub id: String,
     pub suggestion: Suggestion,
     /// The week that first suggested it.
@@ -40,7 +40,7 @@ impl Catalog {
     ///
     /// # Errors
     /// Fails only when the database does.
-    pub async fn suggestions(&self, project: ProjectId) -> StoreResult<Vec<KeptSuggestion>> {
+    pub async fn suggestions(&self, project: ProjectId) -> StoreResult<Vec<StoredSuggestion>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM suggestion WHERE project = $1 \
              ORDER BY last_week DESC, severity, first_week DESC, id LIMIT $2"
@@ -60,7 +60,7 @@ impl Catalog {
         &self,
         project: ProjectId,
         id: String,
-    ) -> StoreResult<Option<KeptSuggestion>> {
+    ) -> StoreResult<Option<StoredSuggestion>> {
         self.transact(move |tx| one(tx, &project, &id)).await
     }
 
@@ -74,7 +74,7 @@ impl Catalog {
         id: String,
         to: Progress,
         now: Timestamp,
-    ) -> StoreResult<KeptSuggestion> {
+    ) -> StoreResult<StoredSuggestion> {
         self.transact(move |tx| {
             let known = one(tx, &project, &id)?;
             let known = known.ok_or_else(|| StoreError::NotFound(format!("suggestion {id}")))?;
@@ -105,7 +105,7 @@ pub(super) fn keep(
     project: &ProjectId,
     (suggestion, week): (&Suggestion, &str),
     now: Timestamp,
-) -> StoreResult<KeptSuggestion> {
+) -> StoreResult<StoredSuggestion> {
     let newest = format!(
         "SELECT {COLUMNS} FROM suggestion WHERE project = $1 AND advice = $2 \
          ORDER BY last_week DESC, first_week DESC LIMIT 1"
@@ -198,7 +198,7 @@ fn note_step(
     Ok(())
 }
 
-fn one(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptSuggestion>> {
+fn one(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<StoredSuggestion>> {
     let sql = format!("SELECT {COLUMNS} FROM suggestion WHERE project = $1 AND id = $2");
     let found = tx.one(&sql, &[project.into(), id.into()], read)?;
     found.map(|kept| with_steps(tx, project, kept)).transpose()
@@ -207,17 +207,17 @@ fn one(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<KeptSug
 fn with_steps(
     tx: &Tx<'_>,
     project: &ProjectId,
-    kept: KeptSuggestion,
-) -> StoreResult<KeptSuggestion> {
+    kept: StoredSuggestion,
+) -> StoreResult<StoredSuggestion> {
     let sql = "SELECT progress, actor, at FROM suggestion_step \
                WHERE project = $1 AND suggestion = $2 ORDER BY number";
     let steps = tx.rows(sql, &[project.into(), (&kept.id).into()], |row| {
         Ok(SuggestionStep { progress: row.get(0)?, actor: row.get(1)?, at: row.get(2)? })
     })?;
-    Ok(KeptSuggestion { steps, ..kept })
+    Ok(StoredSuggestion { steps, ..kept })
 }
 
-fn read(row: &Row<'_>) -> StoreResult<KeptSuggestion> {
+fn read(row: &Row<'_>) -> StoreResult<StoredSuggestion> {
     let sessions: Json = row.get(8)?;
     let suggestion = Suggestion {
         key: row.get(1)?,
@@ -229,7 +229,7 @@ fn read(row: &Row<'_>) -> StoreResult<KeptSuggestion> {
         reason: row.get(7)?,
         sessions: serde_json::from_str(sessions.as_str()).unwrap_or_default(),
     };
-    Ok(KeptSuggestion {
+    Ok(StoredSuggestion {
         id: row.get(0)?,
         suggestion,
         first_week: row.get(9)?,

@@ -30,7 +30,7 @@ pub(super) fn write(
     item: &ExperimentItem,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
-    let experiment = write_experiment(db, project, (&item.experiment, item.told_at), now)?;
+    let experiment = write_experiment(db, project, (&item.experiment, item.recorded_at), now)?;
     let known = find(db, (project, experiment), item)?;
     let (start, end) = (item.ran.map(|ran| Column(ran.start)), item.ran.map(|ran| Column(ran.end)));
     let version = item.version.map(Column);
@@ -62,7 +62,7 @@ pub(super) fn write(
         observation,
         start,
         end,
-        Column(item.told_at),
+        Column(item.recorded_at),
         Column(now)
     ])?;
     Ok(())
@@ -71,7 +71,7 @@ pub(super) fn write(
 fn write_experiment(
     db: &Connection,
     project: i64,
-    (words, told_at): (&ExperimentMetadata, Timestamp),
+    (words, recorded_at): (&ExperimentMetadata, Timestamp),
     now: Timestamp,
 ) -> rusqlite::Result<i64> {
     let metadata = words.metadata.as_ref().map(Json::as_str);
@@ -88,7 +88,7 @@ fn write_experiment(
         words.description,
         metadata,
         words.dataset,
-        Column(told_at),
+        Column(recorded_at),
         Column(now)
     ];
     db.prepare_cached(sql)?.query_row(values, |row| row.get(0))

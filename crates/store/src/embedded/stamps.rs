@@ -32,7 +32,7 @@ impl Stamps {
     }
 
     pub(super) fn note<T>(&mut self, bit: Bit, field: &Field<T>) {
-        if let Some(word) = field.word() {
+        if let Some(word) = field.stamped() {
             self.note_stamp(bit, word.stamp, word.value.is_none());
         }
     }
@@ -62,7 +62,7 @@ impl Stamps {
             stamp,
             value: if is_cleared { None } else { column },
         });
-        Field::from_word(word)
+        Field::from_stamped(word)
     }
 
     /// Encodes the stamps.
@@ -144,23 +144,23 @@ mod tests {
 
     #[test]
     fn fields_come_back_as_they_were() {
-        let said = Field::said("a", stamp(1));
+        let said = Field::new("a", stamp(1));
         let cleared = Field::<&str>::cleared(stamp(2));
         let mut stamps = Stamps::new(true);
         stamps.note(1, &said);
         stamps.note(2, &cleared);
-        stamps.note(4, &Field::<&str>::unsaid());
+        stamps.note(4, &Field::<&str>::unset());
         let stamps = Stamps::decode(&stamps.encode());
         assert!(stamps.has_time);
         assert_eq!(stamps.field(1, Some("a")), said);
         assert_eq!(stamps.field(2, Some("stale")), cleared);
-        assert_eq!(stamps.field::<&str>(4, None), Field::unsaid());
+        assert_eq!(stamps.field::<&str>(4, None), Field::unset());
     }
 
     #[test]
     fn one_span_takes_fourteen_bytes() {
         let mut stamps = Stamps::default();
-        (0..17).for_each(|bit| stamps.note(1 << bit, &Field::said(bit, stamp(9))));
+        (0..17).for_each(|bit| stamps.note(1 << bit, &Field::new(bit, stamp(9))));
         assert_eq!(stamps.encode().len(), 14);
     }
 }

@@ -92,7 +92,7 @@ impl Applier<'_> {
         patch: &ObservationPatch,
     ) -> rusqlite::Result<()> {
         let has_content = patch.input.value().is_some() || patch.output.value().is_some();
-        let is_uncounted = patch.model.value().is_some() && patch.usage.word().is_none();
+        let is_uncounted = patch.model.value().is_some() && patch.usage.stamped().is_none();
         if !(has_content && is_uncounted) {
             return Ok(());
         }
@@ -118,7 +118,7 @@ impl Applier<'_> {
             return Ok(());
         }
         let mut patch = ObservationPatch::new(of.id.clone(), Some(trace.clone()));
-        patch.usage = Field::said(usage.clone(), Stamp::counted(now));
+        patch.usage = Field::new(usage.clone(), Stamp::counted(now));
         let mut open = OpenTrace::of(project, row, now);
         self.merge_observation(&mut open, &patch, (Some(known), None))?;
         self.close_trace(open)
@@ -138,7 +138,7 @@ pub(super) fn without_stale_count(
     if is_same || !merged.has_counted_usage() {
         return merged;
     }
-    ObservationPatch { usage: Field::unsaid(), ..merged }
+    ObservationPatch { usage: Field::unset(), ..merged }
 }
 
 /// A queued call.

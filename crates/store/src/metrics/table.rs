@@ -5,11 +5,11 @@ use super::MetricsRow;
 use super::tally::Tally;
 use crate::{StoreError, StoreResult};
 
-/// Maximum number of groups in an answer. Further ones are counted under [`OTHER_WORD`], so that no
+/// Maximum number of groups in an answer. Further ones are counted under [`OTHER_GROUP`], so that no
 /// client can make a query fail by inventing names.
 pub(crate) const MAX_GROUPS: usize = 50_000;
 /// Name of the group for values beyond the limit.
-pub(crate) const OTHER_WORD: &str = "(other)";
+pub(crate) const OTHER_GROUP: &str = "(other)";
 /// Maximum number of single values in memory, for percentiles and the like.
 const MAX_VALUES: usize = 20_000_000;
 
@@ -45,7 +45,7 @@ impl Key {
     /// Appends the value of the next dimension; an empty text counts as none.
     pub(crate) fn push(&mut self, word: Option<&str>) {
         extend(&mut self.words, word.unwrap_or_default());
-        extend(&mut self.rest, OTHER_WORD);
+        extend(&mut self.rest, OTHER_GROUP);
     }
 
     /// Appends a day or a month.
@@ -177,8 +177,8 @@ mod tests {
             rows.iter().find(|row| row.key == key).map(|row| row.figures.clone())
         };
         assert_eq!(of(["monday", "name 3"]), Some(vec![Figure::Count(2)]));
-        assert_eq!(of(["monday", OTHER_WORD]), Some(vec![Figure::Count(7)]));
-        assert_eq!(of(["tuesday", OTHER_WORD]), Some(vec![Figure::Count(1)]));
+        assert_eq!(of(["monday", OTHER_GROUP]), Some(vec![Figure::Count(7)]));
+        assert_eq!(of(["tuesday", OTHER_GROUP]), Some(vec![Figure::Count(1)]));
     }
 
     #[test]

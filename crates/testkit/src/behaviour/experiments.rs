@@ -37,7 +37,7 @@ fn told(experiment: &str, item: &str, run: &str) -> ExperimentItem {
         trace: TraceId::parse(run).unwrap(),
         observation: None,
         ran: None,
-        told_at: at(0),
+        recorded_at: at(0),
     }
 }
 

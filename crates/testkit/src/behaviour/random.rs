@@ -67,9 +67,9 @@ pub fn check(open: fn() -> Fresh, stories: u32) {
     let result = runner.run(&vec(happening(), 1..12), |story| {
         told.set(told.get() + 1);
         let shop = project(&format!("story-{}", told.get()));
-        let telling = tell(&fresh.store, &shop, &story);
+        let event = tell(&fresh.store, &shop, &story);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            runtime.block_on(telling);
+            runtime.block_on(event);
         }));
         outcome.map_err(|_| TestCaseError::fail("the engine does not answer like the model"))
     });

@@ -78,8 +78,8 @@ async fn unknown_cost(store: Telemetry) {
     assert_eq!(ask::trace(&store, &shop, "t").await.summary.cost, Some(Money::ZERO));
     assert_eq!(ask::session(&store, &shop, "s").await.unwrap().cost, Some(Money::ZERO));
 
-    let unsaid = observation("g").of("t").said_at(2).as_update().without_cost();
-    store.record(batch(&shop).with(unsaid).build()).await.unwrap();
+    let unset = observation("g").of("t").said_at(2).as_update().without_cost();
+    store.record(batch(&shop).with(unset).build()).await.unwrap();
     assert_eq!(ask::trace(&store, &shop, "t").await.summary.cost, None);
     assert_eq!(ask::session(&store, &shop, "s").await.unwrap().cost, None);
 }

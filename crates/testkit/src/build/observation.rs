@@ -61,7 +61,7 @@ impl ObservationBuilder {
 
     /// Sets the parent.
     pub fn under(mut self, parent: &str) -> Self {
-        self.patch.parent = Field::said(ObservationId::parse(parent).unwrap(), self.stamp);
+        self.patch.parent = Field::new(ObservationId::parse(parent).unwrap(), self.stamp);
         self
     }
 
@@ -72,12 +72,12 @@ impl ObservationBuilder {
     }
 
     pub fn kind(mut self, kind: ObservationKind) -> Self {
-        self.patch.kind = Field::said(kind, self.stamp);
+        self.patch.kind = Field::new(kind, self.stamp);
         self
     }
 
     pub fn named(mut self, name: &str) -> Self {
-        self.patch.name = Field::said(name.to_owned(), self.stamp);
+        self.patch.name = Field::new(name.to_owned(), self.stamp);
         self
     }
 
@@ -103,47 +103,47 @@ impl ObservationBuilder {
 
     /// Sets the time of the first token.
     pub fn first_token(mut self, millis: i64) -> Self {
-        self.patch.completion_start = Field::said(at(millis), self.stamp);
+        self.patch.completion_start = Field::new(at(millis), self.stamp);
         self
     }
 
     pub fn level(mut self, level: Level) -> Self {
-        self.patch.level = Field::said(level, self.stamp);
+        self.patch.level = Field::new(level, self.stamp);
         self
     }
 
     /// Sets the status message.
     pub fn because(mut self, message: &str) -> Self {
-        self.patch.status_message = Field::said(message.to_owned(), self.stamp);
+        self.patch.status_message = Field::new(message.to_owned(), self.stamp);
         self
     }
 
     /// Sets the version of the code.
     pub fn version(mut self, version: &str) -> Self {
-        self.patch.version = Field::said(version.to_owned(), self.stamp);
+        self.patch.version = Field::new(version.to_owned(), self.stamp);
         self
     }
 
     pub fn in_environment(mut self, name: &str) -> Self {
-        self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
+        self.patch.environment = Field::new(Environment::normalise(name), self.stamp);
         self
     }
 
     /// Sets the agent.
     pub fn agent(mut self, agent: &str) -> Self {
-        self.patch.agent = Field::said(agent.to_owned(), self.stamp);
+        self.patch.agent = Field::new(agent.to_owned(), self.stamp);
         self
     }
 
     /// Sets the model.
     pub fn calling(mut self, model: &str) -> Self {
-        self.patch.model = Field::said(model.to_owned(), self.stamp);
+        self.patch.model = Field::new(model.to_owned(), self.stamp);
         self
     }
 
     /// Sets the model's parameters, a JSON object.
     pub fn parameters(mut self, parameters: &str) -> Self {
-        self.patch.model_parameters = Field::said(json(parameters), self.stamp);
+        self.patch.model_parameters = Field::new(json(parameters), self.stamp);
         self
     }
 
@@ -155,7 +155,7 @@ impl ObservationBuilder {
     /// Sets the usage by kind.
     pub fn using(mut self, kinds: &[(&str, u64)]) -> Self {
         let kinds = kinds.iter().map(|(kind, units)| ((*kind).to_owned(), *units)).collect();
-        self.patch.usage = Field::said(Usage::new(kinds), self.stamp);
+        self.patch.usage = Field::new(Usage::new(kinds), self.stamp);
         self
     }
 
@@ -163,7 +163,7 @@ impl ObservationBuilder {
     pub fn costing(mut self, dollars: f64) -> Self {
         let total = Money::from_dollars(dollars).unwrap();
         let cost = Cost::new([(TOTAL.to_owned(), total)].into());
-        self.patch.cost = Field::said(cost, self.stamp);
+        self.patch.cost = Field::new(cost, self.stamp);
         self
     }
 
@@ -175,17 +175,17 @@ impl ObservationBuilder {
 
     /// Sets the prompt version.
     pub fn prompted_by(mut self, name: &str, version: u32) -> Self {
-        self.patch.prompt = Field::said(PromptLink { name: name.to_owned(), version }, self.stamp);
+        self.patch.prompt = Field::new(PromptLink { name: name.to_owned(), version }, self.stamp);
         self
     }
 
     pub fn input(mut self, input: Payload) -> Self {
-        self.patch.input = Field::said(input, self.stamp);
+        self.patch.input = Field::new(input, self.stamp);
         self
     }
 
     pub fn output(mut self, output: Payload) -> Self {
-        self.patch.output = Field::said(output, self.stamp);
+        self.patch.output = Field::new(output, self.stamp);
         self
     }
 

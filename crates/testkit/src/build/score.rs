@@ -40,14 +40,14 @@ impl ScoreBuilder {
 
     /// Sets the name: `quality` …
     pub fn on(mut self, name: &str) -> Self {
-        self.patch.name = Field::said(name.to_owned(), self.stamp);
+        self.patch.name = Field::new(name.to_owned(), self.stamp);
         self
     }
 
     /// Sets the target to a trace.
     pub fn of_trace(mut self, trace: &str) -> Self {
         let target = ScoreTarget::Trace(TraceId::parse(trace).unwrap());
-        self.patch.target = Field::said(target, self.stamp);
+        self.patch.target = Field::new(target, self.stamp);
         self
     }
 
@@ -55,20 +55,20 @@ impl ScoreBuilder {
     pub fn of_observation(mut self, trace: &str, observation: &str) -> Self {
         let trace = TraceId::parse(trace).unwrap();
         let observation = ObservationId::parse(observation).unwrap();
-        self.patch.target = Field::said(ScoreTarget::Observation(trace, observation), self.stamp);
+        self.patch.target = Field::new(ScoreTarget::Observation(trace, observation), self.stamp);
         self
     }
 
     /// Sets the target to a session.
     pub fn of_session(mut self, session: &str) -> Self {
         let target = ScoreTarget::Session(SessionId::parse(session).unwrap());
-        self.patch.target = Field::said(target, self.stamp);
+        self.patch.target = Field::new(target, self.stamp);
         self
     }
 
     /// Sets the target to a dataset run.
     pub fn of_run(mut self, run: &str) -> Self {
-        self.patch.target = Field::said(ScoreTarget::DatasetRun(run.to_owned()), self.stamp);
+        self.patch.target = Field::new(ScoreTarget::DatasetRun(run.to_owned()), self.stamp);
         self
     }
 
@@ -78,31 +78,31 @@ impl ScoreBuilder {
     }
 
     pub fn value(mut self, value: ScoreValue) -> Self {
-        self.patch.value = Field::said(value, self.stamp);
+        self.patch.value = Field::new(value, self.stamp);
         self
     }
 
     pub fn from(mut self, source: ScoreSource) -> Self {
-        self.patch.source = Field::said(source, self.stamp);
+        self.patch.source = Field::new(source, self.stamp);
         self
     }
 
     /// Sets the environment.
     pub fn in_environment(mut self, name: &str) -> Self {
-        self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
+        self.patch.environment = Field::new(Environment::normalise(name), self.stamp);
         self
     }
 
     /// Sets author, score config and queue.
     pub fn by(mut self, author: &str, config: &str, queue: &str) -> Self {
-        self.patch.author = Field::said(author.to_owned(), self.stamp);
-        self.patch.config = Field::said(config.to_owned(), self.stamp);
-        self.patch.queue = Field::said(queue.to_owned(), self.stamp);
+        self.patch.author = Field::new(author.to_owned(), self.stamp);
+        self.patch.config = Field::new(config.to_owned(), self.stamp);
+        self.patch.queue = Field::new(queue.to_owned(), self.stamp);
         self
     }
 
     pub fn comment(mut self, comment: &str) -> Self {
-        self.patch.comment = Field::said(comment.to_owned(), self.stamp);
+        self.patch.comment = Field::new(comment.to_owned(), self.stamp);
         self
     }
 

@@ -45,7 +45,7 @@ impl TraceBuilder {
     }
 
     pub fn named(mut self, name: &str) -> Self {
-        self.patch.name = Field::said(name.to_owned(), self.stamp);
+        self.patch.name = Field::new(name.to_owned(), self.stamp);
         self
     }
 
@@ -55,7 +55,7 @@ impl TraceBuilder {
     }
 
     pub fn for_user(mut self, user: &str) -> Self {
-        self.patch.user = Field::said(user.to_owned(), self.stamp);
+        self.patch.user = Field::new(user.to_owned(), self.stamp);
         self
     }
 
@@ -65,7 +65,7 @@ impl TraceBuilder {
     }
 
     pub fn in_session(mut self, session: &str) -> Self {
-        self.patch.session = Field::said(SessionId::parse(session).unwrap(), self.stamp);
+        self.patch.session = Field::new(SessionId::parse(session).unwrap(), self.stamp);
         self
     }
 
@@ -75,22 +75,22 @@ impl TraceBuilder {
     }
 
     pub fn release(mut self, release: &str) -> Self {
-        self.patch.release = Field::said(release.to_owned(), self.stamp);
+        self.patch.release = Field::new(release.to_owned(), self.stamp);
         self
     }
 
     pub fn version(mut self, version: &str) -> Self {
-        self.patch.version = Field::said(version.to_owned(), self.stamp);
+        self.patch.version = Field::new(version.to_owned(), self.stamp);
         self
     }
 
     pub fn in_environment(mut self, name: &str) -> Self {
-        self.patch.environment = Field::said(Environment::normalise(name), self.stamp);
+        self.patch.environment = Field::new(Environment::normalise(name), self.stamp);
         self
     }
 
     pub fn agent(mut self, agent: &str) -> Self {
-        self.patch.agent = Field::said(agent.to_owned(), self.stamp);
+        self.patch.agent = Field::new(agent.to_owned(), self.stamp);
         self
     }
 
@@ -101,13 +101,13 @@ impl TraceBuilder {
 
     /// Sets whether it is public.
     pub fn public(mut self, is_public: bool) -> Self {
-        self.patch.public = Field::said(is_public, self.stamp);
+        self.patch.public = Field::new(is_public, self.stamp);
         self
     }
 
     /// Sets whether it is bookmarked.
     pub fn bookmarked(mut self, is_bookmarked: bool) -> Self {
-        self.patch.bookmarked = Field::said(is_bookmarked, self.stamp);
+        self.patch.bookmarked = Field::new(is_bookmarked, self.stamp);
         self
     }
 
@@ -119,12 +119,12 @@ impl TraceBuilder {
     }
 
     pub fn input(mut self, input: Payload) -> Self {
-        self.patch.input = Field::said(input, self.stamp);
+        self.patch.input = Field::new(input, self.stamp);
         self
     }
 
     pub fn output(mut self, output: Payload) -> Self {
-        self.patch.output = Field::said(output, self.stamp);
+        self.patch.output = Field::new(output, self.stamp);
         self
     }
 
@@ -135,7 +135,7 @@ impl TraceBuilder {
 
     /// Sets the root observation.
     pub fn rooted_in(mut self, observation: &str) -> Self {
-        self.patch.root = Field::said(ObservationId::parse(observation).unwrap(), self.stamp);
+        self.patch.root = Field::new(ObservationId::parse(observation).unwrap(), self.stamp);
         self
     }
 

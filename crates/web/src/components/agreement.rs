@@ -1,7 +1,7 @@
 //! How far two agree, statistic by statistic: value, interval and n, or why there is none.
 
 use maud::{Markup, html};
-use ratchet_core::quality::calibration::{Standing, Statistic};
+use ratchet_core::quality::calibration::{Statistic, ThresholdResult};
 
 use super::figure;
 
@@ -71,13 +71,13 @@ pub fn interval(statistic: Statistic) -> String {
 }
 
 /// Whether a line is kept, as a word that does not rest on colour.
-pub fn standing(standing: Standing, words: [&str; 3]) -> Markup {
+pub fn standing(standing: ThresholdResult, words: [&str; 3]) -> Markup {
     let [met, not_met, cannot_tell] = words;
     html! {
         @match standing {
-            Standing::Met => { span.badge.good { (met) } },
-            Standing::NotMet => { span.badge.bad { (not_met) } },
-            Standing::CannotTell => { span.badge.warn { (cannot_tell) } },
+            ThresholdResult::Met => { span.badge.good { (met) } },
+            ThresholdResult::NotMet => { span.badge.bad { (not_met) } },
+            ThresholdResult::CannotTell => { span.badge.warn { (cannot_tell) } },
         }
     }
 }

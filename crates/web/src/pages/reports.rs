@@ -16,7 +16,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::quality::report::{WeekReport, change_words, counted, interval_words};
 use ratchet_core::quality::suggestion::Progress;
-use ratchet_store::catalog::{KeptSuggestion, StoredReport};
+use ratchet_store::catalog::{StoredReport, StoredSuggestion};
 
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::table::{self, Column, Row, Table};
@@ -117,7 +117,7 @@ fn course(reports: &[(&StoredReport, WeekReport)]) -> Markup {
 }
 
 /// What waits for a decision.
-fn open(tracked: &[KeptSuggestion], ctx: &RequestContext) -> Markup {
+fn open(tracked: &[StoredSuggestion], ctx: &RequestContext) -> Markup {
     let open = tracked.iter().filter(|kept| kept.progress == Progress::Open).count();
     html! {
         @if open > 0 {

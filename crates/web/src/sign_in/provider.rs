@@ -54,19 +54,19 @@ async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     let params = Params::read(parts.uri.query().unwrap_or_default());
     let here = here(&parts.headers)
         .ok_or_else(|| PageError::Bad("the Host header is missing or wrong".to_owned()))?;
-    let journey = LoginAttempt {
+    let attempt = LoginAttempt {
         redirect_uri: format!("{here}/sign-in/provider/callback"),
         state: random_token()?,
         nonce: random_token()?,
         verifier: random_token()?,
     };
-    let url = match oidc.provider.departure(&journey, web.now()).await {
+    let url = match oidc.provider.authorization_url(&attempt, web.now()).await {
         Ok(url) => url,
         Err(error) => return failed(&web, &parts.headers, &error),
     };
     let until = web.now().plus_nanos(nanos(JOURNEY_TIME));
     let next = Next::parse(params.get("next").unwrap_or("/"));
-    let kept = Kept { journey, until, next }.sealed(&web)?;
+    let kept = Kept { attempt, until, next }.sealed(&web)?;
     let channel = Channel::of(&parts.headers);
     let cookie = [Cookie::Departure.set(&kept, Some(JOURNEY_TIME), channel)];
     Ok((cookie, Redirect::to(url.as_str())).into_response())
@@ -89,7 +89,7 @@ async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     let Some(code) = params.get("code").filter(|_| is_by_them) else {
         return refused(&web, &parts.headers, Problem::Declined);
     };
-    let claims = match oidc.provider.arrival(code, &kept.journey, web.now()).await {
+    let claims = match oidc.provider.claims_of_code(code, &kept.attempt, web.now()).await {
         Ok(claims) => claims,
         Err(error) => return failed(&web, &parts.headers, &error),
     };
@@ -118,11 +118,11 @@ async fn departed(web: &Web, headers: &HeaderMap, params: &Params) -> PageResult
     let sealed = Cookie::Departure.read(headers);
     let kept = sealed.and_then(|sealed| Kept::open(web, &sealed));
     let state = params.get("state").map(Secret::new);
-    let is_same = |kept: &Kept| state.as_ref() == Some(&kept.journey.state);
+    let is_same = |kept: &Kept| state.as_ref() == Some(&kept.attempt.state);
     let Some(kept) = kept.filter(|kept| web.now() < kept.until).filter(is_same) else {
         return Ok(None);
     };
-    let spent = web.store.catalog.spend(&kept.journey.state, kept.until, web.now());
+    let spent = web.store.catalog.spend(&kept.attempt.state, kept.until, web.now());
     Ok(spent.await?.then_some(kept))
 }
 
@@ -169,14 +169,14 @@ pub(crate) fn here(headers: &HeaderMap) -> Option<String> {
 /// What is kept of a sign-in while the browser is away: by the browser itself, sealed.
 #[derive(Debug)]
 struct Kept {
-    journey: LoginAttempt,
+    attempt: LoginAttempt,
     until: Timestamp,
     next: Next,
 }
 
 impl Kept {
     fn sealed(&self, web: &Web) -> PageResult<Secret> {
-        let LoginAttempt { redirect_uri, state, nonce, verifier } = &self.journey;
+        let LoginAttempt { redirect_uri, state, nonce, verifier } = &self.attempt;
         let (state, nonce, verifier) = (state.expose(), nonce.expose(), verifier.expose());
         let (until, next) = (self.until.nanos(), &self.next);
         let text = format!("{state} {nonce} {verifier} {until} {redirect_uri} {next}");
@@ -189,14 +189,14 @@ impl Kept {
         let [state, nonce, verifier, until, redirect_uri, next] = parts.as_slice() else {
             return None;
         };
-        let journey = LoginAttempt {
+        let attempt = LoginAttempt {
             redirect_uri: (*redirect_uri).to_owned(),
             state: Secret::new(*state),
             nonce: Secret::new(*nonce),
             verifier: Secret::new(*verifier),
         };
         let until = Timestamp::from_nanos(until.parse().ok()?);
-        Some(Self { journey, until, next: Next::parse(next) })
+        Some(Self { attempt, until, next: Next::parse(next) })
     }
 }
 

@@ -8,7 +8,7 @@ use ratchet_agent::claude::command::ClaudeTimeouts;
 use ratchet_agent::claude::environment::{self, EnvNames};
 use ratchet_agent::claude::watchdog::Supervision;
 use ratchet_core::chat::event::EventKind;
-use ratchet_core::chat::system_prompt::USUAL_BUDGET;
+use ratchet_core::chat::system_prompt::DEFAULT_BUDGET;
 use ratchet_core::chat::workspace::{Roots, WorkspaceSource};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::judge_prompt::Seed;
@@ -38,7 +38,7 @@ pub(crate) async fn run_agents(site: &Site, limits: ChatLimits) -> (TempDir, Arc
         boundary,
         trusted: Vec::new(),
         layers: LayerFolders::default(),
-        prompt_tokens: USUAL_BUDGET,
+        prompt_tokens: DEFAULT_BUDGET,
         seed: Seed::new([7; 32]),
     };
     let launcher = Launcher {

@@ -6,8 +6,8 @@ use uuid::Uuid;
 use crate::claude::command::{ClaudeFolders, MCP_FILE};
 use crate::claude::error::ClaudeError;
 use crate::claude::options::{
-    BypassLater, ChatThread, ClaudeOptions, KeptLines, McpScope, PermissionMode, SettingSource,
-    SystemPrompt,
+    BypassSwitch, ChatThread, ClaudeOptions, McpScope, PermissionMode, SettingSource, SystemPrompt,
+    TranscriptMirror,
 };
 
 /// What makes the program speak to us and not to a terminal.
@@ -35,7 +35,7 @@ pub(super) fn of(
     arguments.some("model", options.model.as_deref());
     arguments.list("fallback-model", &options.fallback_models);
     arguments.some("permission-mode", options.permission_mode.map(PermissionMode::as_str));
-    if options.bypass == BypassLater::Possible {
+    if options.bypass == BypassSwitch::Possible {
         arguments.switch("allow-dangerously-skip-permissions");
     }
     arguments.some("max-turns", options.max_turns.map(|turns| turns.to_string()).as_deref());
@@ -60,7 +60,7 @@ pub(super) fn of(
     options.add_dirs.iter().for_each(|folder| arguments.path("add-dir", folder));
     let autocompact = options.autocompact.map(|tokens| tokens.to_string());
     arguments.some("autocompact", autocompact.as_deref());
-    if options.kept_lines == KeptLines::Told {
+    if options.kept_lines == TranscriptMirror::On {
         arguments.switch("session-mirror");
     }
     Ok(arguments.0)

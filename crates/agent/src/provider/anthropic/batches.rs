@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::{Anthropic, question, response};
+use super::{Anthropic, request_body, response};
 use crate::error::ModelError;
 use crate::http;
-use crate::provider::Inquiry;
+use crate::provider::ProviderRequest;
 use crate::response::ProviderResponse;
 
 const PATH: &str = "/v1/messages/batches";
@@ -14,10 +14,10 @@ impl Anthropic {
     /// Submits requests with custom ids.
     pub(crate) async fn submit<'a>(
         &self,
-        inquiries: impl Iterator<Item = (&'a str, Inquiry<'a>)>,
+        inquiries: impl Iterator<Item = (&'a str, ProviderRequest<'a>)>,
     ) -> Result<Value, ModelError> {
         let requests = inquiries
-            .map(|(name, inquiry)| json!({"custom_id": name, "params": question::body(inquiry)}));
+            .map(|(name, provider_request)| json!({"custom_id": name, "params": request_body::body(provider_request)}));
         let body = json!({"requests": requests.collect::<Vec<_>>()});
         http::json(self.wire.post(PATH, &body).await?).await
     }

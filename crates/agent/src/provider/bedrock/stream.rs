@@ -11,7 +11,7 @@ use super::{document, failure};
 use crate::error::ModelError;
 
 /// A reassembled response.
-pub(super) struct Whole {
+pub(super) struct StreamedMessage {
     pub(super) content: Vec<ContentBlock>,
     pub(super) stop: StopReason,
     pub(super) usage: Option<TokenUsage>,
@@ -26,7 +26,7 @@ enum Block {
 pub(super) async fn whole(
     mut events: EventReceiver<ConverseStreamOutput, ConverseStreamOutputError>,
     listener: &mut (dyn FnMut(&str) + Send),
-) -> Result<Whole, ModelError> {
+) -> Result<StreamedMessage, ModelError> {
     let (mut blocks, mut stop, mut usage) = (BTreeMap::new(), None, None);
     while let Some(event) = events.recv().await.map_err(|error| failure::of_stream(&error))? {
         match event {
@@ -51,7 +51,7 @@ pub(super) async fn whole(
     let cut = || ModelError::CutStream("it ended before the model was done".to_owned());
     let stop = stop.ok_or_else(cut)?;
     let content = blocks.into_values().map(Block::finish).collect::<Result<_, _>>()?;
-    Ok(Whole { content, stop, usage })
+    Ok(StreamedMessage { content, stop, usage })
 }
 
 fn grow(

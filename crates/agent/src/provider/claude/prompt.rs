@@ -1,12 +1,15 @@
-use crate::capabilities::{Capabilities, Documents};
-use crate::provider::Inquiry;
+use crate::capabilities::{Capabilities, StructuredOutput};
+use crate::provider::ProviderRequest;
 use crate::request::{CacheablePart, LlmRequest, Turn};
 
 /// Builds the system prompt. Structured output can only be requested in prose.
-pub(super) fn system(inquiry: Inquiry<'_>) -> String {
-    let capabilities = Capabilities { documents: Documents::Asked, ..inquiry.capabilities };
-    let schema_prompt = capabilities.schema_prompt(inquiry.ask);
-    let system = inquiry.ask.system.iter().map(|passage| passage.text.as_str());
+pub(super) fn system(provider_request: ProviderRequest<'_>) -> String {
+    let capabilities = Capabilities {
+        structured_output: StructuredOutput::PromptOnly,
+        ..provider_request.capabilities
+    };
+    let schema_prompt = capabilities.schema_prompt(provider_request.ask);
+    let system = provider_request.ask.system.iter().map(|passage| passage.text.as_str());
     let text = system.chain(schema_prompt.as_deref()).collect::<Vec<_>>().join("\n\n");
     // An empty one would make the program use its own default.
     if text.is_empty() { "Answer the question.".to_owned() } else { text }
@@ -14,7 +17,7 @@ pub(super) fn system(inquiry: Inquiry<'_>) -> String {
 
 /// Joins all turns to one text, because the program takes a single prompt. A single turn is passed
 /// unchanged.
-pub(super) fn question(request: &LlmRequest) -> String {
+pub(super) fn request_body(request: &LlmRequest) -> String {
     if let [Turn::User(passages)] = request.turns.as_slice() {
         return joined(passages);
     }
@@ -40,11 +43,11 @@ mod tests {
     #[test]
     fn one_turn_is_sent_unchanged_and_several_with_roles() {
         let mut request = LlmRequest::new("Why?");
-        assert_eq!(question(&request), "Why?");
+        assert_eq!(request_body(&request), "Why?");
         let (text, calls) = ("Because.".to_owned(), Vec::new());
         request.turns.push(Turn::Model { text, calls });
         request.turns.push(Turn::User(vec![CacheablePart::new("And?")]));
-        let prompt = question(&request);
+        let prompt = request_body(&request);
         assert_eq!(
             prompt,
             "## The user said\n\nWhy?\n\n## You said\n\nBecause.\n\n## The user said\n\nAnd?"

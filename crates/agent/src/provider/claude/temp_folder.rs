@@ -6,12 +6,12 @@ use uuid::Uuid;
 
 /// A temporary folder of one request with an empty working directory inside, deleted on drop.
 #[derive(Debug)]
-pub(super) struct EmptyFolder {
+pub(super) struct TempFolder {
     path: PathBuf,
     work: PathBuf,
 }
 
-impl EmptyFolder {
+impl TempFolder {
     /// Creates one that other users cannot read.
     pub(super) fn make() -> io::Result<Self> {
         let path = std::env::temp_dir().join(format!("ratchet-claude-{}", Uuid::new_v4()));
@@ -37,7 +37,7 @@ impl EmptyFolder {
     }
 }
 
-impl Drop for EmptyFolder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         // Leftovers are in the system's temporary folder.
         drop(fs::remove_dir_all(&self.path));

@@ -4,7 +4,7 @@ use ratchet_agent::claude::lines::FromClaude;
 use ratchet_agent::claude::message::{Priority, Reply as Answer, UserMessage};
 use ratchet_agent::claude::options::PermissionMode;
 use ratchet_agent::claude::permission::{Remember, remembered};
-use ratchet_agent::claude::request::ToolAsk;
+use ratchet_agent::claude::request::ToolPermissionRequest;
 use ratchet_testkit::scripted::{Failure, Reply};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -74,7 +74,7 @@ fn question(is_multi: bool) -> Value {
     }]})
 }
 
-fn answered(ask: &ToolAsk, answers: &Value) -> Answer {
+fn answered(ask: &ToolPermissionRequest, answers: &Value) -> Answer {
     let mut input: Value = serde_json::from_str(ask.input.get()).unwrap();
     input["answers"] = answers.clone();
     Answer::allow(&to_raw_value(&input).unwrap(), &[]).unwrap()
@@ -140,7 +140,7 @@ async fn an_interrupt_stops_the_turn_and_cancels_requests() {
     };
     assert_eq!(withdrawn, asked);
     let late = talk.process.answer(&asked, &Answer::deny("no").unwrap()).await;
-    assert!(matches!(late, Err(ClaudeError::NotAsked { .. })), "{late:?}");
+    assert!(matches!(late, Err(ClaudeError::UnknownRequest { .. })), "{late:?}");
     talk.result().await;
     talk.say("Still there?").await;
     assert_eq!(talk.result().await["result"], "Here.");

@@ -3,7 +3,7 @@ use std::time::Duration;
 use ratchet_agent::claude::hook::{self, HookRule};
 use ratchet_agent::claude::message::Reply as Answer;
 use ratchet_agent::claude::options::SettingSource;
-use ratchet_agent::claude::request::{CliAsk, CliRequest, HookAsk};
+use ratchet_agent::claude::request::{CliRequest, CliRequestKind, HookRequest};
 use ratchet_core::chat::config_layer::Trust;
 use ratchet_testkit::scripted::{Reply, Tokens};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::talk::{Stage, Talk, Until};
 impl Talk {
     /// Reads to the result of a turn and answers each hook on the way. Returns the hook event names
     /// and the result.
-    async fn hooked(&mut self, answer: impl Fn(&HookAsk) -> Value) -> (Vec<String>, Value) {
+    async fn hooked(&mut self, answer: impl Fn(&HookRequest) -> Value) -> (Vec<String>, Value) {
         let mut moments = Vec::new();
         loop {
             let (_, until) = self.until(|line| line.is("result")).await;
@@ -22,7 +22,7 @@ impl Talk {
                 Until::Line(line) => return (moments, crate::talk::json(&line)),
                 Until::Asked(request) => request,
             };
-            let CliAsk::Hook(ask) = ask else { panic!("{ask:?}") };
+            let CliRequestKind::Hook(ask) = ask else { panic!("{ask:?}") };
             moments.push(ask.event().unwrap());
             self.process.answer(&id, &Answer::of(&answer(&ask)).unwrap()).await.unwrap();
         }
@@ -49,7 +49,7 @@ async fn hooks_refuse_and_change_what_a_tool_does() {
         HookRule { timeout: Some(Duration::from_secs(20)), ..HookRule::new("Stop", "stop") },
     ];
     let mut talk = Talk::start(&command).await;
-    let answer = |ask: &HookAsk| match ask.callback_id.as_str() {
+    let answer = |ask: &HookRequest| match ask.callback_id.as_str() {
         "before" if ask.input.get().contains("touch bad") => hook::deny("not on a Sunday"),
         "before" => hook::allow_with(&json!({"command": "touch good", "description": "Makes it"})),
         _ => hook::go_on(),
@@ -81,7 +81,7 @@ async fn hooks_receive_prompts_sub_agents_and_compaction() {
     let moments = ["UserPromptSubmit", "SubagentStart", "SubagentStop", "PreCompact"];
     command.hooks = moments.map(|moment| HookRule::new(moment, moment)).into();
     let mut talk = Talk::start(&command).await;
-    let context = |ask: &HookAsk| match ask.callback_id.as_str() {
+    let context = |ask: &HookRequest| match ask.callback_id.as_str() {
         "UserPromptSubmit" => hook::add_context("UserPromptSubmit", "It is raining."),
         _ => hook::go_on(),
     };
@@ -116,7 +116,7 @@ async fn a_long_conversation_is_compacted_automatically() {
     let mut events = Vec::new();
     for (words, _) in used {
         talk.say(&format!("{words}. {long}")).await;
-        let trigger = |ask: &HookAsk| {
+        let trigger = |ask: &HookRequest| {
             assert!(ask.input.get().contains(r#""trigger":"auto""#), "{}", ask.input);
             hook::go_on()
         };

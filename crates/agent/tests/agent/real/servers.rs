@@ -1,7 +1,7 @@
 use ratchet_agent::claude::mcp::{McpHandler, McpTool};
 use ratchet_agent::claude::message::Reply as Answer;
 use ratchet_agent::claude::options::{McpScope, SettingSource};
-use ratchet_agent::claude::request::CliAsk;
+use ratchet_agent::claude::request::CliRequestKind;
 use ratchet_core::chat::config_layer::Trust;
 use ratchet_testkit::claude::fake_mcp;
 use ratchet_testkit::scripted::Reply;
@@ -56,7 +56,7 @@ async fn servers_that_are_handed_in_are_started_and_may_ask_a_person() {
     assert_eq!(status["mcpServers"][0]["status"], "connected", "{status}");
     talk.say("Which colour?").await;
     let request = talk.asked().await;
-    let CliAsk::Elicitation(ask) = &request.ask else { panic!("{request:?}") };
+    let CliRequestKind::Elicitation(ask) = &request.ask else { panic!("{request:?}") };
     assert_eq!((ask.mcp_server_name.as_str(), ask.message.as_str()), ("shop", "Which colour?"));
     let blue = Answer::accept(&json!({"colour": "blue"})).unwrap();
     talk.process.answer(&request.id, &blue).await.unwrap();

@@ -4,7 +4,7 @@ use ratchet_core::quality::calibration::change::Shift;
 use ratchet_core::quality::calibration::draft::mark;
 use ratchet_core::quality::calibration::weighted::WeightedAgreement;
 use ratchet_core::quality::calibration::{
-    Agreement, DisagreedSession, Standing, Statistic, TARGET,
+    Agreement, DisagreedSession, Statistic, TARGET, ThresholdResult,
 };
 use ratchet_stages::review::trial::DraftTrial;
 use ratchet_store::catalog::RunOutcome;
@@ -54,9 +54,9 @@ fn head(found: &Found) -> String {
         .map(|((judge, version), count)| format!("{judge} with version {version} ({count})"))
         .collect();
     let standing = match calibration.target {
-        Standing::Met => "met",
-        Standing::NotMet => "not met",
-        Standing::CannotTell => "not enough data",
+        ThresholdResult::Met => "met",
+        ThresholdResult::NotMet => "not met",
+        ThresholdResult::CannotTell => "not enough data",
     };
     let weighted = if calibration.is_weighted() { ", weighted" } else { "" };
     let mut text = format!(
@@ -66,7 +66,7 @@ fn head(found: &Found) -> String {
         held.labelled(),
         or_none(&held.people().join(", ")),
         or_none(&judges.join(", ")),
-        told(calibration.correlation()),
+        statistic_text(calibration.correlation()),
     );
     text += &calibration.weighted.as_ref().map(weighed).unwrap_or_default();
     text
@@ -92,7 +92,7 @@ fn weighed(weighted: &WeightedAgreement) -> String {
 }
 
 fn line(name: &str, statistic: Statistic) -> String {
-    format!("  {name:<20} {}\n", told(statistic))
+    format!("  {name:<20} {}\n", statistic_text(statistic))
 }
 
 fn or_none(names: &str) -> &str {
@@ -100,7 +100,7 @@ fn or_none(names: &str) -> &str {
 }
 
 /// A statistic in words: `0.91 (0.79 to 0.96, n = 20)`.
-fn told(statistic: Statistic) -> String {
+fn statistic_text(statistic: Statistic) -> String {
     match statistic {
         Ok(estimate) => match estimate.interval {
             Some(interval) => format!(
@@ -115,9 +115,9 @@ fn told(statistic: Statistic) -> String {
 
 fn agreement(one: &Agreement, threshold: f64) -> String {
     let standing = match one.standing {
-        Standing::Met => format!("within {threshold:.2}"),
-        Standing::NotMet => format!("beyond {threshold:.2}"),
-        Standing::CannotTell => format!("not enough data (threshold {threshold:.2})"),
+        ThresholdResult::Met => format!("within {threshold:.2}"),
+        ThresholdResult::NotMet => format!("beyond {threshold:.2}"),
+        ThresholdResult::CannotTell => format!("not enough data (threshold {threshold:.2})"),
     };
     let mut rows = vec![
         ("Pearson", one.pearson),
@@ -204,15 +204,15 @@ fn tried(trial: &DraftTrial, found: &Found) -> String {
     text += "; mean absolute error vs. human:\n";
     let row = |shift: &Shift| {
         let nearer = match shift.nearer {
-            Standing::Met => "nearer",
-            Standing::NotMet => "not better",
-            Standing::CannotTell => "not enough data",
+            ThresholdResult::Met => "nearer",
+            ThresholdResult::NotMet => "not better",
+            ThresholdResult::CannotTell => "not enough data",
         };
         [
             format!("  {}", shift.dimension),
-            told(shift.before),
-            told(shift.after),
-            told(shift.difference),
+            statistic_text(shift.before),
+            statistic_text(shift.after),
+            statistic_text(shift.difference),
             nearer.to_owned(),
         ]
     };

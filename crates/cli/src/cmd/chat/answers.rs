@@ -37,7 +37,7 @@ impl Answers {
     }
 
     /// Lines for an answer.
-    pub(crate) fn told(&mut self, event: &ReceivedEvent) -> Vec<(String, Marks)> {
+    pub(crate) fn take(&mut self, event: &ReceivedEvent) -> Vec<(String, Marks)> {
         let id = event.text("id");
         let about = self.asked.remove(id).unwrap_or_default();
         let by = event.text("by");

@@ -97,16 +97,16 @@ impl Screen {
                 String::new()
             }
             EventKind::Answered => {
-                let lines = self.answers.told(event);
+                let lines = self.answers.take(event);
                 lines.iter().map(|(line, marks)| self.note(line, *marks)).collect()
             }
             EventKind::Done => self.done(event),
             EventKind::Error => {
                 let said = ["message", "text", "error"].map(|key| event.text(key));
                 let said = said.into_iter().find(|text| !text.is_empty());
-                let mut told = vec![plain_line(said.unwrap_or("something failed"))];
-                told.extend(self.spending(event));
-                self.note(&format!("! {}", told.join(" · ")), Marks::RED)
+                let mut parts = vec![plain_line(said.unwrap_or("something failed"))];
+                parts.extend(self.spending(event));
+                self.note(&format!("! {}", parts.join(" · ")), Marks::RED)
             }
             EventKind::Notice => {
                 let text = shortly(&event.body["text"]);
@@ -222,17 +222,17 @@ impl Screen {
     fn done(&mut self, event: &ReceivedEvent) -> String {
         self.tools.turn_ended();
         let is_error = event.body["is_error"] == true;
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         if is_error {
-            told.push(format!("the turn ended early: {}", ending(event)));
+            parts.push(format!("the turn ended early: {}", ending(event)));
         }
-        told.extend(self.spending(event));
+        parts.extend(self.spending(event));
         if let Some(millis) = event.body["duration_ms"].as_i64() {
-            told.push(duration(millis));
+            parts.push(duration(millis));
         }
         let marks = if is_error { Marks::RED } else { Marks::DIM };
         let mut shown = self.open(Block::End);
-        shown.push_str(&format!("{}\n", self.style.paint(&told.join(" · "), marks)));
+        shown.push_str(&format!("{}\n", self.style.paint(&parts.join(" · "), marks)));
         let turn = event.text("turn");
         let is_id = !turn.is_empty() && turn.chars().all(|c| c.is_ascii_hexdigit());
         if let Some(pages) = self.pages.as_ref().filter(|_| is_id) {
@@ -246,8 +246,8 @@ impl Screen {
 /// Why a turn ended early. The result contains the provider's error then.
 pub(crate) fn ending(event: &ReceivedEvent) -> String {
     let (why, said) = transcript_view::early_end(&event.body);
-    let told = [Some(plain_line(&why)), said.map(in_a_line)];
-    told.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(": ")
+    let parts = [Some(plain_line(&why)), said.map(in_a_line)];
+    parts.into_iter().flatten().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(": ")
 }
 
 /// Text of a message, and its attachments.
@@ -255,11 +255,11 @@ pub(crate) fn words_of(content: &Value) -> String {
     let Some(blocks) = content.as_array() else {
         return content.as_str().unwrap_or_default().to_owned();
     };
-    let told = blocks.iter().map(|block| match block["text"].as_str() {
+    let parts = blocks.iter().map(|block| match block["text"].as_str() {
         Some(text) => text.to_owned(),
         None => format!("[{}]", block["type"].as_str().unwrap_or("something attached")),
     });
-    told.collect::<Vec<_>>().join("\n")
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 /// A number with thousands separators.

@@ -12,7 +12,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::dataset_import::{LineNumberedReader, unread};
 
 use super::receiver;
-use super::rows::{Intake, RowArgs, RowPlace, RowReport, open};
+use super::rows::{RowArgs, RowImporter, RowPlace, RowReport, open};
 use crate::exit::Outcome;
 
 /// The longest row that is taken: a longer one would not fit into a request either.
@@ -63,30 +63,30 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let names: Vec<String> = names.iter().map(first).collect();
     ensure!(!names.is_empty(), "{file} has no header line");
     let columns = Columns::new(&names, &args.maps)?;
-    let mut intake = Intake::new(into, Clock::System.now());
+    let mut importer = RowImporter::new(into, Clock::System.now());
     let mut record = StringRecord::new();
-    while !intake.is_full() {
+    while !importer.is_full() {
         let line = ends.line_of(reader.position());
         let place = RowPlace { file: file.clone(), line };
         left.set(MAX_RECORD_BYTES);
         match reader.read_record(&mut record) {
             Ok(true) => {
                 let line = record.position().map_or(line, |at| ends.line_of(at));
-                intake.take(RowPlace { line, ..place }, &columns.row(record.iter())).await?;
+                importer.take(RowPlace { line, ..place }, &columns.row(record.iter())).await?;
             }
             Ok(false) => break,
             Err(_) if left.get() == 0 => {
                 // Where the next row would begin, nobody can tell.
-                intake.refuse(place, TOO_LONG);
+                importer.refuse(place, TOO_LONG);
                 break;
             }
             Err(error) => {
                 let line = error.position().map_or(line, |at| ends.line_of(at));
-                refuse(&mut intake, RowPlace { line, ..place }, &names, error)?;
+                refuse(&mut importer, RowPlace { line, ..place }, &names, error)?;
             }
         }
     }
-    intake.finish().await
+    importer.finish().await
 }
 
 /// A file that is read as long as a row is not too long.
@@ -111,7 +111,7 @@ impl Read for Bounded {
 
 /// Notes a row that is none. Fails if the file itself cannot be read.
 fn refuse(
-    intake: &mut Intake<'_>,
+    importer: &mut RowImporter<'_>,
     place: RowPlace,
     names: &[String],
     error: csv::Error,
@@ -120,6 +120,6 @@ fn refuse(
     if !is_row {
         return Err(error).with_context(|| format!("cannot read {}", place.file));
     }
-    intake.refuse(place, &unread(&error, names));
+    importer.refuse(place, &unread(&error, names));
     Ok(())
 }

@@ -7,7 +7,7 @@ use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_server::clock::Clock;
 
 use super::receiver;
-use super::rows::{Intake, RowArgs, RowPlace, RowReport, open};
+use super::rows::{RowArgs, RowImporter, RowPlace, RowReport, open};
 use crate::exit::Outcome;
 
 /// The longest line that is taken.
@@ -35,20 +35,20 @@ pub(super) async fn run(args: &JsonlArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn import(files: &[PathBuf], into: Option<&LangfuseClient>) -> anyhow::Result<RowReport> {
-    let mut intake = Intake::new(into, Clock::System.now());
+    let mut importer = RowImporter::new(into, Clock::System.now());
     for file in files {
         let mut lines = Lines::open(file)?;
         while let Some(line) = lines.next()? {
-            if intake.is_full() {
+            if importer.is_full() {
                 break;
             }
             match line {
-                Line::Text(place, text) => intake.take(place, &text).await?,
-                Line::Bad(place, reason) => intake.refuse(place, reason),
+                Line::Text(place, text) => importer.take(place, &text).await?,
+                Line::Bad(place, reason) => importer.refuse(place, reason),
             }
         }
     }
-    intake.finish().await
+    importer.finish().await
 }
 
 /// One line of a file.

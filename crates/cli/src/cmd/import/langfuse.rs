@@ -15,7 +15,7 @@ use ratchet_remote::langfuse::copy::{self, Route};
 use ratchet_server::clock::Clock;
 
 use self::checkpoint::CheckpointFile;
-use self::report::{CopyReport, Teller};
+use self::report::{CopyReport, CopyReporter};
 use super::{IntoArgs, receiver};
 use crate::exit::Outcome;
 
@@ -82,13 +82,13 @@ async fn copy(
     let file = CheckpointFile::choose(args, from.base())?;
     let mut checkpoint = file.begin(args, from.base(), Clock::System.now())?;
     let keeps = into.is_some().then_some(&file);
-    let mut teller = Teller::new(keeps);
-    let copied = copy::copy(&Route { from, into }, &mut checkpoint, &mut teller).await;
+    let mut reporter = CopyReporter::new(keeps);
+    let copied = copy::copy(&Route { from, into }, &mut checkpoint, &mut reporter).await;
     copied.with_context(|| match keeps {
         Some(file) => {
             format!("stopped; run the same command to continue (checkpoint: {})", file.shown())
         }
         None => "stopped".to_owned(),
     })?;
-    Ok(CopyReport::new(checkpoint, teller, args.dry_run))
+    Ok(CopyReport::new(checkpoint, reporter, args.dry_run))
 }

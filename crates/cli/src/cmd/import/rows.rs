@@ -85,7 +85,7 @@ pub(super) struct RowReport {
 
 /// Takes rows and has them recorded, some at a time.
 #[derive(Debug)]
-pub(super) struct Intake<'a> {
+pub(super) struct RowImporter<'a> {
     into: Option<&'a LangfuseClient>,
     at: Timestamp,
     waiting: Vec<RowEvent>,
@@ -94,7 +94,7 @@ pub(super) struct Intake<'a> {
     report: RowReport,
 }
 
-impl<'a> Intake<'a> {
+impl<'a> RowImporter<'a> {
     /// Records into a server; only looks at the first rows without one. Rows that do not say when
     /// they happened are taken to happen at `at`.
     pub(super) fn new(into: Option<&'a LangfuseClient>, at: Timestamp) -> Self {

@@ -62,7 +62,7 @@ impl JudgeArgs {
     }
 
     /// Whether the scores that are there will do.
-    pub(crate) fn is_nobody(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         self.judge == NOBODY
     }
 

@@ -4,19 +4,19 @@ use ratchet_stages::score::ScoringProgress;
 
 /// Tells on stderr how far scoring has come, if a person is watching.
 #[derive(Debug)]
-pub(crate) struct ScoringTeller {
+pub(crate) struct ScoringReporter {
     is_watched: bool,
 }
 
 /// How wide the bar is.
 const WIDTH: u64 = 24;
 
-impl ScoringTeller {
+impl ScoringReporter {
     pub(crate) fn new() -> Self {
         Self { is_watched: stderr().is_terminal() }
     }
 
-    pub(crate) fn tell(&self, progress: &ScoringProgress) {
+    pub(crate) fn report(&self, progress: &ScoringProgress) {
         if self.is_watched {
             eprint!("\r{}\u{1b}[K", line(progress));
             // Nothing depends on the line being seen at once.

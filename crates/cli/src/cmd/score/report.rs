@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{OVERALL, Rubric};
-use ratchet_stages::score::previous_scores::{Known, generation, value};
+use ratchet_stages::score::previous_scores::{PreviousScores, generation, value};
 use ratchet_stages::score::{Report, Request, Scored};
 use ratchet_store::catalog::RunOutcome;
 use serde::{Serialize, Serializer};
@@ -102,7 +102,7 @@ impl ScoringView {
     }
 
     /// Shows a session that was scored before as if it had been scored now.
-    pub(super) fn show_known(&mut self, session: &SessionId, known: &Known) {
+    pub(super) fn show_known(&mut self, session: &SessionId, known: &PreviousScores) {
         let id = session.to_string();
         let is_there = self.sessions.iter().any(|view| view.session_id == id);
         if !is_there && known.generation().is_some() {
@@ -136,7 +136,7 @@ impl SessionView {
     }
 
     /// A session from its stored scores.
-    fn known(session_id: String, known: &Known, order: &[String]) -> Self {
+    fn known(session_id: String, known: &PreviousScores, order: &[String]) -> Self {
         let newest: Vec<_> = known.newest().collect();
         let read = |score, key: &str| -> Value {
             value(score, key)

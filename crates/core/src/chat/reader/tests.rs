@@ -30,16 +30,16 @@ fn whole(message: &str, text: &str) -> Value {
     json!({"type": "assistant", "message": {"id": message, "content": content}})
 }
 
-fn said(told: &[UnorderedEvent]) -> Vec<(EventKind, Value)> {
-    let read = |told: &UnorderedEvent| (told.kind, serde_json::from_str(&told.body).unwrap());
-    told.iter().map(read).collect()
+fn said(events: &[UnorderedEvent]) -> Vec<(EventKind, Value)> {
+    let read = |events: &UnorderedEvent| (events.kind, serde_json::from_str(&events.body).unwrap());
+    events.iter().map(read).collect()
 }
 
 /// All words of the agent that clients hear.
 fn heard(lines: &[Value]) -> String {
     let mut reader = LineReader::default();
-    let told = lines.iter().flat_map(|line| take(&mut reader, line).told).collect::<Vec<_>>();
-    let texts = said(&told).into_iter().filter(|(kind, _)| *kind == EventKind::TextDelta);
+    let events = lines.iter().flat_map(|line| take(&mut reader, line).events).collect::<Vec<_>>();
+    let texts = said(&events).into_iter().filter(|(kind, _)| *kind == EventKind::TextDelta);
     texts.map(|(_, body)| body["text"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -103,9 +103,9 @@ fn sub_agents_name_the_call_that_began_them() {
     let line = json!({"type": "assistant", "parent_tool_use_id": "t1", "message": {"id": "m2",
         "content": [{"type": "text", "text": "Sub"},
                     {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"n": 1}}]}});
-    let told = take(&mut reader, &line).told;
+    let events = take(&mut reader, &line).events;
     assert_eq!(
-        said(&told),
+        said(&events),
         [
             (
                 EventKind::ToolUse,
@@ -118,7 +118,7 @@ fn sub_agents_name_the_call_that_began_them() {
         .rev()
         .collect::<Vec<_>>()
     );
-    let rest = take(&mut reader, &whole("m1", "Main thing")).told;
+    let rest = take(&mut reader, &whole("m1", "Main thing")).events;
     assert_eq!(said(&rest)[0].1["text"], " thing");
 }
 
@@ -126,9 +126,9 @@ fn sub_agents_name_the_call_that_began_them() {
 fn results_are_told_with_their_call() {
     let line = json!({"type": "user", "message": {"content": [
         {"type": "tool_result", "tool_use_id": "t1", "content": "gone", "is_error": true}]}});
-    let told = take(&mut LineReader::default(), &line).told;
+    let events = take(&mut LineReader::default(), &line).events;
     let expected = json!({"tool_use_id": "t1", "output": "gone", "is_error": true});
-    assert_eq!(said(&told), [(EventKind::ToolResult, expected)]);
+    assert_eq!(said(&events), [(EventKind::ToolResult, expected)]);
 }
 
 #[test]
@@ -166,7 +166,7 @@ proptest! {
     #[test]
     fn turns_add_up(cents in prop::collection::vec((0..500_u32, any::<bool>()), 0..8)) {
         let mut reader = LineReader::default();
-        let (mut sum, mut told) = (0, Money::ZERO);
+        let (mut sum, mut events) = (0, Money::ZERO);
         for (cost, is_exact) in cents {
             sum += cost;
             let mut line = json!({"type": "result", "subtype": "success",
@@ -176,10 +176,10 @@ proptest! {
                 line["model_usage_since_last_result"] = json!({"m": {"costUSD": cost}});
             }
             let Some(LineSignal::Ended(end)) = take(&mut reader, &line).sign else { panic!("no end") };
-            told = told + end.cost.unwrap();
+            events = events + end.cost.unwrap();
         }
-        prop_assert_eq!(Some(told), Money::from_dollars(f64::from(sum) / 100.0));
-        prop_assert_eq!(reader.cost(), told);
+        prop_assert_eq!(Some(events), Money::from_dollars(f64::from(sum) / 100.0));
+        prop_assert_eq!(reader.cost(), events);
     }
 }
 
@@ -189,7 +189,7 @@ fn a_turn_after_a_kill_costs_what_it_says() {
     let used = json!({"a": {"costUSD": 0.25}, "b": {"costUSD": 0.5}});
     let line = json!({"type": "result", "subtype": "success", "total_cost_usd": 3.75,
         "model_usage_since_last_result": used});
-    let body = &said(&take(&mut reader, &line).told)[0].1;
+    let body = &said(&take(&mut reader, &line).events)[0].1;
     assert_eq!((&body["cost"], &body["total_cost"]), (&json!(0.75), &json!(5.75)));
 }
 
@@ -199,7 +199,7 @@ fn a_failed_request_is_a_failed_turn() {
         "api_error_status": 529, "result": "Overloaded"});
     let turn = TraceId::parse("t1").unwrap();
     let heard = LineReader::default().take(&line.to_string(), Some(&turn));
-    let body = &said(&heard.told)[0].1;
+    let body = &said(&heard.events)[0].1;
     assert_eq!((&body["is_error"], &body["status"]), (&json!(true), &json!(529)));
     assert_eq!(body["turn"], "t1");
 }
@@ -256,8 +256,8 @@ fn the_agent_tells_when_a_turn_begins_and_what_it_keeps() {
 #[test]
 fn compactions_and_retries_are_worth_knowing() {
     let line = json!({"type": "system", "subtype": "api_retry", "error": "busy"});
-    let told = take(&mut LineReader::default(), &line).told;
-    assert_eq!(said(&told), [(EventKind::Notice, json!({"what": "api_retry", "text": "busy"}))]);
+    let events = take(&mut LineReader::default(), &line).events;
+    assert_eq!(said(&events), [(EventKind::Notice, json!({"what": "api_retry", "text": "busy"}))]);
 }
 
 /// A reader in whose turn a call has begun, with so many tokens in.
@@ -278,7 +278,7 @@ fn done(reader: &mut LineReader, reason: &str, used: &Value) -> (TurnEnd, Value)
         "terminal_reason": reason, "model_usage_since_last_result": used});
     let heard = take(reader, &line);
     let Some(LineSignal::Ended(end)) = heard.sign else { panic!("no end") };
-    (end, said(&heard.told)[0].1.clone())
+    (end, said(&heard.events)[0].1.clone())
 }
 
 #[test]

@@ -81,7 +81,7 @@ impl LineReader {
 
 /// Adds to an event what a turn used and cost: `tokens`, `cost` and, where more may have been
 /// billed, `at_least`. What nobody knows is left out.
-pub fn tell_spending(
+pub fn add_spending(
     body: EventBody,
     used: &BTreeMap<String, Usage>,
     cost: Option<Money>,

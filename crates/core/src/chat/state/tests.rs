@@ -79,7 +79,7 @@ impl Onlooker {
         }
         assert_eq!(after.turn(), self.turn.as_ref());
         assert_eq!(open_asks(after), self.open);
-        let waits = after.word() == ChatStateName::Waiting;
+        let waits = after.name() == ChatStateName::Waiting;
         assert_eq!(waits, !self.open.is_empty(), "waiting is having something asked");
         let twice = self.asked.iter().find(|(_, (asked, answered))| answered > asked);
         assert_eq!(twice, None, "answered more often than asked");
@@ -129,7 +129,7 @@ proptest! {
             let again = next(&state, ChatInput::Answered(ask.clone()));
             prop_assert_eq!(again, Err(InvalidTransition::NotOpen { ask }));
         }
-        prop_assert!(state.word() != ChatStateName::Waiting);
+        prop_assert!(state.name() != ChatStateName::Waiting);
     }
 
     /// Whatever happened, a chat that is not closed takes a message sooner or later.

@@ -25,13 +25,13 @@ fn rules() -> Redactor {
 /// What the agent says and what is made of it, as a chat emits it, line by line.
 fn chat(lines: &[Value]) -> Vec<Vec<TimedEvent>> {
     let mut reader = LineReader::default();
-    let told = |line: &Value| {
+    let events = |line: &Value| {
         let line = line.to_string();
         let raw = UnorderedEvent { kind: EventKind::Raw, body: line.as_str().into() };
-        let made = reader.take(&line, None).told;
-        [raw].into_iter().chain(made).map(|telling| (Timestamp::default(), telling)).collect()
+        let made = reader.take(&line, None).events;
+        [raw].into_iter().chain(made).map(|event| (Timestamp::default(), event)).collect()
     };
-    lines.iter().map(told).collect()
+    lines.iter().map(events).collect()
 }
 
 fn delta(parent: Option<&str>, kind: &str, text: &str) -> Value {
@@ -46,9 +46,9 @@ fn whole(parent: Option<&str>, kind: &str, text: &str) -> Value {
 }
 
 /// Hands events over a few lines at a time, as they reach the disk.
-fn in_batches(told: Vec<Vec<TimedEvent>>, sizes: &[usize], rules: &Redactor) -> Vec<TimedEvent> {
+fn in_batches(events: Vec<Vec<TimedEvent>>, sizes: &[usize], rules: &Redactor) -> Vec<TimedEvent> {
     let (mut redactor, mut passed) = (StreamRedactor::default(), Vec::new());
-    let mut rest = told.into_iter().peekable();
+    let mut rest = events.into_iter().peekable();
     for size in sizes.iter().cycle() {
         if rest.peek().is_none() {
             break;
@@ -64,11 +64,11 @@ fn in_batches(told: Vec<Vec<TimedEvent>>, sizes: &[usize], rules: &Redactor) -> 
 fn texts(passed: &[TimedEvent]) -> Vec<String> {
     let mut voices: BTreeMap<(EventKind, Option<String>), String> = BTreeMap::new();
     let mut texts = Vec::new();
-    for (_, telling) in passed {
-        let body: Value = serde_json::from_str(&telling.body).unwrap();
-        if let EventKind::TextDelta | EventKind::ThinkingDelta = telling.kind {
+    for (_, event) in passed {
+        let body: Value = serde_json::from_str(&event.body).unwrap();
+        if let EventKind::TextDelta | EventKind::ThinkingDelta = event.kind {
             let parent = body["parent"].as_str().map(str::to_owned);
-            let voice = voices.entry((telling.kind, parent)).or_default();
+            let voice = voices.entry((event.kind, parent)).or_default();
             voice.push_str(body["text"].as_str().unwrap());
         }
         collect(&body, &mut texts);
@@ -125,9 +125,9 @@ fn ends() -> impl Strategy<Value = End> {
 }
 
 fn voice(parent: Option<&'static str>, kind: &str, pieces: &[String], end: End) -> Vec<Value> {
-    let told = if let End::Cut(count) = end { count.min(pieces.len()) } else { pieces.len() };
+    let events = if let End::Cut(count) = end { count.min(pieces.len()) } else { pieces.len() };
     let delta_kind = format!("{kind}_delta");
-    let deltas = pieces[..told].iter().map(|text| delta(parent, &delta_kind, text));
+    let deltas = pieces[..events].iter().map(|text| delta(parent, &delta_kind, text));
     let mut lines: Vec<Value> = deltas.collect();
     if !matches!(end, End::Never) {
         lines.push(whole(parent, kind, &pieces.concat()));
@@ -161,10 +161,10 @@ proptest! {
             voice(Some("t1"), "text", &other, other_end),
             &turns,
         );
-        let closed = EventBody::default().text("state", "closed").told(EventKind::State);
-        let mut told = chat(&lines);
-        told.push(vec![(Timestamp::default(), closed)]);
-        let passed = in_batches(told, &sizes, &rules());
+        let closed = EventBody::default().text("state", "closed").into_event(EventKind::State);
+        let mut events = chat(&lines);
+        events.push(vec![(Timestamp::default(), closed)]);
+        let passed = in_batches(events, &sizes, &rules());
         let secret = regex::Regex::new(PATTERN).unwrap();
         for text in texts(&passed) {
             prop_assert!(!secret.is_match(&text), "{text}");
@@ -189,10 +189,10 @@ proptest! {
             voice(Some("t1"), "text", &other, other_end),
             &turns,
         );
-        let closed = EventBody::default().text("state", "closed").told(EventKind::State);
-        let mut told = chat(&lines);
-        told.push(vec![(Timestamp::default(), closed)]);
-        for text in texts(&in_batches(told, &sizes, &known())) {
+        let closed = EventBody::default().text("state", "closed").into_event(EventKind::State);
+        let mut events = chat(&lines);
+        events.push(vec![(Timestamp::default(), closed)]);
+        for text in texts(&in_batches(events, &sizes, &known())) {
             prop_assert!(!text.contains(KEY), "{text}");
         }
     }
@@ -202,9 +202,9 @@ proptest! {
         said in cut(prop_oneof!["[a-z ]{0,12}", "[\\PC]{0,4}"]),
         sizes in prop::collection::vec(1_usize..5, 1..6),
     ) {
-        let told = chat(&voice(None, "text", &said, End::Whole));
-        let passed = in_batches(told.clone(), &sizes, &known());
-        prop_assert_eq!(passed, told.concat());
+        let events = chat(&voice(None, "text", &said, End::Whole));
+        let passed = in_batches(events.clone(), &sizes, &known());
+        prop_assert_eq!(passed, events.concat());
     }
 
     #[test]
@@ -212,9 +212,9 @@ proptest! {
         said in cut_text(),
         sizes in prop::collection::vec(1_usize..5, 1..6),
     ) {
-        let told = chat(&voice(None, "text", &said, End::Whole));
-        let passed = in_batches(told.clone(), &sizes, &Redactor::default());
-        prop_assert_eq!(passed, told.concat());
+        let events = chat(&voice(None, "text", &said, End::Whole));
+        let passed = in_batches(events.clone(), &sizes, &Redactor::default());
+        prop_assert_eq!(passed, events.concat());
     }
 }
 
@@ -241,21 +241,22 @@ fn words_come_when_they_are_whole_and_pieces_not_at_all() {
         whole(None, "text", "my key is sk-abcdef1, keep it safe"),
     ];
     let passed = in_batches(chat(&lines), &[1], &rules());
-    let told: Vec<(EventKind, Value)> = passed
+    let events: Vec<(EventKind, Value)> = passed
         .iter()
-        .map(|(_, told)| (told.kind, serde_json::from_str(&told.body).unwrap()))
+        .map(|(_, events)| (events.kind, serde_json::from_str(&events.body).unwrap()))
         .collect();
     let clean = "my key is [gone], keep it safe";
-    assert_eq!(told[0], (EventKind::Raw, whole(None, "text", clean)));
-    let texts: String = told[1..].iter().map(|(_, body)| body["text"].as_str().unwrap()).collect();
+    assert_eq!(events[0], (EventKind::Raw, whole(None, "text", clean)));
+    let texts: String =
+        events[1..].iter().map(|(_, body)| body["text"].as_str().unwrap()).collect();
     assert_eq!(texts, clean);
 }
 
 #[test]
 fn what_is_held_goes_on_when_the_rules_do() {
     let mut redactor = StreamRedactor::default();
-    let told = chat(&[delta(None, "text_delta", "sk-abcdef1")]);
-    assert_eq!(redactor.pass(told.concat(), &rules()), []);
+    let events = chat(&[delta(None, "text_delta", "sk-abcdef1")]);
+    assert_eq!(redactor.pass(events.concat(), &rules()), []);
     let passed = redactor.pass(Vec::new(), &Redactor::default());
     assert_eq!(&*passed[0].1.body, r#"{"text":"sk-abcdef1"}"#);
 }

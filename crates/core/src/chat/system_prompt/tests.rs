@@ -29,7 +29,7 @@ const BASE: &str = "You are an agent.\n";
 #[test]
 fn the_shipped_words_fit_with_room_to_spare() {
     let brief = PromptInputs { base: SHIPPED, workspace: "/w", attachments: &[], history: &[] };
-    let prompt = composed(&brief, USUAL_BUDGET);
+    let prompt = composed(&brief, DEFAULT_BUDGET);
     assert!(prompt.tokens.count < 1_000, "{}", prompt.tokens.count);
     assert!(prompt.text.starts_with(SHIPPED.trim()));
 }
@@ -55,7 +55,7 @@ fn attachments_and_history_stand_between_markers() {
         attachments: &attachments,
         history: &history,
     };
-    insta::assert_snapshot!(shown(&composed(&brief, USUAL_BUDGET)));
+    insta::assert_snapshot!(shown(&composed(&brief, DEFAULT_BUDGET)));
 }
 
 #[test]

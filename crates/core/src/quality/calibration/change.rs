@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crate::id::SessionId;
 use crate::stats::interval::mean;
 
-use super::{Agreement, Calibration, Standing, Statistic, distance};
+use super::{Agreement, Calibration, Statistic, ThresholdResult, distance};
 
 /// The effect of a change of the judge on one dimension.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Shift {
     /// Paired difference of the errors; negative is better.
     pub difference: Statistic,
     /// Whether the error decreased significantly.
-    pub nearer: Standing,
+    pub nearer: ThresholdResult,
 }
 
 /// Compares a judge before and after a change with the same labels, over the sessions judged both
@@ -56,10 +56,10 @@ fn change(before: &Agreement, after: &Agreement) -> Shift {
 }
 
 /// Tests for improvement: a difference of exactly zero is none.
-fn nearer(difference: Statistic) -> Standing {
+fn nearer(difference: Statistic) -> ThresholdResult {
     match difference.ok().and_then(|estimate| estimate.interval) {
-        Some(interval) if interval.upper < 0.0 => Standing::Met,
-        Some(interval) if interval.lower >= 0.0 => Standing::NotMet,
-        Some(_) | None => Standing::CannotTell,
+        Some(interval) if interval.upper < 0.0 => ThresholdResult::Met,
+        Some(interval) if interval.lower >= 0.0 => ThresholdResult::NotMet,
+        Some(_) | None => ThresholdResult::CannotTell,
     }
 }

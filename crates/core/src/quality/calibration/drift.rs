@@ -6,7 +6,7 @@ use crate::stats::interval::mean;
 use super::{Marks, Statistic};
 
 /// The smallest change worth reporting: less does not change the meaning of a score.
-pub const NOTICED: f64 = 0.05;
+pub const MIN_DRIFT: f64 = 0.05;
 
 /// The scores of a fixed panel of sessions at one time.
 pub type Judged = BTreeMap<SessionId, Marks>;
@@ -67,8 +67,8 @@ fn bearing(change: Statistic) -> DriftVerdict {
     let Ok(estimate) = change else { return DriftVerdict::CannotTell };
     let Some(interval) = estimate.interval else { return DriftVerdict::CannotTell };
     match estimate.value {
-        value if value >= NOTICED && interval.lower > 0.0 => DriftVerdict::Kinder,
-        value if value <= -NOTICED && interval.upper < 0.0 => DriftVerdict::Stricter,
+        value if value >= MIN_DRIFT && interval.lower > 0.0 => DriftVerdict::Kinder,
+        value if value <= -MIN_DRIFT && interval.upper < 0.0 => DriftVerdict::Stricter,
         _ => DriftVerdict::Steady,
     }
 }

@@ -48,9 +48,9 @@ fn session(n: usize) -> SessionId {
 }
 
 /// The twenty numbers and twenty grades of the reference data.
-fn twenty() -> Vec<Opinions> {
+fn twenty() -> Vec<LabelledSession> {
     (0..20)
-        .map(|n| Opinions {
+        .map(|n| LabelledSession {
             session: session(n),
             judge: marks(JUDGE[n], FIVE_JUDGE[n]),
             people: vec![marks(HUMAN[n], FIVE_HUMAN[n])],
@@ -71,7 +71,7 @@ fn twenty_sessions_have_the_published_numbers() {
     let (lower, upper) = number.limits.unwrap();
     near(lower.value, -0.116_323_842_964_744_71);
     near(upper.value, 0.214_323_842_964_744_7);
-    assert_eq!(number.standing, Standing::Met, "surely within a fifth");
+    assert_eq!(number.standing, ThresholdResult::Met, "surely within a fifth");
     let grades = grade.grades.as_ref().unwrap();
     near(grades.kappa.unwrap().value, 0.487_179_487_179_487_1);
     near(grades.weighted_kappa.unwrap().value, 0.869_918_699_186_991_8);
@@ -140,21 +140,21 @@ fn the_interval_decides_whether_the_target_is_met() {
             interval.map(|(lower, upper)| crate::stats::interval::Interval { lower, upper });
         Ok(Estimate { value, interval, n })
     };
-    let standing = |statistic| Standing::at_least(statistic, TARGET);
-    assert_eq!(standing(of(0.9, 50, Some((0.83, 0.95)))), Standing::Met);
-    assert_eq!(standing(of(0.9, 8, Some((0.5, 0.98)))), Standing::CannotTell);
-    assert_eq!(standing(of(0.4, 50, Some((0.1, 0.6)))), Standing::NotMet);
-    assert_eq!(standing(of(1.0, 2, None)), Standing::CannotTell);
-    assert_eq!(standing(Err(Undefined::ConstantInput)), Standing::CannotTell);
+    let standing = |statistic| ThresholdResult::at_least(statistic, TARGET);
+    assert_eq!(standing(of(0.9, 50, Some((0.83, 0.95)))), ThresholdResult::Met);
+    assert_eq!(standing(of(0.9, 8, Some((0.5, 0.98)))), ThresholdResult::CannotTell);
+    assert_eq!(standing(of(0.4, 50, Some((0.1, 0.6)))), ThresholdResult::NotMet);
+    assert_eq!(standing(of(1.0, 2, None)), ThresholdResult::CannotTell);
+    assert_eq!(standing(Err(Undefined::ConstantInput)), ThresholdResult::CannotTell);
 }
 
 #[test]
 fn an_undefined_statistic_has_a_reason() {
     let empty = report(&rubric(), &[], THRESHOLD);
     assert_eq!(empty.overall.pearson, Err(Undefined::Empty));
-    assert_eq!((empty.sessions, empty.target), (0, Standing::CannotTell));
-    let constant: Vec<Opinions> =
-        twenty().into_iter().map(|case| Opinions { judge: marks(0.5, 3), ..case }).collect();
+    assert_eq!((empty.sessions, empty.target), (0, ThresholdResult::CannotTell));
+    let constant: Vec<LabelledSession> =
+        twenty().into_iter().map(|case| LabelledSession { judge: marks(0.5, 3), ..case }).collect();
     let constant = report(&rubric(), &constant, THRESHOLD);
     assert_eq!(constant.dimensions[0].pearson, Err(Undefined::ConstantInput));
     assert!(constant.dimensions[0].error.is_ok());
@@ -222,9 +222,9 @@ fn a_model_is_shown_data_and_its_answer_is_checked() {
 #[test]
 fn a_change_is_judged_session_by_session() {
     let before = report(&rubric(), &twenty(), THRESHOLD);
-    let better: Vec<Opinions> = twenty()
+    let better: Vec<LabelledSession> = twenty()
         .into_iter()
-        .map(|case| Opinions { judge: case.people[0].clone(), ..case })
+        .map(|case| LabelledSession { judge: case.people[0].clone(), ..case })
         .collect();
     let changes = compare(&before, &report(&rubric(), &better, THRESHOLD));
     assert_eq!(changes.len(), 3, "overall and two dimensions");
@@ -232,9 +232,12 @@ fn a_change_is_judged_session_by_session() {
     near(number.before.unwrap().value, 0.078);
     near(number.after.unwrap().value, 0.0);
     near(number.difference.unwrap().value, -0.078);
-    assert_eq!(number.nearer, Standing::Met);
+    assert_eq!(number.nearer, ThresholdResult::Met);
     let same = compare(&before, &before);
-    assert!(same.iter().all(|change| change.nearer == Standing::NotMet), "no change helps nobody");
+    assert!(
+        same.iter().all(|change| change.nearer == ThresholdResult::NotMet),
+        "no change helps nobody"
+    );
 }
 
 #[test]
@@ -262,13 +265,13 @@ proptest! {
         marked in prop::collection::vec((0.0..=1.0_f64, 1..=5_u8, 0.0..=1.0_f64, 1..=5_u8), 0..40),
         threshold in 0.0..1.0_f64,
     ) {
-        let case = |(n, (judge, grade, human, human_grade)): (usize, &(f64, u8, f64, u8))| Opinions {
+        let case = |(n, (judge, grade, human, human_grade)): (usize, &(f64, u8, f64, u8))| LabelledSession {
             session: session(n),
             judge: marks(*judge, *grade),
             people: vec![marks(*human, *human_grade)],
             drawn: None,
         };
-        let cases: Vec<Opinions> = marked.iter().enumerate().map(case).collect();
+        let cases: Vec<LabelledSession> = marked.iter().enumerate().map(case).collect();
         let report = report(&rubric(), &cases, threshold);
         prop_assert_eq!(report.apart.len(), cases.len());
         for agreement in report.dimensions.iter().chain([&report.overall]) {
@@ -283,7 +286,7 @@ proptest! {
             }
             let far = agreement.beyond(threshold);
             prop_assert!(far.iter().all(|(_, pair)| distance(*pair) > threshold));
-            prop_assert!(agreement.standing != Standing::NotMet || agreement.exceeds(threshold));
+            prop_assert!(agreement.standing != ThresholdResult::NotMet || agreement.exceeds(threshold));
         }
     }
 
@@ -291,21 +294,21 @@ proptest! {
     fn a_judge_that_matches_labels_reaches_the_target(
         marked in prop::collection::vec((0.0..=1.0_f64, 1..=5_u8), 2..40),
     ) {
-        let case = |(n, (mark, grade)): (usize, &(f64, u8))| Opinions {
+        let case = |(n, (mark, grade)): (usize, &(f64, u8))| LabelledSession {
             session: session(n),
             judge: marks(*mark, *grade),
             people: vec![marks(*mark, *grade)],
             drawn: None,
         };
-        let cases: Vec<Opinions> = marked.iter().enumerate().map(case).collect();
+        let cases: Vec<LabelledSession> = marked.iter().enumerate().map(case).collect();
         let report = report(&rubric(), &cases, THRESHOLD);
         for agreement in &report.dimensions {
             prop_assert!(agreement.error.unwrap().value < 1e-12);
-            prop_assert_eq!(agreement.standing, Standing::Met);
+            prop_assert_eq!(agreement.standing, ThresholdResult::Met);
             if let Ok(pearson) = agreement.pearson {
                 prop_assert!((pearson.value - 1.0).abs() < 1e-6);
             }
         }
-        prop_assert!(report.target != Standing::NotMet);
+        prop_assert!(report.target != ThresholdResult::NotMet);
     }
 }

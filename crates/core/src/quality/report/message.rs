@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::{WeekReport, change_words, counted, interval_words, trend_words};
 use crate::message::{Message, MessageLine, MessageSection};
-use crate::quality::synthesis::Standing;
+use crate::quality::synthesis::DimensionStats;
 
 /// Event name of the message.
 const EVENT: &str = "week.report";
@@ -37,7 +37,7 @@ pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
     }
 }
 
-fn field(standing: &Standing) -> Option<MessageLine> {
+fn field(standing: &DimensionStats) -> Option<MessageLine> {
     let marks = standing.marks?;
     let value = format!(
         "{:.2} ({}), {} vs. previous week, {}",

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{SessionMarks, WANTING, trouble};
+use super::{BELOW_TARGET, SessionMarks, trouble};
 
 /// The Jaccard similarity from which two phrases count as the same.
 const MIN_SIMILARITY: f64 = 0.5;
@@ -55,7 +55,7 @@ struct Phrase<'a> {
 pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<CommonIssue> {
     let mut phrases: Vec<Phrase<'_>> = sessions
         .iter()
-        .filter(|session| session.overall < WANTING)
+        .filter(|session| session.overall < BELOW_TARGET)
         .flat_map(|session| phrases(dimensions, session))
         .collect();
     phrases.sort();
@@ -86,7 +86,7 @@ pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Comm
 
 fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>> {
     let low = dimensions.iter().enumerate().filter_map(|(dimension, name)| {
-        let mark = session.marks.get(*name).filter(|mark| mark.value < WANTING)?;
+        let mark = session.marks.get(*name).filter(|mark| mark.value < BELOW_TARGET)?;
         Some((dimension, mark.rationale.as_str()))
     });
     let of_rationale = |(dimension, rationale): (usize, &'a str)| {
@@ -142,9 +142,9 @@ fn words(phrase: &str) -> BTreeSet<String> {
     let plain = unquoted.split_whitespace().filter(|word| !is_name(word));
     let words = plain.flat_map(|word| word.split(|char: char| !char.is_alphanumeric()));
     let lower = words.map(str::to_lowercase);
-    let telling =
+    let significant =
         lower.filter(|word| word.chars().count() > 2 && !STOP_WORDS.contains(&word.as_str()));
-    telling.map(|word| stem(&word)).collect()
+    significant.map(|word| stem(&word)).collect()
 }
 
 /// Stems a token.

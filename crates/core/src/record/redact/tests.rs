@@ -193,7 +193,7 @@ fn items_of_experiments_are_redacted_too() {
         trace: TraceId::parse("t").unwrap(),
         observation: None,
         ran: None,
-        told_at: Timestamp::from_nanos(0),
+        recorded_at: Timestamp::from_nanos(0),
     };
     let clean = item.redact(&redactor.uncut());
     assert_eq!(clean.experiment.id, "x@y", "ids join records");
@@ -352,8 +352,8 @@ fn kinds_of_usage_and_cost_pass_the_rules() {
     let sent =
         serde_json::from_str(r#"{"input": 1, "ann@mail.example": 2, "bob@mail.example": 3}"#);
     let sent = sent.unwrap();
-    patch.usage = Field::said(Usage::from_details(&sent), stamp);
-    patch.cost = Field::said(Cost::from_details(&sent).unwrap(), stamp);
+    patch.usage = Field::new(Usage::from_details(&sent), stamp);
+    patch.cost = Field::new(Cost::from_details(&sent).unwrap(), stamp);
     let clean = patch.redact(&preset("email").uncut());
     let kinds = clean.usage.value().unwrap().kinds();
     let kinds: Vec<_> = kinds.iter().map(|(kind, units)| (kind.as_str(), *units)).collect();

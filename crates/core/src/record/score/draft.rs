@@ -44,11 +44,11 @@ impl ScoreDraft {
             name: None,
             value: None,
             data_type: None,
-            config: Field::unsaid(),
-            environment: Field::unsaid(),
-            comment: Field::unsaid(),
-            author: Field::unsaid(),
-            queue: Field::unsaid(),
+            config: Field::unset(),
+            environment: Field::unset(),
+            comment: Field::unset(),
+            author: Field::unset(),
+            queue: Field::unset(),
             metadata: Metadata::default(),
         }
     }
@@ -67,7 +67,7 @@ impl ScoreDraft {
             value: Some(sent(&score.value)),
             data_type: Some(score.value.data_type()),
             config: Field::if_some(score.config.clone(), stamp),
-            environment: Field::said(score.environment.clone(), stamp),
+            environment: Field::new(score.environment.clone(), stamp),
             comment: Field::if_some(score.comment.clone(), stamp),
             author: Field::if_some(score.author.clone(), stamp),
             queue: Field::if_some(score.queue.clone(), stamp),
@@ -98,10 +98,10 @@ impl ScoreDraft {
         })?;
         Ok(ScorePatch {
             id: self.id,
-            target: Field::said(self.target, self.stamp),
-            name: Field::said(name, self.stamp),
-            value: Field::said(value, self.stamp),
-            source: Field::said(self.source, self.stamp),
+            target: Field::new(self.target, self.stamp),
+            name: Field::new(name, self.stamp),
+            value: Field::new(value, self.stamp),
+            source: Field::new(self.source, self.stamp),
             timestamp: Earliest(Some(self.timestamp)),
             environment: self.environment,
             comment: self.comment,
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(patch.metadata.get("cost"), Some(&score.metadata[0].1));
         assert_eq!(patch.timestamp, Earliest(Some(score.timestamp)));
         assert_eq!(patch.value.stamp().map(|stamp| stamp.at), Some(score.updated_at));
-        assert_eq!(patch.author, Field::unsaid(), "what it has not is not cleared");
+        assert_eq!(patch.author, Field::unset(), "what it has not is not cleared");
     }
 
     #[test]

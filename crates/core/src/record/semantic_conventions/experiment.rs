@@ -43,7 +43,7 @@ pub(super) fn read(claims: &Claims, span: &Span) -> Option<ExperimentItem> {
         trace: span.trace.clone(),
         observation: Some(span.id.clone()),
         ran: Some(TimeSpan { start: span.start, end: span.end }),
-        told_at: span.start,
+        recorded_at: span.start,
     })
 }
 

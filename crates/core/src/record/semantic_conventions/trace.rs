@@ -59,13 +59,13 @@ pub(super) fn extract(
     let agent = observation.agent.value().cloned().or_else(|| trace_agent(trace)).or_else(service);
     trace.timestamp = Earliest(Some(context.start));
     if is_trace_root {
-        trace.root = Field::said(observation.id.clone(), implied);
+        trace.root = Field::new(observation.id.clone(), implied);
         context.keys.copy_into(&mut trace.metadata, implied);
     }
     trace.release = Field::if_some(release.or_else(|| context.known.release.clone()), implied);
     trace.version = Field::if_some(observation.version.value().cloned(), implied);
     trace.agent = Field::if_some(agent, implied);
-    if trace.name.word().is_none() {
+    if trace.name.stamped().is_none() {
         trace.name = Field::if_some(observation.name.value().cloned(), implied);
     }
 }
@@ -106,13 +106,13 @@ fn extract_labels(trace: &mut TracePatch, parsed: &mut ParsedSpan, keys: &Keys, 
     let stated = parsed.stamp;
     let stamp = |name: &str| if name.starts_with("langfuse.") { stated } else { implied };
     if let Some((name, user)) = parsed.claims.take_text_named(Target::User) {
-        trace.user = Field::said(user, stamp(&name));
+        trace.user = Field::new(user, stamp(&name));
     } else {
         trace.user = Field::if_some(keys.text("langfuse_user_id"), implied);
     }
     let session = |_: &str, value: &AttributeValue| SessionId::parse(text(value)?).ok();
     if let Some((name, session)) = parsed.claims.take_named(Target::Session, session) {
-        trace.session = Field::said(session, stamp(&name));
+        trace.session = Field::new(session, stamp(&name));
     } else {
         let session = keys.text("langfuse_session_id");
         let session = session.and_then(|id| SessionId::parse(&id).ok());

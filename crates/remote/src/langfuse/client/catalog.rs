@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::list::RawList;
 use super::request::ApiRequest;
-use super::retry::Repeat;
+use super::retry::Idempotency;
 use super::slice::{Position, Slice};
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::dataset::{
@@ -44,7 +44,7 @@ impl LangfuseClient {
         &self,
         new: &CreateScoreConfig,
     ) -> Result<ScoreConfigView, ClientError> {
-        self.get(&ApiRequest::post(&["score-configs"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["score-configs"], new, Idempotency::NotIdempotent)).await
     }
 
     /// Updates a score config.
@@ -85,7 +85,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn create_prompt(&self, new: &CreatePrompt) -> Result<PromptView, ClientError> {
-        self.get(&ApiRequest::post(&["v2", "prompts"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["v2", "prompts"], new, Idempotency::NotIdempotent)).await
     }
 
     /// Adds labels to a prompt version and removes them from other versions.
@@ -124,7 +124,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn save_dataset(&self, new: &CreateDataset) -> Result<DatasetView, ClientError> {
-        self.get(&ApiRequest::post(&["v2", "datasets"], new, Repeat::Harmless)).await
+        self.get(&ApiRequest::post(&["v2", "datasets"], new, Idempotency::Idempotent)).await
     }
 
     /// Returns the items of a dataset.
@@ -155,7 +155,8 @@ impl LangfuseClient {
         &self,
         new: &CreateDatasetItem,
     ) -> Result<DatasetItemView, ClientError> {
-        let repeat = if new.id.is_some() { Repeat::Harmless } else { Repeat::Doubles };
+        let repeat =
+            if new.id.is_some() { Idempotency::Idempotent } else { Idempotency::NotIdempotent };
         self.get(&ApiRequest::post(&["dataset-items"], new, repeat)).await
     }
 
@@ -181,7 +182,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn create_model(&self, new: &ModelRequest) -> Result<ModelView, ClientError> {
-        self.get(&ApiRequest::post(&["models"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["models"], new, Idempotency::NotIdempotent)).await
     }
 
     /// Returns the runs of a dataset; `None` if the server does not support it.
@@ -253,7 +254,7 @@ impl LangfuseClient {
         &self,
         new: &CreateDatasetRunItem,
     ) -> Result<DatasetRunItemView, ClientError> {
-        self.get(&ApiRequest::post(&["dataset-run-items"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["dataset-run-items"], new, Idempotency::NotIdempotent)).await
     }
 
     pub(super) async fn list<T: DeserializeOwned>(

@@ -4,7 +4,7 @@ use super::list::RawList;
 use super::request::ApiRequest;
 use super::route::{Route, no_route};
 use super::slice::{Position, Slice, TimeWindow};
-use super::{ClientError, LangfuseClient, ObservationsAsked, ScoresAsked, observations};
+use super::{ClientError, LangfuseClient, ObservationFilter, ScoreFilter, observations};
 use crate::langfuse::replay;
 use crate::langfuse::wire::ingestion::Envelope;
 use crate::langfuse::wire::observation::ObservationView;
@@ -59,7 +59,7 @@ impl LangfuseClient {
             let rows = RawList::rows::<ObservationView>(list);
             return Ok(rows.map(|view| Ok(vec![replay::of_observation(view)?])));
         }
-        let query = ObservationsAsked { between: *between, trace: None };
+        let query = ObservationFilter { between: *between, trace: None };
         let slice = self.newer_observations(&observations::newer(&query), at).await?;
         let slice = slice.ok_or_else(|| {
             no_route("observations", &[Route::Observations, Route::ObservationsV2])
@@ -76,7 +76,7 @@ impl LangfuseClient {
         between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Vec<Envelope>>, ClientError> {
-        let query = ScoresAsked { between: *between, ..ScoresAsked::default() };
+        let query = ScoreFilter { between: *between, ..ScoreFilter::default() };
         let scores = self.scores(&query, at).await?;
         Ok(scores.map(|score| Ok(vec![replay::of_score(&score)?])))
     }

@@ -16,7 +16,7 @@ const PAGE_SIZE: u64 = 100;
 
 /// A filter for observations.
 #[derive(Clone, Debug, Default)]
-pub struct ObservationsAsked {
+pub struct ObservationFilter {
     pub between: TimeWindow,
     pub trace: Option<TraceId>,
 }
@@ -28,7 +28,7 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn observations(
         &self,
-        query: &ObservationsAsked,
+        query: &ObservationFilter,
         at: &Position,
     ) -> Result<Slice<Observation>, ClientError> {
         let request = ApiRequest::get(Route::Observations.path())
@@ -52,7 +52,7 @@ impl LangfuseClient {
 }
 
 /// Converts the filter for the newer list.
-pub(super) fn newer(query: &ObservationsAsked) -> ObservationV2Query {
+pub(super) fn newer(query: &ObservationFilter) -> ObservationV2Query {
     ObservationV2Query {
         between: query.between,
         trace: query.trace.clone(),

@@ -3,7 +3,7 @@
 use reqwest::{Method, Url};
 
 use super::request::ApiRequest;
-use super::retry::Repeat;
+use super::retry::Idempotency;
 use super::slice::{Position, Slice};
 use super::{ClientError, Failure, LangfuseClient};
 use crate::langfuse::wire::comment::{CommentCreated, CommentRequest, CommentView};
@@ -37,7 +37,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn create_queue(&self, new: &QueueRequest) -> Result<QueueView, ClientError> {
-        self.get(&ApiRequest::post(&["annotation-queues"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["annotation-queues"], new, Idempotency::NotIdempotent)).await
     }
 
     /// Returns the items of a queue, newest first.
@@ -62,7 +62,7 @@ impl LangfuseClient {
         new: &QueueItemRequest,
     ) -> Result<QueueItemView, ClientError> {
         let path = ["annotation-queues", queue, "items"];
-        self.get(&ApiRequest::post(&path, new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&path, new, Idempotency::NotIdempotent)).await
     }
 
     /// Returns comments, newest first.
@@ -81,7 +81,7 @@ impl LangfuseClient {
         &self,
         new: &CommentRequest,
     ) -> Result<CommentCreated, ClientError> {
-        self.get(&ApiRequest::post(&["comments"], new, Repeat::Doubles)).await
+        self.get(&ApiRequest::post(&["comments"], new, Idempotency::NotIdempotent)).await
     }
 
     /// Returns a media record with its download URL; `None` if it does not exist.
@@ -97,7 +97,7 @@ impl LangfuseClient {
     /// # Errors
     /// Fails if the request fails or is rejected.
     pub async fn announce_media(&self, new: &MediaRequest) -> Result<MediaUpload, ClientError> {
-        self.get(&ApiRequest::post(&["media"], new, Repeat::Harmless)).await
+        self.get(&ApiRequest::post(&["media"], new, Idempotency::Idempotent)).await
     }
 
     /// Downloads bytes from a URL that a server returned.

@@ -14,7 +14,7 @@ use super::record::{SessionSum, id};
 use super::route::{Route, no_route};
 use super::sessions::unsummed;
 use super::slice::{Position, Slice, TimeWindow};
-use super::traces::{TracesAsked, WholeTrace};
+use super::traces::{TraceFilter, WholeTrace};
 use super::{ClientError, LangfuseClient, observations_v2};
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 use ratchet_core::issue::Issue;
@@ -28,7 +28,7 @@ impl LangfuseClient {
     /// Returns the traces of a time range.
     pub(super) async fn rebuilt_traces(
         &self,
-        query: &TracesAsked,
+        query: &TraceFilter,
         at: &Position,
     ) -> Result<Slice<WholeTrace>, ClientError> {
         let walked = self.walk(&query.between, query, at).await?;
@@ -70,7 +70,7 @@ impl LangfuseClient {
         between: &TimeWindow,
         at: &Position,
     ) -> Result<Slice<Session>, ClientError> {
-        let walked = self.walk(between, &TracesAsked::default(), at).await?;
+        let walked = self.walk(between, &TraceFilter::default(), at).await?;
         let mut rows = Vec::new();
         let mut unreadable = walked.unreadable;
         let mut seen = BTreeSet::new();
@@ -84,7 +84,7 @@ impl LangfuseClient {
                     continue;
                 }
             };
-            let query = TracesAsked { session: Some(session.clone()), ..TracesAsked::default() };
+            let query = TraceFilter { session: Some(session.clone()), ..TraceFilter::default() };
             let views = self.all_newer(&sums(&query)).await?.ok_or_else(gone)?;
             if !is_first(row, &views, between) {
                 continue;
@@ -102,7 +102,7 @@ impl LangfuseClient {
     async fn walk(
         &self,
         between: &TimeWindow,
-        query: &TracesAsked,
+        query: &TraceFilter,
         at: &Position,
     ) -> Result<Slice<ObservationV2View>, ClientError> {
         let query = ObservationV2Query {
@@ -135,7 +135,7 @@ fn gone() -> ClientError {
     no_route("traces", &[Route::Traces, Route::ObservationsV2])
 }
 
-fn sums(query: &TracesAsked) -> ObservationV2Query {
+fn sums(query: &TraceFilter) -> ObservationV2Query {
     ObservationV2Query {
         between: TimeWindow::default(),
         trace: None,

@@ -3,7 +3,7 @@ use std::fmt::Display;
 use reqwest::{Method, Url};
 use serde::Serialize;
 
-use super::retry::Repeat;
+use super::retry::Idempotency;
 use super::slice::Position;
 
 /// The path segment of Langfuse's public API.
@@ -20,16 +20,16 @@ pub(super) struct ApiRequest {
     path: Vec<String>,
     query: Vec<(&'static str, String)>,
     pub(super) body: Option<Vec<u8>>,
-    pub(super) repeat: Repeat,
+    pub(super) repeat: Idempotency,
 }
 
 impl ApiRequest {
     pub(super) fn get(path: &[&str]) -> Self {
-        Self::new(Method::GET, path, None, Repeat::Harmless)
+        Self::new(Method::GET, path, None, Idempotency::Idempotent)
     }
 
     /// Creates a POST request.
-    pub(super) fn post(path: &[&str], body: &impl Serialize, repeat: Repeat) -> Self {
+    pub(super) fn post(path: &[&str], body: &impl Serialize, repeat: Idempotency) -> Self {
         // Requests are plain structs, which always serialize.
         let body = serde_json::to_vec(body).unwrap_or_default();
         Self::new(Method::POST, path, Some(body), repeat)
@@ -38,20 +38,20 @@ impl ApiRequest {
     /// Creates a PATCH request.
     pub(super) fn patch(path: &[&str], body: &impl Serialize) -> Self {
         let body = serde_json::to_vec(body).unwrap_or_default();
-        Self::new(Method::PATCH, path, Some(body), Repeat::Harmless)
+        Self::new(Method::PATCH, path, Some(body), Idempotency::Idempotent)
     }
 
     pub(super) fn put(path: &[&str], body: &impl Serialize) -> Self {
         let body = serde_json::to_vec(body).unwrap_or_default();
-        Self::new(Method::PUT, path, Some(body), Repeat::Harmless)
+        Self::new(Method::PUT, path, Some(body), Idempotency::Idempotent)
     }
 
     /// Creates a DELETE request.
     pub(super) fn delete(path: &[&str]) -> Self {
-        Self::new(Method::DELETE, path, None, Repeat::Harmless)
+        Self::new(Method::DELETE, path, None, Idempotency::Idempotent)
     }
 
-    fn new(method: Method, path: &[&str], body: Option<Vec<u8>>, repeat: Repeat) -> Self {
+    fn new(method: Method, path: &[&str], body: Option<Vec<u8>>, repeat: Idempotency) -> Self {
         let path = path.iter().map(|part| (*part).to_owned()).collect();
         Self { method, api: PUBLIC, path, query: Vec::new(), body, repeat }
     }

@@ -15,10 +15,10 @@ pub const CLIENT_BACKOFF: Backoff = Backoff {
 
 /// Whether a request may be sent twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
+pub enum Idempotency {
     /// Idempotent.
-    Harmless,
-    Doubles,
+    Idempotent,
+    NotIdempotent,
 }
 
 /// The failure of one attempt.
@@ -49,7 +49,7 @@ impl AttemptError {
     /// ```
     pub fn delay(
         self,
-        repeat: Repeat,
+        repeat: Idempotency,
         (attempt, chance): (u32, f64),
         backoff: &Backoff,
     ) -> Option<Duration> {
@@ -64,13 +64,13 @@ impl AttemptError {
     }
 }
 
-fn may_repeat(error: AttemptError, repeat: Repeat) -> bool {
+fn may_repeat(error: AttemptError, repeat: Idempotency) -> bool {
     match (error, repeat) {
         // These statuses mean that nothing was done.
         (AttemptError::NotSent | AttemptError::Status { code: 429 | 503, .. }, _) => true,
-        (AttemptError::NoAnswer, Repeat::Harmless) => true,
-        (AttemptError::Status { code, .. }, Repeat::Harmless) => code == 408 || code >= 500,
-        (AttemptError::NoAnswer | AttemptError::Status { .. }, Repeat::Doubles) => false,
+        (AttemptError::NoAnswer, Idempotency::Idempotent) => true,
+        (AttemptError::Status { code, .. }, Idempotency::Idempotent) => code == 408 || code >= 500,
+        (AttemptError::NoAnswer | AttemptError::Status { .. }, Idempotency::NotIdempotent) => false,
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(error: AttemptError, repeat: Repeat, expected_millis: Option<u128>) {
+    fn check(error: AttemptError, repeat: Idempotency, expected_millis: Option<u128>) {
         let wait = error.delay(repeat, (1, 0.5), &CLIENT_BACKOFF);
         assert_eq!(wait.map(|wait| wait.as_millis()), expected_millis);
     }
@@ -91,25 +91,25 @@ mod tests {
     #[test]
     fn a_refusal_is_final() {
         for code in [400, 401, 403, 404, 409, 413, 422] {
-            check(status(code), Repeat::Harmless, None);
+            check(status(code), Idempotency::Idempotent, None);
         }
-        check(status(500), Repeat::Harmless, Some(375));
-        check(AttemptError::NoAnswer, Repeat::Harmless, Some(375));
+        check(status(500), Idempotency::Idempotent, Some(375));
+        check(AttemptError::NoAnswer, Idempotency::Idempotent, Some(375));
     }
 
     #[test]
     fn non_idempotent_requests_are_retried_only_if_nothing_was_done() {
-        check(AttemptError::NotSent, Repeat::Doubles, Some(375));
-        check(status(429), Repeat::Doubles, Some(375));
-        check(status(503), Repeat::Doubles, Some(375));
-        check(status(500), Repeat::Doubles, None);
-        check(AttemptError::NoAnswer, Repeat::Doubles, None);
+        check(AttemptError::NotSent, Idempotency::NotIdempotent, Some(375));
+        check(status(429), Idempotency::NotIdempotent, Some(375));
+        check(status(503), Idempotency::NotIdempotent, Some(375));
+        check(status(500), Idempotency::NotIdempotent, None);
+        check(AttemptError::NoAnswer, Idempotency::NotIdempotent, None);
     }
 
     #[test]
     fn retry_after_is_honoured() {
         let retry_after = Some(Duration::from_secs(40));
         let busy = AttemptError::Status { code: 429, retry_after };
-        check(busy, Repeat::Harmless, Some(40_250));
+        check(busy, Idempotency::Idempotent, Some(40_250));
     }
 }

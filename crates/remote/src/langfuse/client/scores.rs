@@ -14,7 +14,7 @@ const PAGE_SIZE: u64 = 100;
 
 /// A filter for scores.
 #[derive(Clone, Debug, Default)]
-pub struct ScoresAsked {
+pub struct ScoreFilter {
     pub between: TimeWindow,
     /// Including its observations.
     pub trace: Option<TraceId>,
@@ -28,7 +28,7 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn scores(
         &self,
-        query: &ScoresAsked,
+        query: &ScoreFilter,
         at: &Position,
     ) -> Result<Slice<Score>, ClientError> {
         let is_numbered = matches!(at, Position::Page(_));
@@ -47,7 +47,7 @@ impl LangfuseClient {
     }
 }
 
-fn score_request(route: Route, query: &ScoresAsked, at: &Position) -> ApiRequest {
+fn score_request(route: Route, query: &ScoreFilter, at: &Position) -> ApiRequest {
     ApiRequest::get(route.path())
         .with("limit", &PAGE_SIZE)
         .with_some("traceId", query.trace.as_ref())

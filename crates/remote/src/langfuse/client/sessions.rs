@@ -9,7 +9,7 @@ use super::record::{self, SessionSum};
 use super::request::ApiRequest;
 use super::route::Route;
 use super::slice::{Position, Slice, TimeWindow};
-use super::traces::TracesAsked;
+use super::traces::TraceFilter;
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::session::SessionView;
 use ratchet_core::issue::Issue;
@@ -55,7 +55,7 @@ impl LangfuseClient {
     }
 
     async fn summed(&self, session: Session) -> Result<Session, ClientError> {
-        let query = TracesAsked { session: Some(session.id.clone()), ..TracesAsked::default() };
+        let query = TraceFilter { session: Some(session.id.clone()), ..TraceFilter::default() };
         let mut sum = SessionSum::new(session);
         let mut at = Some(Position::Start);
         while let Some(position) = at {

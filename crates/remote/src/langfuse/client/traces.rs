@@ -26,7 +26,7 @@ pub struct WholeTrace {
 
 /// A filter for traces.
 #[derive(Clone, Debug, Default)]
-pub struct TracesAsked {
+pub struct TraceFilter {
     pub between: TimeWindow,
     pub session: Option<SessionId>,
 }
@@ -46,7 +46,7 @@ impl LangfuseClient {
     /// Fails if the request fails.
     pub async fn traces(
         &self,
-        query: &TracesAsked,
+        query: &TraceFilter,
         at: &Position,
     ) -> Result<Slice<WholeTrace>, ClientError> {
         let request = ApiRequest::get(Route::Traces.path())

@@ -1,7 +1,7 @@
 use serde_json::value::to_raw_value;
 
 use super::request::ApiRequest;
-use super::retry::Repeat;
+use super::retry::Idempotency;
 use super::{ClientError, LangfuseClient};
 use crate::langfuse::wire::ingestion::{Envelope, IngestionBatch, IngestionResult};
 use crate::langfuse::wire::json::Raw;
@@ -23,6 +23,6 @@ impl LangfuseClient {
             issue: Issue { path: Vec::new(), message: why.to_string() },
         })?;
         let body = IngestionBatch { batch, metadata: None };
-        self.get(&ApiRequest::post(&["ingestion"], &body, Repeat::Harmless)).await
+        self.get(&ApiRequest::post(&["ingestion"], &body, Idempotency::Idempotent)).await
     }
 }

@@ -12,7 +12,7 @@ use crate::langfuse::wire::dataset_run::{
 use crate::langfuse::wire::experiment::ExperimentItemView;
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
-use crate::langfuse::wire::word::Word;
+use crate::langfuse::wire::wire_name::WireName;
 use ratchet_core::catalog::dataset::DatasetStatus;
 
 use super::catalog::{advance, all, refused};
@@ -226,7 +226,7 @@ async fn make_try(
         return Err(refused);
     };
     // Only an item that is not archived yet can be tried.
-    let active = Some(Word(DatasetStatus::Active));
+    let active = Some(WireName(DatasetStatus::Active));
     into.save_dataset_item(&CreateDatasetItem { status: active, ..new_item(&archived) }).await?;
     let made = into.create_dataset_run_item(new).await?;
     into.save_dataset_item(&new_item(&archived)).await?;

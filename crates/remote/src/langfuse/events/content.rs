@@ -23,9 +23,9 @@ impl Saying<'_> {
     /// A field as it was sent: absent says nothing, null clears.
     pub(super) fn field<T>(&self, sent: Maybe<T>) -> Field<T> {
         match sent {
-            Maybe::Absent => Field::unsaid(),
+            Maybe::Absent => Field::unset(),
             Maybe::Null => Field::cleared(self.stamp),
-            Maybe::Value(value) => Field::said(value, self.stamp),
+            Maybe::Value(value) => Field::new(value, self.stamp),
         }
     }
 
@@ -46,9 +46,9 @@ impl Saying<'_> {
         sent: Maybe<String>,
     ) -> Result<Field<Id<Of>>, Issue> {
         Ok(match empty_as_null(sent) {
-            Maybe::Absent => Field::unsaid(),
+            Maybe::Absent => Field::unset(),
             Maybe::Null => Field::cleared(self.stamp),
-            Maybe::Value(text) => Field::said(parse_id(field, &text)?, self.stamp),
+            Maybe::Value(text) => Field::new(parse_id(field, &text)?, self.stamp),
         })
     }
 

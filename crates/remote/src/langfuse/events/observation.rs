@@ -83,21 +83,21 @@ fn kind_stamp(stamp: Stamp) -> Stamp {
 
 fn model_parameters(sent: Maybe<Raw>, saying: &Saying<'_>) -> Result<Field<Json>, Issue> {
     let Some(raw) = sent.value() else {
-        return Ok(Field::unsaid());
+        return Ok(Field::unset());
     };
     if !raw.get().starts_with('{') {
         return Err(Issue::at("modelParameters", "not a JSON object"));
     }
-    Ok(Field::said(saying.json(&raw), saying.stamp))
+    Ok(Field::new(saying.json(&raw), saying.stamp))
 }
 
 /// A prompt's name and version only make sense together.
 fn prompt(name: Maybe<String>, version: Maybe<u32>, saying: &Saying<'_>) -> Field<PromptLink> {
     match (name, version) {
         (Maybe::Value(name), Maybe::Value(version)) => {
-            Field::said(PromptLink { name, version }, saying.stamp)
+            Field::new(PromptLink { name, version }, saying.stamp)
         }
         (Maybe::Null, Maybe::Null) => Field::cleared(saying.stamp),
-        _ => Field::unsaid(),
+        _ => Field::unset(),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn patch(body: ScoreBody, saying: &Saying<'_>) -> Result<ScorePatch, 
         config: saying.label(body.config_id),
         environment: saying.environment(body.environment),
         comment: saying.text(body.comment),
-        author: Field::unsaid(),
+        author: Field::unset(),
         queue: saying.label(body.queue_id),
         metadata: saying.metadata(body.metadata),
     };

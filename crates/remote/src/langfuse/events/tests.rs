@@ -10,7 +10,7 @@ use ratchet_core::record::score::config::{ConfigValues, ScoreConfig};
 use ratchet_core::record::trace::TracePatch;
 use ratchet_core::time::Timestamp;
 
-use super::{Rules, Statements, Submitter};
+use super::{EventPatches, Rules, Submitter};
 
 mod public;
 mod refusal;
@@ -48,8 +48,8 @@ fn event(kind: &str, body: &str) -> Raw {
     raw(&format!(r#"{{"id":"e1","timestamp":"{AT}","type":"{kind}","body":{body}}}"#))
 }
 
-fn interpret(kind: &str, body: &str) -> Statements {
-    Statements::from_batch(&[event(kind, body)], &RULES)
+fn interpret(kind: &str, body: &str) -> EventPatches {
+    EventPatches::from_batch(&[event(kind, body)], &RULES)
 }
 
 #[track_caller]
@@ -113,9 +113,9 @@ fn a_trace_says_what_it_says() {
 #[test]
 fn what_is_absent_is_not_spoken_of_and_null_clears() {
     let patch = trace(r#"{"id":"t","name":null,"public":null}"#);
-    assert!(patch.name.word().unwrap().value.is_none());
-    assert!(patch.public.word().unwrap().value.is_none());
-    assert!(patch.user.word().is_none());
+    assert!(patch.name.stamped().unwrap().value.is_none());
+    assert!(patch.public.stamped().unwrap().value.is_none());
+    assert!(patch.user.stamped().is_none());
 }
 
 #[test]
@@ -123,16 +123,16 @@ fn null_payloads_metadata_and_environments_say_nothing() {
     let patch = trace(
         r#"{"id":"t","input":null,"output":null,"metadata":null,"environment":null,"tags":null}"#,
     );
-    assert!(patch.input.word().is_none() && patch.output.word().is_none());
+    assert!(patch.input.stamped().is_none() && patch.output.stamped().is_none());
     assert!(patch.metadata.is_empty() && patch.tags.is_empty());
-    assert!(patch.environment.word().is_none());
+    assert!(patch.environment.stamped().is_none());
 }
 
 #[test]
 fn empty_references_are_none() {
     let patch = trace(r#"{"id":"t","sessionId":"","userId":""}"#);
-    assert!(patch.session.word().unwrap().value.is_none());
-    assert!(patch.user.word().unwrap().value.is_none());
+    assert!(patch.session.stamped().unwrap().value.is_none());
+    assert!(patch.user.stamped().unwrap().value.is_none());
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn every_observation_event_knows_its_kind() {
     }
     let named = observation("observation-create", r#"{"id":"o","type":"tool"}"#);
     assert_eq!(named.kind.value(), Some(&ObservationKind::Tool));
-    assert!(observation("observation-update", r#"{"id":"o"}"#).kind.word().is_none());
+    assert!(observation("observation-update", r#"{"id":"o"}"#).kind.stamped().is_none());
 }
 
 #[test]
@@ -222,11 +222,11 @@ fn only_a_create_event_stands_in_for_the_start() {
 #[test]
 fn half_a_prompt_link_is_none() {
     for body in [r#"{"id":"o","promptName":"p"}"#, r#"{"id":"o","promptVersion":1}"#] {
-        assert!(observation("generation-create", body).prompt.word().is_none());
+        assert!(observation("generation-create", body).prompt.stamped().is_none());
     }
     let cleared =
         observation("generation-update", r#"{"id":"o","promptName":null,"promptVersion":null}"#);
-    assert!(cleared.prompt.word().unwrap().value.is_none());
+    assert!(cleared.prompt.stamped().unwrap().value.is_none());
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn the_observation_a_trace_began_with_knows_its_environment_best() {
 fn an_agent_is_called_what_its_observation_is_called() {
     let patch = observation("agent-create", r#"{"id":"o","name":"planner"}"#);
     assert_eq!(patch.agent.value().unwrap(), "planner");
-    assert!(observation("span-create", r#"{"id":"o","name":"x"}"#).agent.word().is_none());
+    assert!(observation("span-create", r#"{"id":"o","name":"x"}"#).agent.stamped().is_none());
     let agent_of_trace = |body: &str| {
         let patch = interpret("agent-create", body).traces.remove(0);
         patch.agent.into_value()

@@ -34,6 +34,6 @@ pub(super) fn patch(body: TraceBody, saying: &Saying<'_>) -> Result<TracePatch, 
         metadata,
         input: saying.payload(body.input),
         output: saying.payload(body.output),
-        root: Field::unsaid(),
+        root: Field::unset(),
     })
 }

@@ -7,7 +7,7 @@ use crate::langfuse::wire::ingestion::{
 };
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::read::read_object;
-use crate::langfuse::wire::word::Word;
+use crate::langfuse::wire::wire_name::WireName;
 use ratchet_core::issue::Issue;
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::score::{DataType, ScoreSource};
@@ -41,7 +41,7 @@ pub(super) fn score(row: &str, fields: &Fields, at: Timestamp) -> Result<Envelop
     body.queue_id = Maybe::Absent;
     let is_annotation = body.source.as_value().is_some_and(|s| s.0 == ScoreSource::Annotation);
     if is_annotation {
-        body.source = Maybe::Value(Word(ScoreSource::Api));
+        body.source = Maybe::Value(WireName(ScoreSource::Api));
     }
     let happened = fields.time("updatedAt").or_else(|| fields.time("timestamp")).unwrap_or(at);
     event(EventType::Score, &id, happened, &body)

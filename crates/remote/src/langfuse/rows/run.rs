@@ -10,7 +10,7 @@ use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::read::read;
 use crate::langfuse::wire::time::Time;
-use crate::langfuse::wire::word::Word;
+use crate::langfuse::wire::wire_name::WireName;
 use ratchet_core::issue::{Issue, PathStep};
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::observation::{Level, ObservationKind};
@@ -115,7 +115,7 @@ fn call(fields: &mut Fields, run: Beginning<'_>) -> Result<Option<Envelope>, Iss
     let cost = fields.take(&["cost", "costDetails"]);
     let ended = fields.take_time(&["endTime"])?;
     let lasted: Option<f64> = fields.take_as(&["durationSeconds"])?;
-    let level: Option<Word<Level>> = fields.take_as(&["level"])?;
+    let level: Option<WireName<Level>> = fields.take_as(&["level"])?;
     let tells_of_call = model.is_some() || usage.is_some() || cost.is_some();
     let tells_of_step = ended.is_some() || lasted.is_some() || level.is_some();
     if !tells_of_call && !tells_of_step {

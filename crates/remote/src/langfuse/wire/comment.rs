@@ -3,17 +3,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::time::Time;
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// The API name of a commented object type.
-pub type CommentedKindWord = Word<CommentedKind>;
+pub type CommentedKindName = WireName<CommentedKind>;
 
-impl Spelled for CommentedKind {
+impl WireEnum for CommentedKind {
     const WHAT: &'static str = "comment object type";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
@@ -31,7 +31,7 @@ pub struct CommentView {
     /// Time of the last change.
     pub updated_at: Time,
     /// Type of the commented object.
-    pub object_type: CommentedKindWord,
+    pub object_type: CommentedKindName,
     /// Object id.
     pub object_id: String,
     /// Text; may contain Markdown.
@@ -47,7 +47,7 @@ pub struct CommentRequest {
     /// Project id; must be the key's project.
     pub project_id: String,
     /// Type of the commented object.
-    pub object_type: CommentedKindWord,
+    pub object_type: CommentedKindName,
     /// Object id; must exist.
     pub object_id: String,
     /// Text, up to 5,000 characters.

@@ -5,32 +5,32 @@ use utoipa::ToSchema;
 use super::json::Raw;
 use super::metrics::AggregationName;
 use super::time::Time;
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// Conversion from and to documents.
 mod convert;
 
 /// The API name of the records that a widget aggregates.
-pub type WidgetDataName = Word<WidgetRecords>;
+pub type WidgetDataName = WireName<WidgetRecords>;
 /// The API name of a chart type.
-pub type ChartTypeName = Word<ChartKind>;
+pub type ChartTypeName = WireName<ChartKind>;
 
-impl Spelled for WidgetRecords {
+impl WireEnum for WidgetRecords {
     const WHAT: &'static str = "widget data";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
 
-impl Spelled for ChartKind {
+impl WireEnum for ChartKind {
     const WHAT: &'static str = "chart type";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }

@@ -5,12 +5,12 @@ use utoipa::ToSchema;
 use super::json::Raw;
 use super::maybe::Maybe;
 use super::time::Time;
-use super::word::Word;
+use super::wire_name::WireName;
 
 pub use super::trace::Deleted;
 
 /// The API name of a dataset item's status.
-pub type DatasetStatusWord = Word<DatasetStatus>;
+pub type DatasetStatusName = WireName<DatasetStatus>;
 
 /// A request to create or update a dataset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -104,7 +104,7 @@ pub struct CreateDatasetItem {
     pub id: Option<String>,
     /// Status; archived items are not used in new runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<DatasetStatusWord>,
+    pub status: Option<DatasetStatusName>,
 }
 
 /// A dataset item.
@@ -114,7 +114,7 @@ pub struct DatasetItemView {
     /// Unique id.
     pub id: String,
     /// Status; archived items are not used in new runs.
-    pub status: DatasetStatusWord,
+    pub status: DatasetStatusName,
     /// Input.
     pub input: Option<Raw>,
     /// Expected output.

@@ -265,7 +265,7 @@ impl EvaluatorDefinition {
 /// An evaluator in its stored form, with all versions, oldest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct KeptEvaluator {
+pub struct StoredEvaluator {
     /// Unique id, the same for all versions.
     pub id: String,
     pub name: String,

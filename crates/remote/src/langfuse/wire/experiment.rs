@@ -5,7 +5,7 @@ use super::json::Raw;
 use super::maybe::Maybe;
 use super::score::v3::TypedScore;
 use super::time::Time;
-use super::word::LevelWord;
+use super::wire_name::LevelName;
 
 /// Experiments, latest run first.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -75,7 +75,7 @@ pub struct ExperimentItemView {
     /// End time.
     pub end_time: Option<Time>,
     /// Level.
-    pub level: LevelWord,
+    pub level: LevelName,
     /// Environment.
     pub environment: String,
     /// Experiment id.

@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// User feedback on the product itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubmitFeedback {
     /// Type of the target.
-    pub target_type: TargetWord,
+    pub target_type: FeedbackTargetName,
     /// Target: a tool, a command, a path.
     pub target: String,
     /// Feedback text.
@@ -22,7 +22,7 @@ pub struct SubmitFeedback {
 }
 
 /// The API name of a feedback target.
-pub type TargetWord = Word<FeedbackTarget>;
+pub type FeedbackTargetName = WireName<FeedbackTarget>;
 
 /// A feedback target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +38,14 @@ pub enum FeedbackTarget {
     Other,
 }
 
-impl Spelled for FeedbackTarget {
+impl WireEnum for FeedbackTarget {
     const WHAT: &'static str = "feedback target type";
 
     fn all() -> Vec<Self> {
         vec![Self::Skill, Self::McpTool, Self::Cli, Self::Docs, Self::PublicApi, Self::Other]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Skill => "skill",
             Self::McpTool => "mcp-tool",

@@ -2,14 +2,14 @@ use ratchet_core::catalog::filter::{ConditionPart, FilterCondition, FilterKind};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// A condition of the `filter` parameter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(expecting = "a condition such as {\"type\":…,\"column\":…,\"operator\":…,\"value\":…}")]
 pub struct SentCondition {
     #[serde(rename = "type")]
-    kind: Word<FilterKind>,
+    kind: WireName<FilterKind>,
     column: String,
     operator: String,
     #[serde(default)]
@@ -17,12 +17,12 @@ pub struct SentCondition {
     key: Option<String>,
 }
 
-impl Spelled for FilterKind {
+impl WireEnum for FilterKind {
     const WHAT: &'static str = "filter type";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }

@@ -13,7 +13,7 @@ pub mod observation;
 /// The body of a score event.
 pub mod score;
 
-pub use event::{EventType, EventTypeWord};
+pub use event::{EventType, EventTypeName};
 pub use observation::ObservationBody;
 pub use score::{ScoreBody, ScoreInput};
 pub use trace::TraceBody;
@@ -39,7 +39,7 @@ pub struct Envelope {
     pub timestamp: Time,
     /// Event type.
     #[serde(rename = "type")]
-    pub kind: EventTypeWord,
+    pub kind: EventTypeName,
     /// Event body.
     pub body: Raw,
 }

@@ -7,17 +7,17 @@ use utoipa::ToSchema;
 
 use super::json::Raw;
 use super::time::Time;
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// The API name of an adapter.
-pub type LlmAdapterWord = Word<LlmAdapter>;
+pub type LlmAdapterName = WireName<LlmAdapter>;
 
-impl Spelled for LlmAdapter {
+impl WireEnum for LlmAdapter {
     const WHAT: &'static str = "llm adapter";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
@@ -31,7 +31,7 @@ pub struct LlmConnectionView {
     /// Provider name in the project.
     pub provider: String,
     /// Adapter.
-    pub adapter: LlmAdapterWord,
+    pub adapter: LlmAdapterName,
     /// The last characters of the secret key.
     pub display_secret_key: String,
     /// Base URL, if not the default.
@@ -58,7 +58,7 @@ pub struct LlmConnectionRequest {
     /// Provider name in the project.
     pub provider: String,
     /// Adapter.
-    pub adapter: LlmAdapterWord,
+    pub adapter: LlmAdapterName,
     /// Secret key. Stored encrypted and never returned.
     pub secret_key: String,
     /// Base URL, if not the default.

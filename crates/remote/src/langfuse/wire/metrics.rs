@@ -5,14 +5,14 @@ use utoipa::ToSchema;
 
 use super::json::{Raw, null_as_default};
 use super::time::Time;
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// A metrics query: the JSON in the `query` parameter.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[serde(expecting = "an object such as {\"view\":…,\"metrics\":[…],\"fromTimestamp\":…}")]
 pub struct MetricsRequest {
-    pub view: Word<MetricsRecords>,
+    pub view: WireName<MetricsRecords>,
     /// Dimensions to group by.
     #[serde(default, deserialize_with = "null_as_default")]
     pub dimensions: Vec<DimensionSent>,
@@ -58,7 +58,7 @@ pub struct MetricSent {
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct TimeDimension {
     /// Bucket width.
-    pub granularity: Word<GranularityWord>,
+    pub granularity: WireName<GranularityName>,
 }
 
 /// A sort criterion.
@@ -67,7 +67,7 @@ pub struct OrderBy {
     /// A dimension, a metric, or `time_dimension`.
     pub field: String,
     /// Sort direction.
-    pub direction: Word<DirectionWord>,
+    pub direction: WireName<DirectionName>,
 }
 
 /// Presentation settings of a metrics query.
@@ -78,32 +78,32 @@ pub struct MetricsConfig {
     pub row_limit: Option<i64>,
 }
 
-impl Spelled for MetricsRecords {
+impl WireEnum for MetricsRecords {
     const WHAT: &'static str = "view";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
 
 /// The API name of an aggregation.
-pub type AggregationName = Word<AggregationKind>;
+pub type AggregationName = WireName<AggregationKind>;
 
-impl Spelled for AggregationKind {
+impl WireEnum for AggregationKind {
     const WHAT: &'static str = "aggregation";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
 
 /// A time bucket width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GranularityWord {
+pub enum GranularityName {
     Auto,
     Minute,
     Hour,
@@ -112,14 +112,14 @@ pub enum GranularityWord {
     Month,
 }
 
-impl Spelled for GranularityWord {
+impl WireEnum for GranularityName {
     const WHAT: &'static str = "granularity";
 
     fn all() -> Vec<Self> {
         vec![Self::Auto, Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Minute => "minute",
@@ -133,19 +133,19 @@ impl Spelled for GranularityWord {
 
 /// Sort direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DirectionWord {
+pub enum DirectionName {
     Asc,
     Desc,
 }
 
-impl Spelled for DirectionWord {
+impl WireEnum for DirectionName {
     const WHAT: &'static str = "direction";
 
     fn all() -> Vec<Self> {
         vec![Self::Asc, Self::Desc]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Asc => "asc",
             Self::Desc => "desc",

@@ -9,17 +9,17 @@ use utoipa::ToSchema;
 
 use super::json::{Raw, raw};
 use super::time::Time;
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// The API name of a usage unit.
-pub type ModelUnitWord = Word<ModelUnit>;
+pub type ModelUnitName = WireName<ModelUnit>;
 
-impl Spelled for ModelUnit {
+impl WireEnum for ModelUnit {
     const WHAT: &'static str = "model usage unit";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
@@ -37,7 +37,7 @@ pub struct ModelView {
     /// Valid for calls from then on.
     pub start_date: Option<Time>,
     /// Usage unit.
-    pub unit: ModelUnitWord,
+    pub unit: ModelUnitName,
     /// Default price per input unit, in dollars.
     pub input_price: Option<f64>,
     /// Default price per output unit, in dollars.
@@ -187,7 +187,7 @@ pub struct ModelRequest {
     /// Valid for calls from then on; for all when omitted.
     pub start_date: Option<Time>,
     /// Usage unit; tokens when omitted.
-    pub unit: Option<ModelUnitWord>,
+    pub unit: Option<ModelUnitName>,
     /// Price per input unit, in dollars.
     pub input_price: Option<f64>,
     /// Price per output unit, in dollars.
@@ -204,7 +204,7 @@ pub struct ModelRequest {
 
 /// The origin of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MadeBy {
+pub enum ModelOrigin {
     /// Built in.
     Ratchet,
     Project,
@@ -212,7 +212,12 @@ pub enum MadeBy {
 
 impl ModelView {
     /// Converts a model definition.
-    pub fn new(id: String, model: &ModelDefinition, by: MadeBy, created_at: Timestamp) -> Self {
+    pub fn new(
+        id: String,
+        model: &ModelDefinition,
+        by: ModelOrigin,
+        created_at: Timestamp,
+    ) -> Self {
         let default = model.tiers.iter().find(|tier| tier.is_default);
         let price = |kind: &str| default.and_then(|tier| tier.prices.get(kind)).copied();
         let prices = default.map(|tier| &tier.prices).into_iter().flatten();
@@ -221,13 +226,13 @@ impl ModelView {
             model_name: model.name.clone(),
             match_pattern: model.pattern.clone(),
             start_date: model.start.map(Time),
-            unit: Word(model.unit),
+            unit: WireName(model.unit),
             input_price: price("input"),
             output_price: price("output"),
             total_price: price("total"),
             tokenizer_id: model.tokenizer.clone(),
             tokenizer_config: model.tokenizer_config.as_ref().map(raw),
-            is_langfuse_managed: by == MadeBy::Ratchet,
+            is_langfuse_managed: by == ModelOrigin::Ratchet,
             created_at: created_at.into(),
             prices: prices
                 .map(|(kind, price)| (kind.clone(), UnitPrice { price: *price }))

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::json::{Raw, null_as_default, object, payload, raw};
 use super::time::{Time, seconds};
-use super::word::{KindWord, LevelWord, Word};
+use super::wire_name::{LevelName, ObservationKindName, WireName};
 
 /// An observation.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -21,7 +21,7 @@ pub struct ObservationView {
     pub trace_id: Option<String>,
     /// Type.
     #[serde(rename = "type")]
-    pub kind: KindWord,
+    pub kind: ObservationKindName,
     /// Name.
     pub name: Option<String>,
     /// Start time.
@@ -57,7 +57,7 @@ pub struct ObservationView {
     #[schema(required = true)]
     pub total_tokens: u64,
     /// Level.
-    pub level: LevelWord,
+    pub level: LevelName,
     /// Status message.
     pub status_message: Option<String>,
     /// Parent observation id.
@@ -154,7 +154,7 @@ impl ObservationView {
         Self {
             id: observation.id.to_string(),
             trace_id: Some(observation.trace.to_string()),
-            kind: Word(observation.kind),
+            kind: WireName(observation.kind),
             name: observation.name.clone(),
             start_time: observation.start.into(),
             end_time: observation.end.map(Time),
@@ -168,7 +168,7 @@ impl ObservationView {
             prompt_tokens: usage.input,
             completion_tokens: usage.output,
             total_tokens: usage.total,
-            level: Word(observation.level),
+            level: WireName(observation.level),
             status_message: observation.status_message.clone(),
             parent_observation_id: observation.parent.as_ref().map(ToString::to_string),
             prompt_id: None,

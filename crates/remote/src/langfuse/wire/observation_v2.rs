@@ -13,7 +13,7 @@ use super::json::{Raw, raw};
 use super::maybe::Maybe;
 use super::observation::{ModelPrices, cost_details};
 use super::time::{Time, seconds};
-use super::word::{LevelWord, Spelled, Word};
+use super::wire_name::{LevelName, WireEnum, WireName};
 
 /// Metadata values are truncated to this length, unless a client requests them in full.
 const SHOWN_METADATA_CHARS: usize = 200;
@@ -38,7 +38,7 @@ pub enum FieldGroup {
     TraceContext,
 }
 
-impl Spelled for FieldGroup {
+impl WireEnum for FieldGroup {
     const WHAT: &'static str = "field group";
 
     fn all() -> Vec<Self> {
@@ -56,7 +56,7 @@ impl Spelled for FieldGroup {
         ]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Core => "core",
             Self::Basic => "basic",
@@ -98,8 +98,8 @@ pub struct ObservationV2View {
     pub name: Maybe<String>,
     /// Level.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<LevelWord>, default = json!(null))]
-    pub level: Maybe<Word<Level>>,
+    #[schema(value_type = Option<LevelName>, default = json!(null))]
+    pub level: Maybe<WireName<Level>>,
     /// Status message.
     #[serde(default, skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<String>, default = json!(null))]
@@ -362,7 +362,7 @@ impl ObservationV2View {
 
     fn show_basic(&mut self, observation: &Observation, trace: Option<&Trace>) {
         self.name = observation.name.clone().into();
-        self.level = Maybe::Value(Word(observation.level));
+        self.level = Maybe::Value(WireName(observation.level));
         self.status_message = observation.status_message.clone().into();
         self.version = observation.version.clone().into();
         self.environment = Maybe::Value(observation.environment.to_string());

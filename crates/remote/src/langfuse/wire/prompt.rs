@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use super::json::{Raw, null_as_default};
 use super::time::Time;
-use super::word::Word;
+use super::wire_name::WireName;
 
 /// The API name of a prompt type.
-pub type PromptKindWord = Word<PromptKind>;
+pub type PromptKindName = WireName<PromptKind>;
 
 /// A request to create a prompt version.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -19,7 +19,7 @@ pub struct CreatePrompt {
     pub name: String,
     /// Type: text or chat; text when omitted.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<PromptKindWord>,
+    pub kind: Option<PromptKindName>,
     /// Text, or a list of messages and placeholders.
     pub prompt: Raw,
     /// Client metadata.
@@ -44,7 +44,7 @@ pub struct CreatePromptV1 {
     pub name: String,
     /// Type: text or chat; text when omitted.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
-    pub kind: Option<PromptKindWord>,
+    pub kind: Option<PromptKindName>,
     /// Text, or a list of messages and placeholders.
     pub prompt: Raw,
     /// Client metadata.
@@ -102,7 +102,7 @@ pub struct PromptView {
     pub version: u32,
     /// Type: text or chat.
     #[serde(rename = "type")]
-    pub kind: PromptKindWord,
+    pub kind: PromptKindName,
     /// Text, or a list of messages and placeholders.
     pub prompt: Raw,
     /// Client metadata.
@@ -155,7 +155,7 @@ pub struct PromptMetaView {
     pub name: String,
     /// Type: text or chat.
     #[serde(rename = "type")]
-    pub kind: PromptKindWord,
+    pub kind: PromptKindName,
     /// Matching versions.
     pub versions: Vec<u32>,
     /// Labels of these versions.

@@ -3,29 +3,29 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::time::Time;
-use super::word::{Spelled, Word};
+use super::wire_name::{WireEnum, WireName};
 
 /// The API name of an item status.
-pub type ItemStatusWord = Word<ItemStatus>;
+pub type ItemStatusName = WireName<ItemStatus>;
 /// The API name of an item's object type.
-pub type ItemKindWord = Word<ItemKind>;
+pub type ItemKindName = WireName<ItemKind>;
 
-impl Spelled for ItemStatus {
+impl WireEnum for ItemStatus {
     const WHAT: &'static str = "annotation queue status";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
 
-impl Spelled for ItemKind {
+impl WireEnum for ItemKind {
     const WHAT: &'static str = "annotation queue object type";
     fn all() -> Vec<Self> {
         Self::ALL.to_vec()
     }
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         self.as_str()
     }
 }
@@ -71,9 +71,9 @@ pub struct QueueItemView {
     /// Object id.
     pub object_id: String,
     /// Object type.
-    pub object_type: ItemKindWord,
+    pub object_type: ItemKindName,
     /// Status.
-    pub status: ItemStatusWord,
+    pub status: ItemStatusName,
     /// Time of completion.
     pub completed_at: Option<Time>,
     /// Creation time.
@@ -89,16 +89,16 @@ pub struct QueueItemRequest {
     /// Object id.
     pub object_id: String,
     /// Object type.
-    pub object_type: ItemKindWord,
+    pub object_type: ItemKindName,
     /// Status; pending when omitted.
-    pub status: Option<ItemStatusWord>,
+    pub status: Option<ItemStatusName>,
 }
 
 /// An update of a queue item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QueueItemChange {
     /// Status; unchanged when omitted.
-    pub status: Option<ItemStatusWord>,
+    pub status: Option<ItemStatusName>,
 }
 
 /// The result of removing an item from its queue.

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use super::json::{Raw, both, object};
 use super::maybe::Maybe;
 use super::time::Time;
-use super::word::{SourceWord, Word};
+use super::wire_name::{ScoreSourceName, WireName};
 
 /// Scores in API version 3, with a value of several types.
 pub mod v3;
@@ -43,7 +43,7 @@ pub struct ScoreBase {
     /// Score name.
     pub name: String,
     /// Source.
-    pub source: SourceWord,
+    pub source: ScoreSourceName,
     /// Time of the score.
     pub timestamp: Time,
     /// Creation time of the record.
@@ -129,7 +129,7 @@ impl ScoreView {
             session_id,
             dataset_run_id,
             name: score.name.clone(),
-            source: Word(score.source),
+            source: WireName(score.source),
             timestamp: score.timestamp.into(),
             created_at: score.created_at.into(),
             updated_at: score.updated_at.into(),

@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 
 use super::maybe::Maybe;
 use super::time::Time;
-use super::word::DataTypeWord;
+use super::wire_name::DataTypeName;
 
 /// A score config.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -21,7 +21,7 @@ pub struct ScoreConfigView {
     /// Project id.
     pub project_id: String,
     /// Data type.
-    pub data_type: DataTypeWord,
+    pub data_type: DataTypeName,
     /// Whether it is archived and accepts no new scores.
     pub is_archived: bool,
     /// Minimum.
@@ -66,7 +66,7 @@ pub struct CreateScoreConfig {
     /// Name of its scores.
     pub name: String,
     /// Data type.
-    pub data_type: DataTypeWord,
+    pub data_type: DataTypeName,
     /// Labels with their numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub categories: Option<Vec<ConfigCategory>>,

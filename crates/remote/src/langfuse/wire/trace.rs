@@ -14,7 +14,7 @@ pub type TraceWithDetails = DetailedTrace<String, String>;
 pub type TraceWithFullDetails = DetailedTrace<ObservationView, ScoreView>;
 
 /// Langfuse's value for a number that was not requested.
-pub const NOT_ASKED: f64 = -1.0;
+pub const NOT_REQUESTED: f64 = -1.0;
 
 /// A trace.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -83,7 +83,7 @@ impl From<WorkspacePolicyError> for ChatRefusal {
             },
             WorkspacePolicyError::Folder(_) => ApiError::Invalid(format!("workspace: {message}")),
             // For the operator of the server to fix.
-            WorkspacePolicyError::Given(_) | WorkspacePolicyError::Prompt(_) => {
+            WorkspacePolicyError::AgentFiles(_) | WorkspacePolicyError::Prompt(_) => {
                 ApiError::Unprocessable(message)
             }
             WorkspacePolicyError::File(_)

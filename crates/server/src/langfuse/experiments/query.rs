@@ -1,7 +1,7 @@
 use ratchet_core::issue::Issue;
 use ratchet_remote::langfuse::wire::read::read;
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use ratchet_store::experiment::{ExperimentItemQuery, ExperimentQuery};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::Detail;
@@ -23,14 +23,14 @@ pub(super) enum Group {
     Scores,
 }
 
-impl Spelled for Group {
+impl WireEnum for Group {
     const WHAT: &'static str = "field group";
 
     fn all() -> Vec<Self> {
         vec![Self::Core, Self::Metadata, Self::Scores]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Core => "core",
             Self::Metadata => "metadata",
@@ -51,7 +51,7 @@ pub(super) enum ItemGroup {
     Scores,
 }
 
-impl Spelled for ItemGroup {
+impl WireEnum for ItemGroup {
     const WHAT: &'static str = "field group";
 
     fn all() -> Vec<Self> {
@@ -66,7 +66,7 @@ impl Spelled for ItemGroup {
         ]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Core => "core",
             Self::Dataset => "dataset",
@@ -97,7 +97,7 @@ pub(super) struct SliceParams {
 }
 
 /// A parsed request for experiments.
-pub(super) struct AskedSlice<Query, Groups> {
+pub(super) struct ExperimentListRequest<Query, Groups> {
     pub(super) query: Query,
     pub(super) groups: Vec<Groups>,
     pub(super) score_limit: u64,
@@ -110,14 +110,14 @@ pub(super) struct AskedSlice<Query, Groups> {
 pub(super) fn experiments(
     project: ProjectId,
     mut params: Params,
-) -> ApiResult<AskedSlice<ExperimentQuery, Group>> {
+) -> ApiResult<ExperimentListRequest<ExperimentQuery, Group>> {
     let groups = params.words("fields");
     let score_limit = score_limit(&mut params);
     let mut query = slice(project, &mut params);
     let [ids, names, datasets] = lists(&mut params, ["id", "name", "datasetId"]);
     query = ExperimentQuery { ids, names, datasets, ..query };
     params.finish()?;
-    Ok(AskedSlice { query, groups, score_limit })
+    Ok(ExperimentListRequest { query, groups, score_limit })
 }
 
 /// Parses a request for experiment items.
@@ -127,7 +127,7 @@ pub(super) fn experiments(
 pub(super) fn items(
     project: ProjectId,
     mut params: Params,
-) -> ApiResult<AskedSlice<ExperimentItemQuery, ItemGroup>> {
+) -> ApiResult<ExperimentListRequest<ExperimentItemQuery, ItemGroup>> {
     let mut groups = params.words("fields");
     if groups.is_empty() {
         groups = vec![ItemGroup::Core, ItemGroup::Dataset];
@@ -140,7 +140,7 @@ pub(super) fn items(
     params.finish()?;
     // Level and environment are fields of the observation, so it is always fetched.
     let query = ExperimentItemQuery { of, items, detail: Detail::Content };
-    Ok(AskedSlice { query, groups, score_limit })
+    Ok(ExperimentListRequest { query, groups, score_limit })
 }
 
 fn score_limit(params: &mut Params) -> u64 {

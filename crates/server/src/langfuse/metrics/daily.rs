@@ -19,7 +19,7 @@ use crate::error::ApiResult;
 use crate::langfuse::params::{self, PageParams, Params};
 
 /// A parsed request.
-struct Asked {
+struct ListRequest {
     project: ProjectId,
     range: TimeRange,
     name: Option<String>,
@@ -50,7 +50,7 @@ pub(in crate::langfuse) async fn list(
     mut params: Params,
 ) -> ApiResult<Json<Paged<DailyMetrics>>> {
     let page = params.page();
-    let asked = Asked {
+    let asked = ListRequest {
         project: caller.project,
         range: params.range("fromTimestamp", "toTimestamp"),
         name: params.text("traceName"),
@@ -70,7 +70,7 @@ pub(in crate::langfuse) async fn list(
     Ok(Json(Paged { data, meta: params::meta(page, Some(total)) }))
 }
 
-impl Asked {
+impl ListRequest {
     fn traces(&self) -> MetricsQuery<TraceColumn> {
         MetricsQuery {
             project: self.project.clone(),

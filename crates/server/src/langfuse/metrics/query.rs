@@ -5,7 +5,7 @@ use ratchet_core::catalog::dashboard::widget::{
 use ratchet_core::issue::{Issue, PathStep};
 use ratchet_remote::langfuse::wire::filter::part_name;
 use ratchet_remote::langfuse::wire::metrics::{
-    DirectionWord, GranularityWord, MetricSent, MetricsRequest, OrderBy,
+    DirectionName, GranularityName, MetricSent, MetricsRequest, OrderBy,
 };
 use ratchet_stages::dashboards::response::Shape;
 use ratchet_stages::dashboards::view::Names;
@@ -71,12 +71,12 @@ fn spec(sent: MetricsRequest, version: Version) -> MetricsSpec {
         metrics: sent.metrics.into_iter().map(metric).collect(),
         filters: Vec::new(),
         every: sent.time_dimension.map(|time| match time.granularity.0 {
-            GranularityWord::Auto => Granularity::for_range(from, to),
-            GranularityWord::Minute => Granularity::Minute,
-            GranularityWord::Hour => Granularity::Hour,
-            GranularityWord::Day => Granularity::Day,
-            GranularityWord::Week => Granularity::Week,
-            GranularityWord::Month => Granularity::Month,
+            GranularityName::Auto => Granularity::for_range(from, to),
+            GranularityName::Minute => Granularity::Minute,
+            GranularityName::Hour => Granularity::Hour,
+            GranularityName::Day => Granularity::Day,
+            GranularityName::Week => Granularity::Week,
+            GranularityName::Month => Granularity::Month,
         }),
         from,
         to,
@@ -88,8 +88,8 @@ fn spec(sent: MetricsRequest, version: Version) -> MetricsSpec {
 
 fn sort(by: OrderBy) -> TableSort {
     let order = match by.direction.0 {
-        DirectionWord::Asc => SortDirection::Asc,
-        DirectionWord::Desc => SortDirection::Desc,
+        DirectionName::Asc => SortDirection::Asc,
+        DirectionName::Desc => SortDirection::Desc,
     };
     TableSort { column: by.field, order }
 }

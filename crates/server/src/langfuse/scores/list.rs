@@ -15,7 +15,7 @@ use ratchet_store::query::{
 };
 
 use super::query;
-use super::query::{Asked, Group, ScoreParams};
+use super::query::{Group, ListRequest, ScoreParams};
 use super::v1;
 use crate::app::App;
 use crate::auth::Reader;
@@ -65,8 +65,8 @@ pub(super) async fn second(
     answer(&app, asked).await.map(Json)
 }
 
-async fn answer(app: &App, asked: Asked) -> ApiResult<Paged<ListedScore>> {
-    let Asked { query, page, groups } = asked;
+async fn answer(app: &App, asked: ListRequest) -> ApiResult<Paged<ListedScore>> {
+    let ListRequest { query, page, groups } = asked;
     let project = query.project.clone();
     let found = app.store.telemetry.scores(query).await?;
     let wants_trace = groups.contains(&Group::Trace);

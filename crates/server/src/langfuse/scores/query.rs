@@ -2,7 +2,7 @@ use ratchet_core::issue::Issue;
 use ratchet_core::record::field_table;
 use ratchet_core::record::score::{DataType, ScoreSource};
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::{DataTypeWord, SourceWord, Spelled};
+use ratchet_remote::langfuse::wire::wire_name::{DataTypeName, ScoreSourceName, WireEnum};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
     Compare, Condition, PageNumber, Paging, ScoreColumn, ScoreQuery, ScoresOn, Test,
@@ -14,7 +14,7 @@ use crate::langfuse::params::Params;
 
 /// A parsed request for a list.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ListRequest {
     pub(super) query: ScoreQuery,
     pub(super) page: PageNumber,
     pub(super) groups: Vec<Group>,
@@ -36,7 +36,7 @@ pub(super) struct ScoreParams {
     /// Any of these environments.
     environment: Option<Vec<String>>,
     /// Source of the score.
-    source: Option<SourceWord>,
+    source: Option<ScoreSourceName>,
     /// Comparison operator for the value: =, !=, >, >=, <, <=.
     operator: Option<String>,
     /// Number to compare the value with.
@@ -56,7 +56,7 @@ pub(super) struct ScoreParams {
     /// Id of the annotation queue it was recorded in.
     queue_id: Option<String>,
     /// Data type of the value.
-    data_type: Option<DataTypeWord>,
+    data_type: Option<DataTypeName>,
     /// Its trace has all of these tags.
     trace_tags: Option<Vec<String>>,
     /// Field groups: score, trace.
@@ -74,14 +74,14 @@ pub(super) enum Group {
     Trace,
 }
 
-impl Spelled for Group {
+impl WireEnum for Group {
     const WHAT: &'static str = "field group";
 
     fn all() -> Vec<Self> {
         vec![Self::Score, Self::Trace]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Score => "score",
             Self::Trace => "trace",
@@ -93,7 +93,7 @@ impl Spelled for Group {
 ///
 /// # Errors
 /// 400 with all invalid parameters.
-pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
+pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<ListRequest> {
     let page = params.page();
     let groups = groups(&mut params);
     let mut conditions = equal(&mut params);
@@ -107,7 +107,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<Asked> {
     params.finish()?;
     let on = ScoresOn::Anything;
     let query = ScoreQuery { project, range, on, conditions, paging: Paging::Numbered(page) };
-    Ok(Asked { query, page, groups })
+    Ok(ListRequest { query, page, groups })
 }
 
 /// The requested field groups; all by default.
@@ -125,8 +125,10 @@ fn groups(params: &mut Params) -> Vec<Group> {
 }
 
 fn equal(params: &mut Params) -> Vec<Condition<ScoreColumn>> {
-    let source = params.word::<ScoreSource>("source").map(|source| source.word().to_owned());
-    let data_type = params.word::<DataType>("dataType").map(|kind| kind.word().to_owned());
+    let source =
+        params.wire_enum::<ScoreSource>("source").map(|source| source.wire_name().to_owned());
+    let data_type =
+        params.wire_enum::<DataType>("dataType").map(|kind| kind.wire_name().to_owned());
     let equal = [
         (ScoreColumn::Trace, params.text("traceId")),
         (ScoreColumn::Session, params.text("sessionId")),
@@ -190,7 +192,7 @@ mod tests {
     use crate::error::ApiError;
     use crate::langfuse::params::tests::params;
 
-    fn ask(query: &str) -> Result<Asked, Vec<String>> {
+    fn ask(query: &str) -> Result<ListRequest, Vec<String>> {
         list(ProjectId::parse("p").unwrap(), params(query)).map_err(|error| match error {
             ApiError::InvalidFields(issues) => issues.iter().map(ToString::to_string).collect(),
             other => panic!("{other}"),

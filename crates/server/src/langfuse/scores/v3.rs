@@ -5,7 +5,7 @@ use ratchet_core::record::score::{DataType, Score, ScoreSource};
 use ratchet_remote::langfuse::wire::page::{SliceMeta, Sliced};
 use ratchet_remote::langfuse::wire::score::v3::TypedScore;
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{Compare, Condition, ScoreColumn, ScoreQuery, ScoresOn, Test};
 
@@ -22,14 +22,14 @@ enum Group {
     Annotation,
 }
 
-impl Spelled for Group {
+impl WireEnum for Group {
     const WHAT: &'static str = "field group";
 
     fn all() -> Vec<Self> {
         vec![Self::Details, Self::Subject, Self::Annotation]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Details => "details",
             Self::Subject => "subject",
@@ -103,8 +103,8 @@ fn read_query(project: ProjectId, mut params: Params) -> ApiResult<(ScoreQuery, 
 
 fn any_of(params: &mut Params) -> Vec<Condition<ScoreColumn>> {
     let words = |words: Vec<&'static str>| words.into_iter().map(str::to_owned).collect();
-    let sources = params.words("source").into_iter().map(ScoreSource::word).collect();
-    let data_types = params.words("dataType").into_iter().map(DataType::word).collect();
+    let sources = params.words("source").into_iter().map(ScoreSource::wire_name).collect();
+    let data_types = params.words("dataType").into_iter().map(DataType::wire_name).collect();
     let lists = [
         (ScoreColumn::Trace, params.commas("traceId")),
         (ScoreColumn::Session, params.commas("sessionId")),
@@ -142,7 +142,7 @@ fn check_targets(params: &mut Params) {
 /// `value`, `valueMin` and `valueMax`, which depend on the requested data type.
 fn values(params: &mut Params) -> Vec<Condition<ScoreColumn>> {
     let data_type = match params.commas("dataType").as_slice() {
-        [one] => DataType::from_word(one),
+        [one] => DataType::from_wire_name(one),
         _ => None,
     };
     let mut conditions = Vec::new();

@@ -1,7 +1,7 @@
 use axum::http::HeaderMap;
 use ratchet_core::record::field_table;
-use ratchet_remote::langfuse::wire::trace::{NOT_ASKED, TraceDetails};
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::trace::{NOT_REQUESTED, TraceDetails};
+use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use ratchet_stages::dashboards::filter::Filter;
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
@@ -14,7 +14,7 @@ use crate::langfuse::params::Params;
 
 /// A parsed request for a list.
 #[derive(Debug)]
-pub(super) struct AskedList {
+pub(super) struct TraceListRequest {
     pub(super) query: TraceQuery,
     pub(super) page: PageNumber,
     pub(super) groups: Groups,
@@ -24,7 +24,7 @@ pub(super) struct AskedList {
 ///
 /// # Errors
 /// 400 with all invalid parameters.
-pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<AskedList> {
+pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<TraceListRequest> {
     let page = params.page();
     let groups = Groups::read(&mut params);
     let simple = Filter {
@@ -41,7 +41,7 @@ pub(super) fn list(project: ProjectId, mut params: Params) -> ApiResult<AskedLis
         detail: groups.detail(),
     };
     params.finish()?;
-    Ok(AskedList { query, page, groups })
+    Ok(TraceListRequest { query, page, groups })
 }
 
 fn simple_conditions(params: &Params) -> Vec<Condition<TraceColumn>> {
@@ -101,14 +101,14 @@ pub(super) enum Group {
     Metrics,
 }
 
-impl Spelled for Group {
+impl WireEnum for Group {
     const WHAT: &'static str = "field group";
 
     fn all() -> Vec<Self> {
         vec![Self::Core, Self::Io, Self::Scores, Self::Observations, Self::Metrics]
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         match self {
             Self::Core => "core",
             Self::Io => "io",
@@ -143,8 +143,8 @@ impl Groups {
     /// Removes numbers that were not requested, and sets unknown ones to the client's form.
     pub(super) fn hide_numbers<O, S>(&self, details: &mut TraceDetails<O, S>, unknown: Unknown) {
         if !self.has(Group::Metrics) {
-            details.latency = Some(NOT_ASKED);
-            details.total_cost = Some(NOT_ASKED);
+            details.latency = Some(NOT_REQUESTED);
+            details.total_cost = Some(NOT_REQUESTED);
         }
         if unknown == Unknown::Zero {
             details.latency = details.latency.or(Some(0.0));

@@ -1,6 +1,6 @@
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_remote::langfuse::wire::observation_v2::FieldGroup;
-use ratchet_remote::langfuse::wire::word::Spelled;
+use ratchet_remote::langfuse::wire::wire_name::WireEnum;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ fn read_groups(arguments: &mut JsonObject) -> Result<(), ToolError> {
     let groups: Vec<_> = FieldGroup::all()
         .into_iter()
         .filter(|group| is_wanted(*group))
-        .map(FieldGroup::word)
+        .map(FieldGroup::wire_name)
         .collect();
     arguments.insert("fields".to_owned(), json!(groups));
     Ok(())

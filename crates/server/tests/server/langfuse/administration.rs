@@ -2,7 +2,7 @@ use ratchet_core::catalog::account::Email;
 use ratchet_core::id::TraceId;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::sweep::{Swept, sweep};
+use ratchet_stages::record::sweep::{SweepReport, sweep};
 use ratchet_store::catalog::{NewUser, Role};
 use ratchet_store::project::ProjectId;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ async fn what_a_deleted_project_recorded_goes_even_if_the_server_stops_first() {
     assert!(found.is_none(), "out of reach as soon as the folder is open");
     let swept = sweep(data.folder(), Timestamp::default()).await.unwrap();
     assert!(swept.abandoned > 0);
-    assert_eq!(sweep(data.folder(), Timestamp::default()).await.unwrap(), Swept::default());
+    assert_eq!(sweep(data.folder(), Timestamp::default()).await.unwrap(), SweepReport::default());
 }
 
 fn basic(key: &Value) -> String {

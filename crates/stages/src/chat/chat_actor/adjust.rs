@@ -92,7 +92,7 @@ impl ChatActor {
         self.outbox.is_reset = true;
         for (what, word) in change.words() {
             let body = EventBody::default().text("what", what).text("text", &word);
-            self.emit(body.told(EventKind::Notice));
+            self.emit(body.into_event(EventKind::Notice));
         }
         if change.budget.is_some() || change.trust.is_some() {
             // Both apply when the agent starts.

@@ -66,7 +66,7 @@ impl ChatActor {
             .text("turn", &name)
             .text_if("by", by)
             .raw("content", &content);
-        self.emit(body.told(EventKind::Message));
+        self.emit(body.into_event(EventKind::Message));
         let at = self.now();
         let beginning = Beginning::Person { by, message: &id, content: &content };
         self.recorder.began(&turn, at, beginning);
@@ -93,10 +93,10 @@ impl ChatActor {
         let asked = self.asks.get(ask).ok_or_else(|| ChatError::NotOpen(ask.clone()))?;
         let reply =
             RawValue::from_string(asked.reply(decision)?).map_err(|_| AnswerMismatch::Input)?;
-        let told = decision.telling(ask, by);
+        let event = decision.to_event(ask, by);
         self.asks.remove(ask);
-        self.answered(ask, &told.body);
-        self.emit(told);
+        self.answered(ask, &event.body);
+        self.emit(event);
         self.outbox.then(Effect::Reply(ask.as_str().to_owned(), ToAgent::Success(reply)));
         self.apply(ChatInput::Answered(ask.clone()))?;
         Ok(())

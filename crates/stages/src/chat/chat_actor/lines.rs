@@ -33,7 +33,7 @@ impl ChatActor {
     fn line(&mut self, raw: &str) {
         // While our message waits, output belongs to another turn.
         let turn = self.state.turn().filter(|_| !self.is_put_off);
-        let LineOutcome { told, sign } = self.reader.take(raw, turn);
+        let LineOutcome { events, sign } = self.reader.take(raw, turn);
         if let Some(LineSignal::Kept { file, lines }) = &sign {
             // Repeats other lines, for the transcript.
             return self.recorder.kept(file, lines);
@@ -45,8 +45,8 @@ impl ChatActor {
         }
         self.raw(raw);
         self.recorder.heard(raw);
-        for telling in told {
-            self.emit(telling);
+        for event in events {
+            self.emit(event);
         }
         match sign {
             Some(LineSignal::Ended(end)) => self.ended(&end),
@@ -122,7 +122,7 @@ impl ChatActor {
         }
         let at = self.now();
         self.recorder.asked(&asked, self.state.turn(), at);
-        self.emit(asked.telling());
+        self.emit(asked.to_event());
         self.rest();
         let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
         self.asks.insert(ask.clone(), asked);
@@ -149,9 +149,9 @@ impl ChatActor {
         self.asks.remove(ask);
         self.regain();
         let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
-        let told = body.told(EventKind::Answered);
-        self.answered(ask, &told.body);
-        self.emit(told);
+        let event = body.into_event(EventKind::Answered);
+        self.answered(ask, &event.body);
+        self.emit(event);
     }
 
     /// Records the answer to a prompt.

@@ -24,7 +24,7 @@ const MAX_PENDING_EVENTS: usize = 2_000;
 pub(in super::super) struct Writing {
     /// Sequence number of the last event on disk.
     pub(in super::super) after: u64,
-    pub(in super::super) told: Vec<TimedEvent>,
+    pub(in super::super) events: Vec<TimedEvent>,
     pub(in super::super) patches: Patches,
     /// Text that is held back, if the project has redaction rules.
     pub(in super::super) stream_redactor: StreamRedactor,
@@ -40,9 +40,9 @@ pub(in super::super) struct Written {
 /// Events on their way to disk, and the effects that wait for them.
 pub(super) struct Outbox {
     /// Sequence number of the last event on disk.
-    place: u64,
+    last_seq: u64,
     /// Number of events emitted, and of those that are on disk or being written.
-    told: u64,
+    emitted: u64,
     sent: u64,
     waiting: Vec<TimedEvent>,
     writing: Option<BoxFuture<'static, Result<Written, StoreError>>>,
@@ -78,8 +78,8 @@ pub(super) enum Effect {
 impl Outbox {
     pub(super) fn new(last: u64) -> Self {
         Self {
-            place: last,
-            told: 0,
+            last_seq: last,
+            emitted: 0,
             sent: 0,
             waiting: Vec::new(),
             writing: None,
@@ -92,14 +92,14 @@ impl Outbox {
     }
 
     /// Queues an event; it is numbered when it is written.
-    pub(super) fn add(&mut self, telling: UnorderedEvent, at: Timestamp) {
-        self.told += 1;
-        self.waiting.push((at, telling));
+    pub(super) fn add(&mut self, event: UnorderedEvent, at: Timestamp) {
+        self.emitted += 1;
+        self.waiting.push((at, event));
     }
 
     /// Queues an effect for when all events so far are on disk.
     pub(super) fn then(&mut self, effect: Effect) {
-        self.effects.push_back((self.told, effect));
+        self.effects.push_back((self.emitted, effect));
     }
 
     /// Whether more events may be queued.
@@ -119,13 +119,13 @@ impl Outbox {
         if self.writing.is_some() {
             return None;
         }
-        let (told, patches) = (std::mem::take(&mut self.waiting), recorder.take());
-        if told.is_empty() && patches.is_empty() {
+        let (events, patches) = (std::mem::take(&mut self.waiting), recorder.take());
+        if events.is_empty() && patches.is_empty() {
             return None;
         }
-        self.sent = self.told;
+        self.sent = self.emitted;
         let stream_redactor = std::mem::take(&mut self.stream_redactor);
-        Some(Writing { after: self.place, told, patches, stream_redactor })
+        Some(Writing { after: self.last_seq, events, patches, stream_redactor })
     }
 
     pub(super) fn begin(&mut self, writing: BoxFuture<'static, Result<Written, StoreError>>) {
@@ -149,19 +149,19 @@ impl Outbox {
         self.writing = None;
         let Written { events, stream_redactor } = written?;
         self.stream_redactor = stream_redactor;
-        self.place = events.last().map_or(self.place, |event| event.seq);
+        self.last_seq = events.last().map_or(self.last_seq, |event| event.seq);
         Ok(events)
     }
 
     /// Returns the effects that are due if all events are on disk.
     pub(super) fn due_already(&mut self) -> Vec<Effect> {
         let is_written = self.waiting.is_empty() && self.writing.is_none();
-        if is_written { self.due(self.told) } else { Vec::new() }
+        if is_written { self.due(self.emitted) } else { Vec::new() }
     }
 
     /// Returns the effects that are due after so many events.
     fn due(&mut self, written: u64) -> Vec<Effect> {
-        let count = self.effects.iter().take_while(|(told, _)| *told <= written).count();
+        let count = self.effects.iter().take_while(|(number, _)| *number <= written).count();
         self.effects.drain(..count).map(|(_, effect)| effect).collect()
     }
 }
@@ -190,8 +190,8 @@ impl ChatActor {
                 }));
             }
             (Effect::Reply(id, reply), Some(process)) => {
-                let telling = process.clone();
-                self.with_slot(process, async move { telling.answer(&id, &reply).await });
+                let event = process.clone();
+                self.with_slot(process, async move { event.answer(&id, &reply).await });
             }
             (Effect::Interrupt(reply), Some(process)) => self
                 .ask_agent(reply, async move { process.interrupt(Queued::Cancel).await.map(drop) }),

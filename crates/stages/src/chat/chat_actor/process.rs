@@ -128,7 +128,7 @@ impl ChatActor {
         let is_a_loss = lost.is_some() || matches!(self.state, ChatState::Starting { .. });
         if is_a_loss {
             self.why = Some(why.to_owned());
-            self.emit(body.text("message", why).told(EventKind::Error));
+            self.emit(body.text("message", why).into_event(EventKind::Error));
         }
         self.first = None;
         if self.apply(ChatInput::Died).is_err() {
@@ -167,10 +167,10 @@ impl ChatActor {
         let asks: Vec<_> = self.asks.drain().map(|(ask, _)| ask).collect();
         for ask in asks {
             let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
-            let told = body.told(EventKind::Answered);
+            let event = body.into_event(EventKind::Answered);
             let at = self.now();
-            self.recorder.answered(ask.as_str(), &told.body, at);
-            self.emit(told);
+            self.recorder.answered(ask.as_str(), &event.body, at);
+            self.emit(event);
         }
     }
 }

@@ -153,7 +153,7 @@ impl ChatActor {
     fn tell_stopped(&mut self, turn: &TraceId) {
         let body = EventBody::default().text("turn", &turn.to_string()).value("is_error", true);
         let body = body.text("reason", ABORTED_START).text("result", INTERRUPTED);
-        self.emit(body.told(EventKind::Done));
+        self.emit(body.into_event(EventKind::Done));
         let at = self.now();
         self.recorder.stopped(turn, INTERRUPTED, at);
     }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use ratchet_core::chat::event::EventBody;
-use ratchet_core::chat::reader::{price_of, tell_spending};
+use ratchet_core::chat::reader::{add_spending, price_of};
 use ratchet_core::chat::state::ChatState;
 use ratchet_core::id::TraceId;
 use ratchet_core::money::Money;
@@ -48,7 +48,7 @@ impl ChatActor {
         status.cost = status.cost + cost.unwrap_or_default();
         status.is_at_least = true;
         self.outbox.is_stale = true;
-        tell_spending(body, &used, cost, true)
+        add_spending(body, &used, cost, true)
     }
 
     /// Ends an idle process whose settings are outdated.

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 /// Who looks that no path leads out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Way {
+pub(in super::super) enum ResolveMethod {
     /// The kernel, in one step.
     Kernel,
     /// We, part by part: on kernels that cannot.
@@ -27,12 +27,12 @@ pub(super) fn descend(
     from: BorrowedFd<'_>,
     path: &Path,
     flags: OFlags,
-    way: Way,
+    way: ResolveMethod,
     mounts: Mounts,
 ) -> Result<OwnedFd, Errno> {
     match way {
         #[cfg(target_os = "linux")]
-        Way::Kernel => {
+        ResolveMethod::Kernel => {
             use rustix::fs::ResolveFlags;
             let usual =
                 ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -47,8 +47,8 @@ pub(super) fn descend(
             }
         }
         #[cfg(not(target_os = "linux"))]
-        Way::Kernel => walk(from, path, flags, mounts),
-        Way::Walk => walk(from, path, flags, mounts),
+        ResolveMethod::Kernel => walk(from, path, flags, mounts),
+        ResolveMethod::Walk => walk(from, path, flags, mounts),
     }
 }
 

@@ -6,7 +6,7 @@ use tempfile::{TempDir, tempdir};
 
 use super::*;
 
-const BOTH: [Way; 2] = [Way::Kernel, Way::Walk];
+const BOTH: [ResolveMethod; 2] = [ResolveMethod::Kernel, ResolveMethod::Walk];
 
 /// A folder `inside` with a file and a folder, and a secret beside it.
 fn place() -> TempDir {
@@ -17,7 +17,7 @@ fn place() -> TempDir {
     top
 }
 
-fn beneath(top: &TempDir, way: Way) -> ConfinedFolder {
+fn beneath(top: &TempDir, way: ResolveMethod) -> ConfinedFolder {
     ConfinedFolder::open_in(&top.path().canonicalize().unwrap().join("inside"), way).unwrap()
 }
 
@@ -137,7 +137,7 @@ fn whoever_swaps_without_rest_gets_nothing_from_outside() {
 #[test]
 fn a_folder_that_is_moved_away_stays_the_one_that_was_opened() {
     let top = place();
-    let beneath = beneath(&top, Way::Kernel);
+    let beneath = beneath(&top, ResolveMethod::Kernel);
     plain::rename(top.path().join("inside"), top.path().join("moved")).unwrap();
     plain::create_dir(top.path().join("inside")).unwrap();
     beneath.write("b.md", b"x").unwrap();

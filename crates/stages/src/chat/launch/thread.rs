@@ -12,7 +12,7 @@ pub(in super::super) const BEGINNING: Uuid = Uuid::nil();
 /// A transcript line, as far as its position in the conversation goes.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct KeptLine {
+pub(super) struct TranscriptLine {
     uuid: String,
     r#type: String,
     #[serde(default)]
@@ -23,7 +23,7 @@ pub(super) struct KeptLine {
     message: Option<Value>,
 }
 
-impl KeptLine {
+impl TranscriptLine {
     pub(super) fn id(&self) -> Option<Uuid> {
         Uuid::parse_str(&self.uuid).ok()
     }
@@ -58,7 +58,7 @@ pub(in super::super) fn place(
 ) -> Option<Uuid> {
     let file = BufReader::new(File::open(file_of(config, conversation)?).ok()?);
     let lines = file.lines().map_while(Result::ok);
-    let lines = lines.filter_map(|line| serde_json::from_str::<KeptLine>(&line).ok());
+    let lines = lines.filter_map(|line| serde_json::from_str::<TranscriptLine>(&line).ok());
     let mut lines = lines.filter(|line| !line.is_sidechain);
     let Some(message) = message else { return lines.last()?.id() };
     let named = lines.find(|line| line.id() == Some(message))?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ratchet_core::record::claude_code::transcript::AgentAbout;
 use uuid::Uuid;
 
-use super::thread::{KeptLine, file_of};
+use super::thread::{TranscriptLine, file_of};
 
 /// Maximum bytes of one turn; the rest is left to an import.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -96,7 +96,7 @@ fn since_the_last_prompt(path: &Path, room: &mut usize) -> Vec<String> {
     taken(lines.into_iter(), room)
 }
 
-fn read(line: &str) -> Option<KeptLine> {
+fn read(line: &str) -> Option<TranscriptLine> {
     serde_json::from_str(line).ok()
 }
 

@@ -31,7 +31,7 @@ impl ChatService {
     ) -> Result<TraceId, ChatError> {
         let NewMessage { message, by } = new;
         let message = Box::new(message);
-        self.ask(project, chat_id, move |reply| ChatCommand::Send {
+        self.send_command(project, chat_id, move |reply| ChatCommand::Send {
             message: message.clone(),
             by: by.clone(),
             reply,
@@ -51,12 +51,13 @@ impl ChatService {
         (ask, decision): (PermissionPromptId, Decision),
         by: Option<String>,
     ) -> Result<(), ChatError> {
-        let answered = self.ask(project.clone(), chat_id.clone(), |reply| ChatCommand::Answer {
-            ask: ask.clone(),
-            decision: decision.clone(),
-            by: by.clone(),
-            reply,
-        });
+        let answered =
+            self.send_command(project.clone(), chat_id.clone(), |reply| ChatCommand::Answer {
+                ask: ask.clone(),
+                decision: decision.clone(),
+                by: by.clone(),
+                reply,
+            });
         match answered.await {
             Err(ChatError::NotOpen(ask)) => {
                 // The first answer is on disk before the second is refused, also after a restart.
@@ -71,7 +72,7 @@ impl ChatService {
             }
             Err(error) => Err(error),
             Ok(()) => {
-                let became = format!("{}: {}", ask.as_str(), decision.word());
+                let became = format!("{}: {}", ask.as_str(), decision.summary());
                 self.note(project, chat_id, (Verb::Answered, Some(became))).await
             }
         }
@@ -82,8 +83,10 @@ impl ChatService {
     /// # Errors
     /// Fails if there is none, or the agent does not respond.
     pub async fn interrupt(&self, project: ProjectId, chat_id: SessionId) -> Result<(), ChatError> {
-        self.ask(project.clone(), chat_id.clone(), |reply| ChatCommand::Interrupt { reply })
-            .await?;
+        self.send_command(project.clone(), chat_id.clone(), |reply| ChatCommand::Interrupt {
+            reply,
+        })
+        .await?;
         self.note(project, chat_id, (Verb::Stopped, None)).await
     }
 
@@ -92,7 +95,7 @@ impl ChatService {
     /// # Errors
     /// Fails if the chat is closed or missing. A process that does not start is an event.
     pub async fn resume(&self, project: ProjectId, chat_id: SessionId) -> Result<(), ChatError> {
-        self.ask(project, chat_id, |reply| ChatCommand::Wake { reply }).await
+        self.send_command(project, chat_id, |reply| ChatCommand::Wake { reply }).await
     }
 
     /// Changes settings, for now and for later processes: all of them, or none.
@@ -106,7 +109,7 @@ impl ChatService {
         change: ChatChange,
     ) -> Result<(), ChatError> {
         let command = |reply| ChatCommand::Change { change: change.clone(), reply };
-        self.ask(project.clone(), chat_id.clone(), command).await?;
+        self.send_command(project.clone(), chat_id.clone(), command).await?;
         self.note(project, chat_id, (Verb::Changed, Some(change.summary()))).await
     }
 
@@ -139,7 +142,7 @@ impl ChatService {
         rewind: Rewind,
     ) -> Result<RewindReport, ChatError> {
         let command = move |reply| ChatCommand::Rewind { message, rewind, reply };
-        let report = self.ask(project.clone(), chat_id.clone(), command).await?;
+        let report = self.send_command(project.clone(), chat_id.clone(), command).await?;
         if rewind == Rewind::Do {
             let became = format!("files as before message {message}");
             self.note(project, chat_id, (Verb::Changed, Some(became))).await?;
@@ -152,7 +155,8 @@ impl ChatService {
     /// # Errors
     /// Fails if it is closed already or missing.
     pub async fn close(&self, project: ProjectId, chat_id: SessionId) -> Result<(), ChatError> {
-        self.ask(project.clone(), chat_id.clone(), |reply| ChatCommand::Close { reply }).await?;
+        self.send_command(project.clone(), chat_id.clone(), |reply| ChatCommand::Close { reply })
+            .await?;
         self.note(project, chat_id, (Verb::Closed, None)).await
     }
 

@@ -52,11 +52,11 @@ async fn settle(shared: &Arc<Shared>, project: ProjectId, chat: Chat) -> Result<
     );
     let handle = Arc::new(ChatHandle::new(project.clone(), chat.id.clone(), 1));
     let after = shared.store.telemetry.last_event(project.clone(), chat.id.clone()).await?;
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     let mut cost = None;
     if let Some(turn) = &chat.status.turn {
         let mut recorder = TurnRecorder::new(chat.id.clone());
-        told = wind_up(shared, &handle, (&chat, turn), &mut recorder).await?;
+        events = wind_up(shared, &handle, (&chat, turn), &mut recorder).await?;
         // Recorded first, because recording adds prices.
         let writing = writing(after, Vec::new(), recorder.take());
         Arc::clone(shared).write(handle.clone(), writing).await?;
@@ -65,7 +65,7 @@ async fn settle(shared: &Arc<Shared>, project: ProjectId, chat: Chat) -> Result<
     }
     if is_lost {
         let turn = chat.status.turn.as_ref().map(ToString::to_string);
-        told.push(restarted(turn.as_deref(), cost));
+        events.push(restarted(turn.as_deref(), cost));
     }
     let status = ChatStatus {
         state: if is_lost { ChatStateName::Failed } else { ChatStateName::Parked },
@@ -77,15 +77,15 @@ async fn settle(shared: &Arc<Shared>, project: ProjectId, chat: Chat) -> Result<
         ..chat.status
     };
     let body = EventBody::default().text("state", status.state.as_str());
-    told.push(body.text_if("why", status.why.as_deref()).told(EventKind::State));
-    let told = told.into_iter().map(|telling| (now, telling)).collect();
-    Arc::clone(shared).write(handle, writing(after, told, Patches::default())).await?;
+    events.push(body.text_if("why", status.why.as_deref()).into_event(EventKind::State));
+    let events = events.into_iter().map(|event| (now, event)).collect();
+    Arc::clone(shared).write(handle, writing(after, events, Patches::default())).await?;
     shared.store.catalog.set_chat_status(project, chat.id, status, now).await?;
     Ok(())
 }
 
-fn writing(after: u64, told: Vec<TimedEvent>, patches: Patches) -> Writing {
-    Writing { after, told, patches, stream_redactor: StreamRedactor::default() }
+fn writing(after: u64, events: Vec<TimedEvent>, patches: Patches) -> Writing {
+    Writing { after, events, patches, stream_redactor: StreamRedactor::default() }
 }
 
 /// The event of a lost turn, with its known cost: a running call is billed, too, at an unknown
@@ -98,7 +98,7 @@ fn restarted(turn: Option<&str>, cost: Option<Money>) -> UnorderedEvent {
             .value("at_least", true),
         None => EventBody::default().text("message", RESTARTED),
     };
-    body.text_if("turn", turn).told(EventKind::Error)
+    body.text_if("turn", turn).into_event(EventKind::Error)
 }
 
 /// Records all that is known of a turn that was running: its events, and the rest of the
@@ -112,9 +112,9 @@ async fn wind_up(
     let now = (shared.clock)();
     let mut replay = Replay::read(&shared.store.telemetry, handle, turn, recorder).await?;
     let files = kept(shared, chat, turn, replay.has_message).await;
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for file in &files {
-        told.extend(replay.untold(file));
+        events.extend(replay.unrecorded(file));
         let path = file.path.display().to_string();
         if let Some(about) = &file.about {
             recorder.kept(&path, std::slice::from_ref(about));
@@ -123,14 +123,14 @@ async fn wind_up(
     }
     for ask in replay.open {
         let body = EventBody::default().text("id", &ask).text("decision", "withdrawn");
-        let withdrawn = body.told(EventKind::Answered);
+        let withdrawn = body.into_event(EventKind::Answered);
         recorder.answered(&ask, &withdrawn.body, now);
-        told.push(withdrawn);
+        events.push(withdrawn);
     }
     recorder.broke_off(turn, RESTARTED, now);
     // Recording adds prices; a running call is billed, too.
     recorder.billed(turn, None, true, now);
-    Ok(told)
+    Ok(events)
 }
 
 /// Transcript of a turn, from the agent's files.

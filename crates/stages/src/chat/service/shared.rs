@@ -80,8 +80,8 @@ impl Shared {
         status: &mut ChatStatus,
     ) -> Result<(), StoreError> {
         let Some(why) = &mut status.why else { return Ok(()) };
-        let intake = self.store.catalog.intake(project).await?;
-        *why = intake.redactor.text(why).into_owned();
+        let settings = self.store.catalog.recording_settings(project).await?;
+        *why = settings.redactor.text(why).into_owned();
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl Shared {
         handle: Arc<ChatHandle>,
         writing: Writing,
     ) -> Result<Written, StoreError> {
-        let Writing { after, told, patches, mut stream_redactor } = writing;
+        let Writing { after, events, patches, mut stream_redactor } = writing;
         let has_patches = !patches.is_empty();
         let batch = Batch {
             traces: patches.traces,
@@ -157,9 +157,9 @@ impl Shared {
             ..Batch::new(handle.project.clone(), (self.clock)())
         };
         let Store { telemetry, catalog, .. } = &self.store;
-        let intake = catalog.intake(&handle.project).await?;
-        let batch = record::redacted(batch, &intake, self.limits.text_bytes);
-        let events = stream_redactor.redact(told, &intake.redactor, after);
+        let settings = catalog.recording_settings(&handle.project).await?;
+        let batch = record::redacted(batch, &settings, self.limits.text_bytes);
+        let events = stream_redactor.redact(events, &settings.redactor, after);
         if events.get().is_empty() && !has_patches {
             // All of it is held back.
             return Ok(Written { events: events.into_inner(), stream_redactor });

@@ -60,8 +60,8 @@ impl TurnRecorder {
             let Ok(id) = ObservationId::parse(&id) else { continue };
             let stamp = Stamp::stated(at, WriteKind::Update);
             let step = ObservationPatch {
-                level: Field::said(Level::Warning, stamp),
-                status_message: Field::said("broke off and was tried again".to_owned(), stamp),
+                level: Field::new(Level::Warning, stamp),
+                status_message: Field::new("broke off and was tried again".to_owned(), stamp),
                 metadata: metadata(stamp, [(AT_LEAST, Json::from_value(&true.into()))]),
                 ..ObservationPatch::new(id, Some(turn.clone()))
             };
@@ -88,12 +88,12 @@ impl TurnRecorder {
             let basis = own.basis.iter().map(|basis| (BASIS, text(basis)));
             let said = basis.chain([(SOURCE.0, text(SOURCE.1))]);
             let step = ObservationPatch {
-                kind: Field::said(ObservationKind::Event, stamp),
-                name: Field::said(REPORTED.to_owned(), stamp),
-                parent: Field::said(turn.cast(), stamp),
+                kind: Field::new(ObservationKind::Event, stamp),
+                name: Field::new(REPORTED.to_owned(), stamp),
+                parent: Field::new(turn.cast(), stamp),
                 start: Earliest(Some(at)),
-                model: Field::said(model.clone(), stamp),
-                cost: Field::said(cost, stamp),
+                model: Field::new(model.clone(), stamp),
+                cost: Field::new(cost, stamp),
                 metadata: metadata(stamp, said),
                 ..ObservationPatch::new(id, Some(turn.clone()))
             };
@@ -111,13 +111,13 @@ impl TurnRecorder {
         let Ok(id) = ObservationId::parse(id) else { return };
         let stamp = Stamp::stated(at, WriteKind::Create);
         let step = ObservationPatch {
-            kind: Field::said(ObservationKind::Generation, stamp),
-            name: Field::said(name.to_owned(), stamp),
-            parent: Field::said(turn.cast(), stamp),
+            kind: Field::new(ObservationKind::Generation, stamp),
+            name: Field::new(name.to_owned(), stamp),
+            parent: Field::new(turn.cast(), stamp),
             start: Earliest(Some(at)),
             end: Latest(Some(at)),
-            model: Field::said(model, stamp),
-            usage: Field::said(usage, stamp),
+            model: Field::new(model, stamp),
+            usage: Field::new(usage, stamp),
             ..ObservationPatch::new(id, Some(turn.clone()))
         };
         self.patches.observations.push(step);

@@ -8,11 +8,11 @@ use ratchet_core::judge::verdict::{self, ChunkVerdict, Verdict};
 use ratchet_core::money::Money;
 
 use super::super::write_scores::hash;
-use super::{Briefing, JudgeContext, Judged, ModelJudge, Unjudged};
+use super::{Briefing, JudgeContext, Judged, ModelJudge, NoVerdict};
 
 /// A session before a judge, chunk after chunk.
-pub(in super::super) struct Walk<'a> {
-    pub(super) bench: &'a JudgeContext<'a>,
+pub(in super::super) struct ChunkedSession<'a> {
+    pub(super) judge_ctx: &'a JudgeContext<'a>,
     pub(super) session: SessionId,
     judge: &'a str,
     case: JudgeCase,
@@ -21,7 +21,7 @@ pub(in super::super) struct Walk<'a> {
 
 /// What was said of a chunk.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Heard {
+pub(in super::super) struct ChunkScore {
     verdict: Verdict,
     traces: RangeInclusive<u32>,
     prompt: String,
@@ -39,19 +39,19 @@ pub(in super::super) struct Question {
     pub(in super::super) chunk: usize,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ChunkedSession<'a> {
     pub(in super::super) fn new(
-        bench: &'a JudgeContext<'a>,
+        judge_ctx: &'a JudgeContext<'a>,
         evidence: &Evidence,
         judge: &'a str,
         briefing: &Briefing,
     ) -> Self {
         Self {
-            bench,
+            judge_ctx,
             session: evidence.session.clone(),
             judge,
             case: briefing.case(evidence),
-            instructions: briefing.instructions(bench.rubric),
+            instructions: briefing.instructions(judge_ctx.rubric),
         }
     }
 
@@ -62,74 +62,79 @@ impl<'a> Walk<'a> {
 
     /// Goes through all chunks. Whoever was heard before is not asked again; where nobody can be
     /// asked, it ends at the first chunk without a verdict.
-    pub(super) async fn to_the_end(&self, asked: Option<&ModelJudge>) -> Result<Judged, Unjudged> {
-        let mut heard = Vec::with_capacity(self.chunks());
-        while let Some(question) = self.next(&mut heard).await? {
+    pub(super) async fn to_the_end(&self, asked: Option<&ModelJudge>) -> Result<Judged, NoVerdict> {
+        let mut scored = Vec::with_capacity(self.chunks());
+        while let Some(question) = self.next(&mut scored).await? {
             let Some(judge) = asked else {
                 let (next, of) = (question.chunk, self.chunks());
-                return Err(Unjudged::Waiting { next, of });
+                return Err(NoVerdict::Waiting { next, of });
             };
             let (verdict, cost) = judge.ask(self, &question).await?;
-            heard.push(Heard::new(question, verdict, cost));
+            scored.push(ChunkScore::new(question, verdict, cost));
         }
-        if heard.is_empty() {
-            return Err(Unjudged::Failed("there is nothing to judge".to_owned()));
+        if scored.is_empty() {
+            return Err(NoVerdict::Failed("there is nothing to judge".to_owned()));
         }
-        Ok(self.sum_up(heard))
+        Ok(self.sum_up(scored))
     }
 
     /// Adds what was heard before, and returns the first question that nobody has answered.
     pub(in super::super) async fn next(
         &self,
-        heard: &mut Vec<Heard>,
-    ) -> Result<Option<Question>, Unjudged> {
-        while let Some(chunk) = self.case.chunks().get(heard.len()) {
-            let question = self.question(chunk, heard);
+        scored: &mut Vec<ChunkScore>,
+    ) -> Result<Option<Question>, NoVerdict> {
+        while let Some(chunk) = self.case.chunks().get(scored.len()) {
+            let question = self.question(chunk, scored);
             match self.said(&question).await? {
-                Some((verdict, cost)) => heard.push(Heard::new(question, verdict, cost)),
+                Some((verdict, cost)) => scored.push(ChunkScore::new(question, verdict, cost)),
                 None => return Ok(Some(question)),
             }
         }
         Ok(None)
     }
 
-    fn question(&self, chunk: &Chunk, heard: &[Heard]) -> Question {
-        let earlier: Vec<EarlierSummary<'_>> = heard
+    fn question(&self, chunk: &Chunk, scored: &[ChunkScore]) -> Question {
+        let earlier: Vec<EarlierSummary<'_>> = scored
             .iter()
-            .map(|heard| EarlierSummary { traces: heard.traces.clone(), verdict: &heard.verdict })
+            .map(|scored| EarlierSummary {
+                traces: scored.traces.clone(),
+                verdict: &scored.verdict,
+            })
             .collect();
         let prompt = self.case.prompt(chunk, &self.instructions, &earlier);
         let key = hash(&[self.judge, &prompt.hash()]);
-        Question { prompt, key, traces: self.case.citable(chunk), chunk: heard.len() + 1 }
+        Question { prompt, key, traces: self.case.citable(chunk), chunk: scored.len() + 1 }
     }
 
     /// What was said to a question before, if it still can be read.
-    async fn said(&self, question: &Question) -> Result<Option<(Verdict, Money)>, Unjudged> {
-        let Some(paid) = self.bench.ledger.said(&question.key).await? else { return Ok(None) };
-        let read = Verdict::read(&paid.answer, self.bench.rubric, &question.traces);
+    async fn said(&self, question: &Question) -> Result<Option<(Verdict, Money)>, NoVerdict> {
+        let Some(paid) = self.judge_ctx.ledger.said(&question.key).await? else { return Ok(None) };
+        let read = Verdict::read(&paid.answer, self.judge_ctx.rubric, &question.traces);
         Ok(read.ok().map(|verdict| (verdict, paid.cost)))
     }
 
-    fn sum_up(&self, heard: Vec<Heard>) -> Judged {
-        let cost = heard.iter().fold(Money::ZERO, |sum, heard| sum + heard.cost);
-        let prompt_hash = match heard.as_slice() {
+    fn sum_up(&self, scored: Vec<ChunkScore>) -> Judged {
+        let cost = scored.iter().fold(Money::ZERO, |sum, scored| sum + scored.cost);
+        let prompt_hash = match scored.as_slice() {
             [only] => only.prompt.clone(),
-            several => hash(&several.iter().map(|heard| heard.prompt.as_str()).collect::<Vec<_>>()),
+            several => {
+                hash(&several.iter().map(|scored| scored.prompt.as_str()).collect::<Vec<_>>())
+            }
         };
-        let said: Vec<ChunkVerdict> = heard
+        let said: Vec<ChunkVerdict> = scored
             .into_iter()
             .zip(self.case.chunks())
-            .map(|(heard, chunk)| ChunkVerdict {
-                verdict: heard.verdict,
+            .map(|(scored, chunk)| ChunkVerdict {
+                verdict: scored.verdict,
                 tokens: chunk.tokens.count,
             })
             .collect();
-        let whole = verdict::aggregate(self.bench.rubric, &said);
+        let whole = verdict::aggregate(self.judge_ctx.rubric, &said);
         Judged { whole, prompt_hash: Some(prompt_hash), cost }
     }
 }
 
-impl Heard {
+impl ChunkScore {
     fn new(question: Question, verdict: Verdict, cost: Money) -> Self {
         let prompt = question.prompt.hash();
         Self { verdict, traces: question.traces, prompt, cost }

@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 
 use ratchet_core::chat::config_layer::Trust;
 use ratchet_core::chat::event::EventKind;
-use ratchet_core::chat::system_prompt::USUAL_BUDGET;
+use ratchet_core::chat::system_prompt::DEFAULT_BUDGET;
 use ratchet_core::chat::workspace::{Roots, WorkspaceSource};
 use ratchet_core::judge::judge_prompt::Seed;
 use ratchet_core::record::observation::{Level, ObservationKind};
@@ -40,7 +40,7 @@ fn prepared(stage: &mut Stage, trusted: Vec<PathBuf>) -> ChatSettings {
         },
         trusted,
         layers: LayerFolders { platform: Some(top.join("platform")), user: Some(top.join("user")) },
-        prompt_tokens: USUAL_BUDGET,
+        prompt_tokens: DEFAULT_BUDGET,
         seed: Seed::new([7; 32]),
     };
     let chat_id = ratchet_core::id::SessionId::parse("s").unwrap();

@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use super::narrow::Way;
+use super::narrow::JoinOrder;
 use crate::embedded::column::{to_i64, to_u64};
 use crate::embedded::filter::{Where, score};
 use crate::embedded::load::project_number;
@@ -28,7 +28,7 @@ pub(in crate::embedded) fn observations(
 ) -> StoreResult<Matching> {
     let mut tests = Where::default();
     tests.observations(&query.conditions)?;
-    let from = Way::ByObservation.from();
+    let from = JoinOrder::ByObservation.from();
     let source = Source { from, project: "o.project", time: "o.start" };
     count(db, query, tests, &source, "o.level = 3")
 }

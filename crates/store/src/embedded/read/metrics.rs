@@ -7,7 +7,7 @@ use ratchet_core::record::trace::Content;
 use rusqlite::Connection;
 
 use self::scan::Scan;
-use super::narrow::Way;
+use super::narrow::JoinOrder;
 use super::traces::content_of;
 use crate::aggregate::AggregateSource;
 use crate::embedded::content;
@@ -79,7 +79,7 @@ fn observations(
     table: &mut Table,
 ) -> StoreResult<u64> {
     let mut filter = Where::default();
-    let way = Way::of(db, project, &query.conditions).map_err(StoreError::database)?;
+    let way = JoinOrder::of(db, project, &query.conditions).map_err(StoreError::database)?;
     filter.and(way.project(), [project.into()]);
     filter.within("o.start", range);
     filter.observations(&query.conditions)?;

@@ -16,14 +16,14 @@ const MAX_WORDS: usize = 100;
 
 /// Join order of observations and traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum JoinOrder {
     /// All observations in time order, each with its trace.
     ByObservation,
     /// The few traces that can match, each with its observations.
     ByTrace,
 }
 
-impl Way {
+impl JoinOrder {
     /// The better join order for these conditions.
     pub(super) fn of(
         db: &Connection,

@@ -5,7 +5,7 @@ use ratchet_core::record::observation::Observation;
 use rusqlite::{Connection, Row, params};
 
 use super::deadline_query::Walk;
-use super::narrow::Way;
+use super::narrow::JoinOrder;
 use super::trace_pages::{self, TracePageCache};
 use super::{List, Listed, nothing};
 use crate::deadline_query::{DeadlinePage, ObservationOrder};
@@ -21,7 +21,7 @@ use crate::{StoreError, StoreResult};
 
 /// Selects observations, with the ids of their traces as additional columns.
 pub(super) fn select() -> String {
-    format!("SELECT {} {}", columns(), Way::ByObservation.from())
+    format!("SELECT {} {}", columns(), JoinOrder::ByObservation.from())
 }
 
 fn columns() -> String {
@@ -59,14 +59,14 @@ pub(in crate::embedded) fn seek(
     let project = project_number(db, &query.project).map_err(StoreError::database)?;
     let way = project.map(|project| way(db, project, query)).transpose()?;
     let is_found_soon =
-        query.trace.is_some() || query.conditions.is_empty() || way == Some(Way::ByTrace);
+        query.trace.is_some() || query.conditions.is_empty() || way == Some(JoinOrder::ByTrace);
     let Some(project) = project.filter(|_| !is_found_soon) else {
         return Ok(DeadlinePage { page: list(db, query, cache)?, reached: None });
     };
     let mut walk = Walk { from: "FROM observation o", filter: Where::default() };
     walk.filter.and("o.project = ?", [project.into()]);
     walk.filter.within("o.start", query.range);
-    let list = asked(db, project, query, Way::ByObservation)?;
+    let list = asked(db, project, query, JoinOrder::ByObservation)?;
     let read = reader((db, START), query, list.filter.content.clone());
     list.seek::<_, 3>(db, (&walk, time), read)
 }
@@ -93,18 +93,18 @@ pub(in crate::embedded) fn sorted(
     list.read::<_, 3>(db, read)
 }
 
-fn way(db: &Connection, project: i64, query: &ObservationQuery) -> StoreResult<Way> {
+fn way(db: &Connection, project: i64, query: &ObservationQuery) -> StoreResult<JoinOrder> {
     if query.trace.is_some() {
-        return Ok(Way::ByObservation);
+        return Ok(JoinOrder::ByObservation);
     }
-    Way::of(db, project, &query.conditions).map_err(StoreError::database)
+    JoinOrder::of(db, project, &query.conditions).map_err(StoreError::database)
 }
 
 fn asked<'a>(
     db: &Connection,
     project: i64,
     query: &'a ObservationQuery,
-    way: Way,
+    way: JoinOrder,
 ) -> StoreResult<List<'a>> {
     let mut filter = Where::default();
     match &query.trace {

@@ -9,7 +9,7 @@ use crate::embedded::filter::Where;
 use crate::embedded::load::project_number;
 use crate::embedded::score_row;
 use crate::score_stats::{
-    COUNTED_UP_TO, Pair, PairQuery, Pairs, Sample, SampleQuery, ScoreScope, ScoreValueRow, Side,
+    MAX_COUNTED, Pair, PairQuery, Pairs, Sample, SampleQuery, ScoreScope, ScoreValueRow, Side,
 };
 
 /// Maximum number of score names in a result.
@@ -67,8 +67,7 @@ fn of_name(project: i64, scope: &ScoreScope, name: &str) -> Where {
 
 fn sample(db: &Connection, filter: &Where, name: String, most: u64) -> rusqlite::Result<Sample> {
     let (from, filter_sql) = ("FROM score s INDEXED BY score_by_name", filter.sql());
-    let count =
-        format!("SELECT count(*) FROM (SELECT 1 {from} {filter_sql} LIMIT {COUNTED_UP_TO})");
+    let count = format!("SELECT count(*) FROM (SELECT 1 {from} {filter_sql} LIMIT {MAX_COUNTED})");
     let params = || params_from_iter(filter.params.iter());
     let total = db.prepare_cached(&count)?.query_row(params(), |row| row.get(0))?;
     let sql = format!(

@@ -14,11 +14,11 @@ use crate::embedded::load::project_number;
 use crate::embedded::observation_row::WIDTH;
 use crate::embedded::payload::Blocks;
 use crate::embedded::rollup::{HOUR, NONE, OTHER, SUMS, add_facts, read_sums};
-use crate::metrics::table::{MAX_GROUPS, OTHER_WORD, too_many_steps};
+use crate::metrics::table::{MAX_GROUPS, OTHER_GROUP, too_many_steps};
 use crate::query::TimeRange;
 use crate::{StoreError, StoreResult};
 
-/// The groups of an answer, limited in number, with the rest under [`OTHER_WORD`]: names chosen by
+/// The groups of an answer, limited in number, with the rest under [`OTHER_GROUP`]: names chosen by
 /// clients must not decide how much memory an answer takes.
 #[derive(Debug, Default)]
 struct Groups(BTreeMap<(Option<Timestamp>, Vec<Option<String>>), Sums>);
@@ -28,7 +28,7 @@ impl Groups {
     fn at(&mut self, at: Option<Timestamp>, key: Vec<Option<String>>) -> StoreResult<&mut Sums> {
         let mut place = (at, key);
         if self.0.len() >= MAX_GROUPS && !self.0.contains_key(&place) {
-            place.1.fill(Some(OTHER_WORD.to_owned()));
+            place.1.fill(Some(OTHER_GROUP.to_owned()));
             let is_full = self.0.len() >= 2 * MAX_GROUPS && !self.0.contains_key(&place);
             if is_full {
                 return Err(too_many_steps());
@@ -85,7 +85,7 @@ fn from_rollup(
     let words = words(db, project).map_err(StoreError::database)?;
     let word = |number: i64| match number {
         NONE => None,
-        OTHER => Some(OTHER_WORD.to_owned()),
+        OTHER => Some(OTHER_GROUP.to_owned()),
         number => words.get(&number).cloned(),
     };
     let (from, to) = hours(query.range);
@@ -229,10 +229,10 @@ mod tests {
             };
             groups.iter().find(is_it).map(|group| (group.key[1].clone(), group.sums.count))
         };
-        let other = || Some(OTHER_WORD.to_owned());
+        let other = || Some(OTHER_GROUP.to_owned());
         assert_eq!(of(0, "user 3"), Some((Some("act".to_owned()), 2)));
-        assert_eq!(of(0, OTHER_WORD), Some((other(), 7)));
-        assert_eq!(of(1, OTHER_WORD), Some((other(), 1)));
+        assert_eq!(of(0, OTHER_GROUP), Some((other(), 7)));
+        assert_eq!(of(1, OTHER_GROUP), Some((other(), 1)));
     }
 
     #[test]

@@ -234,7 +234,7 @@ impl PageRequest<'_> {
         match self.asked.conditions.is_empty() {
             true => "FROM observation o",
             // Conditions may be about the trace.
-            false => super::narrow::Way::ByObservation.from(),
+            false => super::narrow::JoinOrder::ByObservation.from(),
         }
     }
 

@@ -140,8 +140,8 @@ pub(super) async fn keep(
             let draft = ScoreDraft {
                 name: Some(NAME.to_owned()),
                 value: Some(SentValue::Bool(thumb == "up")),
-                environment: Field::said(found.environment, stamp),
-                comment: Field::said(comment.to_owned(), stamp),
+                environment: Field::new(found.environment, stamp),
+                comment: Field::new(comment.to_owned(), stamp),
                 author: Field::if_some(ctx.viewer.person().map(str::to_owned), stamp),
                 // As all feedback of users is; an annotation would follow a config.
                 ..ScoreDraft::new(id, target, ScoreSource::Api, stamp)

@@ -4,7 +4,7 @@ use ratchet_core::catalog::dashboard::widget::{ChartKind, Widget};
 use ratchet_core::catalog::dashboard::{Dashboard, DashboardLayout, Tile, TileArea, TileContent};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::dashboards::dashboard::{self, Shift};
-use ratchet_stages::dashboards::definitions::{self, KeepError};
+use ratchet_stages::dashboards::definitions::{self, SaveError};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{DocumentKind, Documents};
 use uuid::Uuid;
@@ -44,7 +44,7 @@ pub(super) async fn create(
         filters: Vec::new(),
     };
     let id = new.id.clone();
-    keep(&web, &ctx, move |documents| definitions::keep_dashboard(documents, new, now)).await?;
+    keep(&web, &ctx, move |documents| definitions::save_dashboard(documents, new, now)).await?;
     Ok(back(&ctx, &id, Done::Created, false))
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn create(
 pub(super) async fn keep<T: Send + 'static>(
     web: &Web,
     ctx: &RequestContext,
-    work: impl FnOnce(&Documents<'_>) -> Result<T, KeepError> + Send + 'static,
+    work: impl FnOnce(&Documents<'_>) -> Result<T, SaveError> + Send + 'static,
 ) -> PageResult<T> {
     let catalog = ctx.viewer.catalog(web);
     Ok(catalog.with_documents(ctx.project_id(), work).await?)
@@ -82,7 +82,7 @@ pub(super) async fn change(
                 copied.id = copy;
                 copied.created_at = now;
                 copied.name = format!("{} (copy)", copied.name);
-                definitions::keep_dashboard(documents, copied, now)
+                definitions::save_dashboard(documents, copied, now)
             })
             .await?;
             Ok(back(&ctx, &new_id, Done::Cloned, true))
@@ -110,7 +110,7 @@ async fn rename(web: &Web, ctx: &RequestContext, id: String, form: Params) -> Pa
         let (_, others) = Filter::of_kept(&changed.filters, Counted::Observations);
         changed.filters = wanted.into_iter().chain(others).collect();
         (changed.name, changed.description) = (name, description);
-        definitions::keep_dashboard(documents, changed, now)
+        definitions::save_dashboard(documents, changed, now)
     })
     .await?;
     Ok(())
@@ -133,7 +133,7 @@ pub(super) fn place_widget(
     documents: &Documents<'_>,
     (dashboard, widget_id): (&str, String),
     now: Timestamp,
-) -> Result<(), KeepError> {
+) -> Result<(), SaveError> {
     let mut changed = definitions::dashboard(documents, dashboard)?;
     let is_number = definitions::widget(documents, &widget_id)?.chart == ChartKind::Number;
     let (width, height) = if is_number { SMALL } else { LARGE };
@@ -144,7 +144,7 @@ pub(super) fn place_widget(
         shows: TileContent::Widget { id: widget_id },
         at: TileArea { x, y, width, height },
     });
-    definitions::keep_dashboard(documents, changed, now)?;
+    definitions::save_dashboard(documents, changed, now)?;
     Ok(())
 }
 
@@ -197,17 +197,17 @@ pub(super) async fn shift(
                 return Err(StoreError::BadQuery(why.to_owned()).into());
             }
         }
-        definitions::keep_dashboard(documents, changed, now)?;
+        definitions::save_dashboard(documents, changed, now)?;
         Ok(())
     })
     .await?;
     Ok(back(&ctx, &to, done, true))
 }
 
-fn clone_widget(documents: &Documents<'_>, id: &str, now: Timestamp) -> Result<Widget, KeepError> {
+fn clone_widget(documents: &Documents<'_>, id: &str, now: Timestamp) -> Result<Widget, SaveError> {
     let mut copied = definitions::widget(documents, id)?;
     copied.id = Uuid::new_v4().to_string();
     copied.created_at = now;
     copied.name = format!("{} (copy)", copied.name);
-    definitions::keep_widget(documents, copied, now)
+    definitions::save_widget(documents, copied, now)
 }

@@ -3,7 +3,7 @@ use futures_util::future::try_join_all;
 use maud::{Markup, html};
 use ratchet_core::catalog::dashboard::widget::Widget;
 use ratchet_core::catalog::dashboard::{Dashboard, Tile, TileArea, TileContent};
-use ratchet_stages::dashboards::dashboard::{COLUMNS, Shift, TALLEST, in_reading_order};
+use ratchet_stages::dashboards::dashboard::{COLUMNS, MAX_TILE_HEIGHT, Shift, in_reading_order};
 use ratchet_stages::dashboards::definitions;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{DocumentKind, Documents};
@@ -173,7 +173,7 @@ fn classes(tile: &Tile) -> String {
     let TileArea { x, width, height, .. } = tile.at;
     let x = x.clamp(0, COLUMNS - 1);
     let width = width.clamp(1, COLUMNS - x);
-    format!("tile x-{x} w-{width} h-{}", height.clamp(1, TALLEST))
+    format!("tile x-{x} w-{width} h-{}", height.clamp(1, MAX_TILE_HEIGHT))
 }
 
 /// As tall as the tile leaves room for.

@@ -158,7 +158,7 @@ pub(super) async fn create(
     let widget = draft.new_widget(Uuid::new_v4().to_string(), ctx.now).map_err(PageError::Bad)?;
     let (to, now) = (id.clone(), ctx.now);
     keep(&web, &ctx, move |documents| {
-        let widget = definitions::keep_widget(documents, widget, now)?;
+        let widget = definitions::save_widget(documents, widget, now)?;
         place_widget(documents, (&id, widget.id), now)
     })
     .await?;
@@ -176,7 +176,7 @@ pub(super) async fn save(
         keep(&web, &ctx, move |documents| {
             let mut dashboard = definitions::dashboard(documents, &id)?;
             dashboard.layout.tiles.retain(|tile| !tile.is_of(&widget));
-            definitions::keep_dashboard(documents, dashboard, now)?;
+            definitions::save_dashboard(documents, dashboard, now)?;
             if definitions::shown_on(documents, &widget)?.is_empty() {
                 documents.delete(DocumentKind::Widget, &widget, now)?;
             }
@@ -190,7 +190,7 @@ pub(super) async fn save(
         let mut changed = definitions::widget(documents, &widget)?;
         let bad = ratchet_store::StoreError::BadQuery;
         draft.write(&mut changed).map_err(bad)?;
-        definitions::keep_widget(documents, changed, now)
+        definitions::save_widget(documents, changed, now)
     })
     .await?;
     Ok(back(&ctx, &to, Done::Changed, false))

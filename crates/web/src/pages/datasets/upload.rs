@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use ratchet_core::catalog::dataset::upload::{Mapping, MappingError, Target, guess};
 use ratchet_core::record::limit::elide;
 use ratchet_stages::dataset_import;
-use ratchet_stages::dataset_import::{BadTable, Cells, Format, Into, MAX_ROWS, Preview};
+use ratchet_stages::dataset_import::{BadTable, Cells, Format, ImportTarget, MAX_ROWS, Preview};
 use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::Dataset;
 use serde_json::Value;
@@ -295,7 +295,7 @@ pub(super) async fn confirm(
         Ok(cases) => cases,
         Err(bad) => return Ok(again(problems(&bad))),
     };
-    let into = Into { project: ctx.project_id(), dataset: dataset.name.clone() };
+    let into = ImportTarget { project: ctx.project_id(), dataset: dataset.name.clone() };
     match dataset_import::add(&ctx.viewer.catalog(&web), into, cases, ctx.now).await? {
         Ok(count) => {
             web.uploads.forget(&word);

@@ -71,7 +71,7 @@ async fn one(
     let request = async {
         let model = open(web, ctx, (connection, name)).await?;
         let budget = if model.most(question).is_some() { priced } else { unpriced };
-        model.ask(question, budget).await.map_err(ConnectError::from)
+        model.complete(question, budget).await.map_err(ConnectError::from)
     };
     // Whoever answers at an address that somebody has entered may say more than members are to know.
     let outcome = request.await.map_err(|why| match ctx.viewer.owns_server() {

@@ -1,6 +1,6 @@
 use maud::{Markup, html};
 use ratchet_core::quality::report::{WeekReport, change_words, interval_words, trend_words};
-use ratchet_core::quality::synthesis::{Change, Marks, Standing, Trend, WANTING};
+use ratchet_core::quality::synthesis::{BELOW_TARGET, Change, DimensionStats, Marks, Trend};
 
 use crate::components::chart;
 use crate::components::stat::{Stat, Value};
@@ -10,7 +10,7 @@ use crate::components::table::{self, Column, Row, Table};
 ///
 /// What nobody can tell of any dimension is said once, below, instead of in every row.
 pub(super) fn table(report: &WeekReport) -> Markup {
-    let all: Vec<&Standing> =
+    let all: Vec<&DimensionStats> =
         std::iter::once(&report.synthesis.overall).chain(&report.synthesis.dimensions).collect();
     let overall = &report.synthesis.overall;
     let has_change = all.iter().any(|standing| matches!(standing.change, Change::By { .. }));
@@ -40,7 +40,7 @@ pub(super) fn table(report: &WeekReport) -> Markup {
     }
 }
 
-fn row(standing: &Standing, has_change: bool, has_trend: bool) -> Row {
+fn row(standing: &DimensionStats, has_change: bool, has_trend: bool) -> Row {
     let two = |value: f64| html! { (format!("{value:.2}")) };
     let none = || html! { span.muted { "–" } };
     let of = |read: fn(Marks) -> f64| standing.marks.map_or_else(none, |marks| two(read(marks)));
@@ -72,7 +72,7 @@ fn reach(name: &str, marks: Marks) -> Markup {
             svg viewBox="0 0 100 12" role="img"
                 aria-label={ (name) " " (format!("{:.2}", marks.mean)) ", " (words) } {
                 line.reach-ground x1="0" x2="100" y1="6" y2="6" {}
-                line.reach-line x1=(x(WANTING)) x2=(x(WANTING)) y1="0" y2="12" {}
+                line.reach-line x1=(x(BELOW_TARGET)) x2=(x(BELOW_TARGET)) y1="0" y2="12" {}
                 @if let Some([lower, upper]) = marks.interval {
                     line.reach-range x1=(x(lower)) x2=(x(upper)) y1="6" y2="6" {}
                 }
@@ -83,18 +83,18 @@ fn reach(name: &str, marks: Marks) -> Markup {
     }
 }
 
-fn spark(standing: &Standing) -> Markup {
+fn spark(standing: &DimensionStats) -> Markup {
     let seen: Vec<f64> = standing.history.iter().filter_map(|mean| *mean).collect();
     html! { @if is_drawn(standing) { (chart::spark(&seen, &standing.name)) } }
 }
 
 /// Whether there are weeks enough for a line.
-fn is_drawn(standing: &Standing) -> bool {
+fn is_drawn(standing: &DimensionStats) -> bool {
     standing.history.iter().flatten().count() > 1
 }
 
 /// How something stands, as a figure.
-pub(super) fn stat(standing: &Standing, label: &str, provenance: &str) -> Stat {
+pub(super) fn stat(standing: &DimensionStats, label: &str, provenance: &str) -> Stat {
     let value = match standing.marks {
         None => Value::CannotTell("no sessions scored".to_owned()),
         Some(marks) => Value::Known {

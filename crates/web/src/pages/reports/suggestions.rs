@@ -5,7 +5,7 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::quality::report::counted;
 use ratchet_core::quality::suggestion::{Progress, Severity, Suggestion};
-use ratchet_store::catalog::KeptSuggestion;
+use ratchet_store::catalog::StoredSuggestion;
 
 use super::{Tab, tabs, week};
 use crate::components::badge::{self, Decider};
@@ -72,16 +72,16 @@ pub(super) fn done_words(word: &str) -> Option<&'static str> {
 
 /// What is tracked of a suggestion: the newest row of its advice.
 pub(super) fn newest<'a>(
-    tracked: &'a [KeptSuggestion],
+    tracked: &'a [StoredSuggestion],
     suggestion: &Suggestion,
-) -> Option<&'a KeptSuggestion> {
+) -> Option<&'a StoredSuggestion> {
     tracked.iter().find(|kept| kept.suggestion.key == suggestion.key)
 }
 
 /// One suggestion: what to change, why, and what someone decided.
 pub(super) fn card(
     suggestion: &Suggestion,
-    kept: Option<&KeptSuggestion>,
+    kept: Option<&StoredSuggestion>,
     ctx: &RequestContext,
 ) -> Markup {
     html! {
@@ -112,7 +112,7 @@ fn severity(severity: Severity) -> Markup {
 }
 
 /// How far it has come, who decided, and what can be decided now.
-fn progress(kept: &KeptSuggestion, ctx: &RequestContext) -> Markup {
+fn progress(kept: &StoredSuggestion, ctx: &RequestContext) -> Markup {
     let back = ctx.here().without("done");
     let action = Link::to_project(&ctx.project.id, &["reports", "suggestions", &kept.id]);
     html! {

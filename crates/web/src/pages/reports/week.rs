@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::quality::report::{WeekReport, advice_words, counted};
 use ratchet_core::quality::synthesis::{CommonIssue, Outlier};
-use ratchet_store::catalog::KeptSuggestion;
+use ratchet_store::catalog::StoredSuggestion;
 
 use super::{dimensions, read, success, suggestions};
 use crate::components::chart::{self, OverTime, Series};
@@ -68,7 +68,7 @@ fn neighbours(report: &WeekReport, weeks: &[String], ctx: &RequestContext) -> Ma
     }
 }
 
-fn body(report: &WeekReport, tracked: &[KeptSuggestion], ctx: &RequestContext) -> Markup {
+fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext) -> Markup {
     html! {
         (alarm::drift(&report.drift))
         (stat::row(&figures(report)))

@@ -52,13 +52,14 @@ const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
 
 /// What a form wants to hear.
 fn wanted(entered: &Entered) -> Result<Vec<NotificationKind>, NotificationRequestError> {
-    let ticked = NotificationKind::NEWS.into_iter().filter(|kind| entered.is_ticked(news(*kind).0));
+    let ticked =
+        NotificationKind::SUBSCRIBABLE.into_iter().filter(|kind| entered.is_ticked(news(*kind).0));
     notify::events(ticked.map(NotificationKind::as_str))
 }
 
 /// The form as it is before anyone has touched it: with everything ticked.
 fn preset() -> Entered {
-    let all = NotificationKind::NEWS.map(|kind| (news(kind).0, "yes"));
+    let all = NotificationKind::SUBSCRIBABLE.map(|kind| (news(kind).0, "yes"));
     Entered::preset(&all)
 }
 
@@ -66,7 +67,7 @@ fn ticks(entered: &Entered) -> Markup {
     html! {
         fieldset.events {
             legend { "Events" }
-            @for kind in NotificationKind::NEWS {
+            @for kind in NotificationKind::SUBSCRIBABLE {
                 (field::tick(FormField { name: news(kind).0, label: news(kind).1, hint: "" }, entered))
             }
         }
@@ -264,7 +265,7 @@ async fn subscribe(
     let entered = Entered::new(form);
     let given = (entered.raw("endpoint"), entered.raw("p256dh"), entered.raw("auth"));
     let person = Some(ctx.viewer.name().to_owned());
-    let events = NotificationKind::NEWS.to_vec();
+    let events = NotificationKind::SUBSCRIBABLE.to_vec();
     let (name, outbound) = (entered.text("name"), &web.outbound);
     let new = match notify::browser(name, given, (events, person), outbound) {
         Ok(new) => new,

@@ -45,8 +45,8 @@ pub(super) async fn judge_forms(
     ctx: &RequestContext,
     subject: &Subject,
 ) -> PageResult<Markup> {
-    let intake = web.store.catalog.intake(&ctx.project_id()).await?;
-    let offered = intake.score_configs.values().filter(|config| !config.is_archived);
+    let settings = web.store.catalog.recording_settings(&ctx.project_id()).await?;
+    let offered = settings.score_configs.values().filter(|config| !config.is_archived);
     let mut offered: Vec<&ScoreConfig> = offered.collect();
     offered.sort_by(|one, other| one.name.cmp(&other.name));
     offered.truncate(MAX_CONFIGS);
@@ -140,8 +140,8 @@ pub(super) async fn score(
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
     let subject = subject(&web, &ctx, &trace, &form).await?;
-    let intake = web.store.catalog.intake(&ctx.project_id()).await?;
-    let config = form.get("config").and_then(|id| intake.score_configs.get(id));
+    let settings = web.store.catalog.recording_settings(&ctx.project_id()).await?;
+    let config = form.get("config").and_then(|id| settings.score_configs.get(id));
     let config = config.ok_or_else(|| PageError::not_there("score config"))?;
     let draft = annotation(&ctx, &subject, config, form.get("value").unwrap_or_default())?;
     write_score(&web, &ctx, draft).await?;
@@ -186,8 +186,8 @@ fn annotation(
     let stamp = Stamp::stated(ctx.now, WriteKind::Create);
     Ok(ScoreDraft {
         value: sent,
-        config: Field::said(config.id.clone(), stamp),
-        environment: Field::said(environment.clone(), stamp),
+        config: Field::new(config.id.clone(), stamp),
+        environment: Field::new(environment.clone(), stamp),
         author: Field::if_some(ctx.viewer.person().map(str::to_owned), stamp),
         ..ScoreDraft::new(id, target, ScoreSource::Annotation, stamp)
     })

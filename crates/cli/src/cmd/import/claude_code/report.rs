@@ -16,7 +16,7 @@ const PROGRESS_LINES: u64 = 20_000;
 pub(super) struct Report {
     files: u64,
     lines: u64,
-    told_at: u64,
+    reported_at: u64,
     is_waiting: bool,
     /// What was recorded, by id: transcripts repeat themselves.
     turns: std::collections::HashSet<String>,
@@ -95,8 +95,8 @@ impl Report {
     /// Tells people now and then how far it got.
     pub(super) fn tell_progress(&mut self) {
         self.is_waiting = false;
-        if stderr().is_terminal() && self.lines >= self.told_at + PROGRESS_LINES {
-            self.told_at = self.lines;
+        if stderr().is_terminal() && self.lines >= self.reported_at + PROGRESS_LINES {
+            self.reported_at = self.lines;
             eprintln!("read {} lines of {} transcripts", self.lines, self.files);
         }
     }

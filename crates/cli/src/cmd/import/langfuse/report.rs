@@ -14,7 +14,7 @@ const STEP: u64 = 1_000;
 
 /// Keeps the checkpoint and tells on stderr how the copy goes.
 #[derive(Debug)]
-pub(super) struct Teller<'a> {
+pub(super) struct CopyReporter<'a> {
     file: Option<&'a CheckpointFile>,
     told: BTreeMap<Part, u64>,
     problems: Vec<Problem>,
@@ -29,14 +29,14 @@ struct Problem {
     reason: String,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> CopyReporter<'a> {
     /// Keeps the checkpoint in a file; nowhere, if nothing is recorded either.
     pub(super) fn new(file: Option<&'a CheckpointFile>) -> Self {
         Self { file, told: BTreeMap::new(), problems: Vec::new() }
     }
 }
 
-impl CopyProgress for Teller<'_> {
+impl CopyProgress for CopyReporter<'_> {
     fn advanced(&mut self, part: Part, checkpoint: &Checkpoint) -> io::Result<()> {
         if let Some(file) = self.file {
             file.keep(checkpoint)?;
@@ -84,7 +84,11 @@ struct Counts {
 }
 
 impl CopyReport {
-    pub(super) fn new(checkpoint: Checkpoint, teller: Teller<'_>, is_dry_run: bool) -> Self {
+    pub(super) fn new(
+        checkpoint: Checkpoint,
+        reporter: CopyReporter<'_>,
+        is_dry_run: bool,
+    ) -> Self {
         let counts = checkpoint.parts.iter().map(|(part, progress)| {
             let recorded = if is_dry_run { 0 } else { progress.recorded };
             (*part, Counts { read: progress.read, recorded, left_out: progress.refused })
@@ -95,8 +99,8 @@ impl CopyReport {
             since: checkpoint.since,
             until: checkpoint.until,
             is_dry_run,
-            checkpoint: teller.file.map(CheckpointFile::shown),
-            problems: teller.problems,
+            checkpoint: reporter.file.map(CheckpointFile::shown),
+            problems: reporter.problems,
         }
     }
 

@@ -71,8 +71,8 @@ impl<'a> EventConversion<'a> {
     pub(super) fn step(&self, id: ObservationId, kind: ObservationKind) -> ObservationPatch {
         let stamp = self.stamp();
         ObservationPatch {
-            kind: Field::said(kind, stamp),
-            parent: Field::said(self.enclosing(), stamp),
+            kind: Field::new(kind, stamp),
+            parent: Field::new(self.enclosing(), stamp),
             version: Field::if_some(self.event.version.clone(), stamp),
             start: Earliest(Some(self.began())),
             end: Latest(Some(self.event.at)),
@@ -103,8 +103,8 @@ impl<'a> EventConversion<'a> {
         let level = if is_error { Level::Error } else { Level::Debug };
         let attributes = StampedValue { stamp, value: Some(attributes_json(&event.attributes)) };
         let note = ObservationPatch {
-            name: Field::said(format!("claude_code.{}", event.name), stamp),
-            level: Field::said(level, stamp),
+            name: Field::new(format!("claude_code.{}", event.name), stamp),
+            level: Field::new(level, stamp),
             status_message: Field::if_some(event.text("error").map(str::to_owned), stamp),
             end: Latest(None),
             start: Earliest(Some(event.at)),
@@ -154,9 +154,9 @@ impl<'a> EventConversion<'a> {
         let stamp = self.stamp();
         let began = self.began();
         self.add(ObservationPatch {
-            kind: Field::said(ObservationKind::Agent, stamp),
-            name: Field::said(TURN.to_owned(), stamp),
-            agent: Field::said(AGENT.to_owned(), stamp),
+            kind: Field::new(ObservationKind::Agent, stamp),
+            name: Field::new(TURN.to_owned(), stamp),
+            agent: Field::new(AGENT.to_owned(), stamp),
             version: Field::if_some(event.version.clone(), stamp),
             start: Earliest(Some(began)),
             end: Latest(Some(event.at)),
@@ -164,11 +164,11 @@ impl<'a> EventConversion<'a> {
         });
         self.patches.traces.push(TracePatch {
             timestamp: Earliest(Some(began)),
-            name: Field::said(TURN.to_owned(), stamp),
+            name: Field::new(TURN.to_owned(), stamp),
             session: Field::if_some(session, stamp),
             user: Field::if_some(user, stamp),
             version: Field::if_some(event.version.clone(), stamp),
-            agent: Field::said(AGENT.to_owned(), stamp),
+            agent: Field::new(AGENT.to_owned(), stamp),
             tags: BTreeSet::from([AGENT.to_owned()]),
             metadata: self.account(),
             ..TracePatch::new(self.turn.clone())
@@ -184,10 +184,10 @@ impl<'a> EventConversion<'a> {
         let name = event.text("agent.name").or_else(|| event.text("agent_type"));
         let (name, stamp) = (name.map(str::to_owned), self.stamp());
         self.add(ObservationPatch {
-            kind: Field::said(ObservationKind::Agent, stamp),
+            kind: Field::new(ObservationKind::Agent, stamp),
             agent: Field::if_some(name.clone(), stamp),
             name: Field::if_some(name, stamp),
-            parent: Field::said(id::turn_root(&self.turn), stamp),
+            parent: Field::new(id::turn_root(&self.turn), stamp),
             start: Earliest(Some(self.began())),
             end: Latest(Some(event.at)),
             ..self.observation(agent)

@@ -32,7 +32,7 @@ pub(super) fn request(context: &mut EventConversion<'_>) {
     let first_token = first_token
         .map(|millis| context.began().plus_nanos(millis.saturating_mul(NANOS_PER_MILLI)));
     let call = ObservationPatch {
-        name: Field::said(MODEL_CALL.to_owned(), stamp),
+        name: Field::new(MODEL_CALL.to_owned(), stamp),
         completion_start: Field::if_some(first_token, stamp),
         model: Field::if_some(event.text("model").map(str::to_owned), stamp),
         model_parameters: Field::if_some(parameters(event), stamp),
@@ -75,10 +75,8 @@ pub(super) fn response(context: &mut EventConversion<'_>) {
     let Some(text) = event.open_text("response") else { return };
     let content = json!({"role": "assistant", "content": [{"type": "text", "text": text}]});
     let output = Payload::Json(Json::from_value(&content));
-    let call = ObservationPatch {
-        output: Field::said(output, context.stamp()),
-        ..context.observation(id)
-    };
+    let call =
+        ObservationPatch { output: Field::new(output, context.stamp()), ..context.observation(id) };
     context.add(call);
     context.set_content(None, Some(text));
 }
@@ -92,7 +90,7 @@ pub(super) fn tool_result(context: &mut EventConversion<'_>) {
     let input = event.open_text("tool_input").or_else(|| event.open_text("tool_parameters"));
     let call = ObservationPatch {
         name: Field::if_some(event.text("tool_name").map(str::to_owned), stamp),
-        level: Field::said(level, stamp),
+        level: Field::new(level, stamp),
         status_message: Field::if_some(event.text("error").map(str::to_owned), stamp),
         input: Field::if_some(input.map(|input| Payload::Text(input.into())), stamp),
         ..context.step(id, ObservationKind::Tool)

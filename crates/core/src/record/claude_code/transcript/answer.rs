@@ -67,7 +67,7 @@ fn model_call(
     let detail = [reply("id", message), reply("stop_reason", message)];
     let detail = detail.into_iter().chain([reply("requestId", &context.line.rest)]).flatten();
     ObservationPatch {
-        name: Field::said(MODEL_CALL.to_owned(), context.stamp()),
+        name: Field::new(MODEL_CALL.to_owned(), context.stamp()),
         start: Earliest(Some(inputs_at.unwrap_or(context.at).min(context.at))),
         end: Latest(Some(context.at)),
         model: Field::if_some(message.text("model"), stamp),

@@ -48,8 +48,8 @@ impl LineContext<'_> {
     pub(super) fn step(&self, id: ObservationId, kind: ObservationKind) -> ObservationPatch {
         let stamp = self.stamp();
         ObservationPatch {
-            kind: Field::said(kind, stamp),
-            parent: Field::said(self.enclosing(), stamp),
+            kind: Field::new(kind, stamp),
+            parent: Field::new(self.enclosing(), stamp),
             version: Field::if_some(self.line.text("version"), stamp),
             ..self.observation(id)
         }
@@ -58,7 +58,7 @@ impl LineContext<'_> {
     /// Extends the end of the turn, or of the sub-agent in it, to this line.
     pub(super) fn extend_end(&mut self) {
         let lasting = ObservationPatch {
-            kind: Field::said(ObservationKind::Agent, self.stamp()),
+            kind: Field::new(ObservationKind::Agent, self.stamp()),
             start: Earliest(Some(self.at)),
             end: Latest(Some(self.at)),
             ..self.observation(self.enclosing())
@@ -71,8 +71,8 @@ impl LineContext<'_> {
         let stamp = self.stamp();
         let version = self.line.text("version");
         let root = ObservationPatch {
-            name: Field::said(TURN.to_owned(), stamp),
-            agent: Field::said(AGENT.to_owned(), stamp),
+            name: Field::new(TURN.to_owned(), stamp),
+            agent: Field::new(AGENT.to_owned(), stamp),
             version: Field::if_some(version.clone(), stamp),
             metadata: self.metadata([("agent", text(AGENT))]),
             ..self.observation(id::turn_root(&self.turn))
@@ -80,10 +80,10 @@ impl LineContext<'_> {
         self.patches.observations.push(root);
         let trace = TracePatch {
             timestamp: Earliest(Some(self.at)),
-            name: Field::said(TURN.to_owned(), stamp),
+            name: Field::new(TURN.to_owned(), stamp),
             session: self.session(),
             version: Field::if_some(version, stamp),
-            agent: Field::said(AGENT.to_owned(), stamp),
+            agent: Field::new(AGENT.to_owned(), stamp),
             tags: self.tags(),
             metadata: self.line_metadata(),
             ..TracePatch::new(self.turn.clone())
@@ -94,7 +94,7 @@ impl LineContext<'_> {
     /// Sets the input or output of the trace and its root observation; for a sub-agent's line, of
     /// the sub-agent only.
     pub(super) fn set_turn_content(&mut self, side: Side, content: &Json, stamp: Stamp) {
-        let content_field = || Field::said(Payload::Json(content.clone()), stamp);
+        let content_field = || Field::new(Payload::Json(content.clone()), stamp);
         let mut step = self.observation(self.enclosing());
         *side.of_step(&mut step) = content_field();
         self.patches.observations.push(step);

@@ -98,7 +98,7 @@ fn add_agent(context: &mut LineContext<'_>, about: Option<&AgentAbout>) {
     let name = name.or_else(|| context.line.text("attributionAgent"));
     let parent = about.and_then(|about| id::own(about.tool_use.as_deref()?));
     let agent = ObservationPatch {
-        kind: Field::said(ObservationKind::Agent, stamp),
+        kind: Field::new(ObservationKind::Agent, stamp),
         agent: Field::if_some(name.clone(), stamp),
         name: Field::if_some(name, stamp),
         parent: Field::if_some(parent, stamp),

@@ -63,9 +63,9 @@ fn event(
     let stamp = context.stamp();
     let id = id::own(&context.line.text("uuid")?)?;
     Some(ObservationPatch {
-        name: Field::said(name.to_owned(), stamp),
+        name: Field::new(name.to_owned(), stamp),
         start: Earliest(Some(context.at)),
-        level: Field::said(level, stamp),
+        level: Field::new(level, stamp),
         status_message: Field::if_some(message, stamp),
         ..context.step(id, ObservationKind::Event)
     })

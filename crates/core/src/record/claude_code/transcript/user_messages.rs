@@ -96,9 +96,9 @@ fn result_patch(context: &LineContext<'_>, result: &Object<'_>) -> Option<Observ
     let detail = ["toolUseResult", "permissionDecision"].into_iter();
     let detail = detail.filter_map(|key| Some((key, context.line.rest.json(key)?)));
     Some(ObservationPatch {
-        kind: Field::said(ObservationKind::Tool, stamp),
+        kind: Field::new(ObservationKind::Tool, stamp),
         end: Latest(Some(context.at)),
-        level: Field::said(level, stamp),
+        level: Field::new(level, stamp),
         status_message: Field::if_some(why, stamp),
         output: Field::if_some(result.json("content").map(Payload::Json), stamp),
         metadata: context.metadata(detail),
@@ -111,7 +111,7 @@ fn parent_patch(context: &LineContext<'_>, result: &Object<'_>) -> Option<Observ
     let agent = context.line.rest.object("toolUseResult")?.text("agentId")?;
     let tool = id::own(&result.text("tool_use_id")?)?;
     Some(ObservationPatch {
-        parent: Field::said(tool, context.stamp()),
+        parent: Field::new(tool, context.stamp()),
         ..context.observation(id::agent(&agent)?)
     })
 }
@@ -123,7 +123,7 @@ fn add_summary(context: &mut LineContext<'_>, content: Json) {
     }
     let Some(id) = context.line.text("parentUuid").and_then(|uuid| id::own(&uuid)) else { return };
     let note = ObservationPatch {
-        output: Field::said(Payload::Json(content), context.stamp()),
+        output: Field::new(Payload::Json(content), context.stamp()),
         ..context.observation(id)
     };
     context.patches.observations.push(note);

@@ -5,10 +5,10 @@ use ratchet_core::record::score::public::is_public;
 use ratchet_core::time::Timestamp;
 
 use super::{event, public_rules, score};
-use crate::langfuse::events::Statements;
+use crate::langfuse::events::EventPatches;
 
 fn public(body: &str) -> Result<ScorePatch, String> {
-    let mut said = Statements::from_batch(&[event("score-create", body)], &public_rules());
+    let mut said = EventPatches::from_batch(&[event("score-create", body)], &public_rules());
     said.outcomes[0].result.clone().map_err(|refusal| refusal.to_string())?;
     Ok(said.scores.remove(0))
 }

@@ -1,5 +1,5 @@
 use super::{AT, RULES, event, interpret, public_rules, raw, refused, trace};
-use crate::langfuse::events::{EventError, Outcome, Statements};
+use crate::langfuse::events::{EventError, EventPatches, Outcome};
 
 #[test]
 fn ids_that_make_no_sense_are_refused() {
@@ -84,7 +84,7 @@ fn envelopes_that_make_no_sense_are_refused_one_by_one() {
         event("sdk-log", r#"{"log":"hello"}"#),
         event("trace-create", r#"{"id":"t"}"#),
     ];
-    let said = Statements::from_batch(&batch, &RULES);
+    let said = EventPatches::from_batch(&batch, &RULES);
     let tell = |outcome: &Outcome| match &outcome.result {
         Ok(id) => format!("{} recorded {id}", outcome.event),
         Err(refusal) => format!("{} {refusal}", outcome.event),
@@ -116,7 +116,7 @@ fn a_public_key_alone_sends_scores_and_nothing_else() {
         thumbs(r#","source":"EVAL""#),
         event("sdk-log", "{}"),
     ];
-    let said = Statements::from_batch(&batch, &rules);
+    let said = EventPatches::from_batch(&batch, &rules);
     assert_eq!(said.outcomes[0].result, Err(EventError::NotAllowed));
     assert!(said.outcomes[1].result.is_ok());
     let forged = said.outcomes[2].result.clone().unwrap_err().to_string();

@@ -3,7 +3,7 @@ use ratchet_core::record::score::{ScoreSource, ScoreTarget, ScoreValue};
 use ratchet_core::time::Timestamp;
 
 use super::{AT, RULES, raw, refused, score};
-use crate::langfuse::events::Statements;
+use crate::langfuse::events::EventPatches;
 
 #[test]
 fn scores_of_every_type_are_read() {
@@ -150,7 +150,7 @@ fn scores_without_envelopes_take_the_id_beside_them() {
         (id("made-2"), raw(r#"{"id":"own","traceId":"t","name":"n","value":1}"#)),
         (id("made-3"), raw(r#"{"traceId":"t","name":"n","value":[]}"#)),
     ];
-    let said = Statements::from_scores(scores, &RULES, at);
+    let said = EventPatches::from_scores(scores, &RULES, at);
     assert_eq!(said.outcomes[0].result, Ok("made-1".to_owned()));
     assert_eq!(said.outcomes[1].result, Ok("own".to_owned()));
     let refusal = said.outcomes[2].result.clone().unwrap_err().to_string();

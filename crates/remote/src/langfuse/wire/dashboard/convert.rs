@@ -11,7 +11,7 @@ use super::{
     PlacementRequest, SortOrder, WidgetDimension, WidgetFilter, WidgetMetric, WidgetView,
 };
 use crate::langfuse::wire::json::Raw;
-use crate::langfuse::wire::word::Word;
+use crate::langfuse::wire::wire_name::WireName;
 
 /// Width and height of a tile whose request says nothing.
 const DEFAULT_SIZE: i64 = 6;
@@ -111,11 +111,11 @@ impl From<Widget> for WidgetView {
             updated_at: widget.updated_at.into(),
             name: widget.name,
             description: widget.description,
-            view: Word(widget.view),
+            view: WireName(widget.view),
             dimensions: widget.dimensions.into_iter().map(Into::into).collect(),
             metrics: widget.metrics.into_iter().map(Into::into).collect(),
             filters: widget.filters.into_iter().map(Into::into).collect(),
-            chart_type: Word(widget.chart),
+            chart_type: WireName(widget.chart),
             chart_config: widget.settings.into(),
         }
     }
@@ -135,7 +135,7 @@ impl From<WidgetDimension> for GroupBy {
 
 impl From<Metric> for WidgetMetric {
     fn from(metric: Metric) -> Self {
-        Self { measure: metric.measure, agg: Word(metric.aggregation) }
+        Self { measure: metric.measure, agg: WireName(metric.aggregation) }
     }
 }
 
@@ -149,7 +149,7 @@ impl From<ChartSettings> for ChartConfig {
     fn from(settings: ChartSettings) -> Self {
         let ChartSettings { chart, row_limit, show_value_labels, bins, default_sort } = settings;
         let default_sort = default_sort.map(Into::into);
-        Self { chart: Word(chart), row_limit, show_value_labels, bins, default_sort }
+        Self { chart: WireName(chart), row_limit, show_value_labels, bins, default_sort }
     }
 }
 

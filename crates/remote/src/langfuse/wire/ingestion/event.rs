@@ -1,7 +1,7 @@
 use ratchet_core::record::field::WriteKind;
 use ratchet_core::record::observation::ObservationKind;
 
-use crate::langfuse::wire::word::{Spelled, Word};
+use crate::langfuse::wire::wire_name::{WireEnum, WireName};
 
 /// The type of an ingestion event: its record type, and whether it creates or updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum EventType {
 }
 
 /// The API name of an event type.
-pub type EventTypeWord = Word<EventType>;
+pub type EventTypeName = WireName<EventType>;
 
 const WORDS: [(&str, EventType); 24] = [
     ("trace-create", EventType::Trace),
@@ -54,14 +54,14 @@ const fn update(kind: ObservationKind) -> EventType {
     EventType::Observation(Some(kind), WriteKind::Update)
 }
 
-impl Spelled for EventType {
+impl WireEnum for EventType {
     const WHAT: &'static str = "event type";
 
     fn all() -> Vec<Self> {
         WORDS.iter().map(|(_, kind)| *kind).collect()
     }
 
-    fn word(self) -> &'static str {
+    fn wire_name(self) -> &'static str {
         let known = WORDS.iter().find(|(_, kind)| *kind == self);
         // No SDK sends updates of events; the name follows the pattern.
         known.map_or("event-update", |(word, _)| word)

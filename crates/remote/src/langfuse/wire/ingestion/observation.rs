@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
-use crate::langfuse::wire::word::Word;
+use crate::langfuse::wire::wire_name::WireName;
 
 /// The body of an observation event of any type.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct ObservationBody {
     pub trace_id: Maybe<String>,
     /// Type, where the event type does not imply it.
     #[serde(rename = "type", skip_serializing_if = "Maybe::is_absent")]
-    pub kind: Maybe<Word<ObservationKind>>,
+    pub kind: Maybe<WireName<ObservationKind>>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub name: Maybe<String>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
@@ -49,7 +49,7 @@ pub struct ObservationBody {
     pub cost_details: Maybe<Raw>,
     /// Level.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
-    pub level: Maybe<Word<Level>>,
+    pub level: Maybe<WireName<Level>>,
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     pub status_message: Maybe<String>,
     /// Parent observation id.

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::langfuse::wire::json::Raw;
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
-use crate::langfuse::wire::word::{DataTypeWord, SourceWord};
+use crate::langfuse::wire::wire_name::{DataTypeName, ScoreSourceName};
 
 /// The body of a score event, and of `POST /api/public/scores`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -44,12 +44,12 @@ pub struct ScoreBody {
     pub value: Maybe<ScoreInput>,
     /// Data type; inferred from the value when omitted.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<DataTypeWord>)]
-    pub data_type: Maybe<DataTypeWord>,
+    #[schema(value_type = Option<DataTypeName>)]
+    pub data_type: Maybe<DataTypeName>,
     /// Source.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
-    #[schema(value_type = Option<SourceWord>)]
-    pub source: Maybe<SourceWord>,
+    #[schema(value_type = Option<ScoreSourceName>)]
+    pub source: Maybe<ScoreSourceName>,
     /// Time of the score.
     #[serde(skip_serializing_if = "Maybe::is_absent")]
     #[schema(value_type = Option<Time>)]

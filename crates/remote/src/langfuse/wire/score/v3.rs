@@ -6,7 +6,7 @@ use crate::langfuse::wire::ingestion::ScoreInput;
 use crate::langfuse::wire::json::{Raw, object};
 use crate::langfuse::wire::maybe::Maybe;
 use crate::langfuse::wire::time::Time;
-use crate::langfuse::wire::word::{DataTypeWord, SourceWord, Word};
+use crate::langfuse::wire::wire_name::{DataTypeName, ScoreSourceName, WireName};
 
 /// A score whose value is a number, boolean or text, by its data type.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -21,9 +21,9 @@ pub struct TypedScore {
     /// Value.
     pub value: ScoreInput,
     /// Data type.
-    pub data_type: DataTypeWord,
+    pub data_type: DataTypeName,
     /// Source.
-    pub source: SourceWord,
+    pub source: ScoreSourceName,
     /// Time of the score.
     pub timestamp: Time,
     /// Environment of the scored trace.
@@ -96,8 +96,8 @@ impl TypedScore {
             project_id: project.to_owned(),
             name: score.name.clone(),
             value,
-            data_type: Word(data_type),
-            source: Word(score.source),
+            data_type: WireName(data_type),
+            source: WireName(score.source),
             timestamp: score.timestamp.into(),
             environment: score.environment.to_string(),
             created_at: score.created_at.into(),

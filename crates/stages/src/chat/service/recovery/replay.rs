@@ -24,7 +24,7 @@ pub(super) struct Replay {
     /// Whether a message started it.
     pub(super) has_message: bool,
     /// Ids of lines with events.
-    told: HashSet<String>,
+    events: HashSet<String>,
     /// Knows which text has events.
     reader: LineReader,
 }
@@ -40,7 +40,7 @@ impl Replay {
         let mut replay = Self {
             open: BTreeSet::new(),
             has_message: false,
-            told: HashSet::new(),
+            events: HashSet::new(),
             reader: LineReader::new(Money::ZERO),
         };
         let Some(mut after) = beginning(telemetry, handle, turn).await? else { return Ok(replay) };
@@ -63,7 +63,7 @@ impl Replay {
                 recorder.heard(&event.body);
                 // The events that follow from it were written with it.
                 drop(self.reader.take(&event.body, None));
-                self.told.extend(said["uuid"].as_str().map(str::to_owned));
+                self.events.extend(said["uuid"].as_str().map(str::to_owned));
             }
             EventKind::Message => {
                 self.has_message = true;
@@ -82,12 +82,13 @@ impl Replay {
     }
 
     /// Events for transcript lines that have none yet.
-    pub(super) fn untold(&mut self, file: &TurnFile) -> Vec<UnorderedEvent> {
+    pub(super) fn unrecorded(&mut self, file: &TurnFile) -> Vec<UnorderedEvent> {
         let call = file.call();
         let lines =
             file.lines.iter().filter_map(|line| RecoveredLine::of_kept(line, call.as_deref()));
-        let new: Vec<RecoveredLine> = lines.filter(|line| !self.told.contains(&line.id)).collect();
-        new.iter().flat_map(|line| self.reader.take(&line.line, None).told).collect()
+        let new: Vec<RecoveredLine> =
+            lines.filter(|line| !self.events.contains(&line.id)).collect();
+        new.iter().flat_map(|line| self.reader.take(&line.line, None).events).collect()
     }
 }
 

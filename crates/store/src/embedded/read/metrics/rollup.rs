@@ -12,7 +12,7 @@ use crate::embedded::column::{Column, to_u64};
 use crate::embedded::content;
 use crate::embedded::rollup::{HOUR, NONE, OTHER};
 use crate::histogram::Histogram;
-use crate::metrics::table::{Key, OTHER_WORD, Table};
+use crate::metrics::table::{Key, OTHER_GROUP, Table};
 use crate::metrics::tally::{Summed, Tally};
 use crate::metrics::{Aggregation, By, Measure, MetricRequest, MetricsAnswer, MetricsQuery};
 use crate::query::{ObservationColumn, Test, TimeRange};
@@ -212,7 +212,7 @@ impl<'a> Plan<'a> {
                 Slot::Month => key.push_time(&calendar::month(sums.hour)),
                 Slot::Axis(axis) => key.push(match sums.word(*axis) {
                     Word::Is(word) => Some(word),
-                    Word::Other => Some(OTHER_WORD),
+                    Word::Other => Some(OTHER_GROUP),
                     Word::None => None,
                 }),
             }

@@ -1,13 +1,13 @@
 use serde_json::{Map, Value, json};
 
-use crate::capabilities::{Documents, LimitName};
-use crate::provider::Inquiry;
+use crate::capabilities::{LimitName, StructuredOutput};
+use crate::provider::ProviderRequest;
 use crate::request::{CacheablePart, Turn};
 use crate::response::OUTPUT_TOOL;
 
 /// Builds the body of `POST /chat/completions`.
-pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
-    let Inquiry { model, ask, capabilities } = inquiry;
+pub(super) fn body(provider_request: ProviderRequest<'_>) -> Value {
+    let ProviderRequest { model, ask, capabilities } = provider_request;
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
     put("model", model.into());
@@ -31,16 +31,16 @@ pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
         put("tools", tools.into());
     }
     if let Some(schema) = ask.schema() {
-        match capabilities.documents {
-            Documents::Forced => {
+        match capabilities.structured_output {
+            StructuredOutput::Schema => {
                 let document =
                     json!({"name": OUTPUT_TOOL, "schema": schema, "strict": is_strict(schema)});
                 put("response_format", json!({"type": "json_schema", "json_schema": document}));
             }
-            Documents::Offered => {
+            StructuredOutput::Tool => {
                 put("response_format", json!({"type": "json_object"}));
             }
-            Documents::Asked => {}
+            StructuredOutput::PromptOnly => {}
         }
     }
     if let Some(temperature) = capabilities.temperature(ask) {

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 
-use crate::capabilities::Documents;
-use crate::provider::Inquiry;
+use crate::capabilities::StructuredOutput;
+use crate::provider::ProviderRequest;
 use crate::request::{CacheablePart, ToolOutcome, Turn};
 use crate::response::OUTPUT_TOOL;
 
@@ -9,18 +9,18 @@ use crate::response::OUTPUT_TOOL;
 const MAX_CACHE_BREAKPOINTS: usize = 4;
 
 /// Builds the body of `POST /v1/messages`.
-pub(super) fn body(inquiry: Inquiry<'_>) -> Value {
-    let mut body = countable(inquiry);
-    body["max_tokens"] = inquiry.ask.max_tokens.into();
-    if let Some(temperature) = inquiry.capabilities.temperature(inquiry.ask) {
+pub(super) fn body(provider_request: ProviderRequest<'_>) -> Value {
+    let mut body = countable(provider_request);
+    body["max_tokens"] = provider_request.ask.max_tokens.into();
+    if let Some(temperature) = provider_request.capabilities.temperature(provider_request.ask) {
         body["temperature"] = temperature.into();
     }
     body
 }
 
 /// Builds the body of `POST /v1/messages/count_tokens`.
-pub(super) fn countable(inquiry: Inquiry<'_>) -> Value {
-    let Inquiry { model, ask, capabilities } = inquiry;
+pub(super) fn countable(provider_request: ProviderRequest<'_>) -> Value {
+    let ProviderRequest { model, ask, capabilities } = provider_request;
     let mut breakpoints = CacheBreakpoints { left: MAX_CACHE_BREAKPOINTS };
     let mut body = Map::new();
     body.insert("model".to_owned(), model.into());
@@ -35,11 +35,13 @@ pub(super) fn countable(inquiry: Inquiry<'_>) -> Value {
     let mut tools: Vec<Value> = ask.tools.iter().map(|tool| {
         json!({"name": tool.name, "description": tool.description, "input_schema": tool.input})
     }).collect();
-    if let Some(schema) = ask.schema().filter(|_| capabilities.documents != Documents::Asked) {
-        let choice = match (capabilities.documents, tools.is_empty()) {
-            (Documents::Forced, true) => json!({"type": "tool", "name": OUTPUT_TOOL}),
-            (Documents::Forced, false) => json!({"type": "any"}),
-            (Documents::Offered | Documents::Asked, _) => json!({"type": "auto"}),
+    if let Some(schema) =
+        ask.schema().filter(|_| capabilities.structured_output != StructuredOutput::PromptOnly)
+    {
+        let choice = match (capabilities.structured_output, tools.is_empty()) {
+            (StructuredOutput::Schema, true) => json!({"type": "tool", "name": OUTPUT_TOOL}),
+            (StructuredOutput::Schema, false) => json!({"type": "any"}),
+            (StructuredOutput::Tool | StructuredOutput::PromptOnly, _) => json!({"type": "auto"}),
         };
         body.insert("tool_choice".to_owned(), choice);
         let description = "Hands in the answer. Call it once, with the whole answer.";

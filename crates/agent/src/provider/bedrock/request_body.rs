@@ -9,14 +9,14 @@ use aws_sdk_bedrockruntime::types::{
 use serde_json::Value;
 
 use super::document;
-use crate::capabilities::Documents;
+use crate::capabilities::StructuredOutput;
 use crate::error::ModelError;
-use crate::provider::Inquiry;
+use crate::provider::ProviderRequest;
 use crate::request::{CacheablePart, LlmRequest, ToolOutcome, ToolResult, Turn};
 use crate::response::OUTPUT_TOOL;
 
 /// Request parts for both the streaming and the plain operation.
-pub(super) struct Question {
+pub(super) struct ConverseRequest {
     model: String,
     system: Vec<SystemContentBlock>,
     messages: Vec<Message>,
@@ -24,9 +24,9 @@ pub(super) struct Question {
     inference: InferenceConfiguration,
 }
 
-impl Question {
-    pub(super) fn of(inquiry: Inquiry<'_>) -> Result<Self, ModelError> {
-        let Inquiry { model, ask, capabilities } = inquiry;
+impl ConverseRequest {
+    pub(super) fn of(provider_request: ProviderRequest<'_>) -> Result<Self, ModelError> {
+        let ProviderRequest { model, ask, capabilities } = provider_request;
         let schema_prompt = capabilities.schema_prompt(ask).map(CacheablePart::new);
         let mut system = Vec::new();
         for passage in ask.system.iter().chain(&schema_prompt) {
@@ -41,7 +41,7 @@ impl Question {
         #[expect(clippy::cast_possible_truncation, reason = "a temperature needs few digits")]
         let temperature = capabilities.temperature(ask).map(|temperature| temperature as f32);
         let inference = inference.set_temperature(temperature).build();
-        let tools = tools(ask, capabilities.documents)?;
+        let tools = tools(ask, capabilities.structured_output)?;
         Ok(Self { model: model.to_owned(), system, messages, tools, inference })
     }
 
@@ -121,26 +121,30 @@ fn tool_result(result: &ToolResult) -> Result<ToolResultBlock, ModelError> {
     block.build().map_err(incomplete)
 }
 
-fn tools(ask: &LlmRequest, documents: Documents) -> Result<Option<ToolConfiguration>, ModelError> {
+fn tools(
+    ask: &LlmRequest,
+    structured_output: StructuredOutput,
+) -> Result<Option<ToolConfiguration>, ModelError> {
     let mut tools = Vec::new();
     for spec in &ask.tools {
         tools.push(tool(&spec.name, &spec.description, &spec.input)?);
     }
     let has_others = !tools.is_empty();
     let mut choice = None;
-    if let Some(schema) = ask.schema().filter(|_| documents != Documents::Asked) {
+    if let Some(schema) = ask.schema().filter(|_| structured_output != StructuredOutput::PromptOnly)
+    {
         tools.push(tool(
             OUTPUT_TOOL,
             "Hands in the answer. Call it once, with all of it.",
             schema,
         )?);
-        choice = Some(match (documents, has_others) {
-            (Documents::Forced, false) => {
+        choice = Some(match (structured_output, has_others) {
+            (StructuredOutput::Schema, false) => {
                 let named = SpecificToolChoice::builder().name(OUTPUT_TOOL).build();
                 ToolChoice::Tool(named.map_err(incomplete)?)
             }
-            (Documents::Forced, true) => ToolChoice::Any(AnyToolChoice::builder().build()),
-            (Documents::Offered | Documents::Asked, _) => {
+            (StructuredOutput::Schema, true) => ToolChoice::Any(AnyToolChoice::builder().build()),
+            (StructuredOutput::Tool | StructuredOutput::PromptOnly, _) => {
                 ToolChoice::Auto(AutoToolChoice::builder().build())
             }
         });

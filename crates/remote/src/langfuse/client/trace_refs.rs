@@ -21,7 +21,7 @@ const PAGE_SIZE: u64 = 100;
 
 /// The id, time and session of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TracePlace {
+pub struct TraceRef {
     pub trace: TraceId,
     pub session: Option<SessionId>,
     pub timestamp: Timestamp,
@@ -30,7 +30,7 @@ pub struct TracePlace {
 
 /// A filter for traces.
 #[derive(Clone, Debug, Default)]
-pub struct PlacesAsked {
+pub struct TraceRefFilter {
     pub between: TimeWindow,
     pub session: Option<SessionId>,
     pub user: Option<String>,
@@ -54,11 +54,11 @@ impl LangfuseClient {
     ///
     /// # Errors
     /// Fails if the request fails.
-    pub async fn places(
+    pub async fn trace_refs(
         &self,
-        query: &PlacesAsked,
+        query: &TraceRefFilter,
         at: &Position,
-    ) -> Result<Slice<TracePlace>, ClientError> {
+    ) -> Result<Slice<TraceRef>, ClientError> {
         let request = ApiRequest::get(Route::Traces.path())
             .with("limit", &PAGE_SIZE)
             .with("fields", "core")
@@ -72,16 +72,16 @@ impl LangfuseClient {
         let is_walk = matches!(at, Position::Cursor(_));
         let list = if is_walk { None } else { self.get_list(Route::Traces, &request).await? };
         match list {
-            Some(list) => Ok(RawList::rows::<PlaceView>(list).map(|view| place(&view))),
+            Some(list) => Ok(RawList::rows::<PlaceView>(list).map(|view| trace_ref(&view))),
             None => self.walked_places(query, at).await,
         }
     }
 
     async fn walked_places(
         &self,
-        query: &PlacesAsked,
+        query: &TraceRefFilter,
         at: &Position,
-    ) -> Result<Slice<TracePlace>, ClientError> {
+    ) -> Result<Slice<TraceRef>, ClientError> {
         let question = ObservationV2Query {
             between: query.between,
             trace: None,
@@ -98,7 +98,7 @@ impl LangfuseClient {
     }
 }
 
-fn is_asked(view: &ObservationV2View, query: &PlacesAsked) -> bool {
+fn is_asked(view: &ObservationV2View, query: &TraceRefFilter) -> bool {
     let is = |wanted: &Option<String>, found: Option<&String>| {
         wanted.as_ref().is_none_or(|wanted| found == Some(wanted))
     };
@@ -108,8 +108,8 @@ fn is_asked(view: &ObservationV2View, query: &PlacesAsked) -> bool {
         && query.tag.as_ref().is_none_or(has_tag)
 }
 
-fn place(view: &PlaceView) -> Result<TracePlace, Issue> {
-    Ok(TracePlace {
+fn trace_ref(view: &PlaceView) -> Result<TraceRef, Issue> {
+    Ok(TraceRef {
         trace: id("id", &view.id)?,
         session: some_id("sessionId", view.session_id.as_ref())?,
         timestamp: view.timestamp.0,
@@ -117,9 +117,9 @@ fn place(view: &PlaceView) -> Result<TracePlace, Issue> {
     })
 }
 
-fn walked_place(view: &ObservationV2View) -> Result<TracePlace, Issue> {
+fn walked_place(view: &ObservationV2View) -> Result<TraceRef, Issue> {
     let environment = view.environment.as_value().map(String::as_str).unwrap_or_default();
-    Ok(TracePlace {
+    Ok(TraceRef {
         trace: id("traceId", view.trace_id.as_ref().unwrap_or(&view.id))?,
         session: some_id("sessionId", view.session_id.as_value())?,
         timestamp: view.start_time.0,

@@ -7,16 +7,16 @@ use ratchet_core::judge::verdict::{self, Verdict};
 use ratchet_core::money::Money;
 
 use super::super::ScoreError;
-use super::super::journal::Said;
-use super::chunks::{Question, Walk};
-use super::{ModelJudge, Unjudged, is_hopeless};
+use super::super::journal::JudgeAnswer;
+use super::chunks::{ChunkedSession, Question};
+use super::{ModelJudge, NoVerdict, is_hopeless};
 
 /// How often a model may put an answer right that cannot be used.
 const REPAIRS: usize = 2;
 
 /// What came of asking once.
-enum Asked {
-    Said(Verdict, String),
+enum ModelAnswer {
+    Judged(Verdict, String),
     /// Something that cannot be used, and what is wrong with it.
     Unusable {
         said: String,
@@ -29,31 +29,31 @@ impl ModelJudge {
     /// for all the same.
     pub(super) async fn ask(
         &self,
-        walk: &Walk<'_>,
+        chunked: &ChunkedSession<'_>,
         question: &Question,
-    ) -> Result<(Verdict, Money), Unjudged> {
-        let bench = walk.bench;
-        let mut ask = Self::first(bench.rubric, question);
+    ) -> Result<(Verdict, Money), NoVerdict> {
+        let judge_ctx = chunked.judge_ctx;
+        let mut ask = Self::first(judge_ctx.rubric, question);
         let mut cost = Money::ZERO;
         let mut faults = Vec::new();
         for _ in 0..=REPAIRS {
-            if (bench.is_stopping)() {
-                return Err(Unjudged::Stopped);
+            if (judge_ctx.is_stopping)() {
+                return Err(NoVerdict::Stopped);
             }
-            let now = (bench.clock)();
+            let now = (judge_ctx.clock)();
             // Says that we are still at it.
-            if !bench.ledger.claim(&walk.session, now).await? {
-                return Err(Unjudged::Failed("another run took it over".to_owned()));
+            if !judge_ctx.ledger.claim(&chunked.session, now).await? {
+                return Err(NoVerdict::Failed("another run took it over".to_owned()));
             }
-            bench.ledger.begin_call(&question.key, now).await?;
-            match self.once(walk, question, &ask, &mut cost).await? {
-                Asked::Said(verdict, answer) => {
-                    let (prompt, session) = (question.key.as_str(), &walk.session);
-                    let said = Said { prompt, session, answer: &answer, cost };
-                    bench.ledger.keep(said, (bench.clock)()).await?;
+            judge_ctx.ledger.begin_call(&question.key, now).await?;
+            match self.once(chunked, question, &ask, &mut cost).await? {
+                ModelAnswer::Judged(verdict, answer) => {
+                    let (prompt, session) = (question.key.as_str(), &chunked.session);
+                    let said = JudgeAnswer { prompt, session, answer: &answer, cost };
+                    judge_ctx.ledger.keep(said, (judge_ctx.clock)()).await?;
                     return Ok((verdict, cost));
                 }
-                Asked::Unusable { said, faults: wrong } => {
+                ModelAnswer::Unusable { said, faults: wrong } => {
                     let repair = judge_prompt::repair(&wrong);
                     ask.turns.push(Turn::Model { text: said, calls: Vec::new() });
                     ask.turns.push(Turn::User(vec![CacheablePart::new(repair)]));
@@ -61,10 +61,10 @@ impl ModelJudge {
                 }
             }
         }
-        bench.ledger.end_call(&question.key).await?;
+        judge_ctx.ledger.end_call(&question.key).await?;
         let faults = faults.join("; ");
         let tries = REPAIRS + 1;
-        Err(Unjudged::Failed(format!("no usable answer in {tries} attempts: {faults}")))
+        Err(NoVerdict::Failed(format!("no usable answer in {tries} attempts: {faults}")))
     }
 
     /// A question as a model is asked it first.
@@ -85,44 +85,44 @@ impl ModelJudge {
 
     async fn once(
         &self,
-        walk: &Walk<'_>,
+        chunked: &ChunkedSession<'_>,
         question: &Question,
         ask: &LlmRequest,
         cost: &mut Money,
-    ) -> Result<Asked, Unjudged> {
-        let ledger = walk.bench.ledger;
+    ) -> Result<ModelAnswer, NoVerdict> {
+        let ledger = chunked.judge_ctx.ledger;
         let mut pay = |paid: Option<Money>| {
             let paid = paid.unwrap_or(Money::ZERO);
             *cost = *cost + paid;
             ledger.pay(paid);
         };
-        match self.model.ask(ask, &self.budget).await {
+        match self.model.complete(ask, &self.budget).await {
             Ok(LlmResponse { text, cost: paid, .. }) => {
                 pay(paid);
-                let read = Verdict::read(&text, walk.bench.rubric, &question.traces);
+                let read = Verdict::read(&text, chunked.judge_ctx.rubric, &question.traces);
                 Ok(match read {
-                    Ok(verdict) => Asked::Said(verdict, text),
+                    Ok(verdict) => ModelAnswer::Judged(verdict, text),
                     Err(faults) => {
                         let faults = faults.iter().map(ToString::to_string).collect();
-                        Asked::Unusable { said: text, faults }
+                        ModelAnswer::Unusable { said: text, faults }
                     }
                 })
             }
             Err(ModelError::InvalidResponse(bad)) => {
                 pay(bad.cost);
-                Ok(Asked::Unusable { said: bad.said, faults: vec![bad.why] })
+                Ok(ModelAnswer::Unusable { said: bad.said, faults: vec![bad.why] })
             }
             Err(ModelError::OverBudget(_)) => {
                 ledger.end_call(&question.key).await?;
                 ledger.run_dry();
-                Err(Unjudged::Stopped)
+                Err(NoVerdict::Stopped)
             }
             Err(error) => {
                 ledger.end_call(&question.key).await?;
                 if is_hopeless(&error) {
-                    return Err(Unjudged::Broken(ScoreError::Judge(error)));
+                    return Err(NoVerdict::Broken(ScoreError::Judge(error)));
                 }
-                Err(Unjudged::Failed(error.to_string()))
+                Err(NoVerdict::Failed(error.to_string()))
             }
         }
     }
