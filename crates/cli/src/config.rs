@@ -31,7 +31,7 @@ use ratchet_web::form_budget::FormLimits;
 use chat::ChatConfig;
 use layers::{Flag, Layers, Source};
 use lookup::{Effective, Lookup};
-use value::{Address, ByteSize, Count, Lasting, Listen, Reserve, ServerUrl, Switch};
+use value::{Address, ByteSize, Count, HumanDuration, Listen, Reserve, ServerUrl, Switch};
 
 /// Names the one file to read; not a setting itself.
 const FILE_VARIABLE: &str = "RATCHET_CONFIG";
@@ -337,24 +337,28 @@ fn read_timeouts(of: &mut Lookup<'_>) -> anyhow::Result<Timeouts> {
         first_request: of
             .value(
                 "timeouts.first_request",
-                Lasting(usual.first_request),
+                HumanDuration(usual.first_request),
                 "for the first request after connecting",
             )?
             .0,
         headers: of
-            .value("timeouts.headers", Lasting(usual.headers), "keep-alive between requests")?
+            .value("timeouts.headers", HumanDuration(usual.headers), "keep-alive between requests")?
             .0,
         body_gap: of
-            .value("timeouts.body_gap", Lasting(usual.body_gap), "between chunks of a body")?
+            .value("timeouts.body_gap", HumanDuration(usual.body_gap), "between chunks of a body")?
             .0,
-        body: of.value("timeouts.body", Lasting(usual.body), "for a whole request body")?.0,
+        body: of.value("timeouts.body", HumanDuration(usual.body), "for a whole request body")?.0,
         stall: of
-            .value("timeouts.stall", Lasting(usual.stall), "while the client reads no response")?
+            .value(
+                "timeouts.stall",
+                HumanDuration(usual.stall),
+                "while the client reads no response",
+            )?
             .0,
         heartbeat: of
-            .value("timeouts.heartbeat", Lasting(usual.heartbeat), "between heartbeats")?
+            .value("timeouts.heartbeat", HumanDuration(usual.heartbeat), "between heartbeats")?
             .0,
-        drain: of.value("timeouts.drain", Lasting(usual.drain), "graceful shutdown")?.0,
+        drain: of.value("timeouts.drain", HumanDuration(usual.drain), "graceful shutdown")?.0,
     })
 }
 
@@ -372,7 +376,7 @@ fn read_forms(of: &mut Lookup<'_>) -> anyhow::Result<FormLimits> {
             )?
             .0,
         each: of.value("limits.forms_each", Count(usual.each), "concurrent forms per sender")?.0,
-        time: of.value("timeouts.form", Lasting(usual.time), "for a whole form")?.0,
+        time: of.value("timeouts.form", HumanDuration(usual.time), "for a whole form")?.0,
         upload_time: usual.upload_time,
     })
 }

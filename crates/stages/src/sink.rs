@@ -77,7 +77,7 @@ impl Sink {
     }
 
     /// Where it is, as a text that no other place has.
-    pub fn place(&self) -> String {
+    pub fn location(&self) -> String {
         match self {
             Self::Local(local) => local.project.to_string(),
             Self::Remote(client) => client.base().to_owned(),

@@ -62,7 +62,7 @@ pub(crate) fn draw(title: &str, steps: &[Observation], rows: &[TreeRow]) -> Call
     let mut graph = gather(title, steps, rows);
     mark_back_edges(&mut graph);
     layer(&mut graph);
-    place(&mut graph);
+    layout(&mut graph);
     graph
 }
 
@@ -102,16 +102,16 @@ fn gather(title: &str, steps: &[Observation], rows: &[TreeRow]) -> CallGraph {
             above.push(caller);
             continue;
         }
-        let place = *known.entry(key).or_insert_with_key(|(kind, name)| {
+        let index = *known.entry(key).or_insert_with_key(|(kind, name)| {
             graph
                 .nodes
                 .push(GraphNode { first: Some(row.step), ..node(Some(*kind), name.clone()) });
             graph.nodes.len() - 1
         });
-        graph.nodes[place].calls += 1;
-        graph.nodes[place].errors += usize::from(step.level == Level::Error);
-        *edges.entry((caller, place)).or_default() += 1;
-        above.push(place);
+        graph.nodes[index].calls += 1;
+        graph.nodes[index].errors += usize::from(step.level == Level::Error);
+        *edges.entry((caller, index)).or_default() += 1;
+        above.push(index);
     }
     let edge = |((from, to), calls)| GraphEdge { from, to, calls, is_back: from == to };
     graph.edges = edges.into_iter().map(edge).collect();
@@ -162,7 +162,7 @@ fn layer(graph: &mut CallGraph) {
 
 /// Assigns coordinates: callees below and to the right of their first caller, so that the graph
 /// fits the width of the page.
-fn place(graph: &mut CallGraph) {
+fn layout(graph: &mut CallGraph) {
     let mut is_placed = vec![false; graph.nodes.len()];
     let mut waiting = vec![0];
     let mut row = 0usize;
@@ -262,8 +262,8 @@ mod tests {
             let shape: Vec<_> =
                 shape.into_iter().map(|(name, parent)| (ObservationKind::Agent, names[name], parent)).collect();
             let graph = drawn(&shape);
-            for (place, one) in graph.nodes.iter().enumerate() {
-                for other in &graph.nodes[place + 1..] {
+            for (index, one) in graph.nodes.iter().enumerate() {
+                for other in &graph.nodes[index + 1..] {
                     let apart = (one.at.0 - other.at.0).abs() >= NODE.0 || (one.at.1 - other.at.1).abs() >= NODE.1;
                     prop_assert!(apart);
                 }

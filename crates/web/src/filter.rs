@@ -133,8 +133,8 @@ impl Filter {
     }
 
     /// Removes the term at an index.
-    pub(crate) fn without(&self, place: usize) -> Self {
-        let kept = self.terms.iter().enumerate().filter(|(index, _)| *index != place);
+    pub(crate) fn without(&self, position: usize) -> Self {
+        let kept = self.terms.iter().enumerate().filter(|(index, _)| *index != position);
         Self { terms: kept.map(|(_, term)| term.clone()).collect() }
     }
 

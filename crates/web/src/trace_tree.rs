@@ -64,7 +64,7 @@ pub(crate) fn assemble(steps: &[Observation]) -> Vec<TreeRow> {
 /// Parent index and anomaly of each observation.
 fn parents(steps: &[Observation], order: &[usize]) -> (Vec<Option<usize>>, Vec<Option<Mark>>) {
     let places: HashMap<&ObservationId, usize> =
-        steps.iter().enumerate().map(|(place, step)| (&step.id, place)).collect();
+        steps.iter().enumerate().map(|(position, step)| (&step.id, position)).collect();
     let mut parents = Vec::with_capacity(steps.len());
     let mut marks = Vec::with_capacity(steps.len());
     for step in steps {
@@ -82,8 +82,8 @@ fn parents(steps: &[Observation], order: &[usize]) -> (Vec<Option<usize>>, Vec<O
 fn cut_loops(parents: &mut [Option<usize>], marks: &mut [Option<Mark>], order: &[usize]) {
     let mut seen_in = vec![None; parents.len()];
     let mut rank = vec![0; parents.len()];
-    for (place, step) in order.iter().enumerate() {
-        rank[*step] = place;
+    for (position, step) in order.iter().enumerate() {
+        rank[*step] = position;
     }
     for start in order {
         let mut at = *start;
@@ -123,11 +123,11 @@ fn walk(tops: &[usize], children: &[Vec<usize>]) -> Vec<TreeRow> {
     let mut waiting = Vec::new();
     let put = |waiting: &mut Vec<TreeRow>, steps: &[usize], depth| {
         let siblings = steps.len();
-        let rows = steps.iter().enumerate().map(|(place, step)| TreeRow {
+        let rows = steps.iter().enumerate().map(|(position, step)| TreeRow {
             step: *step,
             depth,
             below: 0,
-            position: place + 1,
+            position: position + 1,
             siblings,
             mark: None,
             cost: None,
@@ -147,15 +147,15 @@ fn walk(tops: &[usize], children: &[Vec<usize>]) -> Vec<TreeRow> {
 /// Computes subtree totals, from the last row up.
 fn sum(rows: &mut [TreeRow], parents: &[Option<usize>], steps: &[Observation]) {
     let mut row_of = vec![0; steps.len()];
-    for (place, row) in rows.iter_mut().enumerate() {
+    for (position, row) in rows.iter_mut().enumerate() {
         let step = &steps[row.step];
-        row_of[row.step] = place;
+        row_of[row.step] = position;
         row.cost = step.cost.as_ref().map(ratchet_core::record::usage::Cost::total);
         row.approximate_cost = step.approximate_cost();
         row.errors = usize::from(step.level == Level::Error);
     }
-    for place in (0..rows.len()).rev() {
-        let row = rows[place];
+    for position in (0..rows.len()).rev() {
+        let row = rows[position];
         let Some(parent) = parents[row.step] else { continue };
         let above = &mut rows[row_of[parent]];
         above.below += row.below + 1;

@@ -33,7 +33,7 @@ use crate::signals::Signals;
 #[derive(Args, Debug)]
 pub(crate) struct CalibrateArgs {
     #[command(flatten)]
-    place: ScoringArgs,
+    target: ScoringArgs,
     /// Rubric name; see `ratchet rubrics list`
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
@@ -110,14 +110,14 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
         let signals = Signals::listen()?;
         let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
-        let work = data_target::with_scoring(&args.place, "ratchet calibrate", async |place| {
+        let work = data_target::with_scoring(&args.target, "ratchet calibrate", async |target| {
             let reporter = ScoringReporter::new();
             let uploads = ScoringContext {
                 is_stopping: &|| stop.is_requested(),
                 watch: &|progress| reporter.report(progress),
-                ..desk_of(place)
+                ..desk_of(target)
             };
-            let found = calibrate(place, &uploads, args).await;
+            let found = calibrate(target, &uploads, args).await;
             reporter.done();
             let found = found?;
             args.output.show(&view::of(&found, args), |_| text::of(&found))?;
@@ -130,17 +130,17 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn calibrate(
-    place: &ScoringTarget,
+    target: &ScoringTarget,
     uploads: &ScoringContext<'_>,
     args: &CalibrateArgs,
 ) -> anyhow::Result<Found> {
     revise::check(args)?;
-    let rubric = place.rubric(&args.rubric)?;
+    let rubric = target.rubric(&args.rubric)?;
     let whom =
         JudgeSelection { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
     let held = LabelComparison::read(uploads.source, uploads.sink, whom).await?;
     let calibration = held.calibration(&rubric, args.threshold);
-    let judge = args.judge.open(place).await?;
+    let judge = args.judge.open(target).await?;
     let sat = match args.panel {
         true => Some(
             panels::rejudge_panel(uploads, &args.dataset, &request(args, &rubric, &judge)).await?,
@@ -153,7 +153,7 @@ async fn calibrate(
         Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_) => args.judge.budget(),
     };
     let with = (args.draft_with.as_deref(), &budget);
-    let drafts = rewrite::drafts(place, with, &held, (&rubric, &calibration)).await?;
+    let drafts = rewrite::drafts(target, with, &held, (&rubric, &calibration)).await?;
     let asked = request(args, &rubric, &judge);
     let mut found =
         Found { rubric, held, calibration, drafts, trial: None, sat, drift, applied: None };

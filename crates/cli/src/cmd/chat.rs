@@ -58,12 +58,12 @@ use client::{ChatClient, ChatStart};
 use conversation::{Echo, TerminalChat};
 use files::Files;
 use fullscreen::Full;
-use interrupts::Stops;
+use interrupts::StopSignals;
 use line_mode::{Lines, Output};
 use one_shot::OneShot;
 use screen::{Paper, Screen};
 use style::{Marks, Style};
-use terminal::Ability;
+use terminal::TerminalMode;
 
 /// Event types that are shown; all but raw lines.
 const SHOWN_TYPES: &str = "state,message,text_delta,tool_use,tool_result,question,permission,answered,done,\
@@ -181,7 +181,9 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
     if let Some(url) = &args.server {
         let config = Config::load(&args.config, Vec::new())?;
         let venue = Venue { server: data_target::server(url, &config.credentials)?, set_up: None };
-        return runtime::block_on(async { converse(args, &venue, &mut Stops::listen()?).await });
+        return runtime::block_on(async {
+            converse(args, &venue, &mut StopSignals::listen()?).await
+        });
     }
     let mut config = Config::load(&args.config, args.flags()?)?;
     config.warn_of_unknown_variables();
@@ -224,7 +226,7 @@ async fn attach(
     }
     eprintln!("through {url}, which runs on {}", config.data.display());
     let venue = Venue { server: data_target::server(url, credentials)?, set_up: None };
-    converse(args, &venue, &mut Stops::listen()?).await
+    converse(args, &venue, &mut StopSignals::listen()?).await
 }
 
 /// Runs a server for as long as the conversation lasts.
@@ -240,7 +242,7 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
     let venue =
         Venue { server: data_target::server(&url, &credentials)?, set_up: server.set_up_url() };
     let (stopper, stop) = shutdown::signal();
-    let mut stops = Stops::listen()?;
+    let mut stops = StopSignals::listen()?;
     let serving = server.run(stop);
     tokio::pin!(serving);
     let talked = tokio::select! {
@@ -259,7 +261,11 @@ async fn host(args: &ChatArgs, config: &Config) -> anyhow::Result<Outcome> {
     talked
 }
 
-async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::Result<Outcome> {
+async fn converse(
+    args: &ChatArgs,
+    venue: &Venue,
+    stops: &mut StopSignals,
+) -> anyhow::Result<Outcome> {
     let message = args.print.as_deref().map(one_shot::message).transpose()?;
     let Files { mut texts, mut others } = Files::read(&args.attach)?;
     let is_new = args.resume.is_none() && args.fork.is_none();
@@ -281,25 +287,25 @@ async fn converse(args: &ChatArgs, venue: &Venue, stops: &mut Stops) -> anyhow::
     let (paper, style) = looks();
     let mut screen = Screen::new(style, paper);
     screen.pages = client.pages().await.ok();
-    let ability = if args.json { Ability::Lines } else { Ability::find() };
+    let ability = if args.json { TerminalMode::Lines } else { TerminalMode::find() };
     if io::stdin().is_terminal() {
         let page = screen.pages.as_ref().map(|pages| format!("{pages}/chats/{}", chat.id));
         eprint!("{}", style.paint(&introduction(page, venue, ability), Marks::DIM));
     }
-    let echo = if ability == Ability::Keys { Echo::Shown } else { Echo::Typed };
+    let echo = if ability == TerminalMode::Keys { Echo::Shown } else { Echo::Typed };
     let mut talk = TerminalChat::new(client, screen, echo, &chat);
     talk.attachments = others;
     match ability {
-        Ability::Keys => Full::open(talk, style)?.run(stops).await,
-        Ability::Lines => Lines::new(talk, args.output()).run(stops).await,
+        TerminalMode::Keys => Full::open(talk, style)?.run(stops).await,
+        TerminalMode::Lines => Lines::new(talk, args.output()).run(stops).await,
     }
 }
 
 /// Width and style of the output.
 fn looks() -> (Paper, Style) {
     let wants_colours = std::env::var_os("NO_COLOR").is_none_or(|set| set.is_empty());
-    let style = match Ability::find() {
-        Ability::Keys if wants_colours => Style::Colours,
+    let style = match TerminalMode::find() {
+        TerminalMode::Keys if wants_colours => Style::Colours,
         _ => Style::Plain,
     };
     match io::stdout().is_terminal() {
@@ -309,7 +315,7 @@ fn looks() -> (Paper, Style) {
 }
 
 /// Hints at the start of a new chat.
-fn introduction(page: Option<String>, venue: &Venue, ability: Ability) -> String {
+fn introduction(page: Option<String>, venue: &Venue, ability: TerminalMode) -> String {
     let mut text = String::new();
     if let Some(page) = page {
         text.push_str(&format!("  in a browser: {page}\n"));
@@ -319,10 +325,10 @@ fn introduction(page: Option<String>, venue: &Venue, ability: Ability) -> String
         text.push_str(&format!("  {words}\n  {set_up}\n"));
     }
     text.push_str(match ability {
-        Ability::Keys => {
+        TerminalMode::Keys => {
             "  Enter sends, Alt-Enter starts a new line, Esc interrupts, /help lists commands\n\n"
         }
-        Ability::Lines => "  /help lists commands; Ctrl-C interrupts\n",
+        TerminalMode::Lines => "  /help lists commands; Ctrl-C interrupts\n",
     });
     text
 }

@@ -45,7 +45,7 @@ enum Action {
 #[derive(Args, Debug)]
 struct WhereArgs {
     #[command(flatten)]
-    place: ScoringArgs,
+    target: ScoringArgs,
     /// Rubric name; see `ratchet rubrics list`
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
@@ -102,10 +102,10 @@ pub(crate) fn run(command: &LabelCommand) -> anyhow::Result<Outcome> {
 
 async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
     within("--by", &args.who.by, MAX_BY).map_err(anyhow::Error::msg)?;
-    let kept = data_target::with_scoring(&args.at.place, "ratchet label", async |place| {
-        let rubric = place.rubric(&args.at.rubric)?;
-        let waiting = waiting(place, args, &rubric).await?;
-        label_each(place, args, &rubric, waiting).await
+    let kept = data_target::with_scoring(&args.at.target, "ratchet label", async |target| {
+        let rubric = target.rubric(&args.at.rubric)?;
+        let waiting = waiting(target, args, &rubric).await?;
+        label_each(target, args, &rubric, waiting).await
     });
     let kept = kept.await?;
     let labels = if kept == 1 { "label" } else { "labels" };
@@ -115,7 +115,7 @@ async fn label(args: &LabelArgs) -> anyhow::Result<Outcome> {
 
 /// The sessions that are to be labelled, and how they were drawn.
 async fn waiting(
-    place: &ScoringTarget,
+    target: &ScoringTarget,
     args: &LabelArgs,
     rubric: &Rubric,
 ) -> anyhow::Result<Vec<(SessionId, Option<LabelOrigin>)>> {
@@ -125,13 +125,13 @@ async fn waiting(
     let dataset = &args.at.dataset;
     let asking = SamplePlan { dataset, rubric, days: args.days, size: args.size };
     let asked =
-        sampling::this_week(&place.source, &place.sink, asking, Clock::System.now()).await?;
+        sampling::this_week(&target.source, &target.sink, asking, Clock::System.now()).await?;
     if asked.is_empty() {
         print(
             "No scored sessions in this time range; run `ratchet score` first, or use --session\n",
         )?;
     }
-    let given = labels::read(&place.sink, dataset).await?;
+    let given = labels::read(&target.sink, dataset).await?;
     let is_mine = |session: &SessionId| {
         given.iter().any(|label| label.by == args.who.by && label.session == *session)
     };
@@ -140,7 +140,7 @@ async fn waiting(
 }
 
 async fn label_each(
-    place: &ScoringTarget,
+    target: &ScoringTarget,
     args: &LabelArgs,
     rubric: &Rubric,
     waiting: Vec<(SessionId, Option<LabelOrigin>)>,
@@ -148,7 +148,7 @@ async fn label_each(
     let mut typed = BufReader::new(io::stdin());
     let (mut kept, of) = (0, waiting.len());
     for (at, (session, drawn)) in waiting.into_iter().enumerate() {
-        let brief = brief::of(&place.source, &session).await?;
+        let brief = brief::of(&target.source, &session).await?;
         print(&format!("\nSession {session} ({} of {of})\n{brief}\n", at + 1))?;
         let (marks, why) = match ask(rubric, &mut typed, &mut io::stdout())? {
             Answer::Label { marks, why } => (marks, why),
@@ -158,9 +158,9 @@ async fn label_each(
         let now = Clock::System.now();
         let (by, rubric_name) = (args.who.by.clone(), rubric.name.clone());
         let label = Label { session, by, at: now, why, rubric: rubric_name, marks, drawn };
-        labels::keep(&place.sink, &args.at.dataset, std::slice::from_ref(&label), now).await?;
+        labels::keep(&target.sink, &args.at.dataset, std::slice::from_ref(&label), now).await?;
         kept += 1;
-        let judged = judge_scores::first(&place.source, &label.session, rubric, None).await?;
+        let judged = judge_scores::first(&target.source, &label.session, rubric, None).await?;
         print(&ask::revealed(&label, judged.as_ref(), rubric))?;
     }
     Ok(kept)

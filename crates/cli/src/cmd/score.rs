@@ -68,7 +68,7 @@ struct RubricArgs {
 #[derive(Args, Debug)]
 struct HowArgs {
     #[command(flatten)]
-    place: ScoringArgs,
+    target: ScoringArgs,
     #[command(flatten)]
     rubric: RubricArgs,
     #[command(flatten)]
@@ -175,23 +175,23 @@ async fn supervised(
     let signals = Signals::listen()?;
     let (stopper, stop) = shutdown::signal();
     let outcome = Cell::new(Outcome::Done);
-    let work = data_target::with_scoring(&how.place, "ratchet score", async |place| {
-        let request = how.request(place, wanted).await?;
+    let work = data_target::with_scoring(&how.target, "ratchet score", async |target| {
+        let request = how.request(target, wanted).await?;
         let reporter = ScoringReporter::new();
         let uploads = ScoringContext {
             is_stopping: &|| stop.is_requested(),
             watch: &|progress| reporter.report(progress),
-            ..desk_of(place)
+            ..desk_of(target)
         };
         if how.estimate {
-            let briefing = judge::briefing(place)?;
+            let briefing = judge::briefing(target)?;
             let found = score::estimate(&uploads, &request, &briefing).await?;
             reporter.done();
-            let (prices, now) = (judge::prices(place), Clock::System.now());
+            let (prices, now) = (judge::prices(target), Clock::System.now());
             let view = EstimateView::new(&found, &how.judge.name()?, &prices, now);
             return Ok(how.output.show(&view, EstimateView::text)?);
         }
-        let view = scored(place, &uploads, &request).await;
+        let view = scored(target, &uploads, &request).await;
         reporter.done();
         let view = view?;
         how.output.show(&view, text)?;
@@ -205,14 +205,14 @@ async fn supervised(
 impl HowArgs {
     async fn request(
         &self,
-        place: &ScoringTarget,
+        target: &ScoringTarget,
         wanted: SessionFilter,
     ) -> anyhow::Result<Request> {
         Ok(Request {
-            run: place.run.clone(),
+            run: target.run.clone(),
             // What it would cost can be told without a key.
-            judge: if self.estimate { Judge::Offline } else { self.judge.open(place).await? },
-            rubric: place.rubric(&self.rubric.rubric)?,
+            judge: if self.estimate { Judge::Offline } else { self.judge.open(target).await? },
+            rubric: target.rubric(&self.rubric.rubric)?,
             wanted,
             again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
             keeping: if self.dry_run { WritePolicy::Nothing } else { WritePolicy::Write },
@@ -223,11 +223,11 @@ impl HowArgs {
 }
 
 /// What scoring works with, where nobody watches.
-pub(crate) fn desk_of(place: &ScoringTarget) -> ScoringContext<'_> {
+pub(crate) fn desk_of(target: &ScoringTarget) -> ScoringContext<'_> {
     ScoringContext {
-        source: &place.source,
-        sink: &place.sink,
-        journal: &place.journal,
+        source: &target.source,
+        sink: &target.sink,
+        journal: &target.journal,
         clock: &|| Clock::System.now(),
         is_stopping: &|| false,
         watch: &|_| {},
@@ -235,7 +235,7 @@ pub(crate) fn desk_of(place: &ScoringTarget) -> ScoringContext<'_> {
 }
 
 async fn scored(
-    place: &ScoringTarget,
+    target: &ScoringTarget,
     uploads: &ScoringContext<'_>,
     request: &Request,
 ) -> anyhow::Result<ScoringView> {
@@ -244,7 +244,7 @@ async fn scored(
     if let SessionFilter::These(sessions) = &request.wanted {
         // Who asks for one session wants to see it, also if it was scored long ago.
         for session in sessions {
-            let known = PreviousScores::read(&place.source, session, &request.rubric.name).await?;
+            let known = PreviousScores::read(&target.source, session, &request.rubric.name).await?;
             view.show_known(session, &known);
         }
     }

@@ -38,7 +38,7 @@ struct ListArgs {
     #[arg(long)]
     undone: bool,
     #[command(flatten)]
-    place: ScoringArgs,
+    target: ScoringArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -48,7 +48,7 @@ struct OneArgs {
     /// Suggestion ID
     id: String,
     #[command(flatten)]
-    place: ScoringArgs,
+    target: ScoringArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -67,15 +67,15 @@ pub(crate) fn run(command: &SuggestionsCommand) -> anyhow::Result<Outcome> {
     })
 }
 
-async fn all(place: &ScoringArgs) -> anyhow::Result<Vec<StoredSuggestion>> {
-    data_target::with_scoring(place, "ratchet suggestions", async |place| {
-        Ok(place.reports().await?.suggestions().await?)
+async fn all(target: &ScoringArgs) -> anyhow::Result<Vec<StoredSuggestion>> {
+    data_target::with_scoring(target, "ratchet suggestions", async |target| {
+        Ok(target.reports().await?.suggestions().await?)
     })
     .await
 }
 
 async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
-    let mut kept = all(&args.place).await?;
+    let mut kept = all(&args.target).await?;
     if args.undone {
         kept.retain(|kept| matches!(kept.progress, Progress::Open | Progress::Accepted));
     }
@@ -85,7 +85,7 @@ async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn show(args: &OneArgs) -> anyhow::Result<Outcome> {
-    let kept = all(&args.place).await?.into_iter().find(|kept| kept.id == args.id);
+    let kept = all(&args.target).await?.into_iter().find(|kept| kept.id == args.id);
     let kept = kept.ok_or_else(|| {
         anyhow::anyhow!("suggestion {} not found; see `ratchet suggestions list`", args.id)
     })?;
@@ -94,8 +94,8 @@ async fn show(args: &OneArgs) -> anyhow::Result<Outcome> {
 }
 
 async fn decide(args: &OneArgs, to: Progress) -> anyhow::Result<Outcome> {
-    let kept = data_target::with_scoring(&args.place, "ratchet suggestions", async |place| {
-        Ok(place.reports().await?.decide(&args.id, to, Clock::System.now()).await?)
+    let kept = data_target::with_scoring(&args.target, "ratchet suggestions", async |target| {
+        Ok(target.reports().await?.decide(&args.id, to, Clock::System.now()).await?)
     })
     .await?;
     args.output.show(&view(&kept), |_| {

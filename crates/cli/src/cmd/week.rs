@@ -40,7 +40,7 @@ pub(crate) struct WeekArgs {
     #[arg(long, value_name = "ZONE")]
     zone: Option<String>,
     #[command(flatten)]
-    place: ScoringArgs,
+    target: ScoringArgs,
     /// Rubric name or file
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
@@ -108,8 +108,8 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
         let signals = Signals::listen()?;
         let (stopper, stop) = shutdown::signal();
         let outcome = Cell::new(Outcome::Done);
-        let work = data_target::with_scoring(&args.place, "ratchet week", async |place| {
-            let delivery = Box::pin(run_week(args, place, &stop)).await?;
+        let work = data_target::with_scoring(&args.target, "ratchet week", async |target| {
+            let delivery = Box::pin(run_week(args, target, &stop)).await?;
             print(&answer(args.format(), &delivery)?)?;
             let is_bad = delivery.scoring.failed > 0;
             outcome.set(if is_bad { Outcome::FoundBad } else { Outcome::Done });
@@ -122,15 +122,15 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
 
 async fn run_week(
     args: &WeekArgs,
-    place: &ScoringTarget,
+    target: &ScoringTarget,
     stop: &Stop,
 ) -> anyhow::Result<WeekDelivery> {
-    let config = Config::load(&args.place.config, Vec::new())?;
+    let config = Config::load(&args.target.config, Vec::new())?;
     let judge = &args.judge;
     let scoring = SessionScoring {
-        run: place.run.clone(),
-        rubric: place.rubric(&args.rubric)?,
-        judge: if judge.is_none() { None } else { Some(Box::pin(judge.open(place)).await?) },
+        run: target.run.clone(),
+        rubric: target.rubric(&args.rubric)?,
+        judge: if judge.is_none() { None } else { Some(Box::pin(judge.open(target)).await?) },
         at_once: judge.concurrency,
         batch: judge.batch(),
     };
@@ -138,7 +138,7 @@ async fn run_week(
         week: args.week()?,
         scoring,
         templates: local_environment::templates(&config.data)?,
-        instructions: local_environment::suggestion_instructions(place.data())?,
+        instructions: local_environment::suggestion_instructions(target.data())?,
         learnings: args.learnings.clone(),
         hooks: args.notify.hooks()?,
         // Whoever types the command chooses the address.
@@ -146,14 +146,14 @@ async fn run_week(
         link: None,
     };
     let uploads = ScoringContext {
-        source: &place.source,
-        sink: &place.sink,
-        journal: &place.journal,
+        source: &target.source,
+        sink: &target.sink,
+        journal: &target.journal,
         clock: &|| Clock::System.now(),
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    Ok(pipeline.run(&uploads, place.reports().await?).await?)
+    Ok(pipeline.run(&uploads, target.reports().await?).await?)
 }
 
 impl WeekArgs {

@@ -10,7 +10,7 @@ use ratchet_core::chat::workspace::Roots;
 use ratchet_stages::chat::ChatLimits;
 
 use super::lookup::Lookup;
-use super::value::{Count, Lasting, Place};
+use super::value::{ConfigPath, Count, HumanDuration};
 
 #[derive(Clone, Debug)]
 pub(crate) struct ChatConfig {
@@ -65,7 +65,7 @@ impl fmt::Display for Folders {
 
 impl ChatConfig {
     pub(super) fn read(of: &mut Lookup<'_>) -> anyhow::Result<Self> {
-        let program = Place(PathBuf::from("claude"));
+        let program = ConfigPath(PathBuf::from("claude"));
         let usual = ChatLimits::default();
         let budget = Count(usize::try_from(system_prompt::DEFAULT_BUDGET).unwrap_or(usize::MAX));
         let roots: Folders =
@@ -86,9 +86,13 @@ impl ChatConfig {
             trusted: trusted.0,
             env,
             processes: processes.0,
-            idle: of.value("chat.idle", Lasting(usual.idle), "idle timeout of agents")?.0,
+            idle: of.value("chat.idle", HumanDuration(usual.idle), "idle timeout of agents")?.0,
             answers: of
-                .value("chat.answers", Lasting(usual.answer), "timeout of permission requests")?
+                .value(
+                    "chat.answers",
+                    HumanDuration(usual.answer),
+                    "timeout of permission requests",
+                )?
                 .0,
             prompt_tokens: u64::try_from(tokens.0).unwrap_or(u64::MAX),
             platform: folder(
@@ -104,8 +108,8 @@ impl ChatConfig {
     }
 }
 
-fn folder(place: Option<Place>) -> Option<PathBuf> {
-    place.map(|Place(path)| path)
+fn folder(path: Option<ConfigPath>) -> Option<PathBuf> {
+    path.map(|ConfigPath(path)| path)
 }
 
 /// `ratchet` in the folder where people keep their configuration.

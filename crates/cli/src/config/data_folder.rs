@@ -1,18 +1,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::value::Place;
+use super::value::ConfigPath;
 
 /// Where data was kept by default before: in whatever folder a command was run in.
 const OLD_DEFAULT: &str = "./ratchet-data";
 
 /// The data folder when nobody names one: the platform's own place for data, or the old default
 /// where that is there already.
-pub(super) fn default() -> Place {
+pub(super) fn default() -> ConfigPath {
     let old = PathBuf::from(OLD_DEFAULT);
     let is_there = old.join("catalog.db").exists();
     let new = || of_platform(std::env::var_os("XDG_DATA_HOME"), std::env::home_dir());
-    Place(if is_there { old } else { new().unwrap_or_else(|| PathBuf::from(OLD_DEFAULT)) })
+    ConfigPath(if is_there { old } else { new().unwrap_or_else(|| PathBuf::from(OLD_DEFAULT)) })
 }
 
 /// Tells on stderr that data lies in the current folder only because it did before.

@@ -145,11 +145,11 @@ impl fmt::Display for Reserve {
 
 /// A length of time: `500 ms`, `10 s`, `5 min` or `1 h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lasting(pub(crate) Duration);
+pub(crate) struct HumanDuration(pub(crate) Duration);
 
 const TIME_UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
 
-impl FromStr for Lasting {
+impl FromStr for HumanDuration {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -160,7 +160,7 @@ impl FromStr for Lasting {
     }
 }
 
-impl fmt::Display for Lasting {
+impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         show_with_unit(u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX), &TIME_UNITS, f)
     }
@@ -168,9 +168,9 @@ impl fmt::Display for Lasting {
 
 /// A folder or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place(pub(crate) PathBuf);
+pub(crate) struct ConfigPath(pub(crate) PathBuf);
 
-impl FromStr for Place {
+impl FromStr for ConfigPath {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -178,7 +178,7 @@ impl FromStr for Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ConfigPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.display().fmt(f)
     }
@@ -253,11 +253,11 @@ mod tests {
 
     #[test]
     fn times_need_units() {
-        check::<Lasting>("90 s", "90 s");
-        check::<Lasting>("120s", "2 min");
-        check::<Lasting>("1500 ms", "1500 ms");
-        check::<Lasting>("0 s", "0 ms");
-        check::<Lasting>("10", "wants a time such as 10 s, 500 ms or 5 min");
+        check::<HumanDuration>("90 s", "90 s");
+        check::<HumanDuration>("120s", "2 min");
+        check::<HumanDuration>("1500 ms", "1500 ms");
+        check::<HumanDuration>("0 s", "0 ms");
+        check::<HumanDuration>("10", "wants a time such as 10 s, 500 ms or 5 min");
     }
 
     #[test]

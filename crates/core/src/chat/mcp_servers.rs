@@ -23,15 +23,15 @@ const MAX_SERVERS: usize = 100;
 #[derive(Clone, Copy, Debug)]
 pub struct McpFile<'a> {
     pub layer: Layer,
-    pub place: &'a str,
+    pub path: &'a str,
     pub text: &'a str,
 }
 
 /// Something in a file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {what}")]
+#[error("{path}: {what}")]
 pub struct McpFault {
-    pub place: String,
+    pub path: String,
     /// Where in it, and what is wrong.
     pub what: String,
 }
@@ -78,7 +78,7 @@ impl McpPlan {
         let (mut plan, mut faults) = (Self::default(), Vec::new());
         for file in files {
             if file.layer == Layer::Workspace && trust == Trust::Untrusted {
-                plan.ignored.push((file.layer, file.place.to_owned()));
+                plan.ignored.push((file.layer, file.path.to_owned()));
                 continue;
             }
             match read(&file) {
@@ -100,7 +100,7 @@ impl McpPlan {
                 env.insert(PATH_VARIABLE.to_owned(), workspace.into());
             }
         }
-        let from = (file.layer, file.place.to_owned());
+        let from = (file.layer, file.path.to_owned());
         let mut overrode = Vec::new();
         if let Some(earlier) = self.servers.remove(&name) {
             overrode = earlier.overrode;
@@ -132,11 +132,11 @@ impl McpPlan {
         let mut text = String::new();
         let mut line = |line: String| text.push_str(&(line + "\n"));
         for (name, server) in &self.servers {
-            let (layer, place) = &server.from;
-            let mut told = format!("{name}: from {place} ({layer})");
+            let (layer, path) = &server.from;
+            let mut told = format!("{name}: from {path} ({layer})");
             let overrode = server.overrode.iter().rev();
             let overrode: Vec<_> =
-                overrode.map(|(layer, place)| format!("{place} ({layer})")).collect();
+                overrode.map(|(layer, path)| format!("{path} ({layer})")).collect();
             if !overrode.is_empty() {
                 told.push_str(&format!(", instead of {}", overrode.join(" and ")));
             }
@@ -145,8 +145,8 @@ impl McpPlan {
             }
             line(told);
         }
-        for (layer, place) in &self.ignored {
-            line(format!("{place} ({layer}) is not read: the workspace is not trusted"));
+        for (layer, path) in &self.ignored {
+            line(format!("{path} ({layer}) is not read: the workspace is not trusted"));
         }
         text
     }
@@ -154,7 +154,7 @@ impl McpPlan {
 
 /// The servers that a file names.
 fn read(file: &McpFile<'_>) -> Result<Vec<(String, Value)>, Vec<McpFault>> {
-    let fault = |what: String| McpFault { place: file.place.to_owned(), what };
+    let fault = |what: String| McpFault { path: file.path.to_owned(), what };
     let all: Value = serde_json::from_str(file.text).map_err(|why| vec![fault(why.to_string())])?;
     let servers = match all.get("mcpServers") {
         Some(Value::Object(servers)) => servers,
@@ -220,9 +220,9 @@ mod tests {
 
     fn files() -> [McpFile<'static>; 3] {
         [
-            McpFile { layer: Layer::Workspace, place: "/w/.mcp.json", text: WORKSPACE },
-            McpFile { layer: Layer::User, place: "/u/mcp.json", text: USER },
-            McpFile { layer: Layer::Platform, place: "/p/mcp.json", text: PLATFORM },
+            McpFile { layer: Layer::Workspace, path: "/w/.mcp.json", text: WORKSPACE },
+            McpFile { layer: Layer::User, path: "/u/mcp.json", text: USER },
+            McpFile { layer: Layer::Platform, path: "/p/mcp.json", text: PLATFORM },
         ]
     }
 
@@ -265,7 +265,7 @@ mod tests {
 
     #[track_caller]
     fn refused(text: &str, expected: &str) {
-        let file = McpFile { layer: Layer::User, place: "/u/mcp.json", text };
+        let file = McpFile { layer: Layer::User, path: "/u/mcp.json", text };
         let faults = McpPlan::merge(&[file], "/w", Trust::Untrusted).unwrap_err();
         let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
         let told = told.join("\n");
@@ -292,14 +292,14 @@ mod tests {
 
     #[test]
     fn a_file_without_servers_is_fine() {
-        let file = McpFile { layer: Layer::User, place: "/u/mcp.json", text: "{}" };
+        let file = McpFile { layer: Layer::User, path: "/u/mcp.json", text: "{}" };
         assert!(McpPlan::merge(&[file], "/w", Trust::Untrusted).unwrap().is_empty());
     }
 
     proptest! {
         #[test]
         fn no_text_breaks_the_reader(text in "[{}\\[\\]\":,a-z]{0,60}") {
-            let file = McpFile { layer: Layer::User, place: "p", text: &text };
+            let file = McpFile { layer: Layer::User, path: "p", text: &text };
             let _merged = McpPlan::merge(&[file], "/w", Trust::Trusted);
         }
     }

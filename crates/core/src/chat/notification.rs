@@ -93,8 +93,8 @@ impl Notification {
     }
 
     /// Returns the message for receivers: a few thousand bytes at most.
-    pub fn message(&self, place: NotificationSource<'_>) -> Message {
-        let NotificationSource { project, chat, title, server } = place;
+    pub fn message(&self, source: NotificationSource<'_>) -> Message {
+        let NotificationSource { project, chat, title, server } = source;
         let path = format!("/project/{project}/chats/{chat}");
         let title = title.map(|title| short(title, SHOWN));
         let url = format!("{server}{path}");
@@ -208,9 +208,9 @@ mod tests {
     fn told(kind: EventKind, body: &Value) -> Option<Value> {
         let chat = SessionId::parse("s1").unwrap();
         let (title, server) = (Some("Ship\nit"), "https://ratchet.test");
-        let place = NotificationSource { project: "shop", chat: &chat, title, server };
+        let source = NotificationSource { project: "shop", chat: &chat, title, server };
         let notice = Notification::of(&event(kind, body))?;
-        Some(notice.message(place).payload(Timestamp::from_nanos(0)))
+        Some(notice.message(source).payload(Timestamp::from_nanos(0)))
     }
 
     #[test]

@@ -228,9 +228,9 @@ fn attachments(all: &[Attachment], room: u64, cuts: &mut Vec<TruncatedSection>) 
             sheet.push(text);
             continue;
         }
-        let place = (number, all.len());
+        let index = (number, all.len());
         let short = fit::shortest(texts(attachment)[1].len(), share, |bytes| {
-            written(attachment, place, Some(bytes))
+            written(attachment, index, Some(bytes))
         });
         let kept = Tokens::approximate(&short).count.min(*size);
         cuts.push(TruncatedSection { what: attachment.name().to_owned(), kept, of: *size });

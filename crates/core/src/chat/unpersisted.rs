@@ -182,10 +182,10 @@ impl UnpersistedOutput {
     /// Notes that the agent has stored a line.
     pub fn kept(&mut self, line: &str) {
         let id = Object::parse(line).ok().and_then(|kept| kept.text("uuid"));
-        let Some(place) = self.said.iter().position(|(said, _)| Some(said) == id.as_ref()) else {
+        let Some(index) = self.said.iter().position(|(said, _)| Some(said) == id.as_ref()) else {
             return;
         };
-        let (_, said) = self.said.remove(place);
+        let (_, said) = self.said.remove(index);
         self.bytes = self.bytes.saturating_sub(match said {
             Spoken::Prompt { content, .. } => content.len(),
             Spoken::Line(line) => line.len(),

@@ -236,8 +236,8 @@ impl Agreement {
 impl Grades {
     fn of(scale: &Scale, pairs: &[RatingPair]) -> Option<Self> {
         let Scale::Ordered(grades) = scale else { return None };
-        let place = |value: f64| place(scale, value).unwrap_or_default();
-        let verdicts = pairs.iter().map(|pair| (place(pair.human), place(pair.judge)));
+        let grade_index = |value: f64| grade_index(scale, value).unwrap_or_default();
+        let verdicts = pairs.iter().map(|pair| (grade_index(pair.human), grade_index(pair.judge)));
         let confusion = Confusion::of(grades.len(), verdicts);
         Some(Self {
             labels: grades.iter().map(|grade| grade.label.clone()).collect(),
@@ -337,13 +337,13 @@ pub fn mark_of(scale: &Scale, number: f64) -> Option<f64> {
     match scale {
         Scale::Numeric => Some(number),
         Scale::Ordered(grades) => {
-            place(scale, number).and_then(|at| grades.get(at)).map(|grade| grade.value)
+            grade_index(scale, number).and_then(|at| grades.get(at)).map(|grade| grade.value)
         }
     }
 }
 
 /// Returns the index of the nearest grade, since other programs round.
-fn place(scale: &Scale, value: f64) -> Option<usize> {
+fn grade_index(scale: &Scale, value: f64) -> Option<usize> {
     let Scale::Ordered(grades) = scale else { return None };
     let far = |value_of: f64| (value_of - value).abs();
     let near =

@@ -297,8 +297,8 @@ mod tests {
 
     #[test]
     fn each_field_has_its_row_and_names_of_its_own() {
-        for (place, facts) in FIELDS.iter().enumerate() {
-            assert_eq!(facts.field as usize, place, "{:?}", facts.field);
+        for (index, facts) in FIELDS.iter().enumerate() {
+            assert_eq!(facts.field as usize, index, "{:?}", facts.field);
             assert!(facts.filter.is_some() || facts.column.is_some(), "{:?}", facts.field);
         }
         let names = |name: fn(&FieldFacts) -> Option<&'static str>| {

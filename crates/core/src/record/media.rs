@@ -49,8 +49,8 @@ impl MediaHash {
         if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return None;
         }
-        for (byte, place) in bytes.iter_mut().zip((0..64).step_by(2)) {
-            *byte = u8::from_str_radix(text.get(place..place + 2)?, 16).ok()?;
+        for (byte, index) in bytes.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(text.get(index..index + 2)?, 16).ok()?;
         }
         Some(Self(bytes))
     }

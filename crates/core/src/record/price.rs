@@ -175,15 +175,15 @@ impl PriceTable {
         if model.len() > MAX_NAME_BYTES {
             return None;
         }
-        let place = match self.matches.recall(model) {
+        let found = match self.matches.recall(model) {
             Some(known) => known,
             None => self.matches.remember(model, self.search(model)),
         }?;
-        self.files.get(place.file)?.models.get(place.model)
+        self.files.get(found.file)?.models.get(found.model)
     }
 
     /// An exact name beats a pattern in the same file, and both beat a name without its date.
-    fn search(&self, sent: &str) -> Option<Place> {
+    fn search(&self, sent: &str) -> Option<ModelIndex> {
         let name = ModelName::new(sent);
         let exact = |file: &PriceFile| {
             let by_pattern = || file.patterns.iter().find(|(pattern, _)| pattern.is_match(sent));
@@ -193,9 +193,10 @@ impl PriceTable {
         self.in_files(exact).or_else(|| self.in_files(undated))
     }
 
-    fn in_files(&self, look: impl Fn(&PriceFile) -> Option<usize>) -> Option<Place> {
-        let place = |(file, found): (usize, &PriceFile)| Some(Place { file, model: look(found)? });
-        self.files.iter().enumerate().find_map(place)
+    fn in_files(&self, look: impl Fn(&PriceFile) -> Option<usize>) -> Option<ModelIndex> {
+        let found =
+            |(file, found): (usize, &PriceFile)| Some(ModelIndex { file, model: look(found)? });
+        self.files.iter().enumerate().find_map(found)
     }
 }
 
@@ -220,28 +221,28 @@ fn cost_at(prices: &Prices, call: ModelCall<'_>) -> Option<Cost> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ModelIndex {
     file: usize,
     model: usize,
 }
 
 /// A cache of model name lookups, so that names are parsed once and not for every call.
 #[derive(Debug, Default)]
-struct Matches(RwLock<HashMap<Box<str>, Option<Place>>>);
+struct Matches(RwLock<HashMap<Box<str>, Option<ModelIndex>>>);
 
 impl Matches {
-    fn recall(&self, model: &str) -> Option<Option<Place>> {
+    fn recall(&self, model: &str) -> Option<Option<ModelIndex>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(model).copied()
     }
 
-    fn remember(&self, model: &str, place: Option<Place>) -> Option<Place> {
+    fn remember(&self, model: &str, found: Option<ModelIndex>) -> Option<ModelIndex> {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         // Names are untrusted input: a flood of new ones must not grow the map, nor lock it.
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(model.into(), place);
-        place
+        known.insert(model.into(), found);
+        found
     }
 }
 

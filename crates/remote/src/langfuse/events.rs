@@ -136,9 +136,9 @@ impl EventPatches {
     /// ```
     pub fn from_batch(batch: &[Raw], rules: &Rules) -> Self {
         let mut statements = Self::default();
-        for (place, event) in batch.iter().enumerate() {
+        for (index, event) in batch.iter().enumerate() {
             let result = statements.take_event(event, rules);
-            let id = event_id(event).unwrap_or_else(|| format!("batch[{place}]"));
+            let id = event_id(event).unwrap_or_else(|| format!("batch[{index}]"));
             statements.outcomes.push(Outcome { event: id, result });
         }
         statements

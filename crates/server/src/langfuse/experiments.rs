@@ -162,9 +162,9 @@ fn view(summary: &ExperimentSummary, groups: &[Group]) -> ExperimentView {
 }
 
 fn item_view(item: &StoredExperimentItem, groups: &[ItemGroup]) -> ExperimentItemView {
-    let place = Place::of(item);
+    let target = ItemTarget::of(item);
     let experiment = &item.experiment;
-    let content = place.content;
+    let content = target.content;
     let with = |group: ItemGroup, json: Option<Raw>| {
         if groups.contains(&group) { Maybe::or_null(json) } else { Maybe::Absent }
     };
@@ -175,10 +175,10 @@ fn item_view(item: &StoredExperimentItem, groups: &[ItemGroup]) -> ExperimentIte
     ExperimentItemView {
         id: item.observation.as_ref().map_or_else(|| item.trace.to_string(), ToString::to_string),
         trace_id: item.trace.to_string(),
-        start_time: place.ran.map_or(item.created_at, |ran| ran.start).into(),
-        end_time: place.ran.map(|ran| ran.end.into()),
-        level: WireName(place.level),
-        environment: place.environment,
+        start_time: target.ran.map_or(item.created_at, |ran| ran.start).into(),
+        end_time: target.ran.map(|ran| ran.end.into()),
+        level: WireName(target.level),
+        environment: target.environment,
         experiment_id: experiment.id.clone(),
         experiment_name: experiment.name.clone(),
         experiment_item_id: item.item.clone(),
@@ -211,14 +211,14 @@ fn raw_object(json: &JsonText) -> Option<Raw> {
 }
 
 /// The trace or observation of an item, with its level.
-struct Place<'a> {
+struct ItemTarget<'a> {
     ran: Option<TimeSpan>,
     level: Level,
     environment: String,
     content: Option<&'a Content>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ItemTarget<'a> {
     fn of(item: &'a StoredExperimentItem) -> Self {
         match &item.outcome {
             Some(Outcome::Step(step)) => {

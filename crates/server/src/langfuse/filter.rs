@@ -45,9 +45,9 @@ impl Params {
 fn parse<C: Copy>(name: &str, json: &str, columns: Columns<C>) -> Result<Filter<C>, Vec<Issue>> {
     let (conditions, mut issues) = sent(name, json);
     let mut filter = Filter::default();
-    for (place, condition) in conditions {
+    for (position, condition) in conditions {
         if let Err(problem) = filter.add(&condition, columns) {
-            let at = (place, part_name(problem.part));
+            let at = (position, part_name(problem.part));
             issues.push(Issue::in_list(name, at, problem.message));
         }
     }
@@ -62,11 +62,11 @@ pub(super) fn sent(name: &str, json: &str) -> (Vec<(usize, FilterCondition)>, Ve
         Ok(sent) => sent,
         Err(issue) => return (conditions, vec![issue.inside(name)]),
     };
-    for (place, condition) in sent.into_iter().enumerate() {
+    for (position, condition) in sent.into_iter().enumerate() {
         match condition.into_condition() {
-            Ok(condition) => conditions.push((place, condition)),
+            Ok(condition) => conditions.push((position, condition)),
             Err((part, message)) => {
-                issues.push(Issue::in_list(name, (place, part_name(part)), message));
+                issues.push(Issue::in_list(name, (position, part_name(part)), message));
             }
         }
     }

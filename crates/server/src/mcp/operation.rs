@@ -4,7 +4,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::api::{ApiCall, ToolError};
-use super::tool::{Need, Place, ToolParameter};
+use super::tool::{ArgumentLocation, Need, ToolParameter};
 
 /// An operation of the REST API as a tool.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Operation {
     /// The path; `{name}` stands for the argument of that name.
     pub(super) path: &'static str,
     /// Values that the client cannot choose.
-    pub(super) fixed: &'static [(Place, &'static str, &'static str)],
+    pub(super) fixed: &'static [(ArgumentLocation, &'static str, &'static str)],
     /// Changes arguments where the tool differs from the route.
     pub(super) prepare: fn(&mut JsonObject) -> Result<(), ToolError>,
     /// Bytes of a value in the answer, unless the client says.
@@ -33,13 +33,13 @@ impl Operation {
     ) -> Result<ApiCall, ToolError> {
         (self.prepare)(&mut arguments)?;
         let mut request = CallBuilder::new(self.path);
-        for (place, name, value) in self.fixed {
-            request.put(*place, name, Value::from(*value))?;
+        for (location, name, value) in self.fixed {
+            request.put(*location, name, Value::from(*value))?;
         }
         for parameter in parameters {
             let given = arguments.remove(parameter.name).filter(|value| !value.is_null());
             match (given, parameter.need) {
-                (Some(value), _) => request.put(parameter.place, parameter.sent_as, value)?,
+                (Some(value), _) => request.put(parameter.location, parameter.sent_as, value)?,
                 (None, Need::Optional) => {}
                 (None, Need::Required) => {
                     return Err(ToolError(format!("{} is required", parameter.name)));
@@ -70,13 +70,18 @@ impl CallBuilder {
         Self { path: path.to_owned(), query, body: JsonObject::new() }
     }
 
-    fn put(&mut self, place: Place, name: &str, value: Value) -> Result<(), ToolError> {
-        match place {
-            Place::Path => {
+    fn put(
+        &mut self,
+        location: ArgumentLocation,
+        name: &str,
+        value: Value,
+    ) -> Result<(), ToolError> {
+        match location {
+            ArgumentLocation::Path => {
                 let segment = segment(name, &scalar(name, &value)?)?;
                 self.path = self.path.replace(&format!("{{{name}}}"), &segment);
             }
-            Place::Query => match &value {
+            ArgumentLocation::Query => match &value {
                 Value::Array(values) => {
                     for value in values {
                         self.query.append_pair(name, &scalar(name, value)?);
@@ -86,20 +91,20 @@ impl CallBuilder {
                     self.query.append_pair(name, &scalar(name, value)?);
                 }
             },
-            Place::Commas => {
+            ArgumentLocation::Commas => {
                 let words: Result<Vec<_>, _> = match &value {
                     Value::Array(values) => values.iter().map(|one| scalar(name, one)).collect(),
                     value => Ok(vec![scalar(name, value)?]),
                 };
                 self.query.append_pair(name, &words?.join(","));
             }
-            Place::JsonText => {
+            ArgumentLocation::JsonText => {
                 self.query.append_pair(name, &value.to_string());
             }
-            Place::Body => {
+            ArgumentLocation::Body => {
                 self.body.insert(name.to_owned(), value);
             }
-            Place::Tool => {}
+            ArgumentLocation::Tool => {}
         }
         Ok(())
     }
@@ -143,18 +148,21 @@ mod tests {
         let operation = Operation {
             method: Method::PATCH,
             path: "/things/{name}/versions/{version}",
-            fixed: &[(Place::Query, "resolve", "false"), (Place::Body, "type", "text")],
+            fixed: &[
+                (ArgumentLocation::Query, "resolve", "false"),
+                (ArgumentLocation::Body, "type", "text"),
+            ],
             prepare: |_| Ok(()),
             text_bytes: 1,
         };
         let parameters = [
-            ToolParameter::text("name", "").required().at(Place::Path),
-            ToolParameter::count("version", "").unless("label").at(Place::Path),
+            ToolParameter::text("name", "").required().at(ArgumentLocation::Path),
+            ToolParameter::count("version", "").unless("label").at(ArgumentLocation::Path),
             ToolParameter::texts("tags", ""),
-            ToolParameter::texts("ids", "").at(Place::Commas),
-            ToolParameter::any("filter", "").at(Place::JsonText),
-            ToolParameter::any("config", "").at(Place::Body),
-            ToolParameter::any("maxBytes", "").at(Place::Tool),
+            ToolParameter::texts("ids", "").at(ArgumentLocation::Commas),
+            ToolParameter::any("filter", "").at(ArgumentLocation::JsonText),
+            ToolParameter::any("config", "").at(ArgumentLocation::Body),
+            ToolParameter::any("maxBytes", "").at(ArgumentLocation::Tool),
         ];
         let Value::Object(arguments) = arguments else { panic!("not an object") };
         operation.request(&parameters, arguments).map_err(|error| error.to_string())

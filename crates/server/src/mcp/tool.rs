@@ -80,7 +80,7 @@ pub(super) struct ToolParameter {
     pub(super) name: &'static str,
     pub(super) schema: Value,
     pub(super) need: Need,
-    pub(super) place: Place,
+    pub(super) location: ArgumentLocation,
     /// Its name in the request.
     pub(super) sent_as: &'static str,
 }
@@ -95,7 +95,7 @@ pub(super) enum Need {
 
 /// Where an argument goes in the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ArgumentLocation {
     /// Into `{name}` of the path.
     Path,
     /// Into the query; a list repeats the name.
@@ -112,7 +112,13 @@ pub(super) enum Place {
 
 impl ToolParameter {
     fn new(name: &'static str, schema: Value) -> Self {
-        Self { name, schema, need: Need::Optional, place: Place::Query, sent_as: name }
+        Self {
+            name,
+            schema,
+            need: Need::Optional,
+            location: ArgumentLocation::Query,
+            sent_as: name,
+        }
     }
 
     pub(super) fn text(name: &'static str, about: &str) -> Self {
@@ -180,8 +186,8 @@ impl ToolParameter {
         Self { sent_as, ..self }
     }
 
-    pub(super) fn at(self, place: Place) -> Self {
-        Self { place, ..self }
+    pub(super) fn at(self, location: ArgumentLocation) -> Self {
+        Self { location, ..self }
     }
 }
 

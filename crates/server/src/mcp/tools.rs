@@ -7,7 +7,7 @@ use rmcp::model::JsonObject;
 use super::api::ToolError;
 use super::bounds::{MAX_TEXT_BYTES, USUAL_TEXT_BYTES};
 use super::operation::Operation;
-use super::tool::{Place, Runs, ToolAccess, ToolDefinition, ToolParameter};
+use super::tool::{ArgumentLocation, Runs, ToolAccess, ToolDefinition, ToolParameter};
 
 mod datasets;
 mod prompts;
@@ -43,7 +43,7 @@ fn read(
 ) -> ToolDefinition {
     let about_bytes = format!("cut values longer than this [{USUAL_TEXT_BYTES}]");
     let max_bytes = ToolParameter::at_most("maxBytes", MAX_TEXT_BYTES as u64, &about_bytes);
-    parameters.push(max_bytes.at(Place::Tool));
+    parameters.push(max_bytes.at(ArgumentLocation::Tool));
     operation(name, about, (ToolAccess::Read, Method::GET, path), parameters)
 }
 
@@ -67,7 +67,7 @@ impl ToolDefinition {
     }
 
     /// With values that the client cannot choose.
-    fn fixed(self, fixed: &'static [(Place, &'static str, &'static str)]) -> Self {
+    fn fixed(self, fixed: &'static [(ArgumentLocation, &'static str, &'static str)]) -> Self {
         self.change(|operation| operation.fixed = fixed)
     }
 

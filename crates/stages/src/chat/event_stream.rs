@@ -56,10 +56,10 @@ impl EventSelection {
         last_event: Option<&str>,
     ) -> Result<Self, String> {
         let kinds = kinds(types.unwrap_or_default())?;
-        match last_event.map(str::trim).filter(|place| !place.is_empty()) {
+        match last_event.map(str::trim).filter(|id| !id.is_empty()) {
             None => Ok(Self { kinds, after: after.unwrap_or(0), field: "after" }),
-            Some(place) => {
-                let after = place.parse().map_err(|_| "Last-Event-ID: the id of an event")?;
+            Some(id) => {
+                let after = id.parse().map_err(|_| "Last-Event-ID: the id of an event")?;
                 Ok(Self { kinds, after, field: "Last-Event-ID" })
             }
         }

@@ -121,9 +121,9 @@ impl Launcher {
             ..ClaudeOptions::default()
         };
         let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
-        let place = ClaudeFolders { workspace, config, temp: self.scratch(&chat.id) };
+        let folders = ClaudeFolders { workspace, config, temp: self.scratch(&chat.id) };
         let supervision = self.folders.supervision.clone();
-        let command = ClaudeCommand::new(&self.folders.program, place, supervision);
+        let command = ClaudeCommand::new(&self.folders.program, folders, supervision);
         let command = command.with_environment(self.environment.to_vec());
         let mut command = command.with_options(options);
         command.timeouts = self.timeouts;

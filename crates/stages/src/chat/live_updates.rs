@@ -94,14 +94,14 @@ impl Live {
     }
 
     /// Returns the events after a sequence number.
-    pub(super) fn after(&self, place: u64, into: &mut VecDeque<Arc<LiveEvent>>) -> Unseen {
+    pub(super) fn after(&self, seq: u64, into: &mut VecDeque<Arc<LiveEvent>>) -> Unseen {
         let newest = *self.newest.borrow();
-        if newest <= place {
+        if newest <= seq {
             return Unseen::Nothing;
         }
         let held = self.held();
         let first = held.events.front().map_or(u64::MAX, |event| event.seq);
-        match place.checked_add(1).and_then(|next| next.checked_sub(first)) {
+        match seq.checked_add(1).and_then(|next| next.checked_sub(first)) {
             Some(skipped) => {
                 let skipped = usize::try_from(skipped).unwrap_or(usize::MAX);
                 into.extend(held.events.iter().skip(skipped).cloned());
@@ -112,8 +112,8 @@ impl Live {
     }
 
     /// Whether a reader at a position is too far behind.
-    pub(super) fn is_too_far_from(&self, place: u64) -> bool {
-        self.newest.borrow().saturating_sub(place) > self.backlog
+    pub(super) fn is_too_far_from(&self, seq: u64) -> bool {
+        self.newest.borrow().saturating_sub(seq) > self.backlog
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

@@ -85,10 +85,8 @@ impl LayerFolders {
             (Err(_), Trust::Untrusted) => files.push((Layer::Workspace, own, String::new())),
             (Err(why), Trust::Trusted) => return Err(why.into()),
         }
-        let files: Vec<McpFile<'_>> = files
-            .iter()
-            .map(|(layer, place, text)| McpFile { layer: *layer, place, text })
-            .collect();
+        let files: Vec<McpFile<'_>> =
+            files.iter().map(|(layer, path, text)| McpFile { layer: *layer, path, text }).collect();
         let workspace = work.path().display().to_string();
         McpPlan::merge(&files, &workspace, trust).map_err(AgentFilesError::Servers)
     }

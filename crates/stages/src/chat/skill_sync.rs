@@ -29,8 +29,8 @@ pub fn sync(
     folder: &str,
 ) -> Result<SkillPlan, AgentFilesError> {
     let mut offers = Vec::new();
-    for (layer, place) in layers.iter() {
-        offers.extend(offered(layer, place)?);
+    for (layer, root) in layers.iter() {
+        offers.extend(offered(layer, root)?);
     }
     let manifest_path = format!("{folder}/{MANIFEST_FILE}");
     let kept = target.read(&manifest_path, MAX_MANIFEST_BYTES)?.unwrap_or_default();
@@ -65,14 +65,14 @@ pub fn sync(
 
 /// The skills in a folder, with the hashes of their files.
 fn by_skill(
-    place: &ConfinedFolder,
+    root: &ConfinedFolder,
     folder: &str,
 ) -> Result<BTreeMap<String, SkillFiles>, ConfinedPathError> {
     let mut skills: BTreeMap<String, SkillFiles> = BTreeMap::new();
-    for path in place.files(folder, MAX_ALL_FILES)? {
+    for path in root.files(folder, MAX_ALL_FILES)? {
         let Some((name, inside)) = path.split_once('/') else { continue };
         // Too large to be a skill's, so it is whatever it is, but not as we wrote it.
-        let hash = match place.read(&format!("{folder}/{path}"), MAX_FILE_BYTES) {
+        let hash = match root.read(&format!("{folder}/{path}"), MAX_FILE_BYTES) {
             Ok(Some(bytes)) => ContentHash::of(&bytes),
             Ok(None) => continue,
             Err(ConfinedPathError::TooLarge { .. }) => ContentHash::of(b""),
@@ -85,9 +85,9 @@ fn by_skill(
 
 /// The skills that a layer offers, with the folder that each is in. What has no `SKILL.md`, or
 /// more files than a skill may have, is none.
-fn offered(layer: Layer, place: &Path) -> Result<Vec<(OfferedSkill, PathBuf)>, AgentFilesError> {
-    let Ok(place) = place.join(OFFERS).canonicalize() else { return Ok(Vec::new()) };
-    let (Some(parent), Some(name)) = (place.parent(), place.file_name().and_then(|n| n.to_str()))
+fn offered(layer: Layer, root: &Path) -> Result<Vec<(OfferedSkill, PathBuf)>, AgentFilesError> {
+    let Ok(root) = root.join(OFFERS).canonicalize() else { return Ok(Vec::new()) };
+    let (Some(parent), Some(name)) = (root.parent(), root.file_name().and_then(|n| n.to_str()))
     else {
         return Ok(Vec::new());
     };
@@ -95,7 +95,7 @@ fn offered(layer: Layer, place: &Path) -> Result<Vec<(OfferedSkill, PathBuf)>, A
     let is_skill = |(name, files): &(String, SkillFiles)| {
         is_folder_name(name) && files.contains_key(MAIN_FILE) && files.len() <= MAX_FILES
     };
-    let offer = |(name, files)| (OfferedSkill { layer, name, files }, place.clone());
+    let offer = |(name, files)| (OfferedSkill { layer, name, files }, root.clone());
     Ok(skills.into_iter().filter(is_skill).map(offer).collect())
 }
 
@@ -104,13 +104,13 @@ fn bytes_of(
     path: &str,
     from: Layer,
 ) -> Result<Vec<u8>, AgentFilesError> {
-    let place = offers.iter().find(|(skill, _)| skill.layer == from).map(|(_, place)| place);
+    let root = offers.iter().find(|(skill, _)| skill.layer == from).map(|(_, root)| root);
     let gone = || AgentFilesError::File {
         path: PathBuf::from(path),
         cause: std::io::Error::new(std::io::ErrorKind::NotFound, "it has just been taken away"),
     };
-    let place = place.ok_or_else(gone)?;
-    ConfinedFolder::open(place)?.read(path, MAX_FILE_BYTES)?.ok_or_else(gone)
+    let root = root.ok_or_else(gone)?;
+    ConfinedFolder::open(root)?.read(path, MAX_FILE_BYTES)?.ok_or_else(gone)
 }
 
 #[cfg(test)]

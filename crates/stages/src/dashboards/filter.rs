@@ -68,9 +68,9 @@ impl<C: Copy> Filter<C> {
     ) -> Result<Self, Vec<(usize, ConditionProblem)>> {
         let mut filter = Self::default();
         let mut problems = Vec::new();
-        for (place, condition) in conditions.iter().enumerate() {
+        for (position, condition) in conditions.iter().enumerate() {
             if let Err(problem) = filter.add(condition, columns) {
-                problems.push((place, problem));
+                problems.push((position, problem));
             }
         }
         if problems.is_empty() { Ok(filter) } else { Err(problems) }

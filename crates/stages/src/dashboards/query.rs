@@ -154,8 +154,8 @@ impl Reading<'_> {
         let (metrics, shown_metrics) = self.metrics(table, &mut problems);
         let range = self.range(&mut problems);
         let filter = Filter::resolve(&self.spec.filters, columns).unwrap_or_else(|wrong| {
-            problems.extend(wrong.into_iter().map(|(place, wrong)| {
-                problem(QueryPart::Filter(place, wrong.part), wrong.message)
+            problems.extend(wrong.into_iter().map(|(position, wrong)| {
+                problem(QueryPart::Filter(position, wrong.part), wrong.message)
             }));
             Filter::default()
         });
@@ -183,9 +183,9 @@ impl Reading<'_> {
         }
         let names = Names::of(self.spec.view);
         let (mut by, mut shown) = (Vec::new(), Vec::new());
-        for (place, dimension) in asked.iter().enumerate().take(MAX_DIMENSIONS) {
+        for (position, dimension) in asked.iter().enumerate().take(MAX_DIMENSIONS) {
             if let Some(why) = names.no_dimension(dimension) {
-                problems.push(problem(QueryPart::Dimension(place), why));
+                problems.push(problem(QueryPart::Dimension(position), why));
             }
             if let Some(known) = table.dimension(dimension) {
                 by.push(known.by);
@@ -208,9 +208,9 @@ impl Reading<'_> {
         let bins = self.bins(problems);
         let names = Names::of(self.spec.view);
         let (mut metrics, mut shown) = (Vec::new(), Vec::new());
-        for (place, metric) in asked.iter().enumerate().take(MAX_METRICS) {
+        for (position, metric) in asked.iter().enumerate().take(MAX_METRICS) {
             if let Some(why) = names.no_measure(&metric.measure) {
-                problems.push(problem(QueryPart::Measure(place), why));
+                problems.push(problem(QueryPart::Measure(position), why));
             }
             let Some(known) = table.measures.iter().find(|known| known.name == metric.measure)
             else {
@@ -225,7 +225,7 @@ impl Reading<'_> {
                         aggregation,
                     });
                 }
-                Err(why) => problems.push(problem(QueryPart::Aggregation(place), why)),
+                Err(why) => problems.push(problem(QueryPart::Aggregation(position), why)),
             }
         }
         (metrics, shown)
@@ -262,7 +262,7 @@ impl Reading<'_> {
 
     fn order(&self, shape: &Shape, problems: &mut Vec<QueryProblem>) -> Vec<Order> {
         let mut orders = Vec::new();
-        for (place, sort) in self.spec.order.iter().enumerate() {
+        for (position, sort) in self.spec.order.iter().enumerate() {
             match shape.place_of(&sort.column) {
                 Some(by) => {
                     orders.push(Order { by, is_descending: sort.order == SortDirection::Desc });
@@ -270,7 +270,7 @@ impl Reading<'_> {
                 None => {
                     let known = shape.names().join(", ");
                     let why = format!("{} is not among the columns: {known}", sort.column);
-                    problems.push(problem(QueryPart::Order(place), why));
+                    problems.push(problem(QueryPart::Order(position), why));
                 }
             }
         }

@@ -49,14 +49,14 @@ pub struct FigureColumn {
 /// What rows are ordered by.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
-    pub by: Place,
+    pub by: ResultColumn,
     /// Whether the greatest comes first.
     pub is_descending: bool,
 }
 
 /// A column of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ResultColumn {
     Time,
     Dimension(usize),
     Metric(usize),
@@ -77,22 +77,26 @@ impl Shape {
     }
 
     /// The column of a name; a measure's name alone will do for its first figure.
-    pub fn place_of(&self, name: &str) -> Option<Place> {
+    pub fn place_of(&self, name: &str) -> Option<ResultColumn> {
         if name == TIME && self.every.is_some() {
-            return Some(Place::Time);
+            return Some(ResultColumn::Time);
         }
         let metric = self.metrics.iter().position(|metric| metric.name == name);
-        let dimension = || self.by.iter().position(|by| by.name == name).map(Place::Dimension);
+        let dimension =
+            || self.by.iter().position(|by| by.name == name).map(ResultColumn::Dimension);
         let measure = || {
             let ends = format!("_{name}");
-            self.metrics.iter().position(|metric| metric.name.ends_with(&ends)).map(Place::Metric)
+            self.metrics
+                .iter()
+                .position(|metric| metric.name.ends_with(&ends))
+                .map(ResultColumn::Metric)
         };
-        metric.map(Place::Metric).or_else(dimension).or_else(measure)
+        metric.map(ResultColumn::Metric).or_else(dimension).or_else(measure)
     }
 
     /// Whether the rows with the greatest figure come first.
     pub fn begins_with_the_greatest(&self) -> bool {
-        let is_figure = |order: &&Order| matches!(order.by, Place::Metric(_));
+        let is_figure = |order: &&Order| matches!(order.by, ResultColumn::Metric(_));
         self.order.iter().find(|order| order.is_descending).as_ref().is_some_and(is_figure)
     }
 
@@ -112,8 +116,8 @@ impl Shape {
     pub fn arrange(&self, mut rows: Vec<MetricsRow>) -> Vec<MetricsRow> {
         let fills = self.order.is_empty();
         let order = match (self.order.as_slice(), self.every) {
-            ([], Some(_)) => vec![Order { by: Place::Time, is_descending: false }],
-            ([], None) => vec![Order { by: Place::Metric(0), is_descending: true }],
+            ([], Some(_)) => vec![Order { by: ResultColumn::Time, is_descending: false }],
+            ([], None) => vec![Order { by: ResultColumn::Metric(0), is_descending: true }],
             (told, _) => told.to_vec(),
         };
         // A stable order: rows that are equal stay by time and key.
@@ -210,10 +214,10 @@ fn compare(a: &MetricsRow, b: &MetricsRow, orders: &[Order]) -> Ordering {
     orders.iter().fold(Ordering::Equal, |so_far, order| {
         so_far.then_with(|| {
             let ordering = match order.by {
-                Place::Time => a.at.cmp(&b.at),
-                Place::Dimension(place) => a.key.get(place).cmp(&b.key.get(place)),
-                Place::Metric(place) => {
-                    let size = |row: &MetricsRow| row.figures.get(place).and_then(size);
+                ResultColumn::Time => a.at.cmp(&b.at),
+                ResultColumn::Dimension(index) => a.key.get(index).cmp(&b.key.get(index)),
+                ResultColumn::Metric(index) => {
+                    let size = |row: &MetricsRow| row.figures.get(index).and_then(size);
                     compare_sizes(size(a), size(b))
                 }
             };

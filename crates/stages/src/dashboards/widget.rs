@@ -33,14 +33,14 @@ pub fn check(widget: &Widget) -> Result<(), Vec<Issue>> {
     checks.len("dimensions", widget.dimensions.len(), 0..=MAX_PARTS);
     checks.len("metrics", widget.metrics.len(), 1..=MAX_PARTS);
     let names = Names::of(widget.view.into());
-    for (place, dimension) in widget.dimensions.iter().enumerate() {
+    for (index, dimension) in widget.dimensions.iter().enumerate() {
         if let Some(why) = names.no_dimension(&dimension.field) {
-            checks.report(Issue::in_list("dimensions", (place, "field"), why));
+            checks.report(Issue::in_list("dimensions", (index, "field"), why));
         }
     }
-    for (place, metric) in widget.metrics.iter().enumerate() {
+    for (index, metric) in widget.metrics.iter().enumerate() {
         if let Some(why) = names.no_measure(&metric.measure) {
-            checks.report(Issue::in_list("metrics", (place, "measure"), why));
+            checks.report(Issue::in_list("metrics", (index, "measure"), why));
         }
     }
     let is_within = |number: Option<u32>, most: u32| number.is_none_or(|n| (1..=most).contains(&n));

@@ -37,7 +37,7 @@ pub struct ScoringTarget {
     /// The id of this run.
     pub run: String,
     outbound: OutboundPolicy,
-    place: JournalLocation,
+    location: JournalLocation,
     _alive: Option<LiveRun>,
 }
 
@@ -90,9 +90,9 @@ impl ScoringTarget {
         journal.mark_lost(&|_| false, options.now).await?;
         let source = Source::Local(telemetry.clone(), project.clone());
         let sink = Sink::Local(LocalSink { telemetry, catalog, project });
-        let place = JournalLocation::Folder(Box::new(store), data);
+        let location = JournalLocation::Folder(Box::new(store), data);
         let ScoringOptions { run, outbound, .. } = options;
-        Ok(Self { source, sink, journal, run, outbound, place, _alive: None })
+        Ok(Self { source, sink, journal, run, outbound, location, _alive: None })
     }
 
     /// Scores the project that the key of a server opens.
@@ -101,13 +101,13 @@ impl ScoringTarget {
     /// Fails on an invalid URL, and if the journal cannot be opened.
     pub async fn remote(
         server: &RatchetClient,
-        place: JournalLocation,
+        location: JournalLocation,
         options: ScoringOptions,
     ) -> Result<Self, ScoringTargetError> {
         let client = server.langfuse()?;
         let (source, sink) = (Source::Remote(client.clone()), Sink::Remote(client));
         let ScoringOptions { run, outbound, now } = options;
-        let (catalog, alive) = match &place {
+        let (catalog, alive) = match &location {
             JournalLocation::Folder(store, _) => (store.catalog.clone(), None),
             JournalLocation::State(state) => {
                 private_files::create_dir_all(state).map_err(failed("create", state))?;
@@ -118,13 +118,13 @@ impl ScoringTarget {
         };
         let Access { url, public_key, .. } = server.access();
         let journal = Journal::of_server(catalog, url, public_key)?;
-        let is_alive = |run: &str| match &place {
+        let is_alive = |run: &str| match &location {
             // The lock of the folder is ours.
             JournalLocation::Folder(..) => false,
             JournalLocation::State(state) => LiveRun::is_alive(state, run),
         };
         journal.mark_lost(&is_alive, now).await?;
-        Ok(Self { source, sink, journal, run, outbound, place, _alive: alive })
+        Ok(Self { source, sink, journal, run, outbound, location, _alive: alive })
     }
 
     /// Closes the data folder, if there is one.
@@ -132,7 +132,7 @@ impl ScoringTarget {
     /// # Errors
     /// As [`Store::close`].
     pub async fn close(self) -> StoreResult<()> {
-        match self.place {
+        match self.location {
             JournalLocation::Folder(store, _) => store.close().await,
             JournalLocation::State(_) => Ok(()),
         }
@@ -140,7 +140,7 @@ impl ScoringTarget {
 
     /// The store, if there is a data folder.
     pub fn store(&self) -> Option<&Store> {
-        match &self.place {
+        match &self.location {
             JournalLocation::Folder(store, _) => Some(store),
             JournalLocation::State(_) => None,
         }
@@ -148,7 +148,7 @@ impl ScoringTarget {
 
     /// The path of the data folder, if there is one.
     pub fn data(&self) -> Option<&Path> {
-        match &self.place {
+        match &self.location {
             JournalLocation::Folder(_, data) => Some(data),
             JournalLocation::State(_) => None,
         }
@@ -198,7 +198,7 @@ impl ScoringTarget {
     /// # Errors
     /// Fails if the secret cannot be read or stored.
     pub fn seed(&self) -> Result<String, ScoringTargetError> {
-        match &self.place {
+        match &self.location {
             JournalLocation::Folder(store, _) => Ok(store.secrets.sign(SEED)?),
             JournalLocation::State(state) => seed_in(state),
         }

@@ -109,8 +109,8 @@ pub fn unread(error: &Error, names: &[String]) -> String {
 
 fn json_lines(bytes: &[u8]) -> impl Iterator<Item = Line> + '_ {
     let lines = Cursor::new(bytes).split(b'\n').enumerate();
-    lines.filter_map(|(place, text)| {
-        let line = place as u64 + 1;
+    lines.filter_map(|(index, text)| {
+        let line = index as u64 + 1;
         let bad = |why: String| Some(Err(BadLine { line, why }));
         let Ok(text) = text else { return bad("cannot be read".to_owned()) };
         let Ok(text) = str::from_utf8(&text) else { return bad("not UTF-8".to_owned()) };

@@ -95,10 +95,10 @@ pub(super) async fn find(source: &Source, wanted: &SessionFilter) -> SourceResul
     let mut next = Some(Position::Start);
     while let Some(at) = next {
         let slice = source.trace_refs(&asked, &at).await?;
-        for place in slice.rows {
-            let Some(session) = place.session else { continue };
-            let known = last.entry(session).or_insert(place.timestamp);
-            *known = place.timestamp.max(*known);
+        for trace_ref in slice.rows {
+            let Some(session) = trace_ref.session else { continue };
+            let known = last.entry(session).or_insert(trace_ref.timestamp);
+            *known = trace_ref.timestamp.max(*known);
         }
         next = slice.next;
     }
@@ -125,10 +125,10 @@ pub(crate) async fn span(
     let mut next = Some(Position::Start);
     while let Some(at) = next {
         let slice = source.trace_refs(&asked, &at).await?;
-        for place in slice.rows {
+        for trace_ref in slice.rows {
             // Where a trace is named several times, it began at the earliest of them.
-            let began = traces.entry(place.trace).or_insert(place.timestamp);
-            *began = place.timestamp.min(*began);
+            let began = traces.entry(trace_ref.trace).or_insert(trace_ref.timestamp);
+            *began = trace_ref.timestamp.min(*began);
         }
         next = slice.next;
     }

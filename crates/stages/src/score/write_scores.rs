@@ -34,7 +34,7 @@ impl ScoreConfigs {
             let id = match there.iter().find(is_it) {
                 Some(config) => config.id.clone(),
                 None => {
-                    let id = hash(&[&sink.place(), &name, &format!("{values:?}")]);
+                    let id = hash(&[&sink.location(), &name, &format!("{values:?}")]);
                     let config = ScoreConfig { id, name: name.clone(), values, is_archived: false };
                     sink.score_config(&config, now).await?
                 }

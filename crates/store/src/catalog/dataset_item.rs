@@ -305,7 +305,7 @@ fn write_checked(
 fn checked_all(open: Open) -> StoreResult<(Open, Vec<(usize, String)>)> {
     let problems = problems(open.iter().map(|(schemas, sides)| (schemas, sides)))?;
     let unfit = problems.into_iter().enumerate();
-    let unfit = unfit.filter_map(|(place, problem)| Some((place, problem?))).collect();
+    let unfit = unfit.filter_map(|(position, problem)| Some((position, problem?))).collect();
     Ok((open, unfit))
 }
 

@@ -114,7 +114,7 @@ impl Documents<'_> {
     ) -> StoreResult<Page<Document>> {
         let mut from = FROM.to_owned();
         if let Some(cursor) = cursor {
-            let (updated_at, id) = place(&cursor)?;
+            let (updated_at, id) = parse_cursor(&cursor)?;
             values.extend([updated_at.into(), id.into()]);
             from.push_str(" AND (updated_at < $3 OR (updated_at = $3 AND id > $4))");
         }
@@ -208,7 +208,7 @@ fn cursor_behind(document: &Document) -> String {
     format!("{}.{}", document.updated_at.nanos(), document.id)
 }
 
-fn place(cursor: &str) -> StoreResult<(Timestamp, &str)> {
+fn parse_cursor(cursor: &str) -> StoreResult<(Timestamp, &str)> {
     let parts = cursor.split_once('.').and_then(|(nanos, id)| Some((nanos.parse().ok()?, id)));
     let (nanos, id) = parts.ok_or_else(|| StoreError::BadQuery("cursor: malformed".into()))?;
     Ok((Timestamp::from_nanos(nanos), id))

@@ -20,7 +20,7 @@ use super::entry::Entry;
 use super::experiment_row;
 use super::facts::{Facts, text};
 use super::load::{load_observation, load_observations, load_score, load_trace, project_number};
-use super::observation_row::{self, ObservationRow, OnConflict, Place};
+use super::observation_row::{self, ObservationRow, OnConflict, RowPosition};
 use super::payload;
 use super::prepare::{Prepared, PreparedObservation, PreparedTrace};
 use super::rollup::{RollupDelta, Terms, Words};
@@ -206,8 +206,8 @@ impl<'a> Applier<'a> {
             self.merge_observation(open, patch, (known, stray))?;
             return Ok(false);
         }
-        let place = Place::new(open.row.no, open.project, payload, open.now);
-        observation_row::write(self.db, OnConflict::Fail, (patch, facts), place)?;
+        let position = RowPosition::new(open.row.no, open.project, payload, open.now);
+        observation_row::write(self.db, OnConflict::Fail, (patch, facts), position)?;
         self.enqueue_uncounted(open, patch)?;
         self.count(open, (facts, patch))?;
         Ok(true)
@@ -237,16 +237,16 @@ impl<'a> Applier<'a> {
         let entry = observation_row::entry_of(&merged);
         let is_kept = known.as_ref().is_some_and(|known| observation_row::entry_of(known) == entry);
         let payload = match known_place.filter(|_| is_kept) {
-            Some(place) => Some(place),
+            Some(position) => Some(position),
             None => self.store_entry(&mut open.row, &entry)?,
         };
-        let place = Place {
+        let position = RowPosition {
             created_at,
             // Clocks can be set back; a record must not change before its creation.
             updated_at: Some(open.now.max(created_at)),
-            ..Place::new(open.row.no, open.project, payload, open.now)
+            ..RowPosition::new(open.row.no, open.project, payload, open.now)
         };
-        observation_row::write(self.db, OnConflict::Replace, (&merged, &facts), place)?;
+        observation_row::write(self.db, OnConflict::Replace, (&merged, &facts), position)?;
         self.enqueue_uncounted(open, &merged)?;
         self.count(open, (&facts, &merged))
     }

@@ -29,7 +29,7 @@ pub(super) struct Packer {
 impl Packer {
     /// Adds an entry; returns the index of its block and its index in the block.
     pub(super) fn add(&mut self, entry: &Entry) -> (usize, u32) {
-        let place = (self.blocks.len(), self.entries);
+        let position = (self.blocks.len(), self.entries);
         self.part(payload_form(entry.input.as_ref()));
         self.part(payload_form(entry.output.as_ref()));
         let (form, text) = entry.metadata.encode();
@@ -38,7 +38,7 @@ impl Packer {
         if self.body.len() >= BLOCK_BYTES {
             self.close();
         }
-        place
+        position
     }
 
     /// Compresses the rest and returns all blocks.
@@ -163,9 +163,9 @@ impl Block {
     }
 
     /// The entry at an index; `None` when there is none or it is damaged.
-    pub(super) fn entry(&self, place: usize) -> Option<Entry> {
-        let mut at = *self.starts.get(place)?;
-        let first = 4 + place * PARTS * PART_HEAD;
+    pub(super) fn entry(&self, position: usize) -> Option<Entry> {
+        let mut at = *self.starts.get(position)?;
+        let first = 4 + position * PARTS * PART_HEAD;
         let (heads, _) = self.raw.get(first..first + PARTS * PART_HEAD)?.as_chunks::<PART_HEAD>();
         let mut parts = [(0, ""); PARTS];
         for (part, head) in parts.iter_mut().zip(heads) {
@@ -234,9 +234,9 @@ mod tests {
         let places: Vec<_> = texts.iter().map(|text| packer.add(&entry(text))).collect();
         let blocks = packer.finish();
         assert_eq!(blocks.len(), 2, "the long entry closes the first block");
-        for (text, (block, place)) in texts.iter().zip(places) {
+        for (text, (block, position)) in texts.iter().zip(places) {
             let block = Block::read(&blocks[block]).unwrap();
-            assert_eq!(block.entry(place as usize), Some(entry(text)));
+            assert_eq!(block.entry(position as usize), Some(entry(text)));
         }
     }
 

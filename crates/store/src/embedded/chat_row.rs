@@ -102,7 +102,7 @@ impl Applier<'_> {
             return Ok(());
         };
         let chat = self.open_chat(project, &told.chat, last.at)?;
-        let places = last_place(self.db, chat)? + 1..;
+        let places = last_seq(self.db, chat)? + 1..;
         let sql = "INSERT INTO chat_event (no, at, kind, body) VALUES (?, ?, ?, ?)";
         let mut insert = self.db.prepare_cached(sql)?;
         for (expected, event) in places.zip(&told.events) {
@@ -139,25 +139,25 @@ fn out_of_order(found: u64, expected: u64) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(code, Some(why))
 }
 
-fn number(chat: i64, place: u64) -> i64 {
+fn number(chat: i64, seq: u64) -> i64 {
     // No chat has four billion events, and no folder two billion chats.
-    let place = i64::from(u32::try_from(place).unwrap_or(u32::MAX));
-    (chat << SEQ_BITS) | place
+    let seq = i64::from(u32::try_from(seq).unwrap_or(u32::MAX));
+    (chat << SEQ_BITS) | seq
 }
 
 fn numbers(chat: i64) -> RangeInclusive<i64> {
     number(chat, 0)..=number(chat, u64::from(u32::MAX))
 }
 
-fn place(number: i64) -> u64 {
+fn seq_of(number: i64) -> u64 {
     u64::from(u32::try_from(number & i64::from(u32::MAX)).unwrap_or(u32::MAX))
 }
 
-fn last_place(db: &Connection, chat: i64) -> rusqlite::Result<u64> {
+fn last_seq(db: &Connection, chat: i64) -> rusqlite::Result<u64> {
     let sql = "SELECT max(no) FROM chat_event WHERE no BETWEEN ? AND ?";
     let (first, last) = numbers(chat).into_inner();
     let no: Option<i64> = db.prepare_cached(sql)?.query_row([first, last], |row| row.get(0))?;
-    Ok(no.map_or(0, place))
+    Ok(no.map_or(0, seq_of))
 }
 
 fn find(db: &Connection, project: &ProjectId, id: &SessionId) -> rusqlite::Result<Option<i64>> {
@@ -218,7 +218,7 @@ impl TelemetryDb {
     /// See `Telemetry::last_event`.
     pub(crate) async fn last_event(&self, project: ProjectId, chat: SessionId) -> StoreResult<u64> {
         let query = move |db: &Connection| -> rusqlite::Result<u64> {
-            find(db, &project, &chat)?.map_or(Ok(0), |chat| last_place(db, chat))
+            find(db, &project, &chat)?.map_or(Ok(0), |chat| last_seq(db, chat))
         };
         self.shared.readers.read(move |db| query(db).map_err(StoreError::database)).await
     }
@@ -233,7 +233,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<ChatEvent> {
         text => text.as_str()?.into(),
     };
     let at = row.get::<_, Column<_>>(1)?.0;
-    Ok(ChatEvent { seq: place(row.get(0)?), at, kind, body })
+    Ok(ChatEvent { seq: seq_of(row.get(0)?), at, kind, body })
 }
 
 /// Decompresses a body; `None` when it is damaged.
@@ -244,10 +244,10 @@ pub(super) fn unpacked(bytes: &[u8]) -> Option<String> {
 
 /// Placeholder for a damaged body, so that the rest of the chat can be read.
 fn damaged(no: rusqlite::Result<i64>) -> String {
-    let place = no.map_or(0, place);
-    tracing::error!(event.seq = place, "an event of a chat is damaged");
+    let seq = no.map_or(0, seq_of);
+    tracing::error!(event.seq = seq, "an event of a chat is damaged");
     let notice = format!(
-        "event {place} cannot be read, because it does not match its checksum; restore a backup \
+        "event {seq} cannot be read, because it does not match its checksum; restore a backup \
          with `ratchet restore`; `ratchet doctor --deep` lists all damage"
     );
     serde_json::json!({ "damaged": notice, "message": notice }).to_string()

@@ -70,7 +70,7 @@ fn write_sql(verb: &str) -> String {
 
 /// Position of a row and its payloads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RowPosition {
     pub(super) trace: i64,
     pub(super) project: i64,
     pub(super) payload: Option<i64>,
@@ -79,7 +79,7 @@ pub(super) struct Place {
     pub(super) updated_at: Option<Timestamp>,
 }
 
-impl Place {
+impl RowPosition {
     /// The position of a new row.
     pub(super) fn new(
         trace: i64,
@@ -97,7 +97,7 @@ pub(super) fn write(
     db: &Connection,
     on_conflict: OnConflict,
     (patch, facts): (&ObservationPatch, &Facts),
-    place: Place,
+    position: RowPosition,
 ) -> rusqlite::Result<()> {
     let sql = match on_conflict {
         OnConflict::Fail => &INSERT,
@@ -107,9 +107,9 @@ pub(super) fn write(
     let usage = patch.usage.value().map(encode_usage);
     let costs = facts.cost.as_ref().map(encode_costs);
     db.prepare_cached(sql)?.execute(params![
-        place.trace,
+        position.trace,
         Column(&patch.id),
-        place.project,
+        position.project,
         Column(facts.start),
         patch.end.0.map(Column),
         Column(facts.kind),
@@ -132,10 +132,10 @@ pub(super) fn write(
         prompt.map(|prompt| prompt.name.as_str()),
         prompt.map(|prompt| prompt.version),
         stamps_of(patch).encode(),
-        place.payload,
-        place.entry,
-        Column(place.created_at),
-        place.updated_at.map(Column),
+        position.payload,
+        position.entry,
+        Column(position.created_at),
+        position.updated_at.map(Column),
         patch.app_root,
         facts.pricing_tier,
     ])?;

@@ -17,7 +17,7 @@ const MAX_VALUES: usize = 20_000_000;
 #[derive(Debug)]
 pub(crate) struct Table {
     fresh: Vec<Tally>,
-    places: FxHashMap<Box<[u8]>, usize>,
+    indexes: FxHashMap<Box<[u8]>, usize>,
     groups: Vec<(Key, Vec<Tally>)>,
     keeping: usize,
     values: usize,
@@ -83,7 +83,7 @@ impl Table {
     /// An empty table with the initial tallies of a group.
     pub(crate) fn new(fresh: Vec<Tally>) -> Self {
         let keeping = fresh.iter().filter(|tally| tally.keeps_values()).count();
-        Self { fresh, places: FxHashMap::default(), groups: Vec::new(), keeping, values: 0 }
+        Self { fresh, indexes: FxHashMap::default(), groups: Vec::new(), keeping, values: 0 }
     }
 
     /// The tallies of the group that a record belongs to.
@@ -92,11 +92,11 @@ impl Table {
         if self.values > MAX_VALUES {
             return Err(too_much(&format!("more than {MAX_VALUES} single values in memory")));
         }
-        let place = match self.places.get(key.words.as_slice()) {
-            Some(place) => *place,
+        let index = match self.indexes.get(key.words.as_slice()) {
+            Some(index) => *index,
             None => self.begin(key)?,
         };
-        match self.groups.get_mut(place) {
+        match self.groups.get_mut(index) {
             Some((_, tallies)) => Ok(tallies),
             None => Err(too_much("a group that is not there")),
         }
@@ -108,8 +108,8 @@ impl Table {
             return Ok(self.insert(Key { rest: Vec::new(), ..key.clone() }));
         }
         let rest = key.of_the_rest();
-        if let Some(place) = self.places.get(rest.words.as_slice()) {
-            return Ok(*place);
+        if let Some(index) = self.indexes.get(rest.words.as_slice()) {
+            return Ok(*index);
         }
         // Only the query itself can require so many time buckets.
         if self.groups.len() >= 2 * MAX_GROUPS {
@@ -119,10 +119,10 @@ impl Table {
     }
 
     fn insert(&mut self, key: Key) -> usize {
-        let place = self.groups.len();
-        self.places.insert(key.words.clone().into_boxed_slice(), place);
+        let index = self.groups.len();
+        self.indexes.insert(key.words.clone().into_boxed_slice(), index);
         self.groups.push((key, self.fresh.clone()));
-        place
+        index
     }
 
     /// The rows, ordered by time and key.

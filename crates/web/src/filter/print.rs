@@ -8,8 +8,8 @@ use super::{Filter, Pattern, ScoreCondition, Term, TermCondition};
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, term) in self.terms.iter().enumerate() {
-            let space = if place == 0 { "" } else { " " };
+        for (index, term) in self.terms.iter().enumerate() {
+            let space = if index == 0 { "" } else { " " };
             write!(f, "{space}{term}")?;
         }
         Ok(())

@@ -114,7 +114,7 @@ proptest! {
         found.sort_unstable();
         prop_assert_eq!(found, (0..steps.len()).collect::<Vec<_>>());
         let mut above: Vec<TreeRow> = Vec::new();
-        for (place, row) in rows.iter().enumerate() {
+        for (index, row) in rows.iter().enumerate() {
             above.truncate(row.depth);
             prop_assert_eq!(above.len(), row.depth);
             if let Some(parent) = above.last() {
@@ -123,7 +123,7 @@ proptest! {
                 let is_marked = row.mark.is_some();
                 prop_assert_eq!(steps[row.step].parent.is_some(), is_marked);
             }
-            let below = rows[place + 1..].iter().take_while(|other| other.depth > row.depth);
+            let below = rows[index + 1..].iter().take_while(|other| other.depth > row.depth);
             prop_assert_eq!(below.count(), row.below);
             above.push(*row);
         }

@@ -32,7 +32,7 @@ pub(super) fn check(args: &CalibrateArgs) -> anyhow::Result<()> {
     if args.change.apply {
         let can_ask = args.change.yes || io::stdin().is_terminal();
         ensure!(can_ask, "cannot ask for confirmation without a terminal; use --apply --yes");
-        let data = Config::load(&args.place.config, Vec::new())?.data;
+        let data = Config::load(&args.target.config, Vec::new())?.data;
         ensure!(data.is_dir(), "use --data to set where the rubric's next version is stored");
     }
     Ok(())
@@ -59,7 +59,7 @@ pub(super) async fn apply(
         tried.of
     );
     let revised = draft::revised(&found.rubric, &found.drafts);
-    let folder = Config::load(&args.place.config, Vec::new())?.data.join("rubrics");
+    let folder = Config::load(&args.target.config, Vec::new())?.data.join("rubrics");
     let file = folder.join(format!("{}.toml", revised.name));
     let affected = affected(uploads, args, found).await?;
     if !args.change.yes {

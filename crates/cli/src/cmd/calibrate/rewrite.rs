@@ -13,7 +13,7 @@ use crate::cmd::score::prices;
 
 /// Drafts criteria: by template, or by a model if one is named.
 pub(super) async fn drafts(
-    place: &ScoringTarget,
+    target: &ScoringTarget,
     (with, budget): (Option<&str>, &Budget),
     held: &LabelComparison,
     (rubric, calibration): (&Rubric, &Calibration),
@@ -23,9 +23,9 @@ pub(super) async fn drafts(
     let name = JudgeName::parse(with, &DefaultModels::builtin())?;
     let means = JudgeAccess {
         variables: &|name| std::env::var(name).ok(),
-        prices: PriceList { table: prices(place), at: Clock::System.now() },
-        connections: place.store().map(|store| (store, &place.journal.project)),
-        outbound: place.outbound(),
+        prices: PriceList { table: prices(target), at: Clock::System.now() },
+        connections: target.store().map(|store| (store, &target.journal.project)),
+        outbound: target.outbound(),
     };
     match judge::open(&name, means).await? {
         None => Ok(by_template),

@@ -191,7 +191,7 @@ impl Ask {
         let id = self.id.clone();
         match &mut self.what {
             What::Permission { .. } => Typed::Answer(match chosen {
-                Chosen::Options(places) if places.as_slice() == [1] => {
+                Chosen::Options(indexes) if indexes.as_slice() == [1] => {
                     json!({"id": id, "decision": "allow", "always": true})
                 }
                 Chosen::Options(_) => json!({"id": id, "decision": "allow"}),
@@ -267,9 +267,9 @@ fn numbers(typed: &str, choices: &Choices) -> Result<Chosen, String> {
         return Ok(Chosen::Words(typed.to_owned()));
     }
     let most = choices.options.len();
-    let place = |number: &usize| number.checked_sub(1).filter(|place| *place < most);
-    let places: Option<Vec<usize>> = numbers.iter().map(place).collect();
-    places.map(Chosen::Options).ok_or_else(|| format!("a number from 1 to {most}"))
+    let index = |number: &usize| number.checked_sub(1).filter(|index| *index < most);
+    let indexes: Option<Vec<usize>> = numbers.iter().map(index).collect();
+    indexes.map(Chosen::Options).ok_or_else(|| format!("a number from 1 to {most}"))
 }
 
 impl Question {
@@ -288,10 +288,10 @@ impl Question {
         match chosen {
             Chosen::Words(words) if words.trim().is_empty() => Err(wanted()),
             Chosen::Words(words) => Ok(words.trim().to_owned()),
-            Chosen::Options(places) => {
+            Chosen::Options(indexes) => {
                 let label =
-                    |place: &usize| self.options.get(*place).map(|(label, _)| label.as_str());
-                let labels: Option<Vec<&str>> = places.iter().map(label).collect();
+                    |index: &usize| self.options.get(*index).map(|(label, _)| label.as_str());
+                let labels: Option<Vec<&str>> = indexes.iter().map(label).collect();
                 let labels = labels.filter(|labels| !labels.is_empty());
                 labels.map(|labels| labels.join(", ")).ok_or_else(wanted)
             }

@@ -85,13 +85,13 @@ impl Editor {
         let mut rows = vec![margins.0.to_owned()];
         let mut column = columns_of(margins.0);
         let mut cursor = (0, column);
-        for (place, c) in self.text.iter().enumerate() {
+        for (position, c) in self.text.iter().enumerate() {
             let wide = if *c == '\t' { 1 } else { char_columns(*c) };
             if *c != '\n' && column + wide > width {
                 rows.push(margins.1.to_owned());
                 column = columns_of(margins.1);
             }
-            if place == self.cursor {
+            if position == self.cursor {
                 cursor = (rows.len() - 1, column);
             }
             if *c == '\n' {
@@ -122,41 +122,41 @@ impl Editor {
 
     /// Zero-width characters belong to the one before them.
     fn left(&self) -> usize {
-        let mut place = self.cursor.saturating_sub(1);
-        while place > 0 && self.text.get(place).is_some_and(|c| is_joined(*c)) {
-            place -= 1;
+        let mut position = self.cursor.saturating_sub(1);
+        while position > 0 && self.text.get(position).is_some_and(|c| is_joined(*c)) {
+            position -= 1;
         }
-        place
+        position
     }
 
     fn right(&self) -> usize {
-        let mut place = (self.cursor + 1).min(self.text.len());
-        while self.text.get(place).is_some_and(|c| is_joined(*c)) {
-            place += 1;
+        let mut position = (self.cursor + 1).min(self.text.len());
+        while self.text.get(position).is_some_and(|c| is_joined(*c)) {
+            position += 1;
         }
-        place
+        position
     }
 
     fn word_left(&self) -> usize {
-        let mut place = self.cursor;
+        let mut position = self.cursor;
         for is_word in [false, true] {
-            while place > 0
-                && self.text.get(place - 1).is_some_and(|c| c.is_alphanumeric() == is_word)
+            while position > 0
+                && self.text.get(position - 1).is_some_and(|c| c.is_alphanumeric() == is_word)
             {
-                place -= 1;
+                position -= 1;
             }
         }
-        place
+        position
     }
 
     fn word_right(&self) -> usize {
-        let mut place = self.cursor;
+        let mut position = self.cursor;
         for is_word in [false, true] {
-            while self.text.get(place).is_some_and(|c| c.is_alphanumeric() == is_word) {
-                place += 1;
+            while self.text.get(position).is_some_and(|c| c.is_alphanumeric() == is_word) {
+                position += 1;
             }
         }
-        place
+        position
     }
 
     fn line_begin(&self, from: usize) -> usize {

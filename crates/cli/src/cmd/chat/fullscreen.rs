@@ -15,7 +15,7 @@ use super::client::StreamUpdate;
 use super::commands::{MODES, Next};
 use super::conversation::TerminalChat;
 use super::editor::{Edited, Editor, Rows};
-use super::interrupts::Stops;
+use super::interrupts::StopSignals;
 use super::keys::Key;
 use super::menu::Menu;
 use super::pane::Pane;
@@ -109,7 +109,7 @@ impl<'a> Full<'a> {
     }
 
     /// Runs until the person quits.
-    pub(crate) async fn run(mut self, stops: &mut Stops) -> anyhow::Result<Outcome> {
+    pub(crate) async fn run(mut self, stops: &mut StopSignals) -> anyhow::Result<Outcome> {
         let mut senses = Senses::open()?;
         let ended = self.run_all(&mut senses, stops).await;
         let erase = self.pane.erase();
@@ -120,7 +120,11 @@ impl<'a> Full<'a> {
         ended
     }
 
-    async fn run_all(&mut self, senses: &mut Senses, stops: &mut Stops) -> anyhow::Result<Outcome> {
+    async fn run_all(
+        &mut self,
+        senses: &mut Senses,
+        stops: &mut StopSignals,
+    ) -> anyhow::Result<Outcome> {
         loop {
             // Includes raw lines, because otherwise the end of the earlier events could not be
             // detected.
@@ -143,7 +147,7 @@ impl<'a> Full<'a> {
         &mut self,
         updates: &mut Receiver<StreamUpdate>,
         senses: &mut Senses,
-        stops: &mut Stops,
+        stops: &mut StopSignals,
     ) -> anyhow::Result<Result<Outcome, Next<'a>>> {
         self.write("")?;
         loop {
@@ -264,8 +268,8 @@ impl<'a> Full<'a> {
                 Ok(Next::Stay)
             }
             About::Commands(commands) => {
-                let Chosen::Options(places) = chosen else { return Ok(Next::Stay) };
-                let command = places.first().and_then(|place| commands.get(*place)).cloned();
+                let Chosen::Options(indexes) = chosen else { return Ok(Next::Stay) };
+                let command = indexes.first().and_then(|index| commands.get(*index)).cloned();
                 self.menu = None;
                 match command {
                     Some(command) => self.command(&command).await,

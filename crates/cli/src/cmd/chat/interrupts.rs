@@ -5,13 +5,13 @@ use crate::exit::Signal;
 
 /// Listens for whatever asks a conversation to stop.
 #[derive(Debug)]
-pub(crate) struct Stops {
+pub(crate) struct StopSignals {
     interrupt: Stream,
     terminate: Stream,
     hangup: Stream,
 }
 
-impl Stops {
+impl StopSignals {
     /// Listens from now on: these signals no longer end the process by themselves.
     pub(crate) fn listen() -> anyhow::Result<Self> {
         let listen = |kind| signal(kind).context("cannot listen for signals");

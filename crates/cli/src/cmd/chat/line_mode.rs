@@ -8,7 +8,7 @@ use super::ask::Choices;
 use super::client::StreamUpdate;
 use super::commands::Next;
 use super::conversation::TerminalChat;
-use super::interrupts::Stops;
+use super::interrupts::StopSignals;
 use super::{ALL, QUEUE};
 use crate::exit::{Outcome, Signal};
 use crate::print::print;
@@ -46,7 +46,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Runs until the person quits or standard input ends.
-    pub(crate) async fn run(mut self, stops: &mut Stops) -> anyhow::Result<Outcome> {
+    pub(crate) async fn run(mut self, stops: &mut StopSignals) -> anyhow::Result<Outcome> {
         let mut lines = lines();
         loop {
             // Includes raw lines, because otherwise the end of the earlier events could not be
@@ -70,7 +70,7 @@ impl<'a> Lines<'a> {
         &mut self,
         updates: &mut Receiver<StreamUpdate>,
         lines: &mut Receiver<String>,
-        stops: &mut Stops,
+        stops: &mut StopSignals,
     ) -> anyhow::Result<Result<Outcome, Next<'a>>> {
         loop {
             self.prompt()?;

@@ -22,10 +22,10 @@ impl Menu {
 
     /// Handles a key. Returns the choice, once there is one.
     pub(crate) fn take(&mut self, key: &Key) -> Option<Chosen> {
-        let places = self.places();
+        let count = self.len();
         match key {
-            Key::Up | Key::Ctrl('p') => self.selected = (self.selected + places - 1) % places,
-            Key::Down | Key::Tab | Key::Ctrl('n') => self.selected = (self.selected + 1) % places,
+            Key::Up | Key::Ctrl('p') => self.selected = (self.selected + count - 1) % count,
+            Key::Down | Key::Tab | Key::Ctrl('n') => self.selected = (self.selected + 1) % count,
             Key::Enter => return Some(self.chosen()),
             key if self.is_in_words() => {
                 // Line breaks are removed from answers.
@@ -44,20 +44,20 @@ impl Menu {
     pub(crate) fn rows(&self, width: usize, style: Style) -> Rows {
         let mut rows: Vec<String> = Vec::new();
         let mut cursor = (self.selected, 0);
-        for (place, (label, about)) in self.choices.options.iter().enumerate() {
+        for (index, (label, about)) in self.choices.options.iter().enumerate() {
             let about = if about.is_empty() { String::new() } else { format!(" — {about}") };
-            let check = match (self.choices.takes_several, self.checked.get(place)) {
+            let check = match (self.choices.takes_several, self.checked.get(index)) {
                 (false, _) => "",
                 (true, Some(true)) => "[x] ",
                 (true, _) => "[ ] ",
             };
-            let text = format!("{}{check}{label}{about}", self.begin(place));
-            let marks = if place == self.selected { Marks::BOLD } else { Marks::NONE };
+            let text = format!("{}{check}{label}{about}", self.begin(index));
+            let marks = if index == self.selected { Marks::BOLD } else { Marks::NONE };
             rows.push(style.paint(&fitted(&text, width), marks));
         }
         if !self.choices.words.is_empty() {
-            let place = self.choices.options.len();
-            let label = format!("{}{}: ", self.begin(place), self.choices.words);
+            let index = self.choices.options.len();
+            let label = format!("{}{}: ", self.begin(index), self.choices.words);
             let (words, at) = self.words.rows(width, (&label, "     "));
             if self.is_in_words() {
                 cursor = (rows.len() + at.0, at.1);
@@ -68,12 +68,12 @@ impl Menu {
         (rows, cursor)
     }
 
-    fn begin(&self, place: usize) -> String {
-        let sign = if place == self.selected { "❯" } else { " " };
-        format!("{sign} {}. ", place + 1)
+    fn begin(&self, index: usize) -> String {
+        let sign = if index == self.selected { "❯" } else { " " };
+        format!("{sign} {}. ", index + 1)
     }
 
-    fn places(&self) -> usize {
+    fn len(&self) -> usize {
         (self.choices.options.len() + usize::from(!self.choices.words.is_empty())).max(1)
     }
 
@@ -81,8 +81,8 @@ impl Menu {
         !self.choices.words.is_empty() && self.selected == self.choices.options.len()
     }
 
-    fn check(&mut self, place: usize) {
-        if let Some(checked) = self.checked.get_mut(place) {
+    fn check(&mut self, index: usize) {
+        if let Some(checked) = self.checked.get_mut(index) {
             *checked = !*checked;
         }
     }
@@ -90,15 +90,15 @@ impl Menu {
     /// A number selects; any other character starts free text.
     fn letter(&mut self, c: char, key: &Key) -> Option<Chosen> {
         let number = c.to_digit(10).and_then(|number| usize::try_from(number).ok());
-        let Some(place) = number.and_then(|number| number.checked_sub(1)) else {
+        let Some(index) = number.and_then(|number| number.checked_sub(1)) else {
             self.write(key);
             return None;
         };
-        if place < self.places() {
-            self.selected = place;
+        if index < self.len() {
+            self.selected = index;
             if self.choices.takes_several {
-                self.check(place);
-            } else if place < self.choices.options.len() {
+                self.check(index);
+            } else if index < self.choices.options.len() {
                 return Some(self.chosen());
             }
         }
@@ -117,7 +117,7 @@ impl Menu {
             return Chosen::Words(self.words.text());
         }
         let checked: Vec<usize> = (0..self.checked.len())
-            .filter(|place| self.checked.get(*place) == Some(&true))
+            .filter(|index| self.checked.get(*index) == Some(&true))
             .collect();
         Chosen::Options(if checked.is_empty() { vec![self.selected] } else { checked })
     }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn arrows_numbers_and_words_choose() {
         let (enter, space) = (Key::Enter, Key::Char(' '));
-        let one = |place| Some(Chosen::Options(vec![place]));
+        let one = |index| Some(Chosen::Options(vec![index]));
         assert_eq!(take(menu(false), std::slice::from_ref(&enter)), one(0));
         assert_eq!(take(menu(false), &[Key::Down, enter.clone()]), one(1));
         assert_eq!(take(menu(false), &[Key::Up, Key::Up, enter.clone()]), one(1));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::ask::Ask;
 use super::client::{ChatClient, StreamUpdate};
 use super::events::ReceivedEvent;
-use super::interrupts::Stops;
+use super::interrupts::StopSignals;
 use super::line_mode::Output;
 use super::sanitize::plain_line;
 use super::screen::ending;
@@ -29,7 +29,11 @@ pub(crate) struct OneShot<'a> {
 
 impl OneShot<'_> {
     /// Sends the message and prints the result.
-    pub(crate) async fn run(self, message: &Value, stops: &mut Stops) -> anyhow::Result<Outcome> {
+    pub(crate) async fn run(
+        self,
+        message: &Value,
+        stops: &mut StopSignals,
+    ) -> anyhow::Result<Outcome> {
         let after = self.client.chat().await?.last_event;
         let kinds = if self.output == Output::Events { ALL } else { SHOWN_TYPES };
         let mut events = self.client.events(after, kinds);

@@ -128,9 +128,9 @@ impl Screen {
     pub(crate) fn person(&mut self, event: &ReceivedEvent, by: Option<&str>) -> String {
         let by = by.map(|by| format!(" ({})", plain_line(by))).unwrap_or_default();
         let mut shown = self.open(Block::Person);
-        for (place, line) in plain(&words_of(&event.body["content"])).lines().enumerate() {
-            let begin = if place == 0 { "› " } else { "  " };
-            let end = if place == 0 { by.as_str() } else { "" };
+        for (index, line) in plain(&words_of(&event.body["content"])).lines().enumerate() {
+            let begin = if index == 0 { "› " } else { "  " };
+            let end = if index == 0 { by.as_str() } else { "" };
             let line = self.style.paint(line, Marks::BOLD);
             shown.push_str(&format!("{}{line}{}\n", begin, self.style.paint(end, Marks::DIM)));
         }
@@ -266,8 +266,8 @@ pub(crate) fn words_of(content: &Value) -> String {
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -23,13 +23,13 @@ const AS_BEFORE: &str = "\u{1b}[?2004l\u{1b}[?25h";
 
 /// What the terminal can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ability {
+pub(crate) enum TerminalMode {
     /// Keys as they are pressed, and text that is drawn anew.
     Keys,
     Lines,
 }
 
-impl Ability {
+impl TerminalMode {
     /// What the terminal of this process can do, if it has one.
     pub(crate) fn find() -> Self {
         let term = std::env::var("TERM").unwrap_or_default();

@@ -21,7 +21,7 @@ const QUESTION_TOOL: &str = "AskUserQuestion";
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     calls: Vec<Call>,
-    places: HashMap<String, usize>,
+    numbers: HashMap<String, usize>,
     /// Number of earlier calls that are no longer kept.
     forgotten: usize,
 }
@@ -58,7 +58,7 @@ impl Tools {
             return None;
         }
         self.forget();
-        let outer = self.place(event.text("parent"));
+        let outer = self.call(event.text("parent"));
         let depth = match &outer {
             Some(outer) => outer.depth + 1,
             None => usize::from(!event.text("parent").is_empty()),
@@ -79,14 +79,14 @@ impl Tools {
             is_told: false,
             outcome: None,
         };
-        self.places.insert(event.text("id").to_owned(), call.number);
+        self.numbers.insert(event.text("id").to_owned(), call.number);
         self.calls.push(call);
         told
     }
 
     /// Adds the result of a call, whose line can be shown then.
     pub(crate) fn ended(&mut self, event: &ReceivedEvent) -> Option<Call> {
-        let call = self.place(event.text("tool_use_id"))?;
+        let call = self.call(event.text("tool_use_id"))?;
         let nanos = event.at.zip(call.began).map(|(now, began)| now.since(began));
         let output = plain(&elide(&output_text(&event.body["output"]), KEPT_BYTES));
         let is_error = event.body["is_error"] == true;
@@ -114,8 +114,8 @@ impl Tools {
             return "no tool was used yet\n".to_owned();
         }
         let wanted = if number.is_empty() { Some(last) } else { number.parse::<usize>().ok() };
-        let place = wanted.and_then(|number| number.checked_sub(self.forgotten + 1));
-        let Some(call) = place.and_then(|place| self.calls.get(place)) else {
+        let index = wanted.and_then(|number| number.checked_sub(self.forgotten + 1));
+        let Some(call) = index.and_then(|index| self.calls.get(index)) else {
             return format!("/show takes a number from {} to {last}\n", self.forgotten + 1);
         };
         let mut text = format!("{}\n", call.line());
@@ -127,8 +127,8 @@ impl Tools {
         text
     }
 
-    fn place(&mut self, id: &str) -> Option<&mut Call> {
-        let number = *self.places.get(id)?;
+    fn call(&mut self, id: &str) -> Option<&mut Call> {
+        let number = *self.numbers.get(id)?;
         self.calls.get_mut(number.checked_sub(self.forgotten + 1)?)
     }
 
@@ -140,7 +140,7 @@ impl Tools {
         self.calls.drain(..half);
         self.forgotten += half;
         let first = self.forgotten;
-        self.places.retain(|_, number| *number > first);
+        self.numbers.retain(|_, number| *number > first);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::data_target;
 use crate::exit::Outcome;
 use crate::signals::Signals;
 use report::Report;
-use tail::Tails;
+use tail::TranscriptTails;
 
 /// How often `--follow` looks for news.
 const POLL: Duration = Duration::from_millis(400);
@@ -73,7 +73,7 @@ async fn import(
     sink: &Sink<'_>,
     stop: Stop,
 ) -> anyhow::Result<()> {
-    let mut tails = Tails::default();
+    let mut tails = TranscriptTails::default();
     let mut report = Report::default();
     loop {
         tails.look(paths)?;

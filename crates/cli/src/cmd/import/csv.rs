@@ -12,7 +12,7 @@ use ratchet_server::clock::Clock;
 use ratchet_stages::dataset_import::{LineNumberedReader, unread};
 
 use super::receiver;
-use super::rows::{RowArgs, RowImporter, RowPlace, RowReport, open};
+use super::rows::{RowArgs, RowImporter, RowLocation, RowReport, open};
 use crate::exit::Outcome;
 
 /// The longest row that is taken: a longer one would not fit into a request either.
@@ -67,22 +67,24 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
     let mut record = StringRecord::new();
     while !importer.is_full() {
         let line = ends.line_of(reader.position());
-        let place = RowPlace { file: file.clone(), line };
+        let location = RowLocation { file: file.clone(), line };
         left.set(MAX_RECORD_BYTES);
         match reader.read_record(&mut record) {
             Ok(true) => {
                 let line = record.position().map_or(line, |at| ends.line_of(at));
-                importer.take(RowPlace { line, ..place }, &columns.row(record.iter())).await?;
+                importer
+                    .take(RowLocation { line, ..location }, &columns.row(record.iter()))
+                    .await?;
             }
             Ok(false) => break,
             Err(_) if left.get() == 0 => {
                 // Where the next row would begin, nobody can tell.
-                importer.refuse(place, TOO_LONG);
+                importer.refuse(location, TOO_LONG);
                 break;
             }
             Err(error) => {
                 let line = error.position().map_or(line, |at| ends.line_of(at));
-                refuse(&mut importer, RowPlace { line, ..place }, &names, error)?;
+                refuse(&mut importer, RowLocation { line, ..location }, &names, error)?;
             }
         }
     }
@@ -112,14 +114,14 @@ impl Read for Bounded {
 /// Notes a row that is none. Fails if the file itself cannot be read.
 fn refuse(
     importer: &mut RowImporter<'_>,
-    place: RowPlace,
+    location: RowLocation,
     names: &[String],
     error: csv::Error,
 ) -> anyhow::Result<()> {
     let is_row = matches!(error.kind(), ErrorKind::UnequalLengths { .. } | ErrorKind::Utf8 { .. });
     if !is_row {
-        return Err(error).with_context(|| format!("cannot read {}", place.file));
+        return Err(error).with_context(|| format!("cannot read {}", location.file));
     }
-    importer.refuse(place, &unread(&error, names));
+    importer.refuse(location, &unread(&error, names));
     Ok(())
 }

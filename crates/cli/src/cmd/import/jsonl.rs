@@ -7,7 +7,7 @@ use ratchet_remote::langfuse::client::LangfuseClient;
 use ratchet_server::clock::Clock;
 
 use super::receiver;
-use super::rows::{RowArgs, RowImporter, RowPlace, RowReport, open};
+use super::rows::{RowArgs, RowImporter, RowLocation, RowReport, open};
 use crate::exit::Outcome;
 
 /// The longest line that is taken.
@@ -43,8 +43,8 @@ async fn import(files: &[PathBuf], into: Option<&LangfuseClient>) -> anyhow::Res
                 break;
             }
             match line {
-                Line::Text(place, text) => importer.take(place, &text).await?,
-                Line::Bad(place, reason) => importer.refuse(place, reason),
+                Line::Text(location, text) => importer.take(location, &text).await?,
+                Line::Bad(location, reason) => importer.refuse(location, reason),
             }
         }
     }
@@ -53,8 +53,8 @@ async fn import(files: &[PathBuf], into: Option<&LangfuseClient>) -> anyhow::Res
 
 /// One line of a file.
 enum Line {
-    Text(RowPlace, String),
-    Bad(RowPlace, &'static str),
+    Text(RowLocation, String),
+    Bad(RowLocation, &'static str),
 }
 
 /// The lines of a file, one at a time, each of a bounded length.
@@ -81,17 +81,17 @@ impl Lines {
                 return Ok(None);
             }
             self.line += 1;
-            let place = RowPlace { file: self.file.clone(), line: self.line };
+            let location = RowLocation { file: self.file.clone(), line: self.line };
             if read as u64 == MAX_LINE_BYTES && bytes.last() != Some(&b'\n') {
                 self.reader.skip_until(b'\n')?;
-                return Ok(Some(Line::Bad(place, "the line is longer than 100 MB")));
+                return Ok(Some(Line::Bad(location, "the line is longer than 100 MB")));
             }
             let Ok(text) = String::from_utf8(bytes) else {
-                return Ok(Some(Line::Bad(place, "the line is not UTF-8")));
+                return Ok(Some(Line::Bad(location, "the line is not UTF-8")));
             };
             let text = text.trim_start_matches('\u{feff}').trim();
             if !text.is_empty() {
-                return Ok(Some(Line::Text(place, text.to_owned())));
+                return Ok(Some(Line::Text(location, text.to_owned())));
             }
         }
     }

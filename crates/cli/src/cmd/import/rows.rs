@@ -39,7 +39,7 @@ pub(super) struct RowArgs {
 
 /// Where a row stands.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct RowPlace {
+pub(super) struct RowLocation {
     pub(super) file: String,
     pub(super) line: u64,
 }
@@ -57,7 +57,7 @@ pub(super) fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
 #[derive(Debug, Serialize)]
 struct BadRow {
     #[serde(flatten)]
-    place: RowPlace,
+    location: RowLocation,
     reason: String,
 }
 
@@ -65,7 +65,7 @@ struct BadRow {
 #[derive(Debug, Serialize)]
 struct Preview {
     #[serde(flatten)]
-    place: RowPlace,
+    location: RowLocation,
     records: Vec<RowEvent>,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct RowImporter<'a> {
     into: Option<&'a LangfuseClient>,
     at: Timestamp,
     waiting: Vec<RowEvent>,
-    places: Vec<RowPlace>,
+    places: Vec<RowLocation>,
     bytes: usize,
     report: RowReport,
 }
@@ -107,11 +107,11 @@ impl<'a> RowImporter<'a> {
         self.into.is_none() && self.report.rows >= PREVIEWED as u64
     }
 
-    pub(super) async fn take(&mut self, place: RowPlace, row: &str) -> anyhow::Result<()> {
+    pub(super) async fn take(&mut self, location: RowLocation, row: &str) -> anyhow::Result<()> {
         let events = match rows::events(row, self.at) {
             Ok(events) => events,
             Err(issue) => {
-                self.refuse(place, &issue.to_string());
+                self.refuse(location, &issue.to_string());
                 return Ok(());
             }
         };
@@ -125,7 +125,7 @@ impl<'a> RowImporter<'a> {
             }
         }
         if self.into.is_none() {
-            self.report.preview.push(Preview { place, records: events });
+            self.report.preview.push(Preview { location, records: events });
             return Ok(());
         }
         for event in events {
@@ -136,16 +136,16 @@ impl<'a> RowImporter<'a> {
             }
             self.bytes += size;
             self.waiting.push(event);
-            self.places.push(place.clone());
+            self.places.push(location.clone());
         }
         Ok(())
     }
 
     /// Notes a row that cannot be recorded.
-    pub(super) fn refuse(&mut self, place: RowPlace, reason: &str) {
+    pub(super) fn refuse(&mut self, location: RowLocation, reason: &str) {
         self.count_row();
         self.report.bad += 1;
-        self.name(place, reason);
+        self.name(location, reason);
     }
 
     /// Has all that waits recorded.
@@ -157,9 +157,9 @@ impl<'a> RowImporter<'a> {
         let places = std::mem::take(&mut self.places);
         self.bytes = 0;
         for (index, reason) in rows::send(into, &events).await? {
-            if let Some(place) = places.get(index) {
+            if let Some(location) = places.get(index) {
                 self.report.bad += 1;
-                self.name(place.clone(), &reason);
+                self.name(location.clone(), &reason);
             }
         }
         Ok(())
@@ -171,10 +171,10 @@ impl<'a> RowImporter<'a> {
         Ok(self.report)
     }
 
-    fn name(&mut self, place: RowPlace, reason: &str) {
+    fn name(&mut self, location: RowLocation, reason: &str) {
         if self.report.problems.len() < NAMED {
-            eprintln!("{}:{}: {reason}", place.file, place.line);
-            self.report.problems.push(BadRow { place, reason: reason.to_owned() });
+            eprintln!("{}:{}: {reason}", location.file, location.line);
+            self.report.problems.push(BadRow { location, reason: reason.to_owned() });
         }
     }
 
@@ -197,7 +197,7 @@ impl RowReport {
         let Self { rows, bad, traces, observations, scores, .. } = self;
         let mut text = String::new();
         for row in &self.preview {
-            text += &format!("{}:{}\n", row.place.file, row.place.line);
+            text += &format!("{}:{}\n", row.location.file, row.location.line);
             for record in &row.records {
                 let body = serde_json::to_string(record).unwrap_or_default();
                 text += &format!("  {body}\n");

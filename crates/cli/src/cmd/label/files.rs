@@ -46,18 +46,19 @@ pub(super) struct ExportArgs {
 
 /// Keeps every label of a table, or none if one is wrong.
 pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
-    let count = data_target::with_scoring(&args.at.place, "ratchet label import", async |place| {
-        let rubric = place.rubric(&args.at.rubric)?;
-        let unless = LabelDefaults { by: args.who.by.clone(), at: Clock::System.now() };
-        let mut read = rows(&args.file, &rubric, &unless)?;
-        let asked = labels::asked(&place.sink, &args.at.dataset).await?;
-        for label in &mut read {
-            let drawn = asked.iter().find(|(session, _)| *session == label.session);
-            label.drawn = drawn.map(|(_, draw)| draw.clone());
-        }
-        labels::keep(&place.sink, &args.at.dataset, &read, Clock::System.now()).await?;
-        Ok(read.len())
-    });
+    let count =
+        data_target::with_scoring(&args.at.target, "ratchet label import", async |target| {
+            let rubric = target.rubric(&args.at.rubric)?;
+            let unless = LabelDefaults { by: args.who.by.clone(), at: Clock::System.now() };
+            let mut read = rows(&args.file, &rubric, &unless)?;
+            let asked = labels::asked(&target.sink, &args.at.dataset).await?;
+            for label in &mut read {
+                let drawn = asked.iter().find(|(session, _)| *session == label.session);
+                label.drawn = drawn.map(|(_, draw)| draw.clone());
+            }
+            labels::keep(&target.sink, &args.at.dataset, &read, Clock::System.now()).await?;
+            Ok(read.len())
+        });
     print(&format!("{} labels saved in the dataset {}\n", count.await?, args.at.dataset))?;
     Ok(Outcome::Done)
 }
@@ -100,11 +101,12 @@ fn rows(file: &Path, rubric: &Rubric, unless: &LabelDefaults) -> anyhow::Result<
 }
 
 pub(super) async fn export(args: &ExportArgs) -> anyhow::Result<Outcome> {
-    let table = data_target::with_scoring(&args.at.place, "ratchet label export", async |place| {
-        let rubric = place.rubric(&args.at.rubric)?;
-        let given = labels::read(&place.sink, &args.at.dataset).await?;
-        Ok((given.len(), written(&given, &rubric)))
-    });
+    let table =
+        data_target::with_scoring(&args.at.target, "ratchet label export", async |target| {
+            let rubric = target.rubric(&args.at.rubric)?;
+            let given = labels::read(&target.sink, &args.at.dataset).await?;
+            Ok((given.len(), written(&given, &rubric)))
+        });
     let (count, table) = table.await?;
     if args.file.as_os_str() == STREAM {
         print(&table)?;

@@ -52,7 +52,7 @@ pub(super) struct SubmitArgs {
 #[derive(Args, Debug)]
 struct OutsideArgs {
     #[command(flatten)]
-    place: ScoringArgs,
+    target: ScoringArgs,
     #[command(flatten)]
     rubric: RubricArgs,
     /// Judge name for the scores
@@ -72,12 +72,12 @@ fn judge_name(text: &str) -> Result<String, String> {
 }
 
 impl OutsideArgs {
-    fn request(&self, place: &ScoringTarget, session: &SessionId) -> anyhow::Result<Request> {
+    fn request(&self, target: &ScoringTarget, session: &SessionId) -> anyhow::Result<Request> {
         let outsider =
-            ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(place)? };
+            ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(target)? };
         Ok(Request {
-            run: place.run.clone(),
-            rubric: place.rubric(&self.rubric.rubric)?,
+            run: target.run.clone(),
+            rubric: target.rubric(&self.rubric.rubric)?,
             judge: Judge::HandedIn(outsider),
             wanted: SessionFilter::These(vec![session.clone()]),
             again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
@@ -104,9 +104,9 @@ struct TaskView {
 /// Runs `ratchet score prompt`.
 pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
     let PromptArgs { session, chunk, out, outside } = args;
-    data_target::with_scoring(&outside.place, "ratchet score prompt", async |place| {
-        let request = outside.request(place, session)?;
-        let task = external_verdicts::task(&desk_of(place), &request, session, *chunk).await?;
+    data_target::with_scoring(&outside.target, "ratchet score prompt", async |target| {
+        let request = outside.request(target, session)?;
+        let task = external_verdicts::task(&desk_of(target), &request, session, *chunk).await?;
         let view = TaskView {
             session_id: session.to_string(),
             rubric: request.rubric.name.clone(),
@@ -144,19 +144,19 @@ struct Submission {
 
 /// Runs `ratchet score submit`.
 pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
-    let (place, text) = match &args.file {
+    let (target, text) = match &args.file {
         Some(file) => (file.display().to_string(), File::open(file).and_then(read)),
         None => ("standard input".to_owned(), read(io::stdin())),
     };
-    let text = text.with_context(|| format!("cannot read the verdict: {place}"))?;
+    let text = text.with_context(|| format!("cannot read the verdict: {target}"))?;
     let handed: Submission = serde_json::from_str(&text).with_context(|| {
-        format!("{place} is not {{\"session_id\", \"chunk\", \"prompt_hash\", \"verdict\"}}")
+        format!("{target} is not {{\"session_id\", \"chunk\", \"prompt_hash\", \"verdict\"}}")
     })?;
     let session = SessionId::parse(&handed.session_id)?;
     let outside = &args.outside;
-    data_target::with_scoring(&outside.place, "ratchet score submit", async |place| {
-        let request = outside.request(place, &session)?;
-        let uploads = desk_of(place);
+    data_target::with_scoring(&outside.target, "ratchet score submit", async |target| {
+        let request = outside.request(target, &session)?;
+        let uploads = desk_of(target);
         let verdict = SubmittedVerdict {
             chunk: handed.chunk.unwrap_or(1),
             prompt_hash: handed.prompt_hash.clone(),

@@ -67,10 +67,10 @@ impl JudgeArgs {
     }
 
     /// Makes the judge ready; nobody is asked yet.
-    pub(crate) async fn open(&self, place: &ScoringTarget) -> anyhow::Result<Judge> {
+    pub(crate) async fn open(&self, target: &ScoringTarget) -> anyhow::Result<Judge> {
         let name = JudgeName::parse(&self.judge, &DefaultModels::builtin())?;
-        let seed = place.seed()?;
-        let (factory, variables) = (place.judge_factory(&seed), |name: &str| env::var(name).ok());
+        let seed = target.seed()?;
+        let (factory, variables) = (target.judge_factory(&seed), |name: &str| env::var(name).ok());
         let environment: (Variables<'_>, _) = (&variables, Clock::System.now());
         let judge = factory.open(&name, self.budget(), environment).await?;
         let answers_at_once = !judge.wants_money();
@@ -82,11 +82,11 @@ impl JudgeArgs {
     }
 }
 
-pub(crate) fn prices(place: &ScoringTarget) -> Arc<PriceTable> {
-    place.judge_factory("").prices()
+pub(crate) fn prices(target: &ScoringTarget) -> Arc<PriceTable> {
+    target.judge_factory("").prices()
 }
 
 /// How sessions are put before a judge.
-pub(super) fn briefing(place: &ScoringTarget) -> anyhow::Result<Briefing> {
-    Ok(place.judge_factory(&place.seed()?).briefing()?)
+pub(super) fn briefing(target: &ScoringTarget) -> anyhow::Result<Briefing> {
+    Ok(target.judge_factory(&target.seed()?).briefing()?)
 }

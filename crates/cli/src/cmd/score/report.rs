@@ -13,8 +13,8 @@ use crate::exit::Outcome;
 #[derive(Debug, Serialize)]
 pub(super) struct ScoringView {
     pub(super) sessions: Vec<SessionView>,
-    pub(super) skipped: Vec<LeftOut>,
-    pub(super) failed: Vec<LeftOut>,
+    pub(super) skipped: Vec<UnscoredSession>,
+    pub(super) failed: Vec<UnscoredSession>,
     pub(super) counts: Counts,
     pub(super) rubric: String,
     pub(super) judge: String,
@@ -64,14 +64,14 @@ impl Serialize for Dimensions {
 
 /// A session that is not.
 #[derive(Debug, Serialize)]
-pub(super) struct LeftOut {
+pub(super) struct UnscoredSession {
     session_id: String,
     reason: String,
 }
 
 impl ScoringView {
     pub(super) fn new(request: &Request, report: &Report) -> Self {
-        let left_out = |session: &SessionId, reason: String| LeftOut {
+        let left_out = |session: &SessionId, reason: String| UnscoredSession {
             session_id: session.to_string(),
             reason,
         };
@@ -173,8 +173,8 @@ fn bar(value: f64, width: u32) -> String {
     const PARTS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
     let eighths = (value.clamp(0.0, 1.0) * f64::from(width) * 8.0).round();
     (0..width)
-        .map(|place| {
-            let left = (eighths - f64::from(place) * 8.0).clamp(0.0, 8.0);
+        .map(|target| {
+            let left = (eighths - f64::from(target) * 8.0).clamp(0.0, 8.0);
             let filled = PARTS.iter().zip(0_u32..).find(|(_, eighth)| f64::from(*eighth) >= left);
             filled.map_or('█', |(part, _)| *part)
         })

@@ -6,14 +6,14 @@ use crate::record::tokens::Tokens;
 /// others.
 pub(super) fn shares(wanted: &[u64], room: u64) -> Vec<u64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by_key(|place| wanted.get(*place));
+    order.sort_by_key(|index| wanted.get(*index));
     let mut shares = vec![0; wanted.len()];
     let mut left = room;
     let mut waiting = wanted.len() as u64;
-    for place in order {
-        let want = wanted.get(place).copied().unwrap_or_default();
+    for index in order {
+        let want = wanted.get(index).copied().unwrap_or_default();
         let share = want.min(left / waiting.max(1));
-        if let Some(slot) = shares.get_mut(place) {
+        if let Some(slot) = shares.get_mut(index) {
             *slot = share;
         }
         left -= share;

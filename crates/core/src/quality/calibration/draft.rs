@@ -1,7 +1,7 @@
 use crate::judge::rubric::{Dimension, Rubric, Scale};
 use crate::stats::agreement::RatingPair;
 
-use super::{Agreement, distance, place};
+use super::{Agreement, distance, grade_index};
 
 /// The maximum number of disagreements in a criterion.
 const MAX_EXAMPLES: usize = 4;
@@ -159,7 +159,7 @@ pub fn mark(dimension: &Dimension, value: f64) -> String {
     match &dimension.scale {
         Scale::Numeric => format!("{value:.2}"),
         Scale::Ordered(grades) => {
-            let grade = place(&dimension.scale, value).and_then(|at| grades.get(at));
+            let grade = grade_index(&dimension.scale, value).and_then(|at| grades.get(at));
             grade.map_or_else(|| format!("{value:.2}"), |grade| grade.label.clone())
         }
     }

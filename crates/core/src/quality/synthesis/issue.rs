@@ -74,11 +74,11 @@ pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<Comm
     }
     let mut issues: Vec<(usize, CommonIssue)> =
         groups.iter().filter_map(|group| issue(dimensions, group)).collect();
-    issues.sort_by(|(place, one), (other_place, other)| {
+    issues.sort_by(|(index, one), (other_place, other)| {
         let by_sessions = other.sessions.len().cmp(&one.sessions.len());
         by_sessions
             .then(other.count.cmp(&one.count))
-            .then(place.cmp(other_place))
+            .then(index.cmp(other_place))
             .then_with(|| one.key.cmp(&other.key))
     });
     issues.into_iter().map(|(_, issue)| issue).take(MAX_ISSUES).collect()
@@ -211,17 +211,17 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, CommonIssu
         *places.entry(phrase.dimension).or_default() += 1;
     }
     let most = places.values().copied().max()?;
-    let place = places.into_iter().find(|(_, count)| *count == most).map(|(place, _)| place)?;
+    let index = places.into_iter().find(|(_, count)| *count == most).map(|(index, _)| index)?;
     let example = Example { session: best.session.clone(), rationale: best.rationale.to_owned() };
     let issue = CommonIssue {
-        dimension: (*dimensions.get(place)?).to_owned(),
+        dimension: (*dimensions.get(index)?).to_owned(),
         title: best.text.clone(),
         count: group.len(),
         sessions: sessions.into_iter().map(str::to_owned).collect(),
         example,
         key: best.words.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
     };
-    Some((place, issue))
+    Some((index, issue))
 }
 
 #[cfg(test)]

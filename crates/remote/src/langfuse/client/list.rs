@@ -43,10 +43,10 @@ impl RawList {
         let next = self.next();
         let total = self.meta.total_items;
         let mut slice = Slice { rows: Vec::new(), unreadable: Vec::new(), next, total };
-        for (place, row) in self.data.iter().enumerate() {
+        for (index, row) in self.data.iter().enumerate() {
             match read(row.get()) {
                 Ok(row) => slice.rows.push(row),
-                Err(issue) => slice.unreadable.push(in_data(issue, place)),
+                Err(issue) => slice.unreadable.push(in_data(issue, index)),
             }
         }
         slice
@@ -63,8 +63,8 @@ impl RawList {
     }
 }
 
-fn in_data(mut issue: Issue, place: usize) -> Issue {
-    issue.path.insert(0, PathStep::Index(place));
+fn in_data(mut issue: Issue, index: usize) -> Issue {
+    issue.path.insert(0, PathStep::Index(index));
     issue.inside("data")
 }
 

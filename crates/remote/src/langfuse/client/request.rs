@@ -98,8 +98,8 @@ impl ApiRequest {
     /// Returns a label for errors and logs, without keys.
     pub(super) fn label(&self) -> String {
         let mut label = format!("{} /api/{}/{}", self.method, self.api, self.path.join("/"));
-        for (place, (name, value)) in self.query.iter().enumerate() {
-            let separator = if place == 0 { '?' } else { '&' };
+        for (index, (name, value)) in self.query.iter().enumerate() {
+            let separator = if index == 0 { '?' } else { '&' };
             label.push_str(&format!("{separator}{name}={value}"));
         }
         label

@@ -93,11 +93,11 @@ impl LangfuseClient {
     async fn in_order(&self, ids: &[OnlyId]) -> Result<Slice<WholeTrace>, ClientError> {
         let mut reading = JoinSet::new();
         let mut unreadable = Vec::new();
-        for (place, row) in ids.iter().enumerate() {
+        for (index, row) in ids.iter().enumerate() {
             match record::id("id", &row.id) {
                 Ok(id) => {
                     let client = self.clone();
-                    reading.spawn(async move { (place, client.trace(&id).await) });
+                    reading.spawn(async move { (index, client.trace(&id).await) });
                 }
                 Err(issue) => unreadable.push(issue),
             }
@@ -105,10 +105,10 @@ impl LangfuseClient {
         let mut found: Vec<(usize, WholeTrace)> = Vec::with_capacity(ids.len());
         while let Some(read) = reading.join_next().await {
             // A panic was logged by its task; dropping the set cancels the others.
-            let Ok((place, trace)) = read else { continue };
-            found.extend(trace?.map(|trace| (place, trace)));
+            let Ok((index, trace)) = read else { continue };
+            found.extend(trace?.map(|trace| (index, trace)));
         }
-        found.sort_by_key(|(place, _)| *place);
+        found.sort_by_key(|(index, _)| *index);
         let rows = found.into_iter().map(|(_, trace)| trace).collect();
         Ok(Slice { rows, unreadable, next: None, total: None })
     }

@@ -140,11 +140,11 @@ fn split_at_quote(json: &str) -> Option<(&str, &str)> {
 /// Cuts behind the string that a text begins with, quotes included.
 fn split_after_literal(from_quote: &str) -> (&str, &str) {
     let mut is_escaped = false;
-    for (place, byte) in from_quote.bytes().enumerate().skip(1) {
+    for (index, byte) in from_quote.bytes().enumerate().skip(1) {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = true,
-            b'"' => return from_quote.split_at_checked(place + 1).unwrap_or((from_quote, "")),
+            b'"' => return from_quote.split_at_checked(index + 1).unwrap_or((from_quote, "")),
             _ => {}
         }
     }

@@ -169,10 +169,10 @@ fn hanging(fields: &mut Fields, run: &str, at: Timestamp) -> Result<Vec<Envelope
     let Some(observations) = fields.take(&["observations"]) else {
         return Ok(hanging);
     };
-    for (place, row) in list(&observations, "observations")?.iter().enumerate() {
+    for (index, row) in list(&observations, "observations")?.iter().enumerate() {
         // A list of traces names its observations and nothing more.
         if row.get().starts_with('{') {
-            let at_place = |issue| inside(issue, "observations", place);
+            let at_place = |issue| inside(issue, "observations", index);
             let fields = Fields::read(row.get()).map_err(at_place)?;
             hanging.push(exported::observation(row.get(), &fields, at).map_err(at_place)?);
         }
@@ -189,9 +189,9 @@ fn scores_of(scores: &Raw, run: &str, at: Timestamp) -> Result<Vec<Envelope>, Is
         return scores.collect();
     }
     let mut events = Vec::new();
-    for (place, row) in read::<Vec<Raw>>(scores.get())?.iter().enumerate() {
+    for (index, row) in read::<Vec<Raw>>(scores.get())?.iter().enumerate() {
         let at_place = |mut issue: Issue| {
-            issue.path.insert(0, PathStep::Index(place));
+            issue.path.insert(0, PathStep::Index(index));
             issue
         };
         if !row.get().starts_with('{') {
@@ -226,8 +226,8 @@ fn list(raw: &Raw, field: &str) -> Result<Vec<Raw>, Issue> {
     read(raw.get()).map_err(|issue| issue.inside(field))
 }
 
-fn inside(mut issue: Issue, field: &str, place: usize) -> Issue {
-    issue.path.insert(0, PathStep::Index(place));
+fn inside(mut issue: Issue, field: &str, index: usize) -> Issue {
+    issue.path.insert(0, PathStep::Index(index));
     issue.inside(field)
 }
 

@@ -98,12 +98,12 @@ fn sort(by: OrderBy) -> TableSort {
 fn wide_dimensions(spec: &MetricsSpec) -> Vec<Issue> {
     let names = Names::of(spec.view);
     let wide = spec.dimensions.iter().enumerate().filter(|(_, name)| names.is_wide(name));
-    let issue = |(place, name): (usize, &String)| {
+    let issue = |(index, name): (usize, &String)| {
         let why = format!(
             "{name} has too many values to group by: filter on it instead, or set \
              config.row_limit and an orderBy with direction desc on a metric"
         );
-        in_list("dimensions", (place, "field"), why)
+        in_list("dimensions", (index, "field"), why)
     };
     wide.map(issue).collect()
 }
@@ -113,13 +113,13 @@ fn issue(problem: &QueryProblem, spec: &MetricsSpec, places: &[usize]) -> Issue 
     let why = problem.message.clone();
     match problem.part {
         QueryPart::Dimensions => at([field("dimensions")], why),
-        QueryPart::Dimension(place) => in_list("dimensions", (place, "field"), why),
+        QueryPart::Dimension(index) => in_list("dimensions", (index, "field"), why),
         QueryPart::Metrics => at([field("metrics")], why),
-        QueryPart::Measure(place) => in_list("metrics", (place, "measure"), why),
-        QueryPart::Aggregation(place) => in_list("metrics", (place, "aggregation"), why),
-        QueryPart::Filter(place, part) => {
-            let place = places.get(place).copied().unwrap_or(place);
-            in_list("filters", (place, part_name(part)), why)
+        QueryPart::Measure(index) => in_list("metrics", (index, "measure"), why),
+        QueryPart::Aggregation(index) => in_list("metrics", (index, "aggregation"), why),
+        QueryPart::Filter(index, part) => {
+            let index = places.get(index).copied().unwrap_or(index);
+            in_list("filters", (index, part_name(part)), why)
         }
         QueryPart::To => {
             let why = format!("must be after fromTimestamp, which is {}", spec.from);
@@ -127,7 +127,7 @@ fn issue(problem: &QueryProblem, spec: &MetricsSpec, places: &[usize]) -> Issue 
         }
         QueryPart::Bins => at([field("config"), field("bins")], why),
         QueryPart::RowLimit => at([field("config"), field("row_limit")], why),
-        QueryPart::Order(place) => in_list("orderBy", (place, "field"), why),
+        QueryPart::Order(index) => in_list("orderBy", (index, "field"), why),
     }
 }
 

@@ -1,7 +1,7 @@
 use axum::http::Method;
 
 use super::{operation, pages, read};
-use crate::mcp::tool::{Need, Place, ToolAccess, ToolDefinition, ToolParameter};
+use crate::mcp::tool::{ArgumentLocation, Need, ToolAccess, ToolDefinition, ToolParameter};
 
 const ITEMS: &str = "/api/public/dataset-items";
 const ITEM: &str = "/api/public/dataset-items/{datasetItemId}";
@@ -18,7 +18,7 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
             "getDataset",
             "Shows a dataset, without its items.",
             "/api/public/v2/datasets/{datasetName}",
-            dataset(Place::Path).into(),
+            dataset(ArgumentLocation::Path).into(),
         ),
         upsert(),
     ];
@@ -35,7 +35,7 @@ fn upsert() -> ToolDefinition {
         ToolParameter::object("inputSchema", "JSON Schema that inputs must match"),
         ToolParameter::object("expectedOutputSchema", "JSON Schema of expected outputs"),
     ];
-    let parameters = parameters.into_iter().map(|one| one.at(Place::Body)).collect();
+    let parameters = parameters.into_iter().map(|one| one.at(ArgumentLocation::Body)).collect();
     operation(
         "upsertDataset",
         "Creates a dataset, or changes the one of this name.",
@@ -45,7 +45,7 @@ fn upsert() -> ToolDefinition {
 }
 
 fn items() -> [ToolDefinition; 4] {
-    let [id, name] = dataset(Place::Query);
+    let [id, name] = dataset(ArgumentLocation::Query);
     let mut of_list = vec![
         id,
         ToolParameter { need: Need::Optional, ..name },
@@ -56,9 +56,9 @@ fn items() -> [ToolDefinition; 4] {
     of_list.extend(pages());
     let item = || {
         let id = ToolParameter::text("datasetItemId", "ID of the item");
-        vec![id.required().at(Place::Path)]
+        vec![id.required().at(ArgumentLocation::Path)]
     };
-    let mut of_item: Vec<_> = dataset(Place::Body).into();
+    let mut of_item: Vec<_> = dataset(ArgumentLocation::Body).into();
     let fields = [
         ToolParameter::any("input", "any JSON"),
         ToolParameter::any("expectedOutput", "any JSON"),
@@ -68,7 +68,7 @@ fn items() -> [ToolDefinition; 4] {
         ToolParameter::text("sourceObservationId", "the observation it comes from"),
         ToolParameter::word("status", &["ACTIVE", "ARCHIVED"]),
     ];
-    of_item.extend(fields.into_iter().map(|one| one.at(Place::Body)));
+    of_item.extend(fields.into_iter().map(|one| one.at(ArgumentLocation::Body)));
     let edit = ToolAccess::Edit;
     [
         read(
@@ -94,10 +94,12 @@ fn items() -> [ToolDefinition; 4] {
 }
 
 fn runs() -> [ToolDefinition; 2] {
-    let mut of_list: Vec<_> = dataset(Place::Path).into();
+    let mut of_list: Vec<_> = dataset(ArgumentLocation::Path).into();
     of_list.extend(pages());
-    let mut of_run: Vec<_> = dataset(Place::Path).into();
-    of_run.push(ToolParameter::text("runName", "name of the run").required().at(Place::Path));
+    let mut of_run: Vec<_> = dataset(ArgumentLocation::Path).into();
+    of_run.push(
+        ToolParameter::text("runName", "name of the run").required().at(ArgumentLocation::Path),
+    );
     [
         read(
             "listDatasetRuns",
@@ -115,11 +117,11 @@ fn runs() -> [ToolDefinition; 2] {
 }
 
 /// A dataset by its id, as in Langfuse's MCP server, or by its name, as in the REST API.
-fn dataset(place: Place) -> [ToolParameter; 2] {
+fn dataset(location: ArgumentLocation) -> [ToolParameter; 2] {
     [
-        ToolParameter::text("datasetId", "ID of the dataset").at(Place::Tool),
+        ToolParameter::text("datasetId", "ID of the dataset").at(ArgumentLocation::Tool),
         ToolParameter::text("datasetName", "name of the dataset, instead of its ID")
             .unless("datasetId")
-            .at(place),
+            .at(location),
     ]
 }

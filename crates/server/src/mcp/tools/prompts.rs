@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{operation, pages, read};
 use crate::mcp::api::ToolError;
-use crate::mcp::tool::{Place, ToolAccess, ToolDefinition, ToolParameter};
+use crate::mcp::tool::{ArgumentLocation, ToolAccess, ToolDefinition, ToolParameter};
 
 const ONE: &str = "/api/public/v2/prompts/{name}";
 const ALL: &str = "/api/public/v2/prompts";
@@ -30,7 +30,7 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
             ONE,
             which(),
         )
-        .fixed(&[(Place::Query, "resolve", "false")])
+        .fixed(&[(ArgumentLocation::Query, "resolve", "false")])
         .prepared(newest_by_default)
         .long(),
         create(
@@ -39,14 +39,14 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
              updatePromptLabels to promote one.",
             ToolParameter::text("prompt", "the text; {{name}} is a variable"),
         )
-        .fixed(&[(Place::Body, "type", "text")]),
+        .fixed(&[(ArgumentLocation::Body, "type", "text")]),
         create(
             "createChatPrompt",
             "Creates a chat prompt, or the next version of one: a list of messages with role and \
              content. Versions are never changed; use updatePromptLabels to promote one.",
             ToolParameter::shaped("prompt", messages()),
         )
-        .fixed(&[(Place::Body, "type", "chat")]),
+        .fixed(&[(ArgumentLocation::Body, "type", "chat")]),
         label(),
     ]
 }
@@ -72,18 +72,19 @@ fn which() -> Vec<ToolParameter> {
 }
 
 fn name() -> ToolParameter {
-    ToolParameter::text("name", "name of the prompt").required().at(Place::Path)
+    ToolParameter::text("name", "name of the prompt").required().at(ArgumentLocation::Path)
 }
 
 fn create(name: &'static str, about: &'static str, prompt: ToolParameter) -> ToolDefinition {
     let parameters = vec![
-        ToolParameter::text("name", "name of the prompt").required().at(Place::Body),
-        prompt.required().at(Place::Body),
-        ToolParameter::texts("labels", "labels of the new version; not production").at(Place::Body),
+        ToolParameter::text("name", "name of the prompt").required().at(ArgumentLocation::Body),
+        prompt.required().at(ArgumentLocation::Body),
+        ToolParameter::texts("labels", "labels of the new version; not production")
+            .at(ArgumentLocation::Body),
         ToolParameter::object("config", "such as {\"model\": \"…\", \"temperature\": 0.7}")
-            .at(Place::Body),
-        ToolParameter::texts("tags", "tags of the prompt").at(Place::Body),
-        ToolParameter::text("commitMessage", "what changed").at(Place::Body),
+            .at(ArgumentLocation::Body),
+        ToolParameter::texts("tags", "tags of the prompt").at(ArgumentLocation::Body),
+        ToolParameter::text("commitMessage", "what changed").at(ArgumentLocation::Body),
     ];
     operation(name, about, (ToolAccess::Edit, Method::POST, ALL), parameters)
         .prepared(promote_separately)
@@ -93,10 +94,12 @@ fn create(name: &'static str, about: &'static str, prompt: ToolParameter) -> Too
 fn label() -> ToolDefinition {
     let parameters = vec![
         name(),
-        ToolParameter::count("version", "number of the version").required().at(Place::Path),
+        ToolParameter::count("version", "number of the version")
+            .required()
+            .at(ArgumentLocation::Path),
         ToolParameter::texts("newLabels", "labels to add; latest is set automatically")
             .required()
-            .at(Place::Body),
+            .at(ArgumentLocation::Body),
     ];
     operation(
         "updatePromptLabels",

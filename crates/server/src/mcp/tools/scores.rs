@@ -2,12 +2,12 @@ use axum::http::Method;
 use ratchet_core::record::score::{DataType, ScoreSource};
 
 use super::{operation, pages, read, words};
-use crate::mcp::tool::{Place, ToolAccess, ToolDefinition, ToolParameter};
+use crate::mcp::tool::{ArgumentLocation, ToolAccess, ToolDefinition, ToolParameter};
 
 pub(super) fn tools() -> Vec<ToolDefinition> {
     let score = || {
         let id = ToolParameter::text("scoreId", "ID of the score");
-        vec![id.required().at(Place::Path)]
+        vec![id.required().at(ArgumentLocation::Path)]
     };
     let config = ToolParameter::text("configId", "ID of the score config");
     vec![
@@ -30,7 +30,7 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
             "getScoreConfig",
             "Shows one score config.",
             "/api/public/score-configs/{configId}",
-            vec![config.required().at(Place::Path)],
+            vec![config.required().at(ArgumentLocation::Path)],
         ),
     ]
 }
@@ -39,7 +39,7 @@ fn list() -> ToolDefinition {
     let mut parameters = vec![
         ToolParameter::text("name", "name of the score"),
         ToolParameter::text("traceId", "on this trace"),
-        ToolParameter::texts("observationId", "on these observations").at(Place::Commas),
+        ToolParameter::texts("observationId", "on these observations").at(ArgumentLocation::Commas),
         ToolParameter::text("sessionId", "on this session"),
         ToolParameter::text("datasetRunId", "on this dataset run"),
         ToolParameter::text("userId", "user of its trace"),
@@ -51,7 +51,7 @@ fn list() -> ToolDefinition {
         ToolParameter::text("queueId", "ID of its annotation queue"),
         ToolParameter::word("operator", &["<", ">", "<=", ">=", "!=", "="]),
         ToolParameter::number("value", "value to compare with; takes an operator"),
-        ToolParameter::texts("scoreIds", "these scores").at(Place::Commas),
+        ToolParameter::texts("scoreIds", "these scores").at(ArgumentLocation::Commas),
         ToolParameter::time("fromTimestamp", "recorded at this time or later"),
         ToolParameter::time("toTimestamp", "recorded before this time"),
     ];
@@ -80,7 +80,7 @@ fn create() -> ToolDefinition {
         ToolParameter::text("environment", "environment [default]"),
         ToolParameter::text("id", "ID of the score; a second one with it replaces the first"),
     ];
-    let parameters = parameters.into_iter().map(|one| one.at(Place::Body)).collect();
+    let parameters = parameters.into_iter().map(|one| one.at(ArgumentLocation::Body)).collect();
     operation(
         "createScore",
         "Records a score on a trace, an observation, a session or a dataset run.",

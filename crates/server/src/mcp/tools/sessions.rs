@@ -1,6 +1,6 @@
 use crate::mcp::bounds::{MAX_TEXT_BYTES, USUAL_TEXT_BYTES};
 use crate::mcp::session_arguments::MAX_ROWS;
-use crate::mcp::tool::{Place, Runs, ToolAccess, ToolDefinition, ToolParameter};
+use crate::mcp::tool::{ArgumentLocation, Runs, ToolAccess, ToolDefinition, ToolParameter};
 
 /// Tools that combine several reads. They are the oldest, so that agents know their names.
 pub(super) fn tools() -> Vec<ToolDefinition> {
@@ -44,6 +44,6 @@ pub(super) fn tools() -> Vec<ToolDefinition> {
 }
 
 fn tool(name: &'static str, about: &'static str, parameters: Vec<ToolParameter>) -> ToolDefinition {
-    let parameters = parameters.into_iter().map(|one| one.at(Place::Tool)).collect();
+    let parameters = parameters.into_iter().map(|one| one.at(ArgumentLocation::Tool)).collect();
     ToolDefinition { name, about, access: ToolAccess::Read, parameters, runs: Runs::Records }
 }

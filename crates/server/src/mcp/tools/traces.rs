@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{MAX_ROWS, pages, read, words};
 use crate::mcp::api::ToolError;
-use crate::mcp::tool::{Place, ToolDefinition, ToolParameter};
+use crate::mcp::tool::{ArgumentLocation, ToolDefinition, ToolParameter};
 
 /// Fields of an observation, by group, that are long: read only if the client names them.
 const LONG: [(&str, FieldGroup); 3] =
@@ -38,11 +38,12 @@ fn list_traces() -> ToolDefinition {
         "/api/public/traces",
         parameters,
     )
-    .fixed(&[(Place::Query, "fields", "core,metrics")])
+    .fixed(&[(ArgumentLocation::Query, "fields", "core,metrics")])
 }
 
 fn get_trace() -> ToolDefinition {
-    let id = ToolParameter::text("traceId", "ID of the trace").required().at(Place::Path);
+    let id =
+        ToolParameter::text("traceId", "ID of the trace").required().at(ArgumentLocation::Path);
     read(
         "getTrace",
         "Shows one trace with input, output and scores; listObservations with its traceId shows \
@@ -50,7 +51,7 @@ fn get_trace() -> ToolDefinition {
         "/api/public/traces/{traceId}",
         vec![id],
     )
-    .fixed(&[(Place::Query, "fields", "core,io,scores,metrics")])
+    .fixed(&[(ArgumentLocation::Query, "fields", "core,io,scores,metrics")])
 }
 
 fn list_observations() -> ToolDefinition {
@@ -58,7 +59,7 @@ fn list_observations() -> ToolDefinition {
         fields(),
         ToolParameter::texts("expandMetadataKeys", "metadata keys to return whole")
             .sent_as("expandMetadata")
-            .at(Place::Commas),
+            .at(ArgumentLocation::Commas),
         ToolParameter::at_most("limit", MAX_ROWS, "rows of a page [50]"),
         ToolParameter::text("cursor", "cursor of the page before"),
         ToolParameter::word("type", &words::<ObservationKind>()),
@@ -91,13 +92,13 @@ fn get_observation() -> ToolDefinition {
         "getObservation",
         "Shows one observation with input, output, metadata, usage and cost.",
         "/api/public/observations/{observationId}",
-        vec![id.required().at(Place::Path), fields().at(Place::Tool)],
+        vec![id.required().at(ArgumentLocation::Path), fields().at(ArgumentLocation::Tool)],
     )
 }
 
 fn fields() -> ToolParameter {
     let about = "fields to return, such as [\"name\", \"input\", \"totalCost\"]; [\"*\"] for all";
-    ToolParameter::texts("fields", about).at(Place::Commas)
+    ToolParameter::texts("fields", about).at(ArgumentLocation::Commas)
 }
 
 fn filter() -> ToolParameter {
@@ -114,7 +115,7 @@ fn filter() -> ToolParameter {
     });
     let about = "conditions that must all hold";
     let schema = json!({"type": "array", "items": condition, "description": about});
-    ToolParameter::shaped("filter", schema).at(Place::JsonText)
+    ToolParameter::shaped("filter", schema).at(ArgumentLocation::JsonText)
 }
 
 /// The field groups that contain the wanted fields. The answer is reduced to the fields

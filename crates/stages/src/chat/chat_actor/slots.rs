@@ -27,8 +27,8 @@ impl ChatActor {
             return;
         }
         let shared = self.shared.clone();
-        let (slot, place) = abortable(async move { shared.process_slot().await });
-        self.tell_queued(Queued::Start(place));
+        let (slot, queue_task) = abortable(async move { shared.process_slot().await });
+        self.tell_queued(Queued::Start(queue_task));
         self.tasks.push(Box::pin(async move {
             match slot.await {
                 Ok(slot) => TaskResult::GotSlot(launch, slot),
@@ -48,8 +48,8 @@ impl ChatActor {
 
     /// Stops waiting for a slot.
     pub(super) fn leave_queue(&mut self) {
-        if let Some(Queued::Start(place)) = self.queued.take() {
-            place.abort();
+        if let Some(Queued::Start(queue_task)) = self.queued.take() {
+            queue_task.abort();
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) fn file_of(config: &Path, conversation: Uuid) -> Option<PathBuf> {
 
 /// Id of the last line of a conversation, now or when a message had been answered: the point to
 /// fork at. `None` if there is no such message, or nothing is stored.
-pub(in super::super) fn place(
+pub(in super::super) fn fork_point(
     config: &Path,
     conversation: Uuid,
     message: Option<Uuid>,
@@ -106,7 +106,7 @@ mod tests {
 
     #[track_caller]
     fn check(message: Option<u128>, expected: Option<u128>) {
-        let found = place(folder().path(), id(100), message.map(id));
+        let found = fork_point(folder().path(), id(100), message.map(id));
         assert_eq!(found, expected.map(id));
     }
 
@@ -131,7 +131,7 @@ mod tests {
     fn what_was_not_said_has_no_place() {
         check(Some(7), None);
         check(Some(9), None);
-        assert_eq!(place(folder().path(), id(101), None), None);
+        assert_eq!(fork_point(folder().path(), id(101), None), None);
         assert!(is_kept(folder().path(), id(100)) && !is_kept(folder().path(), id(101)));
     }
 }

@@ -26,7 +26,7 @@ impl ChatService {
         let now = (self.shared.clock)();
         let id = SessionId::parse(&id.to_string())
             .map_err(|why| ChatError::Setting(format!("id: {why}")))?;
-        let origin = self.place(original.clone(), at).await?;
+        let origin = self.origin(original.clone(), at).await?;
         // The agent continues to count from the original's cost.
         let has_begun = origin.fork_at.as_deref() != Some(&thread::BEGINNING.to_string());
         let agent_cost = if has_begun { original.status.agent_cost } else { Money::ZERO };
@@ -40,15 +40,15 @@ impl ChatService {
     }
 
     /// Origin of a chat that is forked now.
-    async fn place(&self, original: Chat, at: Option<Uuid>) -> Result<ChatOrigin, ChatError> {
+    async fn origin(&self, original: Chat, at: Option<Uuid>) -> Result<ChatOrigin, ChatError> {
         let (family, config) =
             (original.origin.family.clone(), self.shared.launcher.family(&original));
         let own = launch::uuid(&original.id)?;
         let looked = run_blocking(move || {
-            thread::is_kept(&config, own).then(|| thread::place(&config, own, at))
+            thread::is_kept(&config, own).then(|| thread::fork_point(&config, own, at))
         });
         let (parent, fork_at) = match (looked.await?, at) {
-            (Some(Some(place)), _) => (original.id, place.to_string()),
+            (Some(Some(point)), _) => (original.id, point.to_string()),
             (Some(None) | None, Some(at)) => {
                 return Err(ChatError::Setting(format!("at: the chat has no message {at}")));
             }

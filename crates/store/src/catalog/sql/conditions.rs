@@ -19,8 +19,8 @@ impl Conditions {
     pub(crate) fn add<T: Into<Value>>(&mut self, condition: &str, value: Option<T>) {
         let Some(value) = value else { return };
         self.values.push(value.into());
-        let place = format!("${}", self.values.len());
+        let placeholder = format!("${}", self.values.len());
         self.sql.push_str(" AND ");
-        self.sql.push_str(&condition.replace('$', &place));
+        self.sql.push_str(&condition.replace('$', &placeholder));
     }
 }

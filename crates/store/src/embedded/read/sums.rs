@@ -26,15 +26,15 @@ struct Groups(BTreeMap<(Option<Timestamp>, Vec<Option<String>>), Sums>);
 impl Groups {
     /// The sums of a group; those of "other" for its time if there are too many groups.
     fn at(&mut self, at: Option<Timestamp>, key: Vec<Option<String>>) -> StoreResult<&mut Sums> {
-        let mut place = (at, key);
-        if self.0.len() >= MAX_GROUPS && !self.0.contains_key(&place) {
-            place.1.fill(Some(OTHER_GROUP.to_owned()));
-            let is_full = self.0.len() >= 2 * MAX_GROUPS && !self.0.contains_key(&place);
+        let mut group_key = (at, key);
+        if self.0.len() >= MAX_GROUPS && !self.0.contains_key(&group_key) {
+            group_key.1.fill(Some(OTHER_GROUP.to_owned()));
+            let is_full = self.0.len() >= 2 * MAX_GROUPS && !self.0.contains_key(&group_key);
             if is_full {
                 return Err(too_many_steps());
             }
         }
-        Ok(self.0.entry(place).or_default())
+        Ok(self.0.entry(group_key).or_default())
     }
 
     fn into_groups(self) -> Vec<Group> {

@@ -145,7 +145,7 @@ impl TraceState {
 
 impl KeyWindow {
     /// The range of a page within the window; `None` if it is not inside.
-    fn place(&self, start: &PageStart, take: usize) -> Option<Range<usize>> {
+    fn page_range(&self, start: &PageStart, take: usize) -> Option<Range<usize>> {
         let from = match start {
             PageStart::Rank(rank) => usize::try_from(rank.checked_sub(self.first?)?).ok()?,
             PageStart::After(key) => {
@@ -164,8 +164,8 @@ impl KeyWindow {
     }
 
     fn key_before(&self, rank: u64) -> Option<&ObservationKey> {
-        let place = rank.checked_sub(self.first?)?.checked_sub(1)?;
-        self.keys.get(usize::try_from(place).ok()?)
+        let index = rank.checked_sub(self.first?)?.checked_sub(1)?;
+        self.keys.get(usize::try_from(index).ok()?)
     }
 }
 
@@ -178,7 +178,7 @@ impl PageRequest<'_> {
         cache: &TracePageCache,
     ) -> StoreResult<Option<Arc<KeyWindow>>> {
         let usable: Vec<_> = cache.all().into_iter().filter(|known| self.may_use(known)).collect();
-        let known = usable.iter().find(|known| known.place(&self.start, self.take).is_some());
+        let known = usable.iter().find(|known| known.page_range(&self.start, self.take).is_some());
         if let Some(known) = known {
             cache.put(known);
             return Ok(Some(known.clone()));
@@ -189,7 +189,7 @@ impl PageRequest<'_> {
             let found = self.find(db, after, cache.keys).map_err(StoreError::database)?;
             let window = Arc::new(KeyWindow { first, ..found });
             cache.put(&window);
-            if window.place(&self.start, self.take).is_some() {
+            if window.page_range(&self.start, self.take).is_some() {
                 return Ok(Some(window));
             }
             // More observations share a start than a window holds.
@@ -314,8 +314,8 @@ impl PageRequest<'_> {
         window: &KeyWindow,
         query: &ObservationQuery,
     ) -> rusqlite::Result<Page<Observation>> {
-        let place = window.place(&self.start, self.take).unwrap_or_default();
-        let keys = window.keys.get(place.clone()).unwrap_or_default();
+        let page_range = window.page_range(&self.start, self.take).unwrap_or_default();
+        let keys = window.keys.get(page_range.clone()).unwrap_or_default();
         let sql = format!("{} WHERE o.trace = ? AND o.id = ?", observations::select());
         let mut statement = db.prepare_cached(&sql)?;
         let mut blocks = Blocks::new(db);
@@ -326,7 +326,7 @@ impl PageRequest<'_> {
         }
         let is_all = query.conditions.is_empty() && query.range == TimeRange::default();
         let total = if is_all { self.state.observations } else { window.matching };
-        let has_more = window.has_more || place.end < window.keys.len();
+        let has_more = window.has_more || page_range.end < window.keys.len();
         let (total, cursor) = match query.paging {
             Paging::Numbered(_) => (Some(total), None),
             Paging::After { .. } => (None, keys.last().filter(|_| has_more)),

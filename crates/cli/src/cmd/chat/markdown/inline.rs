@@ -150,8 +150,8 @@ impl Reader {
     /// Ends what such a marker began; `false` if none did.
     fn close(&mut self, c: char, length: usize) -> bool {
         let begins = |opener: &Opener| opener.marker == c && opener.length == length;
-        if let Some(place) = self.openers.iter().rposition(begins) {
-            self.end(place);
+        if let Some(position) = self.openers.iter().rposition(begins) {
+            self.end(position);
             return true;
         }
         // Three may end one and two.
@@ -165,10 +165,10 @@ impl Reader {
         true
     }
 
-    fn end(&mut self, place: usize) {
-        let Some(opener) = self.openers.get(place).copied() else { return };
+    fn end(&mut self, position: usize) {
+        let Some(opener) = self.openers.get(position).copied() else { return };
         // What began later and did not end stands as it was written.
-        self.openers.truncate(place);
+        self.openers.truncate(position);
         let marks = match (opener.marker, opener.length) {
             ('~', _) => Marks::STRUCK,
             (_, 1) => Marks::ITALIC,
@@ -203,21 +203,21 @@ impl Reader {
         if !is_link {
             return literal(self);
         }
-        let place = end + 2;
+        let position = end + 2;
         let stop = |c: &char| *c == ')' || c.is_whitespace();
-        let Some(length) = self.chars.iter().skip(place).position(stop) else {
+        let Some(length) = self.chars.iter().skip(position).position(stop) else {
             self.is_open = true;
             return literal(self);
         };
-        if self.chars.get(place + length) != Some(&')') {
+        if self.chars.get(position + length) != Some(&')') {
             return literal(self);
         }
-        let (words, address) = (self.slice(begin, end), self.slice(place, place + length));
+        let (words, address) = (self.slice(begin, end), self.slice(position, position + length));
         self.spans.extend(read(&words, Marks::UNDERLINED).spans);
         if words != address && !address.is_empty() {
             self.spans.push(Span { text: format!(" ({address})"), marks: Marks::DIM });
         }
-        self.at = place + length + 1;
+        self.at = position + length + 1;
     }
 
     /// An address in angle brackets.

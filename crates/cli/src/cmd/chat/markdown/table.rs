@@ -69,19 +69,19 @@ impl Table {
         let height = laid.iter().map(Vec::len).max().unwrap_or(0);
         for at in 0..height {
             let mut text = String::new();
-            for (place, (cell, width)) in laid.iter().zip(widths).enumerate() {
-                if place > 0 {
+            for (index, (cell, width)) in laid.iter().zip(widths).enumerate() {
+                if index > 0 {
                     text.push_str(&style.paint(" │ ", Marks::DIM));
                 }
                 let nothing = (String::new(), 0);
                 let (piece, taken) = cell.get(at).unwrap_or(&nothing);
                 let room = width.saturating_sub(*taken);
-                let left = match self.sides.get(place) {
+                let left = match self.sides.get(index) {
                     Some(Side::Right) => room,
                     Some(Side::Middle) => room / 2,
                     _ => 0,
                 };
-                let is_last = place + 1 == widths.len();
+                let is_last = index + 1 == widths.len();
                 let right = if is_last { 0 } else { room - left };
                 text.push_str(&format!("{}{piece}{}", " ".repeat(left), " ".repeat(right)));
             }
@@ -93,12 +93,12 @@ impl Table {
 
     /// How wide each column is: as wide as it wants, or the widest ones less until all fit.
     fn widths(&self, room: usize) -> Vec<usize> {
-        let wanted = |place: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(place));
+        let wanted = |index: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(index));
             cells.map(|cell| cell.iter().map(|span| columns(&span.text)).sum()).max().unwrap_or(0)
         };
         let mut widths: Vec<usize> =
-            (0..self.sides.len()).map(|place| wanted(place).max(1)).collect();
+            (0..self.sides.len()).map(|index| wanted(index).max(1)).collect();
         let gaps = GAP * widths.len().saturating_sub(1);
         while widths.iter().sum::<usize>() + gaps > room {
             let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > MIN_COLUMN)

@@ -200,8 +200,8 @@ pub(super) fn lines(spans: &[Span], width: usize, style: Style) -> Vec<(String, 
     let last = flow.column();
     let text = flow.take();
     let all: Vec<&str> = text.split('\n').collect();
-    for (place, line) in all.iter().enumerate() {
-        let columns = if place + 1 == all.len() { last } else { seen_columns(line) };
+    for (index, line) in all.iter().enumerate() {
+        let columns = if index + 1 == all.len() { last } else { seen_columns(line) };
         lines.push(((*line).to_owned(), columns));
     }
     lines

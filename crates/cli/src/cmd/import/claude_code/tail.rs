@@ -19,15 +19,15 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// All transcripts that are read together.
 #[derive(Debug, Default)]
-pub(super) struct Tails {
+pub(super) struct TranscriptTails {
     /// Sessions before sub-agents, whose turns they know.
-    files: BTreeMap<Place, Tail>,
+    files: BTreeMap<TranscriptKey, Tail>,
     /// Those that are still to be looked into.
-    waiting: VecDeque<Place>,
+    waiting: VecDeque<TranscriptKey>,
     turns: Turns,
 }
 
-type Place = (Whose, PathBuf);
+type TranscriptKey = (Whose, PathBuf);
 
 /// Whose transcript a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,7 +49,7 @@ struct Tail {
     is_new: bool,
 }
 
-impl Tails {
+impl TranscriptTails {
     /// Looks which files there are.
     pub(super) fn look(&mut self, paths: &[PathBuf]) -> anyhow::Result<()> {
         for path in paths {
@@ -86,9 +86,9 @@ impl Tails {
     pub(super) fn read(&mut self, report: &mut Report) -> anyhow::Result<Option<Patches>> {
         let mut patches = Patches::default();
         let mut bytes = 0;
-        while let Some(place) = self.waiting.front().filter(|_| bytes < PIECE_BYTES) {
-            let (whose, path) = place;
-            let Some(tail) = self.files.get_mut(place) else { break };
+        while let Some(location) = self.waiting.front().filter(|_| bytes < PIECE_BYTES) {
+            let (whose, path) = location;
+            let Some(tail) = self.files.get_mut(location) else { break };
             let before = tail.read;
             let read = tail.read(*whose, path, &mut self.turns, report);
             match read.with_context(|| format!("cannot read {}", path.display()))? {

@@ -32,7 +32,7 @@ pub(super) struct Scan<C> {
 /// One selected column.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    place: usize,
+    index: usize,
     form: Form,
 }
 
@@ -96,9 +96,9 @@ impl<C: Copy + std::fmt::Debug> Scan<C> {
             self.carried.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let mut add = |sql: String, form: Form| {
             columns.push(sql);
-            Cell { place: columns.len() - 1, form }
+            Cell { index: columns.len() - 1, form }
         };
-        let time = add(self.time.to_owned(), Form::Number).place;
+        let time = add(self.time.to_owned(), Form::Number).index;
         let mut by = Vec::new();
         for dimension in &query.by {
             by.push(match dimension {
@@ -173,7 +173,7 @@ impl Cell {
     /// The value of a row; an empty text counts as none.
     #[expect(clippy::cast_precision_loss, reason = "figures are floats")]
     fn value<'a>(&self, row: &'a Row<'_>) -> rusqlite::Result<Option<Value<'a>>> {
-        Ok(match row.get_ref(self.place)? {
+        Ok(match row.get_ref(self.index)? {
             ValueRef::Null | ValueRef::Blob(_) => None,
             ValueRef::Integer(number) => Some(Value::Number(number as f64)),
             ValueRef::Real(number) => Some(Value::Number(number)),
