@@ -31,7 +31,7 @@
 //!     match said {
 //!         FromClaude::Line(line) if line.is("result") => break,
 //!         FromClaude::Line(line) => assert!(line.raw.get().starts_with('{')),
-//!         FromClaude::Request(request) => process.refuse(&request, "nobody is there").await?,
+//!         FromClaude::Request(request) => process.refuse(&request, "no user is connected").await?,
 //!         FromClaude::Withdrawn { .. } | FromClaude::Lost { .. } | FromClaude::Ended(_) => {}
 //!     }
 //! }
@@ -40,39 +40,39 @@
 //! # }
 //! ```
 
-/// Where the program is, and what holds for every run of it.
+/// Path and common settings of the `claude` program.
 pub mod program;
-/// What reaches the program of the environment.
+/// Environment variables passed to the program.
 pub mod environment;
-/// What it is told when it starts.
+/// Options of a run.
 pub mod options;
-/// How it is started.
+/// The command line.
 pub mod command;
-/// What we say to it.
+/// Messages to the program.
 pub mod message;
-/// What it says.
+/// Lines of its output.
 pub mod lines;
-/// What it asks.
+/// Requests of the program.
 pub mod request;
-/// What may be remembered of a permission.
+/// Permission rules and updates.
 pub mod permission;
-/// What is asked before and after it acts.
+/// Hooks before and after tool calls.
 pub mod hook;
-/// Servers of tools that live in this process.
+/// In-process MCP servers.
 pub mod mcp;
 /// The running program.
 pub mod process;
-/// What a running program can be told to do.
+/// Control requests to a running program.
 pub mod control;
-/// Who waits for which answer.
+/// Pending control requests by id.
 mod pending_requests;
-/// From its output to whoever it is for.
+/// Reads stdout and routes its lines.
 mod stdout_reader;
-/// From us to its input.
+/// Writes lines to stdin.
 mod stdin_writer;
-/// Until it ends, and after.
+/// Supervises a process until it has ended.
 mod supervisor;
-/// How it ended.
+/// Exit status and cause.
 pub mod exit;
 /// Which process it is, so that it is known again after a restart.
 pub mod process_identity;

@@ -31,7 +31,7 @@ mod ask;
 /// What goes wrong on a page, and what is under way.
 mod watch;
 mod keys;
-/// What works while nobody looks.
+/// Service workers.
 mod worker;
 /// How a page is looked at.
 mod look;

@@ -41,7 +41,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What one page has told since it was last opened.
+/// Events of one page since it was last opened.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     seen: Mutex<Seen>,
@@ -189,7 +189,7 @@ impl Seen {
             self.problem(Trouble::Abroad, url);
         }
         self.requests += 1;
-        // A stream of news never ends; nobody waits for it.
+        // An event stream never ends, so it is not waited for.
         if params["type"] != "EventSource" {
             self.under_way.insert(id, url.to_owned());
         }

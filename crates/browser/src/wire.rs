@@ -45,9 +45,9 @@ impl Wire {
         reply.map_err(|_| format!("{method}: the browser has ended or does not answer"))?
     }
 
-    /// Tells one of its pages something; nobody waits for the answer.
+    /// Sends a command to a page without waiting for the response.
     fn tell(&self, session: &str, method: &str, params: &Value) {
-        // A page that has just been closed needs to be told nothing.
+        // The page may just have been closed.
         drop(self.send(self.next(), Some(session), method, params));
     }
 
@@ -82,7 +82,7 @@ impl Wire {
         self.watches.lock().unwrap().remove(session);
     }
 
-    /// Reads until the browser ends; whoever waits then learns of it.
+    /// Reads until the browser ends, and fails all pending calls then.
     pub(crate) fn listen(&self, output: impl Read) {
         let mut output = BufReader::new(output);
         let mut message = Vec::new();
@@ -103,7 +103,7 @@ impl Wire {
                 Some(error) => Err(error["message"].as_str().unwrap_or("no reason").to_owned()),
                 None => Ok(message["result"].clone()),
             };
-            // Whoever asked may have lost patience.
+            // The caller may have timed out.
             drop(asked.try_send(reply));
             return;
         }

@@ -1,4 +1,4 @@
-//! What Ratchet was told and what it makes of it.
+//! Configuration: flags, environment, file and defaults.
 //!
 //! Two steps: `layers` holds what was typed (flags over `RATCHET_*` variables over
 //! `ratchet.toml`), and `Config` is what it means. A setting is one line in one of the `read`
@@ -12,7 +12,7 @@ pub(crate) mod lookup;
 /// The kinds of values they have.
 pub(crate) mod value;
 pub(crate) mod chat;
-/// Where data is kept when nobody says.
+/// Default data folder.
 mod data_folder;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -58,7 +58,7 @@ pub(crate) struct Config {
     pub(crate) auth: Switch,
     /// What to log, and how.
     pub(crate) log: LogConfig,
-    /// What is accepted at the door.
+    /// Limits on requests.
     pub(crate) limits: Limits,
     /// How long clients may take.
     pub(crate) timeouts: Timeouts,
@@ -70,7 +70,7 @@ pub(crate) struct Config {
     pub(crate) oidc: Oidc,
     /// Which addresses may be called that API callers and people on pages have entered.
     pub(crate) outbound: OutboundPolicy,
-    /// Whether tokens are counted where nobody says them.
+    /// Whether tokens are counted for model calls without usage.
     pub(crate) count_tokens: Switch,
     pub(crate) chat: ChatConfig,
     /// What the first start creates.
@@ -172,12 +172,12 @@ impl Config {
         Ok(config)
     }
 
-    /// Whether nobody said what a setting is.
+    /// Whether a setting has its default.
     fn is_default(&self, key: &str) -> bool {
         self.effective.iter().any(|of| of.key == key && of.source == Source::Default)
     }
 
-    /// Asks nobody to sign in if only this machine can connect, unless someone said otherwise.
+    /// Turns sign-in off by default if only this machine can connect.
     pub(crate) fn open_on_loopback(&mut self) {
         let is_private = self.addresses.listeners().all(|(_, address)| address.ip().is_loopback());
         if is_private && self.is_default("auth") {

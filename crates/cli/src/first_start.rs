@@ -1,7 +1,7 @@
 //! What a new data folder needs before it is of use: a project, keys for it, and an owner.
 //!
 //! Presets (`RATCHET_INIT_…`) may name any of them beforehand. An owner who is not named is set up
-//! in the browser, by whoever sees the token that the server prints. Applying presets again changes
+//! in the browser, with the token that the server prints. Applying presets again changes
 //! nothing, so that they can stay in a unit file or a container's environment for good.
 
 use anyhow::{Context, bail, ensure};
@@ -19,7 +19,7 @@ use crate::config::Init;
 
 const DEFAULT_PROJECT: &str = "default";
 
-/// What the first start should create, checked.
+/// Validated `RATCHET_INIT_…` settings: what the first start creates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InitialSetup {
     project: Option<NewProject>,
@@ -27,14 +27,14 @@ pub(crate) struct InitialSetup {
     owner: Option<NewUser>,
 }
 
-/// What there is after a start, and which secrets were made for it.
+/// Result of a start: the default project and secrets created for it.
 #[derive(Clone, Debug)]
 pub(crate) struct StartOutcome {
-    /// The project that a client without any other wish talks to.
+    /// The default project of clients.
     pub(crate) project: Project,
-    /// Keys made just now; nobody will see their secrets again.
+    /// New keys; their secrets are shown once.
     pub(crate) new_keys: Option<FirstKeys>,
-    /// What the first owner must know, if nobody can sign in yet.
+    /// Setup token for the first owner, while there is no user.
     pub(crate) set_up_token: Option<Secret>,
 }
 
@@ -141,7 +141,7 @@ impl InitialSetup {
             None => create_project(catalog, self.project, now).await?,
         };
         let has_users = catalog.has_users().await?;
-        // Whoever can sign in makes keys on a page, and may have revoked all there were.
+        // Users create keys on a page, and may have revoked all.
         let lacks_keys =
             is_new_project || (!has_users && catalog.keys(project.id.clone()).await?.is_empty());
         let new_keys = match (self.pair, first_keys) {

@@ -1,8 +1,8 @@
 //! The way into a running server for commands on the same machine.
 //!
 //! A server owns its data folder, so a command that wants the same folder must go through the
-//! server. Whoever may write to a socket in that folder is let in: they are given an address and a
-//! key that holds for as long as they stay connected.
+//! server. A client that may write to the socket in that folder is trusted: it gets an address and a
+//! key that is valid while it stays connected.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -44,7 +44,7 @@ pub(crate) async fn revoke_leftovers(catalog: &Catalog) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What someone is given at the door.
+/// The message to a new client.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Welcome {
@@ -53,26 +53,25 @@ struct Welcome {
     secret_key: String,
 }
 
-/// A server's side of the door.
+/// Server side of the socket.
 #[derive(Debug)]
 pub(crate) struct LocalSocketServer {
     path: PathBuf,
     listener: UnixListener,
 }
 
-/// What guests are let into.
+/// What the server gives to clients.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalServerContext {
     pub(crate) catalog: Catalog,
-    /// The project that they open.
     pub(crate) project: ProjectId,
     pub(crate) url: String,
-    /// Where the server learns which keys are theirs: they may have agents work in any folder.
+    /// Registry of local keys: their agents may work in any folder.
     pub(crate) local_keys: LocalKeys,
 }
 
 impl LocalSocketServer {
-    /// Opens the door of a data folder. The caller owns the folder.
+    /// Opens the socket of a data folder. The caller owns the folder.
     ///
     /// A path that is too long for a socket leaves it closed: then others must name the server.
     pub(crate) fn open(data: &Path) -> Option<Self> {
@@ -95,7 +94,7 @@ impl LocalSocketServer {
         }
     }
 
-    /// Lets people in until told to stop.
+    /// Serves clients until stopped.
     pub(crate) async fn run(self, context: LocalServerContext, stop: Stop) {
         let mut connections = JoinSet::new();
         loop {
@@ -166,19 +165,18 @@ async fn receive(
     Ok(())
 }
 
-/// A guest's side: stays let in until it is dropped.
+/// Client side of the socket: connected until it is dropped.
 #[derive(Debug)]
 pub(crate) struct LocalSocketClient {
     pub(crate) url: String,
-    /// The key that was given.
     pub(crate) credentials: Credentials,
     _stream: BufReader<UnixStream>,
 }
 
 impl LocalSocketClient {
-    /// Asks to be let in; `None` if no server runs on that data folder.
+    /// Connects; `None` if no server runs on that data folder.
     pub(crate) async fn connect(data: &Path) -> anyhow::Result<Option<Self>> {
-        // Nobody there, or what one left who was killed.
+        // No server, or the stale socket of a killed one.
         let Ok(stream) = UnixStream::connect(data.join(NAME)).await else { return Ok(None) };
         let mut stream = BufReader::new(stream);
         let mut line = String::new();

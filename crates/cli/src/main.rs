@@ -2,7 +2,7 @@
 
 /// Every command and its flags.
 mod cmd;
-/// What Ratchet was told and what it makes of it.
+/// Configuration: flags, environment, file and defaults.
 mod config;
 /// What a new data folder needs.
 mod first_start;

@@ -54,12 +54,12 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> St
     std::iter::once(line(head)).chain(body).collect()
 }
 
-/// A cell that stays one: whoever named a thing may have put anything into its name.
+/// A cell that stays one: names may contain any character.
 pub(crate) fn one_line(text: &str) -> String {
     unsteered(text).take(80).collect::<String>().trim_end().to_owned()
 }
 
-/// A text that does not steer the terminal, whoever wrote it.
+/// A text without terminal escape sequences.
 pub(crate) fn unsteered(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c })
 }

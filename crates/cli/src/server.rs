@@ -140,7 +140,7 @@ impl Server {
         Ok(self.member_key(note, Permissions::NONE).await?.1)
     }
 
-    /// Makes one for whoever sits at this machine, which may have agents work in any folder.
+    /// Creates a key for the local user, whose agents may work in any folder.
     pub(crate) async fn local_key(&self, note: &str) -> anyhow::Result<(KeyPair, LocalKey)> {
         let permissions = Permissions::NONE.with(Permission::Chat);
         let (key, pair) = self.member_key(note, permissions).await?;
@@ -163,12 +163,12 @@ impl Server {
         self.folder.catalog.clone()
     }
 
-    /// Whether nobody is asked to sign in.
+    /// Whether sign-in is off.
     pub(crate) fn is_open(&self) -> bool {
         self.app.settings.access != Access::Keys
     }
 
-    /// Where the first owner is set up, if nobody can sign in yet.
+    /// Setup URL for the first owner, while there is no user.
     pub(crate) fn set_up_url(&self) -> Option<String> {
         let token = self.start_outcome.set_up_token.as_ref().filter(|_| !self.is_open())?;
         Some(format!("{}/set-up?token={}", startup_message::url(self.bound.web), token.expose()))
@@ -179,7 +179,7 @@ impl Server {
         Administration(DataTarget::Folder(self.folder.clone()))
     }
 
-    /// Serves until told to stop, then finishes what is under way and closes the folder.
+    /// Serves until stopped, then finishes running requests and closes the folder.
     pub(crate) async fn run(self, stop: Stop) -> anyhow::Result<()> {
         let sign_in = SignIn {
             set_up_token: self.start_outcome.set_up_token,
@@ -212,7 +212,7 @@ impl Server {
         tokio::select! {
             served = &mut serving => {
                 served?;
-                // What runs by itself was told to stop as well, and writes down how far it came.
+                // Background tasks were stopped as well, and save their progress.
                 beside.await;
             }
             _ = &mut beside => serving.await?,
@@ -274,7 +274,7 @@ fn settings(config: &Config, project: &ProjectId) -> anyhow::Result<Settings> {
     Ok(Settings { access, limits, timeouts, trusted_proxies, token_counting, scratch })
 }
 
-/// Without keys anyone who can connect owns the data, so nobody else may be able to connect.
+/// Without keys every client owns the data, so only this machine may connect.
 fn refuse_open_door(config: &Config) -> anyhow::Result<()> {
     if config.auth == Switch::On {
         return Ok(());

@@ -20,7 +20,7 @@ struct ReadyView<'a> {
     otlp_http: Option<String>,
     otlp_grpc: Option<String>,
     project: ProjectEntry,
-    /// Where the first owner is set up, if nobody can sign in yet.
+    /// Setup URL for the first owner, while there is no user.
     set_up: Option<String>,
     created: CreatedView<'a>,
 }

@@ -1,6 +1,6 @@
 //! People look at figures: a question becomes an answer, and questions are kept on dashboards.
 //!
-//! The API and the pages ask the same way, so that a chart shows what a client is told.
+//! The API and the pages use the same queries, so that a chart shows the numbers of the API.
 
 /// Conditions on what is counted.
 pub mod filter;

@@ -20,7 +20,7 @@ const ANSWER_TOKENS: u32 = 8_192;
 pub struct SuggestionModel {
     /// The model, and what may be spent on it.
     pub judge: ModelJudge,
-    /// What it is told first.
+    /// The system prompt.
     pub words: String,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Advice {
     pub(super) cost: Money,
 }
 
-/// What a week shows whoever advises.
+/// The data of a week that suggestions are based on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AdviceInput<'a> {
     pub(super) synthesis: &'a Synthesis,
@@ -45,7 +45,7 @@ pub(super) struct AdviceInput<'a> {
 }
 
 impl AdviceInput<'_> {
-    /// What a model said of just this week before: nobody has to ask it again to keep it.
+    /// The model's earlier response for the same week, which needs no new call.
     fn kept(&self) -> Option<Advice> {
         let known = self.known?;
         let shown = known.advice.shown_hash.as_ref()?;
@@ -60,8 +60,8 @@ impl AdviceInput<'_> {
 
 /// Suggests what to change: from a model if there is one, from templates otherwise.
 ///
-/// A model that was asked the same before is not asked again: what it said stands in the report.
-/// If it cannot be asked, or says nothing that can be used, templates do, and it is told why.
+/// A model is not called again for the same prompt: its response is in the report.
+/// If the call fails or the response is invalid, templates are used, and the reason is reported.
 pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: AdviceInput<'_>) -> Advice {
     let from_templates = |origin: AdviceOrigin, cost: Money| {
         let suggestions = suggest(shown.synthesis, shown.templates);

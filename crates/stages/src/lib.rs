@@ -9,7 +9,7 @@ pub mod dashboards;
 /// What is wrong with what someone sent.
 pub mod validation;
 pub mod chat;
-/// People who are not looking are told.
+/// Notifications by webhook and browser push.
 pub mod notify;
 /// Cases to try agents on are collected.
 pub mod dataset_import;

@@ -176,8 +176,8 @@ fn not_allowed(why: &OutboundRefused) -> ModelError {
     ModelError::NotSetUp(why.to_string())
 }
 
-/// The model that a connection is asked for when nobody names one: the first of its own, or the
-/// provider's usual one.
+/// The default model of a connection: the first of its own, or the
+/// provider's default.
 pub fn usual_model(connection: &LlmConnection) -> Option<String> {
     let usual = || {
         let provider = match connection.adapter {

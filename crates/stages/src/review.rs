@@ -55,7 +55,7 @@ pub struct JudgeSelection<'a> {
     pub dataset: &'a str,
     /// The rubric that both go by.
     pub rubric: &'a Rubric,
-    /// The judge, by its name; `None` for whoever judged first.
+    /// The judge's name; `None` for the first judge of each session.
     pub judge: Option<&'a str>,
 }
 
@@ -112,7 +112,7 @@ impl LabelComparison {
         })
     }
 
-    /// What people said, and what a judge says now.
+    /// Human labels with the scores of a judge.
     pub fn labelled_sessions_with<'a>(
         &self,
         rubric: &Rubric,
@@ -161,7 +161,7 @@ impl LabelComparison {
         judges
     }
 
-    /// Criteria as they would read if the judge were told where people differ: one for each
+    /// Drafts of criteria that address the differences between judge and people: one for each
     /// dimension beyond the threshold.
     pub fn drafts(&self, rubric: &Rubric, calibration: &Calibration) -> Vec<CriterionDraft> {
         let beyond = calibration.dimensions.iter();

@@ -1,8 +1,8 @@
 //! Judges turn sessions into scores.
 //!
-//! One path, whoever judges: find sessions, gather what they show, judge, make one verdict of the
-//! chunks' verdicts, write scores. What was paid for is in the journal before anything is made of
-//! it, so that a run can end at any moment and another one goes on.
+//! The same steps for every judge: select sessions, collect evidence, judge, aggregate the
+//! chunks' verdicts, write scores. Paid verdicts are in the journal before they are
+//! used, so that a run can end at any moment and another one resumes.
 
 pub mod select_sessions;
 pub mod evidence;
@@ -63,7 +63,7 @@ pub struct ScoringContext<'a> {
     pub clock: &'a (dyn Fn() -> Timestamp + Sync),
     /// Whether to begin nothing more.
     pub is_stopping: &'a (dyn Fn() -> bool + Sync),
-    /// Is told whenever a session is done with or a judge was paid.
+    /// Called whenever a session is finished or a model call was paid.
     pub watch: &'a (dyn Fn(&ScoringProgress) + Sync),
 }
 
@@ -98,9 +98,9 @@ pub enum WritePolicy {
     /// They are not, but judges are asked and paid. What they say stays in the journal: who asks the
     /// same afterwards need not pay again.
     NoScores,
-    /// The same, and nobody counts as heard before the run: it is to be known what judges say now.
+    /// The same, ignoring verdicts from before the run: it measures the judge's current verdicts.
     Anew,
-    /// Nothing is, and nobody is asked who wants money.
+    /// Dry run: nothing is written, and no paid model is called.
     Nothing,
 }
 

@@ -1,7 +1,7 @@
 //! A week of scored sessions becomes a report: fetch, score, synthesize, suggest, report.
 //!
-//! The numbers come from the stored scores, whoever gave them, so that a report can be made again
-//! at any time and says the same.
+//! The numbers come from the stored scores of any judge, so that a report can be made again
+//! at any time with the same result.
 
 /// The marks of sessions, from their scores.
 mod session_scores;
@@ -149,8 +149,8 @@ pub fn success_now(
     })
 }
 
-/// Judges whose panels showed a change when they were asked for the report of a week: in it, or in
-/// the week that it is told in.
+/// Judges whose panels drifted, by the panel runs in a week or
+/// the week after, in which it is reported.
 async fn drift(sink: &Sink, week: &Week) -> Result<Vec<DriftAlert>, ReviewError> {
     let (first, told) = (week.days().0, week.after().days().0);
     Ok(panel::alerts(&panels::read(sink).await?, first.as_str()..=told.as_str()))

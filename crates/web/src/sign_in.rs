@@ -33,7 +33,7 @@ pub(crate) use provider::here;
 /// What a server that asks people to sign in needs for it.
 #[derive(Debug, Default)]
 pub struct SignIn {
-    /// What the first owner must know, while there is nobody yet: only who started the server
+    /// Setup token for the first owner, while there is no user: only the operator
     /// has seen it.
     pub set_up_token: Option<Secret>,
     /// Another server that vouches for people, if there is one.
@@ -78,7 +78,7 @@ async fn enter(State(web): State<Web>, parts: Parts, fields: Params) -> PageResu
         return form.with(Problem::TooMany(wait)).show(&web, &parts.headers);
     }
     let found = web.store.catalog.check_password(email, Secret::new(password)).await?;
-    // Whoever may only record has nothing to look at.
+    // Users with write-only access have no pages.
     let Some(user) = found.filter(|user| user.role != Role::IngestOnly) else {
         return form.with(Problem::Wrong).show(&web, &parts.headers);
     };

@@ -60,9 +60,9 @@ pub struct ClaudeTimeouts {
     pub start: Duration,
     /// Until it answers a request.
     pub control: Duration,
-    /// Between two lines while it works and waits for nobody; longer than its longest tool.
+    /// Idle timeout between two lines of a busy process; longer than its longest tool call.
     pub silence: Duration,
-    /// Until it ends when it is told to, before it is made to.
+    /// Grace period between the request to end and the kill.
     pub end: Duration,
 }
 

@@ -1,35 +1,34 @@
 use std::fmt;
 
-/// How a process ended, and what it complained about.
+/// Exit status of a process, with its last error output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaudeEnd {
     pub cause: EndCause,
-    /// What it ended with; `None` when a signal ended it.
+    /// Exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// The signal that ended it.
     pub signal: Option<i32>,
-    /// The last of what it complained about.
+    /// The last part of stderr.
     pub stderr: String,
-    /// The last of what it said that is no JSON, a line each.
+    /// The last lines of stdout that are no JSON.
     pub noise: Vec<String>,
-    /// What it said of errors in its last result.
+    /// Errors of its last result.
     pub errors: Vec<String>,
 }
 
-/// Whose will it was that a process ended.
+/// Cause of the end of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndCause {
-    /// Its own, or somebody else's.
+    /// It exited by itself, or something else ended it.
     Exited,
     Requested,
-    /// It said nothing for too long while it should have worked.
+    /// It wrote no output for too long while busy.
     IdleTimeout,
-    /// The process that ends it with us was gone, so that it could have outlived us.
+    /// The watchdog process was gone, so that it could have outlived us.
     Unsupervised,
 }
 
 impl ClaudeEnd {
-    /// An end that nobody saw.
+    /// An end of unknown cause.
     pub(super) fn unknown() -> Self {
         let (stderr, noise, errors) = Default::default();
         Self { cause: EndCause::Exited, code: None, signal: None, stderr, noise, errors }
@@ -41,7 +40,7 @@ impl fmt::Display for ClaudeEnd {
         f.write_str(match self.cause {
             EndCause::Exited => "claude ended",
             EndCause::Requested => "claude was ended",
-            EndCause::IdleTimeout => "claude said nothing for too long and was ended",
+            EndCause::IdleTimeout => "claude sent no output for too long and was ended",
             EndCause::Unsupervised => "the supervisor of claude is gone, so claude was ended",
         })?;
         match (self.code, self.signal) {

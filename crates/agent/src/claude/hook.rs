@@ -64,7 +64,7 @@ pub(super) fn registration(rules: &[HookRule]) -> Value {
     Value::Object(events)
 }
 
-/// Goes on as if nobody had been asked.
+/// Continues without a decision.
 pub fn go_on() -> Value {
     json!({})
 }
@@ -79,7 +79,7 @@ pub fn ask(reason: &str) -> Value {
     decision("ask", reason)
 }
 
-/// Lets a tool run with another input, and nobody is asked any more.
+/// Allows a tool call with another input, without a permission prompt.
 pub fn allow_with(input: &Value) -> Value {
     let mut said = decision("allow", "");
     said["hookSpecificOutput"]["updatedInput"] = input.clone();

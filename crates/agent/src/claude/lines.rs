@@ -81,7 +81,7 @@ fn text_or_nothing<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<S
 
 /// What comes from a process, in the order in which it was said.
 ///
-/// It must be read on, for a process whose lines nobody takes waits, and answers nothing meanwhile.
+/// It must be drained: a process blocks while its lines are not read, and answers nothing.
 #[derive(Debug)]
 pub struct ClaudeLines(pub(super) mpsc::Receiver<(FromClaude, OwnedSemaphorePermit)>);
 

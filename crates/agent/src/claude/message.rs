@@ -131,7 +131,7 @@ impl Reply {
         Self::of(&Allowed { behavior: "allow", updated_input: input, updated_permissions: updates })
     }
 
-    /// A tool may not run; the model is told why, and goes on.
+    /// Denies the tool call; the model gets the reason and continues.
     ///
     /// # Errors
     /// Fails if it cannot be written as JSON.

@@ -6,11 +6,11 @@ use ratchet_core::money::Money;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// What the program is told when it starts. What is left out is as the program has it.
+/// Options of a run. Unset options have the program's defaults.
 #[derive(Clone, Debug, Default)]
 pub struct ClaudeOptions {
     pub conversation: ChatThread,
-    /// What it is told about itself.
+    /// The system prompt.
     pub system_prompt: SystemPrompt,
     pub model: Option<String>,
     /// Which ones do when it cannot, in order.
@@ -43,11 +43,11 @@ pub struct ClaudeOptions {
     pub add_dirs: Vec<PathBuf>,
     /// Sub-agents by name, as the program describes them.
     pub agents: BTreeMap<String, Value>,
-    /// Whether the words of sub-agents are told, and not only what they do.
+    /// Whether texts of sub-agents are forwarded, besides their tool calls.
     pub subagent_text: SubagentText,
     /// How many tokens make the program shorten the conversation by itself.
     pub autocompact: Option<u32>,
-    /// Whether every line that the program keeps of the conversation is told too.
+    /// Whether transcript lines are mirrored to stdout.
     pub kept_lines: TranscriptMirror,
     /// The schema of the answer, when it is to be a document.
     pub json_schema: Option<Value>,
@@ -76,7 +76,7 @@ pub enum ChatThread {
     },
 }
 
-/// What the program is told about itself.
+/// The system prompt of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SystemPrompt {
     /// What it says by itself.
@@ -130,7 +130,7 @@ pub enum BypassSwitch {
     Possible,
 }
 
-/// Whether the words of sub-agents are told.
+/// Whether texts of sub-agents are forwarded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubagentText {
     /// Only what they do.
@@ -139,7 +139,7 @@ pub enum SubagentText {
     Told,
 }
 
-/// Whether what the program keeps of a conversation is told line by line, as `transcript_mirror`.
+/// Whether transcript lines are mirrored to stdout, as `transcript_mirror`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TranscriptMirror {
     /// It is not.

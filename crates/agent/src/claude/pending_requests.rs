@@ -64,7 +64,7 @@ impl PendingRequests {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a request of ours; `None` when nobody will answer any more.
+    /// Registers a request of ours; `None` once the process has ended.
     pub(super) fn register(&self, id: &str) -> Option<oneshot::Receiver<Outcome>> {
         let mut state = self.lock();
         if state.is_closed {
@@ -81,7 +81,7 @@ impl PendingRequests {
         self.lock().ours.remove(id);
     }
 
-    /// Hands an answer to whoever asked; says whether somebody did.
+    /// Delivers a response to its requester; false if there is none.
     pub(super) fn answered(&self, raw: &RawValue) -> bool {
         let Ok(Envelope { response }) = serde_json::from_str::<Envelope>(raw.get()) else {
             return false;
@@ -94,43 +94,43 @@ impl PendingRequests {
                 Outcome::Error { why, code: response.error_code }
             }
         };
-        // Who does not wait any more does not mind.
+        // The requester may have timed out.
         drop(sender.send(outcome));
         true
     }
 
-    /// Notes that it asks something.
+    /// Registers a request of the program.
     pub(super) fn request_received(&self, id: &str) {
         self.lock().theirs.insert(id.to_owned());
     }
 
-    /// Takes a request of its off the desk: it is answered, or withdrawn. Says whether it was there.
+    /// Removes a request of the program that is answered or cancelled; false if it is unknown.
     pub(super) fn settle(&self, id: &str) -> bool {
         let mut state = self.lock();
         state.last = Instant::now();
         state.theirs.remove(id)
     }
 
-    /// Notes that it has something to do.
+    /// Marks the process as busy.
     pub(super) fn began(&self) {
         let mut state = self.lock();
         state.is_busy = true;
         state.last = Instant::now();
     }
 
-    /// Notes that it said something, perhaps that it is done.
+    /// Records activity of the process; `is_done` ends its turn.
     pub(super) fn line_received(&self, is_done: bool) {
         let mut state = self.lock();
         state.is_busy = state.is_busy && !is_done;
         state.last = Instant::now();
     }
 
-    /// How long ago either side last said something.
+    /// Time since the last message in either direction.
     pub(super) fn quiet(&self) -> Duration {
         self.lock().last.elapsed()
     }
 
-    /// Waits until it has been silent for so long while it should have worked.
+    /// Waits until a busy process has been idle for so long.
     pub(super) async fn silence(&self, limit: Duration) {
         loop {
             let is_its_turn = {
@@ -149,7 +149,7 @@ impl PendingRequests {
         }
     }
 
-    /// Nobody will answer any more.
+    /// Fails all pending requests: there will be no response.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;

@@ -75,7 +75,7 @@ impl PermissionUpdate {
 /// is remembered.
 ///
 /// Only rules and folders that are added, and only for as long as was said. Suggestions also switch
-/// the mode, remove rules and write into settings that everyone shares; nobody said yes to that.
+/// the mode, remove rules and write into shared settings, which the user has not approved.
 /// Nothing comes back when there is nothing to remember: then the tool is asked about again.
 ///
 /// ```

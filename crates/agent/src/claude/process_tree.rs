@@ -35,7 +35,7 @@ pub(super) fn kill_group(pid: u32, signal: Signal) {
 pub(super) fn kill_tree(root: &ProcessIdentity, temp: &Path) -> Vec<ProcessIdentity> {
     let mut killed = Vec::new();
     if root.is_alive() {
-        // What is started last goes first, so that nobody is left to go on without its parent.
+        // The newest go first, so that no child outlives its parent.
         for pid in stopped_tree(root.pid).into_iter().rev() {
             let identity = ProcessIdentity::of(pid);
             signal(pid, Signal::KILL);

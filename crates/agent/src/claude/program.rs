@@ -8,7 +8,7 @@ use crate::environment::Variables;
 /// The variable that names the program.
 pub const PROGRAM_VARIABLE: &str = "RATCHET_CLAUDE_BIN";
 
-/// Variables of every run: it calls nobody but the model, and stays the version it is.
+/// Variables of every run: no telemetry and no update.
 const QUIET: [(&str, &str); 2] =
     [("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")];
 
@@ -27,7 +27,7 @@ pub(crate) fn located(path: PathBuf) -> PathBuf {
     absolute.unwrap_or(path)
 }
 
-/// Readies a command to be talked to, and to be gone when nobody does any more.
+/// Prepares a command with pipes, which is killed on drop.
 pub(crate) fn readied(command: &mut Command) -> &mut Command {
     command
         .envs(QUIET)

@@ -77,7 +77,7 @@ struct Response<'a> {
     error: Option<&'a str>,
 }
 
-/// Says one line after the other, until there is nobody to listen or we want it to end.
+/// Writes line after line until the process has ended or is to end.
 pub(super) async fn speak(
     mut stdin: ChildStdin,
     mut lines: mpsc::Receiver<StdinLine>,

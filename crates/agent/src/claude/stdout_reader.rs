@@ -29,14 +29,14 @@ const MAX_STDERR: usize = 16 * 1024;
 /// How many lines that are no JSON are kept, and how much of each, in characters.
 const MAX_NOISE: (usize, usize) = (20, 500);
 
-/// Where what the process says goes.
+/// Sender of parsed lines, with backpressure.
 #[derive(Clone, Debug)]
 pub(super) struct LineSender {
     lines: mpsc::Sender<(FromClaude, OwnedSemaphorePermit)>,
     room: Arc<Semaphore>,
 }
 
-/// What the process said that is nobody's.
+/// Output that belongs to no request: stderr, lines that are no JSON, errors of the last result.
 #[derive(Debug, Default)]
 pub(super) struct UnroutedOutput(Mutex<Kept>);
 
@@ -64,14 +64,14 @@ impl LineSender {
         (Self { lines, room }, ClaudeLines(taken))
     }
 
-    /// Whether lines wait because nobody takes them fast enough.
+    /// Whether the reader is slower than the process.
     pub(super) fn is_crowded(&self) -> bool {
         let has_reader = !self.lines.is_closed();
         has_reader
             && (self.lines.capacity() < QUEUE || self.room.available_permits() < ROOM as usize)
     }
 
-    /// Hands something on as soon as there is room. When nobody takes lines, it is dropped.
+    /// Sends a line when the channel has capacity; drops it when the receiver is gone.
     pub(super) async fn send(&self, said: FromClaude) {
         let bytes = match &said {
             FromClaude::Line(line) => line.raw.get().len(),
@@ -91,7 +91,7 @@ impl LineSender {
 }
 
 impl StdoutReader {
-    /// Hears everything out, until the process says no more; then lets go of `hears`.
+    /// Reads stdout to its end, then drops `reading_guard`.
     pub(super) async fn run(self, stdout: impl AsyncRead + Unpin, reading_guard: mpsc::Sender<()>) {
         let mut stdout = BufReader::with_capacity(64 * 1024, stdout);
         let mut mcp_tasks = JoinSet::new();
@@ -158,7 +158,7 @@ impl StdoutReader {
                 let reply = served(&server, &ask).await;
                 let Ok(spoken) = StdinLine::reply(&id, &reply) else { return };
                 if pending.settle(&id) {
-                    // Who has ended needs no answer.
+                    // A process that has ended needs no answer.
                     drop(stdin_lines.send(spoken).await);
                 }
             });
@@ -218,7 +218,7 @@ impl UnroutedOutput {
         kept.errors = errors.unwrap_or_default();
     }
 
-    /// The complaints, the noise and the errors of the last result.
+    /// Returns stderr, lines that are no JSON, and the errors of the last result.
     pub(super) fn summary(&self) -> (String, Vec<String>, Vec<String>) {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let stderr: Vec<u8> = kept.stderr.iter().copied().collect();
@@ -227,7 +227,7 @@ impl UnroutedOutput {
     }
 }
 
-/// Keeps the last of what a process complains about; then lets go of `hears`.
+/// Collects the last part of stderr, then drops `reading_guard`.
 pub(super) async fn collect_stderr(
     mut stderr: ChildStderr,
     unrouted: Arc<UnroutedOutput>,

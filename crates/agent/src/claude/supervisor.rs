@@ -22,7 +22,7 @@ use super::process_tree::{kill_group, kill_kin, kill_tree};
 use super::stdout_reader::{LineSender, UnroutedOutput};
 use super::watchdog::Supervisor;
 
-/// How long its last words may take to reach us, once it is gone or told to go at once.
+/// Timeout for the last output of a process that has ended or is killed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// All that is needed to see a process to its end.
@@ -48,8 +48,8 @@ impl ProcessSupervisor {
     /// Waits for its end, ends what it leaves behind, and tells everyone.
     pub(super) async fn take(mut self) {
         let (cause, status) = self.watch().await;
-        // What it started may hold its pipes open, and would go on for nobody. It has just gone, so
-        // its number is nobody else's yet.
+        // Its children may hold its pipes open and would go on without it. It has just ended, so
+        // its process id is not reused yet.
         kill_group(self.identity.pid, Signal::KILL);
         process_identity::gone(&kill_kin(&self.temp)).await;
         if let Some(supervisor) = self.supervisor.take() {
@@ -60,7 +60,7 @@ impl ProcessSupervisor {
         let end = Arc::new(ended(cause, status.ok(), &self.unrouted));
         self.end.send_replace(Some(Arc::clone(&end)));
         self.slot.leave();
-        // A reader who is slow still gets everything before he is told.
+        // A slow reader still gets all lines before the end.
         let mut is_over = heard_all;
         while !is_over && self.line_sender.is_crowded() {
             is_over = timeout(LAST_WORDS, self.reading.recv()).await.is_ok();
@@ -80,7 +80,7 @@ impl ProcessSupervisor {
         }
     }
 
-    /// Nothing is said to it any more, so it ends by itself; if not, it is told, then made.
+    /// Closes its stdin, so that it exits; if it does not, sends SIGTERM, then SIGKILL.
     async fn end_it(&mut self) -> io::Result<ExitStatus> {
         let by_itself = tokio::select! {
             status = timeout(self.timeouts.end, self.child.wait()) => status.ok(),
@@ -99,7 +99,7 @@ impl ProcessSupervisor {
     }
 
     async fn kill_it(&mut self) -> io::Result<ExitStatus> {
-        // While it is there, what left its group can be told by whose child it is.
+        // While it is alive, processes that left its group are found as its children.
         drop(kill_tree(&self.identity, &self.temp));
         self.child.wait().await
     }

@@ -13,7 +13,7 @@ use super::process_identity::ProcessIdentity;
 pub enum Supervision {
     /// A process of its own, started with this; it runs [`supervise`](super::watchdog_main::supervise).
     By(SupervisorCommand),
-    /// Nobody: the agent may go on, and spend, without us. For tests that end it themselves.
+    /// None: the agent may go on, and spend, without us. For tests that end it themselves.
     Nobody,
 }
 

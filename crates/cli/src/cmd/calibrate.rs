@@ -2,7 +2,7 @@ mod view;
 mod text;
 /// Telling the judge something else.
 mod revise;
-/// Who writes what it is told.
+/// Rewrites criteria with a model.
 mod rewrite;
 
 use std::cell::Cell;

@@ -206,7 +206,7 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<Outcome> {
 #[derive(Debug)]
 struct Venue {
     server: RatchetClient,
-    /// Where the first owner is set up, if nobody can sign in to its pages yet.
+    /// Setup URL for the first owner, while there is no user.
     set_up: Option<String>,
 }
 

@@ -48,7 +48,7 @@ impl DemoArgs {
     fn flags(&self) -> Vec<Flag> {
         let mut flags: Vec<Flag> = Vec::new();
         if self.once {
-            // Nobody else will connect: any free port will do.
+            // No other client connects, so any free port will do.
             flags.push(("listen", "127.0.0.1:0".to_owned()));
             flags.push(("otlp_grpc", "off".to_owned()));
             flags.push(("otlp_http", "off".to_owned()));
@@ -72,12 +72,12 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let place = ConfigArgs { data: Some(home.path().to_owned()), config: None };
     let mut config = Config::load(&place, args.flags())?;
     config.warn_of_unknown_variables();
-    // What is made up is no secret: whoever starts the demo wants to see the pages at once.
+    // Demo data is no secret, so the pages need no sign-in.
     config.open_on_loopback();
     // A week of thumbs comes at once, and from one address.
     config.limits.public_rate = Rate { per_second: 1_000.0, burst: 1_000.0 };
     if config.log.filter == "info" {
-        // The story is told on stdout; the log only speaks up when something is wrong.
+        // Messages go to stdout; the log shows only warnings and errors.
         "warn".clone_into(&mut config.log.filter);
     }
     runtime::block_on(async {

@@ -78,7 +78,7 @@ async fn open(target: &Administration, args: &McpArgs) -> anyhow::Result<McpServ
     }
 }
 
-/// The API of a folder that this process has open, on behalf of whoever runs the command.
+/// The API of a folder that this process has open, with the local user's permissions.
 fn local_api(store: &Store, config: &Config, project: ProjectId) -> anyhow::Result<LocalApi> {
     let place = (store.clone(), config.data.clone());
     let state = AppState::new(place, Clock::System, OutboundPolicy::default());

@@ -2,9 +2,9 @@ mod judge;
 mod estimate;
 /// Prompts for others, and their verdicts.
 mod external_verdicts;
-/// What people and programs are told.
+/// The report of a run, as text and JSON.
 mod report;
-/// What people are told while it goes on.
+/// Progress on stderr.
 mod progress;
 
 use std::cell::Cell;
@@ -210,7 +210,7 @@ impl HowArgs {
     ) -> anyhow::Result<Request> {
         Ok(Request {
             run: target.run.clone(),
-            // What it would cost can be told without a key.
+            // An estimate needs no key.
             judge: if self.estimate { Judge::Offline } else { self.judge.open(target).await? },
             rubric: target.rubric(&self.rubric.rubric)?,
             wanted,
@@ -222,7 +222,7 @@ impl HowArgs {
     }
 }
 
-/// What scoring works with, where nobody watches.
+/// Scoring context without progress output.
 pub(crate) fn desk_of(target: &ScoringTarget) -> ScoringContext<'_> {
     ScoringContext {
         source: &target.source,

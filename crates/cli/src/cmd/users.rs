@@ -156,7 +156,7 @@ fn typed_password(is_wanted: bool) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     let mut text = String::new();
-    // More than any password has; whoever sends a file by mistake is not waited for.
+    // More than any password has, so that a file sent by mistake is not read to its end.
     let stdin = std::io::stdin().lock().take(10_000);
     std::io::BufReader::new(stdin).read_to_string(&mut text).context("cannot read stdin")?;
     let line = text.lines().next().unwrap_or_default().to_owned();

@@ -59,7 +59,7 @@ pub(crate) struct WeekArgs {
     notify: NotifyArgs,
 }
 
-/// Who is told of reports.
+/// Receivers of report notifications.
 #[derive(Args, Debug)]
 pub(crate) struct NotifyArgs {
     /// Slack webhook URL to notify
@@ -141,7 +141,7 @@ async fn run_week(
         instructions: local_environment::suggestion_instructions(target.data())?,
         learnings: args.learnings.clone(),
         hooks: args.notify.hooks()?,
-        // Whoever types the command chooses the address.
+        // The user of the command chooses the address.
         outbound: OutboundPolicy::unrestricted(),
         link: None,
     };

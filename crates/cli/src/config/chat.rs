@@ -30,7 +30,7 @@ pub(crate) struct ChatConfig {
     pub(crate) answers: Duration,
     /// How long the system prompt may be, in tokens.
     pub(crate) prompt_tokens: u64,
-    /// Where the platform keeps servers of tools, skills and prompts; the data folder if nobody says.
+    /// Platform folder with MCP servers, skills and prompts; default: the data folder.
     pub(crate) platform: Option<PathBuf>,
     pub(crate) user: Option<PathBuf>,
 }

@@ -6,8 +6,8 @@ use super::value::ConfigPath;
 /// Where data was kept by default before: in whatever folder a command was run in.
 const OLD_DEFAULT: &str = "./ratchet-data";
 
-/// The data folder when nobody names one: the platform's own place for data, or the old default
-/// where that is there already.
+/// The default data folder: the platform's data directory, or the old default
+/// if it exists.
 pub(super) fn default() -> ConfigPath {
     let old = PathBuf::from(OLD_DEFAULT);
     let is_there = old.join("catalog.db").exists();

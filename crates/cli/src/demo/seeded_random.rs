@@ -46,7 +46,7 @@ impl Chance {
 
     /// One of several.
     ///
-    /// An empty slice is a mistake in the story; `None` makes it visible where it is told.
+    /// An empty slice is a mistake in the story; `None` makes it visible at the call.
     pub(crate) fn choose<'a, T>(&mut self, among: &'a [T]) -> Option<&'a T> {
         let last = u64::try_from(among.len()).ok()?.checked_sub(1)?;
         among.get(usize::try_from(self.between(0, last)).ok()?)

@@ -23,7 +23,7 @@ pub(crate) struct Run {
     pub(crate) root: Step,
     /// The tool call of another agent that asked for it.
     pub(crate) asked_by: Option<AskedBy>,
-    /// How well it went, from 0 to 1. Nobody sees it; thumbs follow from it.
+    /// Hidden quality from 0 to 1, from which thumbs follow.
     pub(crate) quality: f64,
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum Work {
 #[derive(Debug)]
 pub(crate) struct Completion {
     pub(crate) model: &'static Model,
-    /// What it was told to be.
+    /// The system prompt.
     pub(crate) system: String,
     /// What was said so far, or only since its last call.
     pub(crate) messages: Vec<Message>,

@@ -96,7 +96,7 @@ fn a_client_that_does_not_listen_holds_nobody_up() {
     let data = tempfile::tempdir().unwrap();
     let running = server(data.path()).start();
     let mut deaf = Client::connect(running.address()).unwrap();
-    // Requests without end, and nobody who reads the answers, until the pipes are full.
+    // Endless requests whose responses are not read, until the pipes are full.
     let request = http::get("/api/public/traces?limit=100").with_key(PUBLIC_KEY, SECRET_KEY);
     for _ in 0..200 {
         deaf.write(&request.to_bytes()).unwrap();

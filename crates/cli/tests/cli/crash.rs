@@ -200,7 +200,7 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
         }
     }
     assert_eq!(total(&running, (PUBLIC_KEY, SECRET_KEY)), spans, "lost or doubled");
-    // Once nobody kills it, a sweep comes to its end.
+    // Without a kill, a sweep finishes.
     let running = restarted(running, data.path());
     wait::until("old traces are swept", || total(&running, (&old.0, &old.1)) == 0);
     assert_eq!(total(&running, (PUBLIC_KEY, SECRET_KEY)), spans, "a sweep took too much");
@@ -241,7 +241,7 @@ fn traces_that_were_being_deleted_when_the_server_was_killed_are_whole_or_gone()
         thread::scope(|scope| {
             scope.spawn(move || {
                 let request = with_key(http::request("DELETE", "/api/public/traces").json(body));
-                // Whoever kills the server gets no answer.
+                // A killed server sends no response.
                 drop(http::send(address, &request));
             });
             thread::park_timeout(delay);

@@ -189,7 +189,7 @@ fn a_damaged_payload_is_told_by_the_name_of_its_trace_and_hides_nothing_else() {
     let trace = otlp::trace_id(hurt);
     assert!(detail.contains(&trace) && detail.contains("ratchet restore"), "{detail}");
 
-    // Whoever reads the record is told; the rest of the list is as it was.
+    // Reading the record fails; the rest of the list is unchanged.
     let running = server(data.path()).start();
     let shown = |number| {
         let target = format!("/api/public/traces/{}", otlp::trace_id(number));

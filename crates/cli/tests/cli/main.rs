@@ -24,11 +24,11 @@ mod week;
 /// What sessions are judged by.
 mod rubrics;
 mod chat;
-/// Whoever is not looking is told.
+/// Notifications.
 mod notices;
 /// Agents on a server that dies.
 mod agents;
-/// Agents end with whoever runs them.
+/// Agents end with the process that runs them.
 mod supervision;
 mod mcp;
 /// What comes with Claude Code's plugin.

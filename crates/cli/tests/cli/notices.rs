@@ -51,7 +51,7 @@ fn a_server_that_is_killed_while_it_tells_tells_the_same_after_its_restart() {
     assert!(!ended.log.contains(&secret) && !ended.log.contains(&inbox.url("hook")));
     let server = start(top.path());
     assert_eq!(inbox.next().verified(&secret), first);
-    // Whoever tries a receiver sees how that went.
+    // The result of a test message is shown.
     let at = format!("/api/v1/notifications/receivers/{}", hook["id"].as_str().unwrap());
     let test = made(&server, &format!("{at}/tests"), &json!({}));
     let (id, body) = inbox.next().verified(&secret);

@@ -29,7 +29,7 @@ mod shelf;
 mod cases;
 /// What a project settles, and who changed it.
 mod settings;
-/// Who is told of news.
+/// Notification receivers.
 mod notices;
 mod chats;
 /// Connections to models, and prompts tried on them.

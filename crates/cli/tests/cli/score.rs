@@ -1,4 +1,4 @@
-//! Sessions are scored: from a folder, from a server, by whoever judges.
+//! Scoring of sessions: from a folder, from a server, by every kind of judge.
 
 pub(crate) mod sessions;
 /// The whole way with the offline judge.

@@ -73,7 +73,7 @@ fn the_key_for_sdks_records_and_reads_and_does_no_more() {
         (http::get("/api/v1/projects"), 200),
         (http::get(&format!("/api/v1/projects/{project}/keys")), 200),
         (http::get("/api/v1/audit"), 200),
-        // Without roots, nobody starts an agent from afar.
+        // Without roots, remote clients cannot start an agent.
         (http::post("/api/v1/chats").body(chat), 403),
     ] {
         assert_eq!(send(request.clone(), &sdk), 403, "{request:?}");

@@ -1,4 +1,4 @@
-//! Agents end with whoever runs them, whatever ended that; with the real program.
+//! Agents end with the process that runs them, however it ended; with the real program.
 
 use std::path::Path;
 
@@ -118,7 +118,7 @@ fn an_agent_ends_with_a_server_that_is_killed() {
 
 #[test]
 fn an_agent_ends_with_a_server_that_is_hung_up_on() {
-    // Whoever runs tests under `nohup` has servers that live on, as they should.
+    // Under `nohup`, servers survive a hangup, as they should.
     if ignores_hang_up() {
         return say("supervision: not tried with SIGHUP, which is ignored here");
     }
@@ -161,7 +161,7 @@ fn an_agent_that_nobody_would_end_is_ended_now() {
     assert!(seen["why"].as_str().unwrap().contains("supervisor"), "{seen}");
     check_nobody_goes_on(&stage.model, &stage.data());
 
-    // The next message starts both anew, and both go when nobody needs them.
+    // The next message starts both again, and both end when unused.
     post(&running, &format!("{path}/messages"), &json!({"text": "Go on."}));
     until_state("running", || get(&running, &path));
     assert_eq!(supervisors(&chat).len(), 1);

@@ -1,6 +1,6 @@
 //! A week becomes a report, by hand and by itself.
 
-/// Whoever is told of a report.
+/// Receivers of a report.
 pub(crate) mod listener;
 mod judged;
 /// On a server that is up.

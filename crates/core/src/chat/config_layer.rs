@@ -4,7 +4,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
     Platform,
-    /// Whoever talks to the agent.
+    /// The user of the agent.
     User,
     /// The folder that the agent works in.
     Workspace,
@@ -29,7 +29,7 @@ impl fmt::Display for Layer {
 /// Whether what stands in a workspace may run.
 ///
 /// Settings of a workspace name hooks and tool servers, which are programs: to read them is to
-/// run them. So nobody's folder is trusted until a person says so.
+/// run them. So a folder is untrusted until a user trusts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
     #[default]

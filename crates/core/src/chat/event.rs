@@ -98,8 +98,8 @@ pub struct ChatEvent {
 /// ```
 /// use ratchet_core::chat::event::{EventBody, EventKind};
 ///
-/// let told = EventBody::default().text("text", "Hi").raw("input", "{\"b\":1.0}");
-/// assert_eq!(&*told.into_event(EventKind::ToolUse).body, r#"{"text":"Hi","input":{"b":1.0}}"#);
+/// let event = EventBody::default().text("text", "Hi").raw("input", "{\"b\":1.0}");
+/// assert_eq!(&*event.into_event(EventKind::ToolUse).body, r#"{"text":"Hi","input":{"b":1.0}}"#);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct EventBody(String);

@@ -1,7 +1,7 @@
 //! Which tool servers an agent gets: files of three layers, merged by name, later ones winning.
 //!
 //! Each file has the form that Claude Code knows as `.mcp.json`. Entries pass through as they
-//! are, but that servers which are programs are told where the workspace is.
+//! are; servers that are programs also get the path of the workspace.
 
 use std::collections::BTreeMap;
 

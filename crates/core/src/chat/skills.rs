@@ -112,7 +112,7 @@ pub enum SkillAction {
     Updated(Layer),
     /// It is as it should be.
     Unchanged(Layer),
-    /// It was ours, and nobody offers it any more.
+    /// It was ours, and is no longer offered.
     Removed,
     /// The workspace has one of that name, which wins.
     WorkspaceOwn,
@@ -169,7 +169,7 @@ impl SkillPlan {
         plan
     }
 
-    /// A skill that nobody offers any more.
+    /// A skill that is no longer offered.
     fn leave(&mut self, name: &str, found: Option<&SkillFiles>, manifest: &SkillManifest) {
         match found {
             None => {}
@@ -219,7 +219,7 @@ impl SkillPlan {
     }
 }
 
-/// Whether nobody but us wrote what is in a skill: each file is as we wrote it, or already as we
+/// Whether a skill has no foreign changes: each file is as we wrote it, or already as we
 /// were about to write it when something came in between.
 fn is_ours(found: &SkillFiles, ours: Option<&SkillFiles>, offered: &SkillFiles) -> bool {
     let Some(ours) = ours else { return false };

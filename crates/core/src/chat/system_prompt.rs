@@ -1,8 +1,8 @@
-//! What a chat agent is told before the conversation begins: general words that users may edit,
+//! The system prompt of a chat agent: general instructions that users may edit,
 //! where it works, what was attached, and what was said before.
 //!
-//! What others wrote is data, as evidence is for a judge: it stands between markers that nobody
-//! who wrote it can know, set off line by line, with nothing in it hidden.
+//! What others wrote is data, as evidence is for a judge: it is enclosed in markers that its
+//! author cannot know, prefixed line by line, with nothing in it hidden.
 
 /// Texts within a number of tokens.
 mod fit;
@@ -19,18 +19,18 @@ use crate::judge::judge_prompt::marker::Marker;
 use crate::judge::judge_prompt::quoting::QuotedText;
 use crate::record::tokens::Tokens;
 
-/// What every chat agent is told first, unless the user has words of their own.
+/// The default system prompt of chat agents, unless the user has one.
 pub const SHIPPED: &str = include_str!("../../../../prompts/chat-system.md");
 
-/// What a file of the user's own words is called, in the data folder's `prompts`.
+/// The file that overrides it, in the data folder's `prompts`.
 pub const FILE: &str = "chat-system.md";
 
-/// How many tokens the whole may have unless someone says otherwise.
+/// Default token budget.
 pub const DEFAULT_BUDGET: u64 = 40_000;
 
-/// What is kept free because our tokenizer is not the model's, in percent.
+/// Headroom in percent, since our tokenizer is not the model's.
 const HEADROOM_PERCENT: u64 = 15;
-/// How much of a name or path is shown.
+/// Maximum length of a name or path.
 const WORD_BYTES: usize = 1_000;
 /// Of what is left beside the general words, the part that history may claim from attachments.
 const HISTORY_SHARE: u64 = 4;
@@ -46,14 +46,14 @@ pub struct PromptInputs<'a> {
     pub history: &'a [PastMessage],
 }
 
-/// Something that was said in an earlier conversation.
+/// A message of an earlier conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastMessage {
     pub by: Speaker,
     pub text: String,
 }
 
-/// Who speaks in a chat.
+/// Author of a chat message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
     Person,
@@ -78,7 +78,7 @@ impl Speaker {
     }
 }
 
-/// What an agent is told, and what of it had to be left out.
+/// The composed system prompt, and what had to be left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComposedPrompt {
     pub text: String,
@@ -114,7 +114,7 @@ pub enum PromptError {
     BaseTooLong { tokens: u64, budget: u64 },
 }
 
-/// Puts together what an agent is told, in at most so many tokens.
+/// Composes the system prompt within a token budget.
 ///
 /// General words are never cut. Attachments share what is left evenly, short ones leaving their
 /// rest to the long ones, and are cut in their middle; of what was said before the newest stays.

@@ -1,7 +1,7 @@
 //! Where an agent may work: folders under allowed roots, and nothing that leads out of them.
 //!
 //! What is decided here is decided on canonical paths, of which symbolic links and `..` are gone
-//! already. Whoever then opens them must do so step by step from the root, since a path may have
+//! already. They must then be opened step by step from the root, since a path may have
 //! come to mean something else meanwhile.
 
 use std::path::{Component, Path, PathBuf};
@@ -13,10 +13,10 @@ const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Who names the folder that an agent is to work in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkspaceSource {
-    /// Whoever sits at this machine, and could open the folder themselves: `ratchet chat`, or a
+    /// The local user, who could open the folder anyway: `ratchet chat`, or a
     /// server without sign-in, which only this machine reaches.
     OwnMachine,
-    /// Whoever has a key or signs in.
+    /// A client with a key, or a signed-in user.
     #[default]
     Network,
 }
@@ -38,7 +38,7 @@ pub enum BoundaryError {
     /// A root must mean the same wherever the server was started.
     #[error("the root {} must be an absolute path without '.' and '..'", .0.display())]
     BadRoot(PathBuf),
-    /// Someone else's machine, and nobody said which folders are meant.
+    /// A remote client, and no workspace roots are configured.
     #[error(
         "this server has no workspace roots: name the folders that agents may work in as \
          chat.roots in ratchet.toml, or as RATCHET_CHAT_ROOTS; `ratchet chat` on the server's own \

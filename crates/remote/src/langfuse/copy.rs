@@ -1,6 +1,6 @@
-//! What another server recorded is recorded here: a copy that can be repeated and gone on with.
+//! Copies the records of another server; repeatable and resumable.
 //!
-//! The copy moves in slices. After each, the checkpoint says how far it came; whoever keeps the
+//! The copy moves in slices. After each, the checkpoint holds the progress; a caller that saves the
 //! checkpoint can stop at any moment and lose a slice of work at most. Records keep their ids, so
 //! that a slice that is copied twice changes nothing.
 
@@ -141,14 +141,14 @@ pub enum CopyError {
     /// The checkpoint makes no sense.
     #[error("the checkpoint holds {text}, which is no time; remove it to begin anew")]
     Checkpoint { text: String },
-    /// Whoever keeps the checkpoint could not.
-    #[error("cannot keep the checkpoint")]
+    /// The checkpoint could not be saved.
+    #[error("cannot save the checkpoint")]
     Keep(#[source] std::io::Error),
 }
 
-/// What a copy tells whoever started it.
+/// Progress callbacks of a copy.
 pub trait CopyProgress {
-    /// A slice is recorded: keep the checkpoint and tell people.
+    /// A slice is recorded: save the checkpoint and report progress.
     ///
     /// # Errors
     /// Ends the copy.

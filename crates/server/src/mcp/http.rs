@@ -72,7 +72,7 @@ pub(crate) async fn serve(
     answer(service.handle(request(headers, message)).await.map(Body::new)).await
 }
 
-/// The tools of whoever sends a request.
+/// The tools of the caller.
 impl FromRequestParts<App> for McpServer {
     type Rejection = ApiError;
 

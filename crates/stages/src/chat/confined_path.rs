@@ -269,7 +269,7 @@ fn checked(path: &str) -> Result<&Path, ConfinedPathError> {
     Ok(Path::new(path.strip_prefix("./").unwrap_or(path)))
 }
 
-/// Makes a file beside the one that is meant, under a name that nobody has.
+/// Creates a temporary file next to the target, with a unique name.
 fn begin_file(
     parent: BorrowedFd<'_>,
     name: &std::ffi::OsStr,

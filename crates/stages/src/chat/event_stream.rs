@@ -24,7 +24,7 @@ pub const RELAY_HEADERS: [(&str, &str); 3] = [
     ("x-accel-buffering", "no"),
 ];
 
-/// After so long without an event the client is told that we are still there, and proxies too.
+/// Interval of keep-alive messages to the client and proxies.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Bytes of events that go out together when they are there together.
 const ENOUGH_BYTES: usize = 64 * 1024;
@@ -96,7 +96,7 @@ fn kinds(types: &str) -> Result<BTreeSet<EventKind>, String> {
 }
 
 /// A stream to one client. It is asked for the next piece only once the client took the last, so
-/// that a slow client costs no memory; it falls behind, and is told so.
+/// that a slow client costs no memory; it falls behind, and gets an error.
 pub struct EventStream {
     feed: EventFeed,
     kinds: BTreeSet<EventKind>,
@@ -187,7 +187,7 @@ impl EventStream {
         }
     }
 
-    /// Tells why nothing more comes. It has no id: whoever comes back does so after the last event.
+    /// The reason of the end. It has no id, so that a client resumes after the last event.
     fn last(&mut self, why: &str) -> Option<Bytes> {
         self.is_over = true;
         let reason = serde_json::json!({"reason": why});

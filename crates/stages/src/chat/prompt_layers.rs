@@ -17,15 +17,15 @@ const MAX_BASE_BYTES: usize = 1_000_000;
 /// `skills/` and `prompts/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerFolders {
-    /// Whoever runs the server: the data folder, usually.
+    /// The server's operator: the data folder by default.
     pub platform: Option<PathBuf>,
     pub user: Option<PathBuf>,
 }
 
-/// Why an agent cannot be given what it should have.
+/// Error in the files of an agent's prompt, MCP servers or skills.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentFilesError {
-    /// Files that name servers say something that cannot be used.
+    /// Files of MCP servers are invalid.
     #[error("{}", fault_list(.0))]
     Servers(Vec<McpFault>),
     /// A file cannot be read.
@@ -48,7 +48,7 @@ impl LayerFolders {
         platform.chain(self.user.iter().map(|path| (Layer::User, path.as_path())))
     }
 
-    /// The general words that an agent is told: the user's file, else the platform's, else ours.
+    /// The base system prompt: the user's file, else the platform's, else the built-in one.
     ///
     /// # Errors
     /// There is a file, but it cannot be read.
@@ -81,7 +81,7 @@ impl LayerFolders {
             (Ok(Some(bytes)), _) => {
                 files.push((Layer::Workspace, own, String::from_utf8_lossy(&bytes).into_owned()));
             }
-            // Nobody reads it anyway; that there is something is all that is told.
+            // It is not read; only its existence is reported.
             (Err(_), Trust::Untrusted) => files.push((Layer::Workspace, own, String::new())),
             (Err(why), Trust::Trusted) => return Err(why.into()),
         }

@@ -17,8 +17,8 @@ const OFFERS: &str = "skills";
 const MAX_ALL_FILES: usize = 5_000;
 const MAX_MANIFEST_BYTES: usize = 4_000_000;
 
-/// Brings the skills of the platform and the user into a folder, and takes away what nobody
-/// offers any more: only what we wrote ourselves, and only as we wrote it.
+/// Copies the skills of the platform and the user into a folder, and removes those that are not
+/// offered any more: only unmodified ones that Ratchet wrote.
 ///
 /// # Errors
 /// Something cannot be read or written. The manifest tells what was begun, so that the next call

@@ -18,11 +18,11 @@ pub struct WorkFolder {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boundary {
-    /// Folders under which they may.
+    /// Workspace roots.
     pub roots: Roots,
-    /// Who counts as having named the folder of a chat of which nobody noted it.
+    /// Source of the workspace path of chats without a recorded one.
     pub workspace_source: WorkspaceSource,
-    /// The data folder: no agent works in it, in a part of it or in a folder around it.
+    /// The data folder: forbidden, with all folders inside and around it.
     pub data: Option<PathBuf>,
 }
 
@@ -30,7 +30,7 @@ impl Boundary {
     /// Opens the folder that someone named.
     ///
     /// # Errors
-    /// Nobody may work there, or it is not there.
+    /// Fails if the folder is not allowed or does not exist.
     pub fn open(&self, named: &Path, by: WorkspaceSource) -> Result<WorkFolder, WorkFolderError> {
         let work = WorkFolder::open(named, &self.roots, by)?;
         match &self.data {
@@ -42,7 +42,7 @@ impl Boundary {
     /// Opens a folder again by the canonical path that it had.
     ///
     /// # Errors
-    /// The path leads elsewhere now, or nowhere, or nobody may work there any more.
+    /// Fails if the path leads elsewhere now or does not exist, or if it is no longer allowed.
     pub fn again(
         &self,
         canonical: &Path,
@@ -99,8 +99,8 @@ impl WorkFolder {
     /// Opens the folder that someone named, if it is under an allowed root.
     ///
     /// Symbolic links and `..` in the name are resolved first, and what comes out is what counts.
-    /// It is then opened part by part from the root, and no link is followed any more: whoever
-    /// puts one there in between is refused.
+    /// It is then opened component by component from the root without following links: a
+    /// link created in between is an error.
     ///
     /// # Errors
     /// It is outside of all roots, not there, or changed while it was looked at.
@@ -115,7 +115,7 @@ impl WorkFolder {
         let found = std::fs::canonicalize(named);
         let canonical = match found {
             Ok(path) => path,
-            // Outside of the roots nobody is told what is there and what is not.
+            // Outside of the roots, the existence of files is not revealed.
             Err(_) if !roots.is_empty() && !is_missing_inside(named, &canonical_roots(roots)?) => {
                 return Err(BoundaryError::Outside.into());
             }

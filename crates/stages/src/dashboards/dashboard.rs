@@ -16,10 +16,9 @@ const NARROWEST: i64 = 2;
 /// What it is made taller or shorter by, how short it may be and how tall.
 const HEIGHT_STEP: i64 = 1;
 const MIN_TILE_HEIGHT: i64 = 2;
-/// The greatest height that people give a tile on the page.
 pub const MAX_TILE_HEIGHT: i64 = 12;
 
-/// Refuses what makes no sense, by itself or beside the project's widgets.
+/// Validates a dashboard, by itself and against the project's widgets.
 ///
 /// # Errors
 /// Everything that is wrong, or the widget that is not there.
@@ -66,7 +65,7 @@ pub fn below(tiles: &[Tile]) -> i64 {
     tiles.iter().map(|tile| tile.at.y.saturating_add(tile.at.height)).max().unwrap_or(0)
 }
 
-/// What people do to a tile.
+/// A change of a tile's position or size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shift {
     Earlier,

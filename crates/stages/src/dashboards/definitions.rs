@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 
 use super::{dashboard, widget};
 
-/// Why a definition is not kept.
+/// Error of saving a definition.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError {
-    /// It makes no sense, each thing for its own reason.
+    /// The definition is invalid.
     #[error("{}", all(.0))]
     Invalid(Vec<Issue>),
     /// The store refused or failed.

@@ -22,7 +22,7 @@ pub struct Shape {
     /// How wide its steps of time are, if it has any.
     pub every: Option<Granularity>,
     pub metrics: Vec<FigureColumn>,
-    /// As told; by time or by the first figure when empty.
+    /// Sort order; by time or by the first metric when empty.
     pub order: Vec<Order>,
     /// Rows at most.
     pub row_limit: Option<usize>,

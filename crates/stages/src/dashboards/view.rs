@@ -5,7 +5,7 @@ use ratchet_core::record::limit::elide;
 use ratchet_store::metrics::{By, Measure};
 use ratchet_store::query::{ObservationColumn as O, ScoreColumn as S, TraceColumn as T};
 
-/// How much of a name that nobody knows an error repeats.
+/// Maximum length of an unknown name in an error.
 const MAX_SHOWN: usize = 100;
 
 /// The measure of how much of a cost is approximate, because its tokens were counted here. Langfuse

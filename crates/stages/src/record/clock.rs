@@ -12,7 +12,7 @@ const DAY: i64 = 86_400_000_000_000;
 /// How far the clock may be beyond what is known without anyone wondering: a server may have been
 /// off for some weeks.
 const FAR: i64 = 30 * DAY;
-/// How long a time that nobody confirmed must have held.
+/// Time for which an unconfirmed clock must have been stable.
 const PROBATION: i64 = DAY;
 
 /// Why nothing is deleted by age.

@@ -11,7 +11,7 @@ use super::{media, retention};
 /// How long a deleted project is remembered: longer than any request takes.
 const REMEMBERED_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 
-/// What a sweep took away.
+/// Numbers of deleted records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Traces that were older than their projects keep.
@@ -72,8 +72,8 @@ async fn sweep_into(swept: &mut SweepReport, store: &Store, now: Timestamp) -> S
     Ok(())
 }
 
-/// Deletes a project. Nobody can reach what it recorded any more; that goes a slice at a time with
-/// the next sweeps, others write between, and a server that stops before goes on when it is back.
+/// Deletes a project. Its records are unreachable at once, and are deleted in slices by
+/// the next sweeps, so that other writes are not blocked; a restarted server resumes.
 ///
 /// # Errors
 /// Fails if there is no such project.

@@ -27,11 +27,11 @@ pub async fn read(sink: &Sink) -> SinkResult<Vec<PanelVerdict>> {
 /// Has a judge see its panel, once a week, and keeps what it says. A judge without a panel gets one
 /// of the sessions that people labelled in `labels`.
 ///
-/// Whoever it has judged this week already is not judged again, so that a sitting that was broken
-/// off goes on.
+/// Sessions that it has judged this week already are skipped, so that an interrupted run
+/// resumes.
 ///
 /// # Errors
-/// Fails if labels or sessions cannot be read, nobody can be asked, or nothing can be kept.
+/// Fails if labels or sessions cannot be read, a model call fails, or results cannot be saved.
 pub async fn rejudge_panel(
     ctx: &ScoringContext<'_>,
     labels: &str,

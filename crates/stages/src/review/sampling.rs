@@ -34,7 +34,7 @@ pub struct SamplePlan<'a> {
     pub size: usize,
 }
 
-/// Returns the sessions that people are asked about this week, drawing them if nobody has yet.
+/// Returns this week's sample for labelling, creating it if there is none.
 ///
 /// What was drawn stays drawn: how likely a session was to be drawn can only be known then.
 ///

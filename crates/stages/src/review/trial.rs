@@ -34,11 +34,11 @@ pub struct DraftTrial {
 /// Has the labelled sessions, and no others, judged with the drafts, and tells what they change. No
 /// score is written.
 ///
-/// Only sessions that the same judge had judged first: between two judges, nobody could tell what
+/// Only sessions that the same judge had judged first: with two judges, one could not tell what
 /// the draft did.
 ///
 /// # Errors
-/// Fails if sessions cannot be read or nobody can be asked.
+/// Fails if sessions cannot be read or a model call fails.
 pub async fn run(
     ctx: &ScoringContext<'_>,
     held: &LabelComparison,

@@ -100,8 +100,8 @@ impl Wave<'_> {
         is_kept && pending.iter().any(|one| batch.prompts.contains(&one.question.key))
     }
 
-    /// Hands questions in. It is written down before, so that a batch can be found again by the
-    /// names of its questions even if nobody lives to hear its own.
+    /// Submits prompts. They are recorded before, so that a batch can be found again by the
+    /// names of its prompts even if the process ends before it gets the batch id.
     async fn hand_in(&self, pending: &[Pending]) -> Result<(), ScoreError> {
         let prompts: Vec<String> = pending.iter().map(|one| one.question.key.clone()).collect();
         let mut batch = ScoringBatch {

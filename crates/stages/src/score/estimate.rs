@@ -7,7 +7,7 @@ use super::peers::PeerCache;
 use super::write_scores::ScoreConfigs;
 use super::{Request, ScoreError, ScoringContext, ScoringProgress, select_sessions};
 
-/// Says what judging would take, by whomever: sessions are read and planned, and nobody is asked.
+/// Estimates the cost of scoring: sessions are read and split into chunks, without model calls.
 ///
 /// # Errors
 /// Fails if sessions cannot be read.

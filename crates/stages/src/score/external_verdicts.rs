@@ -16,12 +16,11 @@ use super::peers::PeerCache;
 use super::write_scores::ScoreConfigs;
 use super::{Request, ScoreError, ScoringContext};
 
-/// What someone is to judge next.
+/// The next task of an external judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// What they are to be told.
     pub prompt: JudgePrompt,
-    /// Which chunk, from 1.
+    /// Number of the chunk, from 1.
     pub chunk: usize,
     pub of: usize,
     /// The numbers of the traces that the verdict may cite.
@@ -41,7 +40,7 @@ pub enum TaskError {
         asked: usize,
         of: usize,
     },
-    /// Chunks are judged in order, because each is told what was said before.
+    /// Chunks are judged in order, because each prompt contains the verdicts before it.
     #[error("chunk {next} comes first: what is said of it is part of the next prompt")]
     NotYet {
         /// The one that is next.

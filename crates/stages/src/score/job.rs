@@ -72,8 +72,8 @@ impl Job<'_> {
         };
         let overall = judged.whole.verdict.overall(&self.request.rubric);
         if overall.is_none() {
-            // There is no score to say so, but what was said stays in the journal: nobody is
-            // asked twice.
+            // There is no score, but the verdict stays in the journal: the model is not
+            // called twice.
             return Ok(Outcome::Skipped(Skip::NothingSeen));
         }
         let Ready { evidence, known, last_at } = ready;

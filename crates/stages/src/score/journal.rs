@@ -147,7 +147,7 @@ impl<'a> RunJournal<'a> {
         self.journal.catalog.finish_session(self.project(), claim).await
     }
 
-    /// What was said to a prompt, if anything was that the run may go by.
+    /// The stored verdict on a prompt, if the run may use it.
     pub(super) async fn said(&self, prompt: &str) -> StoreResult<Option<PaidVerdict>> {
         let said = self.journal.catalog.verdict_of(self.project(), prompt.to_owned()).await?;
         let is_new = |said: &PaidVerdict| said.created_at >= self.run.started_at;
@@ -249,10 +249,10 @@ impl<'a> RunJournal<'a> {
     }
 }
 
-/// What a judge said of a chunk.
+/// The response of a judge to a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JudgeAnswer<'a> {
-    /// The hash of all it was told.
+    /// Hash of the prompt.
     pub(super) prompt: &'a str,
     pub(super) session: &'a SessionId,
     pub(super) answer: &'a str,

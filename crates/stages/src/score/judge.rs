@@ -29,13 +29,13 @@ use chunks::ChunkedSession;
 
 #[derive(Clone, Debug)]
 pub enum Judge {
-    /// Nobody but the program itself, by the session's own signals.
+    /// The offline judge, by the session's own signals.
     Offline,
     /// The same, by signals of the user's own.
     OwnSignals(Arc<OwnSignals>),
-    /// A model that is asked chunk by chunk.
+    /// A model, called chunk by chunk.
     Model(ModelJudge),
-    /// Someone who is given prompts and hands verdicts in: nobody is asked, and a session is
+    /// An external judge that gets prompts and submits verdicts: a session is
     /// scored once all of its chunks have one.
     HandedIn(ExternalJudge),
 }
@@ -79,7 +79,7 @@ pub struct ExternalJudge {
 /// How sessions are put before a judge.
 #[derive(Clone, Debug)]
 pub struct Briefing {
-    /// What every judge is told first.
+    /// The system prompt of every judge.
     pub words: String,
     /// What the marks around evidence are made of.
     pub seed: Seed,
@@ -91,13 +91,13 @@ pub struct Briefing {
 pub struct Judged {
     /// What it said, of the whole and of each chunk.
     pub whole: SessionVerdict,
-    /// The hash of all that the judge was told; `None` if it was told nothing.
+    /// Hash of all prompts; `None` without one.
     pub prompt_hash: Option<String>,
     pub cost: Money,
 }
 
 impl Briefing {
-    /// How sessions are put before a judge. `secret` is what nobody knows who is judged; the same
+    /// Prompt settings. `secret` must be unknown to the judged agents; the same
     /// one gives the same prompts.
     pub fn new(words: impl Into<String>, secret: &str) -> Self {
         Self { words: words.into(), seed: Seed::of(secret), limits: ChunkLimits::default() }
@@ -123,10 +123,10 @@ pub(super) struct JudgeContext<'a> {
     pub(super) is_stopping: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Why there is no verdict.
+/// Reason for a missing verdict.
 #[derive(Debug)]
 pub(super) enum NoVerdict {
-    /// The run is to end; what was said so far is kept.
+    /// The run is to end; verdicts so far are stored.
     Stopped,
     /// Some chunks have no verdict yet.
     Waiting {

@@ -5,10 +5,10 @@ use ratchet_store::catalog::{RunOutcome, RunTally};
 
 use super::judge::Judged;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScoringProgress {
-    /// Sessions that were looked at.
+    /// Processed sessions.
     pub done: u64,
     pub of: u64,
     pub tally: RunTally,
@@ -18,77 +18,63 @@ pub struct ScoringProgress {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scored {
     pub session: SessionId,
-    /// How many traces were judged.
+    /// Number of judged traces.
     pub traces: u64,
-    /// When its last trace began.
+    /// Start of its last trace.
     pub last_at: Timestamp,
-    /// What was said of it.
     pub judged: Judged,
-    /// The marks by their weights; `None` if nothing was to be seen.
+    /// The weighted score; `None` if no dimension could be scored.
     pub overall: Option<f64>,
-    /// The first verdict on the session, the second …
+    /// Number of the verdict on the session, from 1.
     pub generation: u32,
 }
 
 impl Scored {
-    /// What was said of it.
+    /// The aggregated verdict.
     pub fn verdict(&self) -> &Verdict {
         &self.judged.whole.verdict
     }
 
-    /// What its chunks said of a dimension.
+    /// The scores of its chunks for a dimension.
     pub fn marks(&self, dimension: &str) -> Option<&ChunkMarks> {
         let mut pairs = self.verdict().dimensions.iter().zip(&self.judged.whole.marks);
         pairs.find(|(judgement, _)| judgement.dimension == dimension).map(|(_, marks)| marks)
     }
 
-    /// In how many chunks it was judged.
     pub fn chunks(&self) -> usize {
         self.judged.whole.marks.first().map_or(0, |marks| marks.findings.len())
     }
 }
 
-/// Why a session was left alone.
+/// Reason for skipping a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Skip {
-    /// There is not enough to see.
-    #[error("it has {has} {}, fewer than {wanted}", traces(*has))]
-    TooShort {
-        has: u64,
-        /// Of so many at least.
-        wanted: u64,
-    },
-    #[error("it is still going on: its last trace began at {0}")]
+    #[error("too short: {has} {}, at least {wanted} needed", traces(*has))]
+    TooShort { has: u64, wanted: u64 },
+    #[error("still active: its last trace started at {0}")]
     GoingOn(Timestamp),
-    /// It belongs to a later time.
-    #[error("it went on after the time asked for: its last trace began at {0}")]
+    #[error("outside of the time range: its last trace started at {0}")]
     Later(Timestamp),
-    #[error("it is scored already{}", grown(*.new_traces))]
+    #[error("already scored{}", grown(*.new_traces))]
     Scored {
-        /// So many traces came since.
+        /// Traces recorded since.
         new_traces: u64,
     },
-    /// It is not in the sample.
-    #[error("it is not in the sample")]
+    #[error("not in the sample")]
     NotSampled,
-    /// Another run is at it.
-    #[error("another run is at it")]
+    #[error("another run is scoring it")]
     Taken,
-    /// The run ended before its turn came.
-    #[error("the run stopped before its turn; the same command goes on")]
+    /// The run stopped before it was scored.
+    #[error("the run stopped before it was scored; repeat the command to resume")]
     Stopped,
-    /// Whoever judges has not said all yet.
-    #[error("it waits for a verdict on chunk {next} of {of}")]
-    Waiting {
-        /// This one is next.
-        next: usize,
-        of: usize,
-    },
-    /// Whoever judged it could say nothing of it.
-    #[error("nothing in it can be judged")]
+    /// The external judge has not submitted all verdicts.
+    #[error("waiting for a verdict on chunk {next} of {of}")]
+    Waiting { next: usize, of: usize },
+    /// The judge could score no dimension.
+    #[error("no dimension could be scored")]
     NothingSeen,
-    /// Money would have to be spent, and nothing is to be kept.
-    #[error("it would be judged")]
+    /// A dry run calls no paid model.
+    #[error("would be scored")]
     WouldBeJudged,
 }
 
@@ -103,7 +89,7 @@ fn grown(new_traces: u64) -> String {
     }
 }
 
-/// What became of one session.
+/// Result of one session.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Outcome {
     Scored(Box<Scored>),
@@ -111,26 +97,26 @@ pub(super) enum Outcome {
     Failed(String),
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// The sessions that were scored, in order of time.
+    /// Scored sessions, in order of time.
     pub sessions: Vec<Scored>,
-    /// Those that were left alone, and why.
+    /// Skipped sessions with the reason.
     pub skipped: Vec<(SessionId, Skip)>,
-    /// Those that could not be scored, and why.
+    /// Failed sessions with the error.
     pub failed: Vec<(SessionId, String)>,
     pub tally: RunTally,
     pub outcome: RunOutcome,
 }
 
 impl Report {
-    /// What came of a run that had nothing to do.
+    /// The report of a run without sessions.
     pub(crate) fn empty() -> Self {
         Self::new(Vec::new(), RunTally::default())
     }
 
-    /// Sorts what became of sessions.
+    /// Groups and sorts the results of sessions.
     pub(super) fn new(outcomes: Vec<(SessionId, Outcome)>, tally: RunTally) -> Self {
         let (mut sessions, mut skipped, mut failed) = (Vec::new(), Vec::new(), Vec::new());
         for (session, outcome) in outcomes {

@@ -1,7 +1,7 @@
-//! What other sessions of the same agent took.
+//! Cost and length of other sessions of the same agent.
 //!
-//! The peers of a session follow from what is recorded alone: whoever scores it, however often,
-//! beside whatever else, holds it against the same ones. They ended before it did, so that those
+//! The peers of a session depend on recorded data alone: every run
+//! compares it with the same ones. They ended before it did, so that those
 //! that come later change nothing.
 
 use std::collections::{HashMap, HashSet};

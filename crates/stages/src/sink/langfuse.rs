@@ -148,7 +148,7 @@ fn understood(view: ScoreConfigView) -> Option<ScoreConfig> {
     let categories =
         view.categories.map(|categories| categories.into_iter().map(Category::from).collect());
     let stated = StatedValues { min: view.min_value, max: view.max_value, categories };
-    // The labels of yes and no are told, though nobody may state them.
+    // Responses contain the labels of booleans, although requests must not.
     let values = match view.data_type.0 {
         DataType::Boolean => ConfigValues::Boolean,
         other => ConfigValues::new(other, stated).ok()?,

@@ -51,7 +51,7 @@ async fn all_who_look_on_see_the_same() {
     assert_eq!(first.words(), "Hello", "no word twice");
     assert_eq!(first.states(), ["starting", "running", "idle"]);
     assert_eq!(stage.kept(&chat_id).await, first.seen, "what was told is what is kept");
-    // Whoever comes later has it all, or what follows what they had.
+    // Later clients get all events, or those after their position.
     let mut late = stage.look_on(&chats, &chat_id, 0).await;
     late.until_state("idle").await;
     assert_eq!(late.seen, first.seen);
@@ -414,7 +414,7 @@ async fn a_closed_chat_ends_for_everyone() {
     stage.say(&chats, &chat_id, "linger").await.unwrap();
     client.until(EventKind::TextDelta).await;
     let chat = chats.chat(stage.shop.clone(), chat_id.clone()).await.unwrap();
-    // Whoever comes back at once is not kept waiting, though the process is not seen off yet.
+    // A client that returns at once need not wait for the end of the old process.
     let coming_back = async {
         client.until_state("closed").await;
         stage.look_on(&chats, &chat_id, client.feed.after()).await.next().await

@@ -49,7 +49,7 @@ async fn talk(stage: &Stage, chats: &ChatService, chat_id: &SessionId) {
     chats.close(stage.shop.clone(), chat_id.clone()).await.unwrap();
 }
 
-/// Waits until the chat has done what it was told; gives the place of the event that says so.
+/// Waits until the turn is done; returns the sequence number of that event.
 async fn rest(stage: &Stage, chats: &ChatService, chat_id: &SessionId, mut after: u64) -> u64 {
     let mut client = stage.look_on(chats, chat_id, after).await;
     let mut is_done = false;

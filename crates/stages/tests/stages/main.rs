@@ -3,16 +3,16 @@
 
 /// What the tests of chats share.
 mod talk;
-/// Chats with a program that does as it is told.
+/// Chats with a scripted program.
 mod chats;
-/// What was kept and never told.
+/// Recovery of transcript lines that were not recorded.
 mod recovery;
 mod slots;
 /// Many chats, many clients, bad connections.
 mod crowd;
 /// Chats with the real program.
 mod real;
-/// Whoever is not looking is told.
+/// Notifications.
 mod notices;
 /// Runs of schedules, from the claim to the result.
 mod schedules;

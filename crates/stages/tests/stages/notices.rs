@@ -136,7 +136,7 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
     let [one] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((one.outcome, one.tries, one.status), (DeliveryOutcome::Delivered, 6, Some(204)));
     assert_eq!((&one.notice, one.session.as_ref()), (&id, Some(&chat_id)));
-    // A person is needed: both are told, with the id that answers are given to.
+    // Input is needed: both receivers are notified, with the id of the prompt.
     let waits = turn(&stage, &chats, "ask", "waiting").await;
     for (inbox, secret) in [(&inbox, &secret), (&asked_only, &other)] {
         let (_, body) = inbox.next().verified(secret);
@@ -148,7 +148,7 @@ async fn the_end_of_a_turn_is_told_signed_and_again_until_it_arrives() {
         assert!(ask["id"].is_string() && ask["kind"] == "permission", "{ask}");
         assert!(!body.to_string().contains("\"ls\""), "the command stays here: {body}");
     }
-    // Whoever is not there any more is left alone.
+    // A receiver that is gone gets no more messages.
     inbox.answer([InboxAnswer::Status(410)]);
     turn(&stage, &chats, "die", "failed").await;
     let (_, body) = inbox.next().verified(&secret);
@@ -165,10 +165,10 @@ async fn no_crash_between_the_event_and_its_receiver_loses_it() {
     let chats = stage.serve(ChatLimits::default()).await;
     let inbox = Inbox::start();
     let (ops, secret) = webhook(&stage, &inbox.url(""), &NotificationKind::SUBSCRIBABLE).await;
-    // Nobody is there to tell it.
+    // No notifier is running.
     turn(&stage, &chats, "hello", "idle").await;
     assert!(inbox.is_empty());
-    // Whoever begins to tell it dies before it is answered.
+    // The notifier is killed during the delivery.
     inbox.answer([InboxAnswer::Silence]);
     let first = tell(&stage, LONG);
     let begun = inbox.next().verified(&secret);

@@ -1,4 +1,4 @@
-//! What an agent wrote down and nobody was told, because the server was gone.
+//! Recovery of what an agent wrote to its transcript while the server was down.
 
 use ratchet_core::chat::event::EventKind;
 use ratchet_core::id::{SessionId, TraceId};
@@ -76,7 +76,7 @@ async fn what_the_agent_kept_becomes_events_trace_and_cost() {
     let mut client = stage.look_on(&chats, &chat_id, 0).await;
     let turn = stage.say(&chats, &chat_id, "silence").await.unwrap();
     client.until_state("running").await;
-    // As a server that is killed: nobody is told anything, nothing is put in order.
+    // Like a killed server: no events, no cleanup.
     drop((chats, client));
     write_transcript(&stage, &chat_id, &turn);
 

@@ -54,7 +54,7 @@ async fn a_chat_that_waits_for_a_slot_says_so_and_can_be_stopped() {
     let root = ask::observation(stage.data.telemetry(), &stage.shop, &turn.to_string()).await;
     assert_eq!((root.level, root.status_message.as_deref()), (Level::Warning, Some("interrupted")));
 
-    // Nobody waits for the slot any more: the first has it until it is done, then the second.
+    // The queue is empty: the first has the slot until it is done, then the second.
     let again = stage.say(&chats, &second, "hello").await.unwrap();
     until_queued(&mut queued).await;
     chats.interrupt(stage.shop.clone(), first.clone()).await.unwrap();

@@ -42,7 +42,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// With a program that does as it is told.
+    /// With a scripted program.
     pub(crate) fn fake() -> Self {
         Self::new(claude::fake())
     }

@@ -1,4 +1,4 @@
-//! Code with its words told apart, by a small lexer of ours: good enough to read by, and it can
+//! Syntax highlighting by a small lexer: good enough for reading, and it can
 //! neither fail nor lose a character.
 
 /// What one must know of languages.

@@ -16,7 +16,7 @@ const TIME: Duration = Duration::from_millis(300);
 /// Equal words between two changes that are drawn as changed too.
 const FEW: usize = 2;
 
-/// Draws both texts as one, beside the runtime if they are long.
+/// Renders the diff, on a blocking thread if the texts are long.
 pub async fn beside(old: String, new: String) -> Markup {
     if old.len() + new.len() <= QUICK_UP_TO {
         return diff(&old, &new);
@@ -72,7 +72,7 @@ struct Piece {
     come: String,
 }
 
-/// Puts changes together that only a few equal words part: nobody can read every second word.
+/// Merges changes that are separated by only a few equal words, for readability.
 fn pieces<'a>(changes: impl Iterator<Item = (ChangeTag, &'a str)>) -> Vec<Piece> {
     let mut done = Vec::new();
     let mut piece = Piece::default();

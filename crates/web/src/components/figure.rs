@@ -78,7 +78,7 @@ pub fn exact_dollars(value: f64) -> String {
     format!("${}", digits(value))
 }
 
-/// A cost, or that nobody knows it: unknown is not free.
+/// A cost, or "unknown", which is not free.
 pub fn cost(cost: Option<Money>) -> Markup {
     html! {
         @match cost {
@@ -175,7 +175,7 @@ pub fn number(value: f64) -> String {
     if short.is_empty() || short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
-/// A number with all its digits, for whoever wants to know exactly: `1,234,567`, `0.0123456`.
+/// A number with all its digits: `1,234,567`, `0.0123456`.
 pub fn digits(value: f64) -> String {
     let text = if value.abs() >= 1e6 { format!("{value:.0}") } else { format!("{value:.7}") };
     let (whole, part) = text.split_once('.').unwrap_or((&text, ""));

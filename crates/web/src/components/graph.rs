@@ -1,4 +1,4 @@
-//! Who called whom, drawn from top to bottom: whoever is called stands below and further in.
+//! Call graph from top to bottom: callees are below and indented.
 
 use maud::{Markup, html};
 

@@ -62,7 +62,7 @@ impl<'a> MessageStyle<'a> {
         }
     }
 
-    /// Draws a text that nobody in particular says.
+    /// Renders a text without a role.
     pub(crate) fn lone_text(&mut self, text: &str) -> Markup {
         html! { div.message-body { (self.text(text)) } }
     }

@@ -6,7 +6,7 @@ use super::chart;
 #[derive(Clone, Debug, Default)]
 pub struct Stat {
     pub label: String,
-    /// How much, with its unit; what is missing where it cannot be told.
+    /// Value with its unit, or what is missing.
     pub value: Value,
     /// Compared with what, in words: `+12% vs. previous 7 days`.
     pub change: Option<String>,
@@ -25,7 +25,7 @@ pub enum Value {
         /// Where it came from and of how many: `hourly sums, n = 1,204`.
         provenance: String,
     },
-    /// It cannot be told yet, and what is missing.
+    /// Not known yet, and what is missing.
     CannotTell(String),
 }
 

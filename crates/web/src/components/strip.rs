@@ -61,7 +61,7 @@ fn top(bar: &StripBar) -> usize {
 }
 
 /// Thousands of bars, one path for each colour: links would weigh more than the rest of the page,
-/// and nobody can hit a bar of a pixel.
+/// and a bar of one pixel cannot be clicked.
 fn crowd(bars: &[StripBar]) -> Markup {
     let mut paths: BTreeMap<&str, String> = BTreeMap::new();
     for bar in bars {

@@ -1,11 +1,11 @@
 use maud::{Markup, html};
 
-/// Where short words come and go; scripts put them here.
+/// Container of toasts, filled by scripts.
 pub fn container() -> Markup {
     html! { div.toasts #toasts role="status" aria-live="polite" {} }
 }
 
-/// A word to begin with: what the page that led here has done.
+/// Toast with the result of the form that led here.
 pub fn toast(text: &str) -> Markup {
     html! { div.toast data-toast { (text) } }
 }

@@ -143,7 +143,7 @@ async fn make(
     Ok(Redirect::to(&next.to_string()))
 }
 
-/// Characters of an id in a cell: a UUID is whole, and ids that begin alike can be told apart.
+/// Characters of an id in a cell: enough for a UUID.
 const ID: usize = 40;
 
 /// An item's id, for a cell; the whole of it on hover.

@@ -31,7 +31,7 @@ use fields::PlaygroundForm;
 pub(super) use model_calls::{ModelResult, greet};
 pub(super) use outcome::facts;
 
-/// Connections to choose from; nobody has more.
+/// Maximum number of connections to choose from.
 const CONNECTIONS: PageNumber = PageNumber { page: 1, limit: 200 };
 
 pub(super) fn routes() -> Router<Web> {
@@ -41,7 +41,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/playground/version", post(save::version))
 }
 
-/// What the page needs to be drawn.
+/// Data of the page.
 struct PlaygroundState {
     request: PlaygroundForm,
     connections: Vec<LlmConnection>,

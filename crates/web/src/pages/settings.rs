@@ -10,7 +10,7 @@ mod tiers;
 mod connections;
 /// What must not be kept, and whose pages may call.
 mod redaction;
-/// Who is told of news.
+/// Notification receivers.
 mod notifications;
 mod audit;
 /// All projects of the server.
@@ -126,7 +126,7 @@ impl Tab {
     }
 }
 
-/// What was done just now.
+/// Result of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Done {
     Saved,

@@ -20,7 +20,7 @@ pub(super) const PASSWORD_RULE: &str = "The password must have 8 to 256 characte
 /// Why someone did not get in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// The address or the password: nobody is told which.
+    /// Wrong address or password: which one is not revealed.
     Wrong,
     /// They must wait so long.
     TooMany(Duration),
@@ -78,7 +78,7 @@ fn in_words(wait: Duration) -> String {
     }
 }
 
-/// Whole seconds, rounded up: whoever comes back then is let in.
+/// Whole seconds until the next attempt, rounded up.
 fn seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
@@ -126,7 +126,7 @@ impl SignInForm<'_> {
     }
 }
 
-/// A page with a form for someone who is not signed in: it is bound to their browser.
+/// A page with a form for an anonymous user, bound to the browser by a cookie.
 pub(super) fn anonymous_page(
     web: &Web,
     headers: &HeaderMap,
@@ -147,7 +147,7 @@ pub(super) fn anonymous_page(
     Ok(response)
 }
 
-/// What went wrong, where a screen reader says it at once.
+/// Error message, read at once by screen readers.
 pub(super) fn alert(problem: Option<&Problem>) -> Markup {
     html! { @if let Some(problem) = problem { p.problem role="alert" { (problem.words()) } } }
 }

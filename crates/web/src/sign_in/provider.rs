@@ -39,7 +39,7 @@ pub struct OidcLogin {
     pub label: String,
     /// Domains of the addresses that are let in; any when empty.
     pub domains: Vec<String>,
-    /// What people may do who come for the first time; nobody comes so when `None`.
+    /// Role of new users; `None` to reject users without an account.
     pub admission: Option<Admission>,
 }
 

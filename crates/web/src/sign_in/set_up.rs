@@ -1,4 +1,4 @@
-//! The first owner. Whoever started the server knows the token; whoever merely found it does not.
+//! Setup of the first owner. The token is known only to the operator who started the server.
 
 use axum::Router;
 use axum::extract::State;
@@ -55,7 +55,7 @@ async fn create(State(web): State<Web>, parts: Parts, fields: Params) -> PageRes
     Ok((welcome, Redirect::to("/")).into_response())
 }
 
-/// Whether there is nothing to set up: there is someone, or nobody signs in here.
+/// Whether setup is done: there is a user, or sign-in is off.
 async fn is_over(web: &Web) -> PageResult<bool> {
     if let Access::Open(_) = web.access {
         return Ok(true);

@@ -67,12 +67,12 @@ impl Site {
         Self::with(Access::People(SignIn::default())).await
     }
 
-    /// Pages that nobody signs in to.
+    /// Pages without sign-in.
     pub(crate) async fn open() -> Self {
         Self::with(Access::Open(id("shop"))).await
     }
 
-    /// Pages that nobody signs in to, and that look only so long for what they show.
+    /// Pages without sign-in, with a query timeout.
     pub(crate) async fn patient_for(timeout: Duration) -> Self {
         let settings = WebSettings { query_timeout: timeout, ..settings() };
         Self::made(Access::Open(id("shop")), settings).await

@@ -234,7 +234,7 @@ async fn the_first_answer_counts_and_the_second_hears_whose_it_was() {
     eve.get(&chat).await.check(200, "allowed by ada@shop.example");
     let late = eve.post(&answers, &[("ask", ask), ("decision", "deny")]).await;
     late.check(409, "Already answered: allowed by ada@shop.example");
-    // A script is told in words alone.
+    // Scripts get plain text errors.
     let (token, ask) = (eve.form_token.clone(), format!("ask={ask}&decision=deny"));
     let form = ("content-type", "application/x-www-form-urlencoded");
     let late = eve.send("POST", &answers, &[("x-form-token", &token), form], ask).await;

@@ -148,7 +148,7 @@ async fn an_item_is_added_changed_archived_and_brought_back() {
     let page = site.get(&item).await;
     check(&page, 200, "Changes since the previous version");
     check(&page, 200, "<ins>");
-    // Nobody signs in here, so nobody in particular wrote it.
+    // Without sign-in, it has no author.
     check(&page, 200, "<bdi>Local user</bdi>, <time");
     let kept = items(&site, DatasetStatus::Active).await;
     assert_eq!((text(&kept[0].input), text(&kept[0].expected_output)), ("\"Where now?\"", "null"));

@@ -142,7 +142,7 @@ async fn a_form_has_an_end() {
     browser.get("/sign-in").await;
     let long = "x".repeat(40_000);
     browser.post("/sign-in", &[("email", &long)]).await.check(400, "longer than 32000 bytes");
-    // A cookie that anyone can write makes nobody a visitor.
+    // A forged cookie identifies no user.
     browser.jar.insert("ratchet-session".to_owned(), "made-up".to_owned());
     let path = "/account/password";
     browser.post(path, &[("new", &long)]).await.check(400, "longer than 32000 bytes");

@@ -3,7 +3,7 @@
 
 /// Pages, a clock and browsers.
 mod browser;
-/// Who is told of news.
+/// Notification receivers.
 mod notifications;
 mod lists;
 mod lists_fields;

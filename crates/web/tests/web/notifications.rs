@@ -42,7 +42,7 @@ async fn a_webhook_is_added_tried_changed_and_removed() {
     let at = format!("{PAGE}/{}", one.id);
     owner.post(&format!("{at}/test"), &[]).await.leads_to(&format!("{at}?done=sent"));
     owner.get(&at).await.check(200, ">test").check(200, "waiting").check(200, "pending");
-    // Whoever delivers says how it went.
+    // The notifier records the result.
     let (catalog, secrets) = (site.data.catalog(), site.data.folder().secrets.clone());
     let hold = (10, Duration::from_secs(60));
     let due = catalog.claim_deliveries(hold, secrets, site.now()).await.unwrap();

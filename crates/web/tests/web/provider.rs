@@ -63,7 +63,7 @@ async fn someone_with_the_same_address_is_recognised_from_then_on() {
     let mut again = site.browser();
     sign_in(&mut again).await.leads_to("/account");
     again.get("/account").await.check(200, "ada@example.com");
-    // Whoever is removed is not let in through this door either.
+    // A removed user cannot sign in by OIDC either.
     site.data.catalog().delete_user(ada.id, site.now()).await.unwrap();
     sign_in(&mut site.browser()).await.check(403, "no account on this server");
 }

@@ -12,7 +12,7 @@ use ratchet_testkit::build::{START, batch, project, score};
 
 use crate::browser::Site;
 
-/// The week of the test's moment, whose sessions are told of in milliseconds around it.
+/// The week of the test's moment, whose sessions are recorded around it.
 fn this_week() -> Week {
     Week::of(START, &Zone::utc())
 }

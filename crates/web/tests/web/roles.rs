@@ -1,4 +1,4 @@
-//! Every page with every kind of visitor: nobody, someone who was signed out, people of another
+//! Every page with every kind of viewer: anonymous, signed out, users of another
 //! project, and each role.
 //!
 //! Routes and their methods come from the router itself, so a new page is walked as soon as it is

@@ -187,7 +187,7 @@ async fn permissions_of_keys_are_boxes() {
     owner.post(&permit, &fields).await.leads_to(&format!("{SETTINGS}/keys?done=saved"));
     assert_eq!(keys().await.pop().unwrap().permissions.to_string(), "backup");
     owner.post(&permit, &[("administration", "yes")]).await.check(400, "does not fit the role");
-    // Whoever owns the project alone gives nothing that reaches beyond it, and takes nothing away.
+    // Project owners cannot grant or revoke permissions beyond the project.
     let mut shop = shop_owner(&site).await;
     let page = shop.get(&path).await;
     assert!(!page.check(200, "name=\"chat\"").text.contains("name=\"backup\""));

@@ -217,7 +217,7 @@ async fn settled(site: &Site, owner: &mut Browser) -> [(&'static str, String); 4
         ),
         (
             "connections",
-            // Nobody listens there, so that trying it fails at once.
+            // No listener, so that a test message fails at once.
             &[
                 ("provider", OURS),
                 ("adapter", "openai"),

@@ -253,7 +253,7 @@ async fn a_project_of_others_looks_like_none() {
     catalog.end_membership(id("shop"), ada.id.clone(), site.now()).await.unwrap();
     assert_eq!(browser.get(PAGE).await.status, 404);
     site.signed_in("owner@example.com").await.get("/project/lab").await.check(200, "");
-    // Whoever is removed is out at once.
+    // A removed user is signed out at once.
     catalog.delete_user(ada.id, site.now()).await.unwrap();
     browser.get(PAGE).await.leads_to("/sign-in?next=%2Fproject%2Fshop");
 }

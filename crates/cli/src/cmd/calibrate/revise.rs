@@ -27,7 +27,7 @@ pub(super) struct Applied {
     pub(super) affected: usize,
 }
 
-/// Refuses to begin what could not be ended: nobody can be asked, or the rubric has no place.
+/// Fails early if the revision could not be finished: no model is available, or the rubric has no file.
 pub(super) fn check(args: &CalibrateArgs) -> anyhow::Result<()> {
     if args.change.apply {
         let can_ask = args.change.yes || io::stdin().is_terminal();

@@ -38,7 +38,7 @@ impl Marks {
         self.0 & other.0 != 0
     }
 
-    /// What the terminal is told, in the order in which it is told.
+    /// ANSI escape sequences, in order.
     fn codes(self) -> String {
         let all = [
             (Self::BOLD, "1"),

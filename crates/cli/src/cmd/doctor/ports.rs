@@ -10,7 +10,7 @@ use super::{Check, State};
 use crate::config::Addresses;
 use crate::config::value::Address;
 
-/// How long whoever holds the port may take to say who it is.
+/// Timeout for a response of the process on the port.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Who is at an address.
@@ -88,7 +88,7 @@ mod tests {
     async fn a_port_in_use_is_worse_for_the_web_than_for_otlp() {
         let held = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = held.local_addr().unwrap();
-        // Whoever connects is hung up on, as by a program that speaks something else.
+        // Connections are closed at once, as by a program with another protocol.
         let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(async move {
             loop {

@@ -78,7 +78,7 @@ async fn import(args: &CsvArgs, into: Option<&LangfuseClient>) -> anyhow::Result
             }
             Ok(false) => break,
             Err(_) if left.get() == 0 => {
-                // Where the next row would begin, nobody can tell.
+                // The start of the next row is unknown.
                 importer.refuse(location, TOO_LONG);
                 break;
             }

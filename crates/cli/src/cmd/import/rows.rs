@@ -22,7 +22,7 @@ const REQUEST_EVENTS: usize = 1_000;
 const NAMED: usize = 20;
 /// How many rows a preview shows.
 const PREVIEWED: usize = 5;
-/// After how many rows people are told.
+/// Rows between two progress messages.
 const STEP: u64 = 10_000;
 /// The name for standard input.
 pub(super) const STDIN: &str = "-";
@@ -37,7 +37,7 @@ pub(super) struct RowArgs {
     pub(super) into: IntoArgs,
 }
 
-/// Where a row stands.
+/// File and line of a row.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct RowLocation {
     pub(super) file: String,

@@ -19,7 +19,7 @@ pub(super) enum Answer {
     End,
 }
 
-/// What can be typed, told once for each session.
+/// Help on the input, printed once per session.
 const HELP: &str =
     "Score each dimension; Enter skips it, - means not observable, s skips the session, q quits.\n";
 

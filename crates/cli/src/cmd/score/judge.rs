@@ -66,7 +66,7 @@ impl JudgeArgs {
         self.judge == NOBODY
     }
 
-    /// Makes the judge ready; nobody is asked yet.
+    /// Opens the judge, without a model call.
     pub(crate) async fn open(&self, target: &ScoringTarget) -> anyhow::Result<Judge> {
         let name = JudgeName::parse(&self.judge, &DefaultModels::builtin())?;
         let seed = target.seed()?;

@@ -2,13 +2,13 @@ use std::io::{IsTerminal as _, Write as _, stderr};
 
 use ratchet_stages::score::ScoringProgress;
 
-/// Tells on stderr how far scoring has come, if a person is watching.
+/// Reports scoring progress on stderr, if it is a terminal.
 #[derive(Debug)]
 pub(crate) struct ScoringReporter {
     is_watched: bool,
 }
 
-/// How wide the bar is.
+/// Width of the bar.
 const WIDTH: u64 = 24;
 
 impl ScoringReporter {

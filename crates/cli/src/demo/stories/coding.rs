@@ -1,4 +1,4 @@
-//! Coding sessions, told as Claude Code tells them: several prompts by a developer, each a run with
+//! Coding sessions in the format of Claude Code: several prompts by a developer, each a run with
 //! many model calls and tools. Some go well, some do not, and later scoring has to tell which.
 
 mod beats;

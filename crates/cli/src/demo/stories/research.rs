@@ -1,4 +1,4 @@
-//! The research desk, told in the `gen_ai.*` convention: a lead, searchers side by side, sources
+//! The research desk, recorded in the `gen_ai.*` convention: a lead, searchers side by side, sources
 //! that do not always answer.
 
 mod topics;

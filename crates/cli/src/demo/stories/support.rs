@@ -1,4 +1,4 @@
-//! The support desk of Kettle & Crane, told in the `langfuse.*` convention.
+//! The support desk of Kettle & Crane, recorded in the `langfuse.*` convention.
 
 mod cases;
 mod customer;
@@ -89,7 +89,7 @@ fn next_turn(scene: &mut Scene, customer: &Customer, went_well: bool) -> Option<
     Some(Turn { ask: customer.say(scene, &[more]), reply: Reply::FollowUp(answer) })
 }
 
-/// One turn of the conversation, as it is told.
+/// One turn of the conversation.
 struct Telling<'a> {
     customer: &'a Customer,
     release: &'static Release,

@@ -1,4 +1,4 @@
-//! The trip planner, told in the `gen_ai.*` convention: scouts work side by side, and the research
+//! The trip planner, recorded in the `gen_ai.*` convention: scouts work side by side, and the research
 //! desk is asked as if it were a tool, which makes a run of its own in the same session.
 
 mod journey;

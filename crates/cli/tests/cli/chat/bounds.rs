@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Stage, calling, done};
 
-/// All that the model was told last, as text.
+/// The last prompt of the model, as text.
 fn told(stage: &Stage) -> String {
     stage.model.requests().pop().unwrap()["messages"].to_string()
 }

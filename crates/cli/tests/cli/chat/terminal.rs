@@ -12,7 +12,7 @@ const SIZE: (u16, u16) = (100, 30);
 const DOWN: &str = "\u{1b}[B";
 const CTRL_C: &str = "\u{3}";
 
-/// A conversation at a terminal, with the fake program unless told otherwise.
+/// A conversation at a terminal, with the fake program by default.
 fn sit_down(stage: &Stage, term: &str, more: &[&str]) -> Pty {
     let chat = stage.begun().args(more).env("RATCHET_CLAUDE_BIN", claude::fake());
     let chat = chat.env("TERM", term).without_env("NO_COLOR").env("RATCHET_INIT_PROJECT_ID", "p");

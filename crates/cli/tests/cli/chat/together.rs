@@ -112,7 +112,7 @@ fn without_settings_only_this_machine_starts_agents() {
         assert_eq!(refused.code, Some(1), "{refused:?}");
         assert!(refused.stderr.contains("chat.roots"), "{refused:?}");
     }
-    // Through the data folder, which nobody else can open: no settings are needed.
+    // Through the socket in the data folder: no settings are needed.
     let here = |workspace: &std::path::Path| {
         stage.chat().arg("--workspace").arg(workspace).args(["--print", "hello"]).run()
     };

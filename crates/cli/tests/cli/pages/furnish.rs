@@ -185,7 +185,7 @@ pub(super) fn dashboard(writer: &Writer<'_>, (name, about): (&str, &str)) -> Str
     path.rsplit('/').next().unwrap().to_owned()
 }
 
-/// A connection to a model that nobody is asked through. Whoever adds it signs nothing.
+/// A connection to a model that is never called.
 pub(super) fn connection(writer: &Writer<'_>, (name, model): (&str, &str)) {
     let page = format!("/project/{PROJECT}/settings/connections");
     let fields = [
@@ -198,7 +198,7 @@ pub(super) fn connection(writer: &Writer<'_>, (name, model): (&str, &str)) {
     writer.submit(&page, &page, &fields);
 }
 
-/// A webhook that nobody listens to, and a notice that waits for it.
+/// A webhook without a listener, and a pending notification for it.
 pub(super) fn webhook(writer: &Writer<'_>, name: &str) -> String {
     let hook = json!({ "name": name, "url": "http://127.0.0.1:9/hook" });
     let made = writer.post("/api/v1/notifications/webhooks", &hook);

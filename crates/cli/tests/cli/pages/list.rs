@@ -13,7 +13,7 @@ pub(super) struct Listed {
     address: &'static str,
 }
 
-/// All that belong to a project, or to nobody. A new page is added here, and every check looks at
+/// All pages of a project, or of none. A new page is added here, and every check looks at
 /// it.
 pub(super) const PAGES: &[Listed] = &[
     Listed { name: "home", address: "/project/{project}" },

@@ -13,7 +13,7 @@ use super::writer::Writer;
 use super::{budget, hostile};
 use crate::{ok, ratchet, server};
 
-/// Whoever owns a server that people sign in to.
+/// The owner of a server with sign-in.
 pub(super) const OWNER: &str = "ada@example.com";
 /// What they sign in with.
 pub(super) const PASSWORD: &str = "correct horse";
@@ -112,14 +112,14 @@ impl Stage {
         })
     }
 
-    /// A server that nobody owns yet, and the address that makes an owner.
+    /// A server without an owner, and its setup URL.
     pub(super) fn fresh(&self) -> &Served {
         self.fresh.get_or_init(Served::fresh)
     }
 }
 
 impl Served {
-    /// One more server that nobody owns yet.
+    /// Another server without an owner.
     pub(super) fn fresh() -> Self {
         let data = TempDir::new().unwrap();
         Self::start(server(data.path()), data, |server| {

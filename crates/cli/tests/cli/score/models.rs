@@ -82,7 +82,7 @@ fn a_budget_that_lasts_for_some_is_spent_on_those() {
     let some = report(judged(data.path(), &model, &bounded), 0);
     assert_eq!((&some["outcome"], ids(&some, "sessions").len()), (&json!("stopped"), 2), "{some}");
     assert!(some["cost"].as_f64().unwrap() <= 0.12, "{some}");
-    assert!(reason(&some, "skipped", "c").contains("the same command goes on"), "{some}");
+    assert!(reason(&some, "skipped", "c").contains("repeat the command to resume"), "{some}");
     let rest = report(judged(data.path(), &model, &bounded), 0);
     assert_eq!(ids(&rest, "sessions"), ["c"], "{rest}");
     assert_eq!((&rest["outcome"], model.requests().len()), (&json!("done"), 3));

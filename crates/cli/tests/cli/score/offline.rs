@@ -21,7 +21,7 @@ fn sessions_are_scored_once_and_say_why() {
     let data = folder_of(&[Story::new("good", 5), short, failing]);
     let first = report(score_all(data.path(), &[]), 0);
     assert_eq!(ids(&first, "sessions"), ["failing", "good"]);
-    assert_eq!(reason(&first, "skipped", "short"), "it has 1 trace, fewer than 3");
+    assert_eq!(reason(&first, "skipped", "short"), "too short: 1 trace, at least 3 needed");
     assert_eq!(first["failed"], json!([]));
     for session in first["sessions"].as_array().unwrap() {
         let dimensions = session["dimensions"].as_object().unwrap();
@@ -36,7 +36,7 @@ fn sessions_are_scored_once_and_say_why() {
 
     let second = report(score_all(data.path(), &[]), 0);
     assert_eq!(second["sessions"], json!([]));
-    assert_eq!(reason(&second, "skipped", "good"), "it is scored already");
+    assert_eq!(reason(&second, "skipped", "good"), "already scored");
 }
 
 /// A mark comes with its value and its reason, and cites traces that are there.
@@ -97,7 +97,7 @@ fn a_session_that_went_on_is_scored_again() {
     report(score_all(data.path(), &[]), 0);
     tell_folder(data.path(), Story { traces: 6, ..story }, 4);
     let grown = report(score_all(data.path(), &[]), 0);
-    assert_eq!(reason(&grown, "skipped", "long"), "it is scored already, with 2 new traces since");
+    assert_eq!(reason(&grown, "skipped", "long"), "already scored, with 2 new traces since");
     tell_folder(data.path(), Story { traces: 7, ..story }, 6);
     let again = report(score_all(data.path(), &[]), 0);
     assert_eq!(again["sessions"][0]["generation"], 2);

@@ -51,7 +51,7 @@ fn someone_else_judges_and_hands_the_verdict_in() {
     let shown = report(score(data.path(), &["session", "s"]), 0);
     assert_eq!(shown["sessions"][0]["dimensions"]["tool_mastery"]["value"], 0.5);
     let late = fails(score(data.path(), &["prompt", "s"]), 1);
-    assert!(late.contains("it is scored already"), "{late}");
+    assert!(late.contains("already scored"), "{late}");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn chunks_are_judged_one_after_the_other() {
     let first = next();
     assert_eq!((&first["chunk"], &first["chunks"]), (&json!(1), &json!(2)));
     let waiting = taken(data.path(), &handing(&first, 0.9));
-    assert_eq!(reason(&waiting, "skipped", "long"), "it waits for a verdict on chunk 2 of 2");
+    assert_eq!(reason(&waiting, "skipped", "long"), "waiting for a verdict on chunk 2 of 2");
     let second = next();
     assert!(second["message"].as_str().unwrap().contains("Said of traces 1 to"), "{second}");
     let done = taken(data.path(), &handing(&second, 0.5));

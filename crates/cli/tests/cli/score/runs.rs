@@ -88,7 +88,7 @@ fn killed_at_any_moment_it_asks_for_what_is_missing_only() {
     stop(running);
 }
 
-/// A server, a place for the journals of whoever scores there, and a model that judges.
+/// A server, a state folder for journals, and a judge model.
 struct Elsewhere {
     server: Ratchet,
     model: ScriptedModel,
@@ -127,7 +127,7 @@ fn two_runs_are_never_at_one_session() {
     until_asked(&there.model, 4);
     there.model.go_on();
     let (first, second) = (first.report(), second.report());
-    assert_eq!(reason(&second, "skipped", "a"), "another run is at it");
+    assert_eq!(reason(&second, "skipped", "a"), "another run is scoring it");
     let mut scored = ids(&first, "sessions");
     scored.extend(ids(&second, "sessions"));
     scored.sort();
@@ -167,7 +167,7 @@ fn a_session_that_goes_on_meanwhile_is_scored_as_it_was_and_again_later() {
     assert_eq!(stored(&there.server, "s")[0]["metadata"]["traces"], 3);
 
     let grown = report(there.run(&[]), 0);
-    assert_eq!(reason(&grown, "skipped", "s"), "it is scored already, with 2 new traces since");
+    assert_eq!(reason(&grown, "skipped", "s"), "already scored, with 2 new traces since");
     tell_from(&there.server, Story { traces: 6, ..story }, 5);
     let again = report(there.run(&[]), 0);
     let view = &again["sessions"][0];

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::server;
 
-/// A session to be told.
+/// A session to record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Story {
     pub(crate) id: &'static str,

@@ -102,7 +102,7 @@ fn sessions_with_little_in_them_are_no_trouble() {
 
     let offline = report(score_all(data.path(), &["--dry-run", "--min-traces", "1"]), 0);
     assert_eq!(ids(&offline, "sessions"), ["one", "errors"], "{offline}");
-    assert_eq!(reason(&offline, "skipped", "bare"), "nothing in it can be judged");
+    assert_eq!(reason(&offline, "skipped", "bare"), "no dimension could be scored");
     let marks = |session: usize| offline["sessions"][session]["overall_quality"].as_f64();
     assert!(marks(1) < marks(0), "{offline}");
 
@@ -116,7 +116,7 @@ fn sessions_with_little_in_them_are_no_trouble() {
     let run = || report(judged(data.path(), &model, &["--min-traces", "1"]), 0);
     let first = run();
     assert_eq!(ids(&first, "sessions"), ["one", "errors"], "{first}");
-    assert_eq!(reason(&first, "skipped", "bare"), "nothing in it can be judged");
+    assert_eq!(reason(&first, "skipped", "bare"), "no dimension could be scored");
     assert_eq!(run()["sessions"], json!([]));
     assert_eq!(model.requests().len(), 3, "nobody is asked twice");
     let nobody = score(data.path(), &["session", "nobody"]).run();

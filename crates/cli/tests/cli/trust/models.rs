@@ -41,7 +41,7 @@ fn generations(data: &Path, session: &str) -> Vec<Value> {
 fn a_draft_is_tried_by_the_model_that_judged_and_paid_for_once() {
     let model = ScriptedModel::start().unwrap();
     let data = judged_alike(&model);
-    // Told where people differ, it looks at what failed.
+    // With the differences in the prompt, it looks at what failed.
     model.say_always(Reply::document(verdict(0.1)).on("exit code 1"));
     model.say_always(Reply::document(verdict(0.9)));
     let untold = calibrated(with(data.path(), &model, &["calibrate"]));

@@ -36,7 +36,7 @@ impl Listener {
         std::thread::spawn(move || {
             for status in statuses {
                 let heard = hear(&mut listener.accept().unwrap().0, status);
-                // Whoever does not ask for the messages has dropped the receiver.
+                // The test may have dropped the receiver.
                 drop(sender.send(heard));
             }
         });

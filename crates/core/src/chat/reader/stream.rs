@@ -15,7 +15,7 @@ pub(super) struct Stream {
 struct Block {
     kind: EventKind,
     text: String,
-    /// Whether it came whole, too: whatever else comes of it was told.
+    /// Whether the whole block was received too, so that later pieces are duplicates.
     is_whole: bool,
 }
 
@@ -25,7 +25,7 @@ impl Stream {
         self.message.as_deref()
     }
 
-    /// Takes an event of the model's stream; gives the words in it that were not told yet.
+    /// Takes an event of the model's stream; returns its new text.
     pub(super) fn piece(&mut self, event: &Object<'_>) -> Option<(EventKind, String)> {
         match event.text("type")?.as_str() {
             "message_start" => {
@@ -57,7 +57,7 @@ impl Stream {
         Some((block.kind, text))
     }
 
-    /// Takes a block that has come whole; gives what of it was not told yet.
+    /// Takes a whole block; returns the part that is new.
     pub(super) fn whole<'t>(
         &mut self,
         message: Option<&str>,
@@ -69,11 +69,11 @@ impl Stream {
         let open = |block: &&mut Block| is_this && block.kind == kind && !block.is_whole;
         let begins = |block: &Block| !block.text.is_empty() && text.starts_with(&block.text);
         let has_begun = self.blocks.values_mut().filter(open).any(|block| begins(block));
-        // A block without a word is never told whole, so it is not the one if another fits.
+        // An empty block is never emitted whole, so another match takes precedence.
         let fits = |block: &&mut Block| open(block) && (!has_begun || begins(block));
         let Some(block) = self.blocks.values_mut().find(fits) else { return Some(text) };
         block.is_whole = true;
-        // Words that differ from those in pieces were told already, in their other form.
+        // A text that differs from its pieces was emitted already, as pieces.
         let rest = text.strip_prefix(block.text.as_str()).unwrap_or_default();
         (!rest.is_empty()).then_some(rest)
     }

@@ -69,7 +69,7 @@ fn a_piece_after_the_whole_says_nothing_new() {
 }
 
 proptest! {
-    /// However blocks are cut, and whether or not they come whole too, every word is told once.
+    /// However blocks are split, and whether or not they are also sent whole, each text is emitted once.
     #[test]
     fn every_word_is_told_once(
         blocks in prop::collection::vec(prop::collection::vec("[a-zé日 ]{0,4}", 0..5), 1..5),
@@ -162,7 +162,7 @@ fn what_an_answer_says_it_used_is_never_summed() {
 }
 
 proptest! {
-    /// Whether turns are told exactly or by the sum, together they cost what they cost.
+    /// Costs of turns add up to the total, whether they are reported exactly or as a sum.
     #[test]
     fn turns_add_up(cents in prop::collection::vec((0..500_u32, any::<bool>()), 0..8)) {
         let mut reader = LineReader::default();

@@ -44,7 +44,7 @@ impl LineReader {
         let has_sub_agents = std::mem::take(&mut self.has_sub_agents);
         let reason = said.text("terminal_reason");
         let is_between_calls = reason.as_deref() == Some(IN_TOOLS) && !has_sub_agents;
-        // A status means that the call was refused, which nobody bills.
+        // A status means that the call was rejected, which is not billed.
         let is_unreached = reason.as_deref() == Some(UNREACHED)
             && said.is("is_error")
             && said.count("api_error_status").is_none();
@@ -80,7 +80,7 @@ impl LineReader {
 }
 
 /// Adds to an event what a turn used and cost: `tokens`, `cost` and, where more may have been
-/// billed, `at_least`. What nobody knows is left out.
+/// billed, `at_least`. Unknown values are left out.
 pub fn add_spending(
     body: EventBody,
     used: &BTreeMap<String, Usage>,

@@ -30,10 +30,10 @@ fn happenings() -> impl Strategy<Value = ChatInput> {
     ]
 }
 
-/// What an onlooker who trusts nobody writes down.
+/// An independent model of the state.
 #[derive(Default)]
 struct Onlooker {
-    /// The turn that someone was told has begun and nobody was told has ended.
+    /// The turn whose start was reported, but not its end.
     turn: Option<TraceId>,
     open: BTreeSet<PermissionPromptId>,
     /// How often each question was asked and how often an answer was taken.

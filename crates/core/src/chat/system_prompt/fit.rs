@@ -2,7 +2,7 @@ use super::{PastMessage, TruncatedSection};
 use crate::judge::judge_prompt::quoting::QuotedText;
 use crate::record::tokens::Tokens;
 
-/// Shares room out: evenly, but nobody gets more than they want, and what they leave goes to the
+/// Shares a budget out: evenly, but none gets more than it wants, and what it leaves goes to the
 /// others.
 pub(super) fn shares(wanted: &[u64], room: u64) -> Vec<u64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();

@@ -104,7 +104,7 @@ fn the_agent_may_begin_by_itself() {
 }
 
 proptest! {
-    /// Whatever comes, it is told, and in order.
+    /// All events are shown, in order.
     #[test]
     fn nothing_is_too_odd(
         events in prop::collection::vec((0..13usize, "[a-c]{1}", prop::option::of("[a-c]{1}")), 0..40),

@@ -17,7 +17,7 @@ const REQUEST_EVENTS: usize = 1_000;
 /// A record that was left out, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which record, as far as it can be told.
+    /// The record, if known.
     pub what: String,
     pub why: String,
 }

@@ -1,6 +1,6 @@
-//! Scores that were sent with a public key alone. Whoever sends them is nobody in particular, so
-//! they are bounded in size and time, have ids of their own, and weigh less than anything that was
-//! said with a whole key.
+//! Scores that were sent with a public key alone. Their senders are anonymous, so
+//! they are bounded in size and time, have separate ids, and have a lower precedence than all that was
+//! sent with a secret key.
 
 use crate::langfuse::wire::ingestion::ScoreBody;
 use crate::langfuse::wire::maybe::Maybe;

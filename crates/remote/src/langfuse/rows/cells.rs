@@ -49,9 +49,9 @@ pub enum MapError {
 }
 
 impl Columns {
-    /// Takes the names of the columns and what people say about them, `column=field` each.
+    /// Takes the names of the columns and the mappings, `column=field` each.
     ///
-    /// A column that nobody speaks of fills the field of its own name. A dot leads into a field:
+    /// A column without a mapping fills the field of the same name. A dot leads into a field:
     /// `usage.input`, `scores.quality`, `metadata.tenant`.
     ///
     /// # Errors

@@ -6,12 +6,12 @@ use std::path::{Component, Path};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Who looks that no path leads out.
+/// How paths are kept inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum ResolveMethod {
-    /// The kernel, in one step.
+    /// By the kernel, in one step.
     Kernel,
-    /// We, part by part: on kernels that cannot.
+    /// Component by component, on kernels without support.
     Walk,
 }
 

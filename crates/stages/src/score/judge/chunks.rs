@@ -10,7 +10,7 @@ use ratchet_core::money::Money;
 use super::super::write_scores::hash;
 use super::{Briefing, JudgeContext, Judged, ModelJudge, NoVerdict};
 
-/// A session before a judge, chunk after chunk.
+/// A session that is judged chunk by chunk.
 pub(in super::super) struct ChunkedSession<'a> {
     pub(super) judge_ctx: &'a JudgeContext<'a>,
     pub(super) session: SessionId,
@@ -19,7 +19,7 @@ pub(in super::super) struct ChunkedSession<'a> {
     instructions: Instructions,
 }
 
-/// What was said of a chunk.
+/// The verdict on a chunk.
 #[derive(Clone, Debug)]
 pub(in super::super) struct ChunkScore {
     verdict: Verdict,
@@ -28,11 +28,11 @@ pub(in super::super) struct ChunkScore {
     cost: Money,
 }
 
-/// What a judge is to be told of a chunk, and what its answer may cite.
+/// The prompt for a chunk, and what the verdict may cite.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Question {
     pub(in super::super) prompt: JudgePrompt,
-    /// What the answer is kept under.
+    /// Key of the verdict in the journal.
     pub(in super::super) key: String,
     pub(in super::super) traces: RangeInclusive<u32>,
     /// Which chunk, from 1.
@@ -60,8 +60,8 @@ impl<'a> ChunkedSession<'a> {
         self.case.chunks().len()
     }
 
-    /// Goes through all chunks. Whoever was heard before is not asked again; where nobody can be
-    /// asked, it ends at the first chunk without a verdict.
+    /// Judges all chunks. Stored verdicts are reused; without a model
+    /// it ends at the first chunk without a verdict.
     pub(super) async fn to_the_end(&self, asked: Option<&ModelJudge>) -> Result<Judged, NoVerdict> {
         let mut scored = Vec::with_capacity(self.chunks());
         while let Some(question) = self.next(&mut scored).await? {
@@ -78,7 +78,7 @@ impl<'a> ChunkedSession<'a> {
         Ok(self.sum_up(scored))
     }
 
-    /// Adds what was heard before, and returns the first question that nobody has answered.
+    /// Adds stored verdicts, and returns the first chunk without one.
     pub(in super::super) async fn next(
         &self,
         scored: &mut Vec<ChunkScore>,
@@ -106,7 +106,7 @@ impl<'a> ChunkedSession<'a> {
         Question { prompt, key, traces: self.case.citable(chunk), chunk: scored.len() + 1 }
     }
 
-    /// What was said to a question before, if it still can be read.
+    /// The stored verdict on a chunk, if it can still be parsed.
     async fn said(&self, question: &Question) -> Result<Option<(Verdict, Money)>, NoVerdict> {
         let Some(paid) = self.judge_ctx.ledger.said(&question.key).await? else { return Ok(None) };
         let read = Verdict::read(&paid.answer, self.judge_ctx.rubric, &question.traces);

@@ -33,7 +33,7 @@ async fn questions_are_answered_with_a_choice_with_several_and_with_words() {
     ];
     for (words, takes_several, _, learnt) in &cases {
         stage.model.say(question(&format!("toolu_{words}"), *takes_several).on(words));
-        // It says so only if it was told the answer.
+        // Its text proves that it got the answer.
         stage.model.say(Reply::text("I see.").on(learnt));
     }
     let mut talking = Talking::start(stage, ChatSettings::default()).await;

@@ -10,7 +10,7 @@ use super::{Talking, calling, of_kind};
 use crate::talk::{Stage, assert_in_order, kill};
 
 /// Whether the trace of a turn has what was said before it broke off: a prompt, a round with its
-/// tokens, and a tool that nobody allowed.
+/// tokens, and a tool without permission.
 async fn check_left_over(talking: &Talking, turn: &ratchet_core::id::TraceId, why: &str) {
     let root = talking.root(turn).await;
     assert_eq!(root.level, Level::Error);
@@ -24,7 +24,7 @@ async fn check_left_over(talking: &Talking, turn: &ratchet_core::id::TraceId, wh
     let steps = talking.steps(turn).await;
     assert_eq!(of_kind(&steps, ObservationKind::Generation).len(), 1, "{steps:#?}");
     let tools = of_kind(&steps, ObservationKind::Tool);
-    // Whoever resumes the conversation writes down that the call was interrupted.
+    // Resuming the conversation records that the call was interrupted.
     let [tool] = tools.as_slice() else { panic!("one tool: {tools:#?}") };
     assert!(tool.end.is_none() || tool.level == Level::Error, "{tool:#?}");
     let asked = of_kind(&steps, ObservationKind::Span);
@@ -54,7 +54,7 @@ async fn a_killed_agent_or_server_goes_on_and_what_was_said_is_recorded() {
 
     let turn = talking.say("Touch a file, please, again.").await;
     let (ask, _) = talking.asked(EventKind::Permission).await;
-    // As a server that is killed: nobody is told anything, nothing is put in order.
+    // Like a killed server: no events, no cleanup.
     let Talking { stage, chats, chat_id, client } = talking;
     drop((chats, client));
     let chats = stage.serve(ChatLimits::default()).await;

@@ -119,7 +119,7 @@ esac
     assert_eq!(talking.done().await["result"], "Made.");
     assert_eq!(["bad", "odd", "even"].map(made), [false, false, true]);
 
-    // Trust that is taken back is gone with the next message, whoever took it.
+    // Revoked trust is gone with the next message.
     let change = ChatChange { trust: Some(Trust::Untrusted), ..ChatChange::default() };
     let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
     talking.chats.change(project, chat_id, change).await.unwrap();

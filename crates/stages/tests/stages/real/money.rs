@@ -28,7 +28,7 @@ fn priced() -> Stage {
 }
 
 impl Talking {
-    /// What the chat's process may spend, as it was told.
+    /// The budget passed to the chat's process.
     async fn allowance(&self, chat_id: &SessionId) -> f64 {
         let chat = self.chats.chat(self.stage.shop.clone(), chat_id.clone()).await.unwrap();
         let pid = chat.status.process.unwrap().pid;

@@ -11,7 +11,6 @@ pub(super) struct Language {
 }
 
 impl Language {
-    /// Whether people call it so.
     pub(super) fn has_name(&self, name: &str) -> bool {
         self.names.split_ascii_whitespace().any(|known| known.eq_ignore_ascii_case(name))
     }
@@ -45,7 +44,7 @@ const SCRIPT: Language = Language {
                set then while",
 };
 
-/// The languages that are told apart: the commonest in conversations.
+/// Known languages: the commonest in conversations.
 pub(super) const LANGUAGES: [Language; 11] = [
     C_LIKE,
     SCRIPT,

@@ -3,7 +3,7 @@ use maud::{Markup, html};
 use crate::components::toast;
 use crate::request_context::RequestContext;
 
-/// What a form has done; said once on the page it leads to.
+/// Result of a form, shown once on the next page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
     Created,
@@ -26,7 +26,7 @@ impl Done {
         Self::Deleted,
     ];
 
-    /// The word in the address. A code, so that nobody can put words of theirs on our page.
+    /// Code in the URL: not the text itself, so that links cannot inject text.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -52,7 +52,7 @@ impl Done {
     }
 }
 
-/// What was done just now, if anything was.
+/// Toast for the `done` parameter.
 pub(super) fn done_toast(ctx: &RequestContext) -> Markup {
     let word = ctx.params.get("done");
     let done = Done::ALL.into_iter().find(|done| Some(done.word()) == word);

@@ -76,7 +76,7 @@ pub(super) fn to_type(part: Option<&Json>) -> String {
     }
 }
 
-/// What the form that led here has done.
+/// Toast for the `done` parameter.
 pub(super) fn done_toast(ctx: &RequestContext) -> Markup {
     let words = match ctx.params.get("done") {
         Some("made") => "Dataset created".to_owned(),

@@ -5,7 +5,7 @@ use crate::components::toast;
 use crate::filter::ListKind;
 use crate::request_context::{Link, Params, RequestContext};
 
-/// What a form has done; said once on the page it leads back to.
+/// Result of a form, shown once on the next page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
     /// So many rows got a tag.
@@ -22,7 +22,7 @@ pub(super) enum Done {
 }
 
 impl Done {
-    /// The word in the address. A code, so that nobody can put words of theirs on our page.
+    /// Code in the URL: not the text itself, so that links cannot inject text.
     fn word(self) -> String {
         match self {
             Self::Tagged(count) => format!("tagged-{count}"),
@@ -76,7 +76,7 @@ impl Done {
     }
 }
 
-/// What was done just now, if anything was.
+/// Toast for the `done` parameter.
 pub(super) fn done_toast(ctx: &RequestContext, on: ListKind) -> Markup {
     let done = ctx.params.get("done").and_then(Done::parse);
     html! { @if let Some(done) = done { (toast::toast(&done.words(on))) } }

@@ -17,14 +17,14 @@ const MOST_TOKENS: u32 = 16_000;
 /// What one run may cost at most, in dollars.
 const MOST_DOLLARS: f64 = 10.0;
 
-/// What is to be tried, as the form has it.
+/// Fields of the playground form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlaygroundForm {
-    /// The prompt that it began as.
+    /// Prompt that it was loaded from.
     pub(super) name: Option<String>,
     pub(super) version: Option<u32>,
     pub(super) kind: Option<PromptKind>,
-    /// The prompt as it was typed: a text, or messages as JSON.
+    /// The prompt as entered: a text, or messages as JSON.
     pub(super) text: String,
     pub(super) variables: BTreeMap<String, String>,
     /// Which connection and which model, by slot.

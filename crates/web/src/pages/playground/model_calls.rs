@@ -18,18 +18,18 @@ use crate::web::Web;
 
 /// How long all of it may take.
 const TIME: Duration = Duration::from_secs(90);
-/// Tokens that one run may take where nobody knows a price.
+/// Token limit of a run without a known price.
 const UNPRICED_TOKENS: u64 = 200_000;
 
-/// What came of asking one model.
+/// Result of one model call.
 #[derive(Debug)]
 pub(crate) struct ModelResult {
     pub(crate) connection: String,
-    /// The model that was asked for.
+    /// The requested model.
     pub(crate) model: String,
-    /// How long it took, in nanoseconds.
+    /// Duration in nanoseconds.
     pub(crate) took: i64,
-    /// What it said, or why it did not.
+    /// The response or the error.
     pub(crate) outcome: Result<LlmResponse, String>,
 }
 
@@ -73,7 +73,7 @@ async fn one(
         let budget = if model.most(question).is_some() { priced } else { unpriced };
         model.complete(question, budget).await.map_err(ConnectError::from)
     };
-    // Whoever answers at an address that somebody has entered may say more than members are to know.
+    // An error from a user-defined address may contain what members must not see.
     let outcome = request.await.map_err(|why| match ctx.viewer.owns_server() {
         true => why.to_string(),
         false => why.without_reply(),

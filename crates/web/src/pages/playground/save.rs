@@ -11,7 +11,7 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// What was kept just now, in words.
+/// Message for the `done` parameter.
 pub(super) fn done_message(ctx: &RequestContext) -> Option<&'static str> {
     match ctx.params.get("done")? {
         "kept" => Some("Saved as dataset item"),

@@ -38,7 +38,7 @@ pub(super) async fn changes(web: &Web, ctx: &RequestContext, name: &str) -> Page
     })
 }
 
-/// Whoever it was; people decide in their own colour.
+/// The actor; people have another colour than agents.
 fn by(actor: &Actor) -> Markup {
     html! {
         @match actor {
@@ -49,7 +49,7 @@ fn by(actor: &Actor) -> Markup {
     }
 }
 
-/// What was done, in words.
+/// Description of a change.
 fn deed(entry: &AuditEntry) -> Markup {
     let label = entry.became.as_deref().and_then(|became| became.rsplit_once(" at "));
     let before = entry.was.as_deref().and_then(|was| was.rsplit_once(" at "));

@@ -8,7 +8,7 @@ use crate::components::table::{self, Column, Row, Table};
 
 /// How every dimension stands, the overall quality first.
 ///
-/// What nobody can tell of any dimension is said once, below, instead of in every row.
+/// A note that holds for all dimensions is shown once below, instead of in every row.
 pub(super) fn table(report: &WeekReport) -> Markup {
     let all: Vec<&DimensionStats> =
         std::iter::once(&report.synthesis.overall).chain(&report.synthesis.dimensions).collect();

@@ -161,7 +161,7 @@ async fn switch(
     Path((_, name)): Path<(String, String)>,
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    // As the API: a run spends money, and schedules are for whoever answers for that.
+    // As in the API: a run costs money, so schedules need the owner role.
     ctx.viewer.may_own()?;
     let catalog = ctx.viewer.catalog(&web);
     let (project, now) = (ctx.project_id(), ctx.now);

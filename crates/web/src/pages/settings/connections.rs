@@ -25,7 +25,7 @@ use crate::pages::playground;
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Connections that are shown; nobody has more.
+/// Maximum number of connections shown.
 const SHOWN: PageNumber = PageNumber { page: 1, limit: 200 };
 
 const PROVIDER: FormField<'_> = FormField {

@@ -128,7 +128,7 @@ fn delete_form(ctx: &RequestContext, entered: &Entered) -> Markup {
     }
 }
 
-/// Whether to offer it: a server needs a project, and one that asks nobody shows a certain one.
+/// Whether a project can be deleted: a server needs one, and without sign-in it shows the default.
 fn may_be_deleted(web: &Web, ctx: &RequestContext) -> bool {
     let is_shown = matches!(&web.access, Access::Open(project) if *project == ctx.project.id);
     ctx.viewer.owns_server() && ctx.projects.len() > 1 && !is_shown

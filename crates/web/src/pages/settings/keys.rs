@@ -45,8 +45,8 @@ fn preset() -> Entered {
     Entered::preset(&[("role", Role::Member.as_str())])
 }
 
-/// What permissions do, in words. Whoever owns the project may run agents, and so may its keys;
-/// what reaches into other projects is for owners of the server to give.
+/// Descriptions of permissions. Owners of the project may run agents, and so may its keys;
+/// permissions beyond the project need an owner of the server.
 fn grantable(
     ctx: &RequestContext,
 ) -> impl Iterator<Item = (Permission, FormField<'static>)> + use<> {
@@ -246,7 +246,7 @@ async fn make(
     Ok(once(drawn(&web, &ctx, &preset(), &new_key_notice).await?))
 }
 
-/// The new pair, as an SDK wants it.
+/// The new key pair, as SDK settings.
 fn new_key_notice(pair: &KeyPair, headers: &HeaderMap) -> Markup {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:3000");
     let scheme = match Channel::of(headers) {

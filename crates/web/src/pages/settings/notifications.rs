@@ -1,7 +1,7 @@
-//! Who is told when Turn finished or Input needed: programs by webhook, people in their
+//! Receivers of notifications: webhooks for programs, push messages for
 //! browsers.
 
-/// One who is told: how that went, and what may be changed.
+/// One receiver: its deliveries and settings.
 mod receiver;
 
 use axum::Router;

@@ -32,7 +32,7 @@ pub(super) async fn comments(
     for comment in &mut comments {
         let Some(id) = comment.author.clone() else { continue };
         if !names.contains_key(&id) {
-            // Whoever is gone keeps their id.
+            // A deleted user is shown by id.
             let user = web.store.catalog.user(id.clone()).await.ok();
             let name = user.map(|user| user.name.unwrap_or(user.email));
             names.insert(id.clone(), name.unwrap_or_else(|| id.clone()));

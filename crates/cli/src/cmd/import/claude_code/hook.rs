@@ -7,13 +7,13 @@ use serde::Deserialize;
 /// Hooks tell of a session in a few hundred bytes; some carry what an agent said last.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// What a hook is told on stdin, as far as it matters here.
+/// The fields of a hook's stdin that are used here.
 #[derive(Deserialize)]
 struct HookInput {
     transcript_path: PathBuf,
 }
 
-/// The transcript that a hook of Claude Code is told of, and those of its sub-agents beside it.
+/// The transcript that a Claude Code hook names, and those of its sub-agents.
 pub(super) fn transcripts(input: impl Read) -> anyhow::Result<Vec<PathBuf>> {
     let mut text = String::new();
     let read = input.take(MAX_BYTES).read_to_string(&mut text);

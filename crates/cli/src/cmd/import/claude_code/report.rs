@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// How many bad lines are named.
 const NAMED: usize = 20;
-/// After how many lines progress is told.
+/// Lines between two progress messages.
 const PROGRESS_LINES: u64 = 20_000;
 
 /// What came of reading transcripts.
@@ -36,7 +36,7 @@ pub(super) struct ReportView {
     model_calls: usize,
     tool_calls: usize,
     malformed_lines: u64,
-    /// Lines of types that nobody here knows, by type.
+    /// Lines of unknown types, by type.
     unknown_lines: BTreeMap<String, u64>,
     /// The first of them, by file and line.
     notes: Vec<NoteView>,

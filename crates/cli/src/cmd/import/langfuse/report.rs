@@ -9,10 +9,10 @@ use crate::print::table;
 
 /// How many records that were left out are named.
 const NAMED: usize = 20;
-/// After how many records people are told.
+/// Records between two progress messages.
 const STEP: u64 = 1_000;
 
-/// Keeps the checkpoint and tells on stderr how the copy goes.
+/// Saves the checkpoint and reports progress on stderr.
 #[derive(Debug)]
 pub(super) struct CopyReporter<'a> {
     file: Option<&'a CheckpointFile>,

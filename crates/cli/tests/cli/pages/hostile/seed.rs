@@ -16,12 +16,12 @@ const VIEW_CHARS: usize = 80;
 /// What a change of a prompt may say.
 const MESSAGE_CHARS: usize = 500;
 
-/// How long a line may be: nobody promised line breaks.
+/// Length of a line without breaks.
 const LONG_LINE: usize = 1 << 20;
 
 /// Ids are the client's to choose.
 const TRACE: &str = r#"../"><script>__ran("id")</script>?a=b&c#d"#;
-/// Scores are named by whoever gives them.
+/// Clients choose score names.
 const SCORES: [&str; 2] =
     ["<img src=x onerror='__ran(\"score\")'>/../\u{202e}a", "=1+1\" onfocus=\"__ran('score too')"];
 

@@ -111,7 +111,7 @@ async fn drawn(
     Ok(page(ctx, Tab::Notifications, summary, &body))
 }
 
-/// Why it is blocked, and who can change that. Where its name leads is not said: whoever looks
+/// Why it is blocked, and who can change that. The resolved address is not shown: the viewer
 /// may not know this network.
 fn not_public(one: &NoticeReceiver) -> Markup {
     let host = host(&one.address);
