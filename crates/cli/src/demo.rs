@@ -19,7 +19,7 @@ mod week;
 mod wire;
 /// From OTLP to a server.
 pub(crate) mod send;
-pub(crate) mod what_to_look_at;
+pub(crate) mod closing_message;
 #[cfg(test)]
 mod tests;
 
@@ -27,10 +27,10 @@ use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
 use catalog::Shelf;
+use closing_message::Examples;
 use judges::Verdict;
 use people::Place;
 use story::Run;
-use what_to_look_at::Examples;
 use wire::Export;
 
 /// A week, ready to be sent.

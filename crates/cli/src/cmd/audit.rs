@@ -18,7 +18,7 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     whole_server: bool,
     /// Only entries about this kind of object, such as prompt or "API key"
-    #[arg(long, value_name = "NOUN")]
+    #[arg(long, value_name = "KIND")]
     what: Option<String>,
     /// Maximum number of entries, newest first
     #[arg(long, value_name = "N", default_value_t = 50)]

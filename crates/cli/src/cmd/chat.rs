@@ -77,28 +77,28 @@ const QUEUE: usize = 256;
 pub(crate) struct ChatArgs {
     #[command(flatten)]
     config: ConfigArgs,
-    /// Use this server, with a key that has the permission chat in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY` [default: run the agent here, on the data folder]
+    /// Run the agent on this server, with a key in `RATCHET_PUBLIC_KEY` and `RATCHET_SECRET_KEY` that has the `chat` permission [default: run it locally on the data folder]
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     server: Option<String>,
-    /// Folder in which the agent works [default: this one]
+    /// Working directory of the agent [default: the current one]
     #[arg(long, value_name = "DIR", conflicts_with = "fork")]
     workspace: Option<PathBuf>,
     /// Trust the workspace: let its own hooks and MCP servers run
     #[arg(long, conflicts_with = "server")]
     trust: bool,
-    /// Stop trusting the workspace for this chat, whatever the settings trust
+    /// Do not trust the workspace in this chat, even if the settings do
     #[arg(long, conflicts_with = "trust")]
     no_trust: bool,
-    /// Resume a chat by its id or the beginning of it [default: the last one in this folder]
+    /// Resume a chat by its ID or an ID prefix [default: the last one in this folder]
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "fork")]
     resume: Option<String>,
-    /// Continue in a copy of a chat; the original stays as it is
+    /// Continue in a copy of a chat; the original is unchanged
     #[arg(long, value_name = "ID")]
     fork: Option<String>,
     /// Attach files: Markdown, other text, images, PDF
     #[arg(long, value_name = "FILE", num_args = 1..)]
     attach: Vec<PathBuf>,
-    /// Model to use [default: the one of the claude program]
+    /// Model to use [default: the claude CLI's default]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["resume", "fork"])]
     model: Option<String>,
     /// Permission mode: default, acceptEdits, plan, dontAsk

@@ -14,8 +14,8 @@ use ratchet_store::catalog::KeyPair;
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs};
+use crate::demo::closing_message::{self, Recorded};
 use crate::demo::send::Visitor;
-use crate::demo::what_to_look_at::{self, Recorded};
 use crate::demo::{Traffic, imagine};
 use crate::exit::Outcome;
 use crate::first_start::FirstKeysFor;
@@ -69,8 +69,8 @@ impl DemoArgs {
 pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let end = args.end()?;
     let home = Home::choose(args.data.as_deref());
-    let place = ConfigArgs { data: Some(home.path().to_owned()), config: None };
-    let mut config = Config::load(&place, args.flags())?;
+    let config_args = ConfigArgs { data: Some(home.path().to_owned()), config: None };
+    let mut config = Config::load(&config_args, args.flags())?;
     config.warn_of_unknown_variables();
     // Demo data is no secret, so the pages need no sign-in.
     config.open_on_loopback();
@@ -104,7 +104,7 @@ async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Resul
     signals.supervise(work, &stopper).await
 }
 
-/// A key to record with: a preset one, the one made just now, or one more for an older folder.
+/// The key for recording: a preset one, a new one, or another one for an existing folder.
 async fn key(config: &Config, server: &Server) -> anyhow::Result<KeyPair> {
     if let (Some(public_key), Some(secret_key)) = (&config.init.public_key, &config.init.secret_key)
     {
@@ -116,7 +116,7 @@ async fn key(config: &Config, server: &Server) -> anyhow::Result<KeyPair> {
     }
 }
 
-/// Which week to record, and what then.
+/// Settings of the recording.
 struct Load {
     seed: u64,
     end: Timestamp,
@@ -124,7 +124,7 @@ struct Load {
 }
 
 impl Load {
-    /// Records the week unless someone says stop. A failure stops the server too.
+    /// Records the week until stopped. A failure stops the server too.
     async fn run(
         &self,
         visitor: &Arc<Visitor>,
@@ -138,7 +138,7 @@ impl Load {
         if recorded.is_err() || !self.stays_up {
             stopper.stop();
         }
-        let text = what_to_look_at::text(&recorded?, visitor, self.stays_up);
+        let text = closing_message::text(&recorded?, visitor, self.stays_up);
         print(&text)?;
         Ok(())
     }
@@ -149,12 +149,12 @@ impl Load {
         let Traffic { exports, scores, verdicts, shelf, examples, traces, spans } =
             run_blocking(move || imagine(seed, end)).await?;
         eprintln!("recording a week of {traces} traces over OTLP/HTTP …");
-        let mut told = 0;
+        let mut reported = 0;
         visitor
             .export(exports, |recorded| {
                 let tenth = recorded * 10 / spans.max(1);
-                if tenth > told {
-                    told = tenth;
+                if tenth > reported {
+                    reported = tenth;
                     eprintln!("  {recorded} of {spans} spans");
                 }
             })
@@ -168,7 +168,7 @@ impl Load {
     }
 }
 
-/// Where the demo lives: a folder of the user's, or a temporary one that goes when it ends.
+/// Data folder of the demo: the user's, or a temporary one that is removed at the end.
 struct Home {
     path: PathBuf,
     is_temporary: bool,

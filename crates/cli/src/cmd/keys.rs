@@ -25,7 +25,7 @@ enum Action {
     List(KeysArgs),
     /// Grant server-wide permissions to a key
     Grant(PermissionArgs),
-    /// Withdraw permissions from a key
+    /// Remove server-wide permissions from a key
     Withdraw(PermissionArgs),
     /// Revoke a key at once
     Revoke(RevokeArgs),

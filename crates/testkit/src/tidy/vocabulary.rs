@@ -67,7 +67,7 @@ const OLD_MODULES: [(&str, &[&str]); 7] = [
     ("cli", &["vouching", "door", "workplace"]),
 ];
 
-const OLD_TYPES: [&str; 12] = [
+const OLD_TYPES: [&str; 24] = [
     "ScoringDesk",
     "Bench",
     "Again",
@@ -80,6 +80,18 @@ const OLD_TYPES: [&str; 12] = [
     "Courthouse",
     "Unsettled",
     "Folder",
+    "Opinions",
+    "House",
+    "Doorway",
+    "Guest",
+    "Station",
+    "Lying",
+    "Hitch",
+    "Teller",
+    "Spelled",
+    "Outlet",
+    "Inquiry",
+    "Unjudged",
 ];
 
 /// Phrases that pages, help and reports used before they had the usual words.

@@ -14,13 +14,13 @@ pub(crate) struct Recorded {
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
     pub(crate) trace: String,
-    /// A session in which the coding agent goes in circles.
+    /// A session in which the coding agent is stuck in a loop.
     pub(crate) session: String,
-    /// The release that should not have gone out.
+    /// The release with a regression.
     pub(crate) bad_version: &'static str,
 }
 
-/// Says what was recorded and where to look.
+/// Returns the summary of the recording and example requests.
 pub(crate) fn text(recorded: &Recorded, visitor: &Visitor, stays_up: bool) -> String {
     let Recorded { traces, spans, thumbs, examples, took } = recorded;
     let summary = format!(
@@ -34,18 +34,18 @@ pub(crate) fn text(recorded: &Recorded, visitor: &Visitor, stays_up: bool) -> St
     let Examples { trace, session, bad_version } = examples;
     [
         summary,
-        format!("\nLook at it:   {}\n", visitor.web()),
-        "\nThe newest traces:\n".to_owned(),
+        format!("\nWeb UI:   {}\n", visitor.web()),
+        "\nExample API requests\nNewest traces:\n".to_owned(),
         ask("traces?limit=5"),
-        "A run with sub-agents, step by step:\n".to_owned(),
+        "A trace with sub-agents:\n".to_owned(),
         ask(&format!("traces/{trace}")),
-        "A coding session that goes in circles:\n".to_owned(),
+        "A coding session stuck in a loop:\n".to_owned(),
         ask(&format!("sessions/{session}")),
-        format!("The release that went wrong mid-week, {bad_version}:\n"),
+        format!("Traces of release {bad_version}, which has a regression:\n"),
         ask(&format!("traces?version={bad_version}&limit=5")),
-        "What failed lately:\n".to_owned(),
+        "Recent errors:\n".to_owned(),
         ask("observations?level=ERROR&limit=5"),
-        "\nCtrl-C stops it.\n".to_owned(),
+        "\nPress Ctrl-C to stop.\n".to_owned(),
     ]
     .concat()
 }
