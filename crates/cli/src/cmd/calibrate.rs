@@ -168,7 +168,7 @@ async fn calibrate(
     Ok(found)
 }
 
-/// What is asked of a judge; of which sessions and for what is said later.
+/// Scoring request of the judge; sessions and policy are set later.
 fn request(args: &CalibrateArgs, rubric: &Rubric, judge: &Judge) -> Request {
     Request {
         run: Uuid::new_v4().to_string(),

@@ -242,7 +242,7 @@ async fn scored(
     let report = score::run(uploads, request).await?;
     let mut view = ScoringView::new(request, &report);
     if let SessionFilter::These(sessions) = &request.wanted {
-        // Who asks for one session wants to see it, also if it was scored long ago.
+        // A session that is requested by id is shown even if it was scored long ago.
         for session in sessions {
             let known = PreviousScores::read(&target.source, session, &request.rubric.name).await?;
             view.show_known(session, &known);

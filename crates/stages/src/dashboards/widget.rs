@@ -17,9 +17,9 @@ use crate::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 const MAX_PARTS: usize = 50;
 const MAX_ROWS: u32 = 1_000;
 const MAX_BINS: u32 = 100;
-/// Default number of bars of a histogram.
+/// Default number of bars.
 const BARS: i64 = 12;
-/// Rows of a table, where the widget does not say how many.
+/// Default number of table rows.
 const ROWS: i64 = 100;
 
 /// Refuses what makes no sense.

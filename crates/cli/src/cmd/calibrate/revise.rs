@@ -38,8 +38,8 @@ pub(super) fn check(args: &CalibrateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes the rubric's next version and scores again what the old one had scored, if somebody
-/// says so.
+/// Writes the rubric's next version and rescores the sessions of the old one, after
+/// confirmation.
 pub(super) async fn apply(
     uploads: &ScoringContext<'_>,
     args: &CalibrateArgs,

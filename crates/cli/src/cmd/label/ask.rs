@@ -93,7 +93,7 @@ fn question(
     Ok(Some(line.trim().to_owned()))
 }
 
-/// What the judge said, now that the person has spoken.
+/// The judge's scores, shown after the label.
 pub(super) fn revealed(label: &Label, judged: Option<&JudgeScore>, rubric: &Rubric) -> String {
     let Some(judged) = judged else {
         return "Saved. The judge has not scored this session yet.\n".to_owned();

@@ -88,7 +88,7 @@ impl OutsideArgs {
     }
 }
 
-/// What someone is to judge.
+/// The task of an external judge.
 #[derive(Debug, Serialize)]
 struct TaskView {
     session_id: String,

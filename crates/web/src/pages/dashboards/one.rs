@@ -168,7 +168,7 @@ async fn chart(web: &Web, ctx: &RequestContext, found: &Found, tile: &Tile) -> P
     tile::draw(web, ctx, widget, &found.dashboard.filters, tall(tile)).await
 }
 
-/// A grid of twelve columns; tiles move up into free space.
+/// CSS classes of a tile in a grid of twelve columns; tiles move up into free space.
 fn classes(tile: &Tile) -> String {
     let TileArea { x, width, height, .. } = tile.at;
     let x = x.clamp(0, COLUMNS - 1);
