@@ -96,7 +96,7 @@ pub(super) struct RowImporter<'a> {
 
 impl<'a> RowImporter<'a> {
     /// Imports into a server; without one, only previews the first rows. Rows without a time
-    /// they happened are taken to happen at `at`.
+    /// get `at`.
     pub(super) fn new(into: Option<&'a LangfuseClient>, at: Timestamp) -> Self {
         let report = RowReport::default();
         Self { into, at, waiting: Vec::new(), places: Vec::new(), bytes: 0, report }

@@ -24,7 +24,7 @@ const HELP: &str =
     "Score each dimension; Enter skips it, - means not observable, s skips the session, q quits.\n";
 
 /// Asks for each dimension and why. The end of what is typed ends it, and a session that is only
-/// half marked is not kept.
+/// half labelled is not saved.
 pub(super) fn ask(
     rubric: &Rubric,
     typed: &mut impl BufRead,
