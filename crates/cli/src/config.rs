@@ -114,7 +114,7 @@ pub(crate) struct StoreConfig {
     pub(crate) reserve: DiskReserve,
 }
 
-/// A server that vouches for people, as far as it was said.
+/// OIDC settings, as far as configured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Oidc {
     pub(crate) issuer: Option<String>,
@@ -130,7 +130,7 @@ pub(crate) struct Oidc {
     pub(crate) project: Option<String>,
 }
 
-/// What the first start creates, as far as it was said.
+/// `RATCHET_INIT_…` settings, as far as configured.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Init {
     pub(crate) project_id: Option<String>,

@@ -1,4 +1,4 @@
-//! Flags that say where a command works, and the target they stand for.
+//! Flags that select the target of a command: a data folder or a server.
 
 use std::path::{Path, PathBuf};
 

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 /// How a command ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It did what was asked.
+    /// Success.
     Done,
     /// It looked, and what it found is bad.
     FoundBad,
-    /// It was asked to stop before it was done, and did.
+    /// Stopped by a signal before it was done.
     Stopped(Signal),
 }
 
@@ -28,7 +28,7 @@ impl Signal {
     }
 }
 
-/// Decides the exit code, and tells an error with its causes on stderr.
+/// Returns the exit code, and prints an error with its causes to stderr.
 ///
 /// 0 done, 1 failed, 2 wrong usage (clap's), 3 found something bad. A reader that went away
 /// (`ratchet … | head`) is not an error.
@@ -45,7 +45,7 @@ pub(crate) fn code_for(outcome: anyhow::Result<Outcome>) -> ExitCode {
     }
 }
 
-/// Ends the process without tidying up, because a second signal asked for it.
+/// Exits at once after a second signal.
 ///
 /// The code is what a shell reports for the signal itself. Nothing acknowledged is lost: it was on
 /// disk before it was acknowledged.

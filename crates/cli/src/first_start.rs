@@ -156,7 +156,7 @@ impl InitialSetup {
     }
 }
 
-/// Makes the owner unless there is someone with that address. Their password stays what it is.
+/// Creates the owner unless a user has that address, whose password is unchanged.
 async fn ensure_owner(catalog: &Catalog, owner: NewUser, now: Timestamp) -> anyhow::Result<()> {
     match catalog.create_user(owner, now).await {
         Ok(_) | Err(StoreError::Exists(_)) => Ok(()),

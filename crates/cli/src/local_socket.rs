@@ -124,13 +124,13 @@ impl LocalSocketServer {
     }
 }
 
-/// Whether someone is who runs the server, or may do anything anyway.
+/// Whether the peer is the server's user or root.
 fn has_same_user(client: &UnixStream) -> bool {
     let own = rustix::process::geteuid().as_raw();
     client.peer_cred().is_ok_and(|who| who.uid() == own || who.uid() == 0)
 }
 
-/// Gives someone a key, and takes it back when they leave.
+/// Creates a key for a client, and revokes it on disconnect.
 async fn receive(
     mut client: UnixStream,
     context: &LocalServerContext,

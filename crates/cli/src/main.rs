@@ -11,7 +11,7 @@ mod folder;
 mod administration;
 /// Where commands work.
 mod data_target;
-/// A made-up week to look at.
+/// Generator of the demo data.
 mod demo;
 /// What scheduled jobs need from this machine.
 mod local_environment;
@@ -25,14 +25,14 @@ mod agents;
 mod local_socket;
 /// The provider that people sign in with.
 mod oidc_config;
-/// What a server says once it listens.
+/// Startup message of the server.
 mod startup_message;
 mod signals;
 mod log;
 mod runtime;
 /// Results for people and for programs.
 mod print;
-/// What the exit code says.
+/// Exit codes.
 mod exit;
 
 use std::process::ExitCode;

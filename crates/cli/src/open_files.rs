@@ -8,7 +8,7 @@ const ENOUGH: u64 = 65_536;
 /// What is open beside connections: databases, pipes of agents, files that are being read.
 const BESIDE: u64 = 600;
 
-/// Takes as many as the system gives for the asking, and says how many those are: the usual 1,024
+/// Raises the limit of open files to the maximum, and returns it: the usual 1,024
 /// are a habit from the time of `select`, which nothing here uses.
 pub(crate) fn raise() -> u64 {
     let limit = getrlimit(Resource::Nofile);

@@ -21,7 +21,7 @@ impl Signals {
         })
     }
 
-    /// Runs work to its end. The first signal asks it to stop, the second ends the process.
+    /// Runs work to its end. The first signal stops it gracefully, the second ends the process.
     pub(crate) async fn supervise(
         mut self,
         work: impl Future<Output = anyhow::Result<()>>,

@@ -1,4 +1,4 @@
-//! What `ratchet serve` says once it listens: where, and on the first start with which keys.
+//! Startup message of `ratchet serve`: addresses and, on the first start, keys.
 
 use std::net::SocketAddr;
 

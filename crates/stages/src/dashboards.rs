@@ -1,4 +1,4 @@
-//! People look at figures: a question becomes an answer, and questions are kept on dashboards.
+//! Dashboards: metrics queries, charts and their stored definitions.
 //!
 //! The API and the pages use the same queries, so that a chart shows the numbers of the API.
 
@@ -8,12 +8,12 @@ pub mod view;
 /// From what was sent to a question for the store.
 mod query;
 pub mod response;
-/// Conditions that are kept.
+/// Stored filter conditions.
 pub mod widget_filters;
-/// Questions that are kept: charts.
+/// Stored charts (widgets).
 pub mod widget;
 pub mod dashboard;
-/// Definitions that are kept whole.
+/// Stored definitions of dashboards and widgets.
 pub mod definitions;
 
 pub use query::{QueryPart, QueryProblem, Question, question};

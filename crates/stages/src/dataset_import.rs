@@ -5,7 +5,7 @@
 
 /// Lines of a table, however it is written.
 mod table;
-/// Which line a row stands on.
+/// Line numbers of rows.
 mod line_numbers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +67,7 @@ impl BadTable {
 /// A table as people see it before they take it over.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preview {
-    /// Its columns: as they stand in a CSV, by name in JSON lines.
+    /// Columns: in file order for CSV, by name for JSON Lines.
     pub columns: Vec<String>,
     /// Its first rows, each with its line.
     pub first: Vec<(u64, Cells)>,

@@ -15,7 +15,7 @@ const REPAIRS: usize = 2;
 /// The most tokens of an answer.
 const ANSWER_TOKENS: u32 = 8_192;
 
-/// A model that is asked what to change.
+/// A model that writes suggestions.
 #[derive(Clone, Debug)]
 pub struct SuggestionModel {
     /// The model, and what may be spent on it.
@@ -24,7 +24,7 @@ pub struct SuggestionModel {
     pub words: String,
 }
 
-/// What could be changed, who says so, and what asking cost.
+/// Suggestions, their origin and the cost of the model call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Advice {
     pub(super) suggestions: Vec<Suggestion>,
@@ -120,7 +120,7 @@ impl SuggestionModel {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a model was asked for suggestions in vain");
-                    // Everyone who may look at the project reads the report.
+                    // All viewers of the project can read the report.
                     return Err(error.without_reply());
                 }
             };

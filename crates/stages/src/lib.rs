@@ -4,9 +4,9 @@
 pub mod record;
 /// Judges turn sessions into scores.
 pub mod score;
-/// People look at figures, and keep their questions on dashboards.
+/// Dashboards: metrics queries and stored charts.
 pub mod dashboards;
-/// What is wrong with what someone sent.
+/// Validation errors of requests.
 pub mod validation;
 pub mod chat;
 /// Notifications by webhook and browser push.

@@ -36,7 +36,7 @@ pub enum ConnectError {
     /// The secrets cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The connection is not set up so that anyone could ask.
+    /// The connection's settings are incomplete.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The user's prompt or signals cannot be used.
@@ -45,7 +45,7 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// What to tell people who do not run the server: nothing of what the provider said.
+    /// Public error message, without the provider's response.
     pub fn without_reply(&self) -> String {
         match self {
             Self::Store(error) => error.to_string(),
@@ -58,7 +58,7 @@ impl ConnectError {
 /// Opens a model through a connection of a project; nothing is sent yet.
 ///
 /// # Errors
-/// Fails if the connection's secrets cannot be opened, or if its API is not one that is asked.
+/// Fails if the connection's secrets cannot be opened, or if its API is not supported.
 pub async fn model(
     folder: &Store,
     project: &ProjectId,
@@ -98,7 +98,7 @@ async fn over_http(
     })
 }
 
-/// The region stands in what else the connection needs.
+/// The region is in the connection's additional settings.
 async fn bedrock(
     connection: &LlmConnection,
     credentials: &LlmCredentials,
@@ -191,10 +191,10 @@ pub fn usual_model(connection: &LlmConnection) -> Option<String> {
     connection.custom_models.first().cloned().or_else(usual)
 }
 
-/// A prompt as a question: what the system says apart, the rest as turns.
+/// A prompt as a model request: system messages apart, the rest as turns.
 ///
-/// A prompt of which only the system speaks is asked as the user's own words: a model answers
-/// someone. Turns of one side that follow each other become one.
+/// A prompt with only system messages is sent as a user message, since models need
+/// one. Consecutive turns of the same role are merged.
 pub fn ask(prompt: &PromptBody) -> LlmRequest {
     let messages = match prompt {
         PromptBody::Text(text) => return LlmRequest::new(text.as_str()),

@@ -31,17 +31,16 @@ pub use write::{commit, redacted, write};
 /// Bytes of one text in records of our own making, as servers take them by default.
 pub const TEXT_BYTES: usize = 8_000_000;
 
-/// Where a request came from and when.
+/// Origin and time of a request.
 #[derive(Clone, Debug)]
 pub struct Arrival {
     pub project: ProjectId,
-    /// The SDK that sent it.
     pub sender: Sender,
-    /// When it came in, by the server's clock.
+    /// Server time of receipt.
     pub received_at: Timestamp,
     /// What the project has settled about whatever it records.
     pub settings: Arc<RecordingSettings>,
-    /// Bytes of one text; the middle of a longer one is elided, and its length kept.
+    /// Maximum bytes of one text; the middle of a longer one is elided, and its length recorded.
     pub text_bytes: usize,
 }
 
@@ -87,7 +86,7 @@ pub fn prepare(telemetry: &Telemetry, batch: Batch, arrival: &Arrival) -> Prepar
     telemetry.prepare(redacted(batch, &arrival.settings, arrival.text_bytes))
 }
 
-/// What a person says who tags some traces. Tags only ever join.
+/// Patches that add tags to traces.
 pub fn tags(project: ProjectId, traces: Vec<TraceId>, tag: &str, now: Timestamp) -> Batch {
     let tagged = |id| TracePatch { tags: BTreeSet::from([tag.to_owned()]), ..TracePatch::new(id) };
     let traces = traces.into_iter().map(tagged).collect();

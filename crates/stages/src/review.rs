@@ -1,8 +1,8 @@
 //! People say what they think of sessions, and a judge is held against them.
 
-/// What people say, kept as a dataset.
+/// Human labels, stored as a dataset.
 pub mod labels;
-/// Which sessions people are asked about.
+/// Sampling of sessions for labelling.
 pub mod sampling;
 pub mod judge_scores;
 /// What judges say of the same sessions week by week.
@@ -32,13 +32,13 @@ use judge_scores::JudgeScore;
 /// Why a judge could not be held against people.
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
-    /// Labels could not be read or kept.
+    /// Labels could not be read or saved.
     #[error("cannot reach the labels: {0}")]
     Labels(#[from] SinkError),
     /// Scores could not be read.
     #[error("cannot read scores: {0}")]
     Scores(#[from] SourceError),
-    /// A model could not be asked.
+    /// A model call failed.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// Sessions could not be judged.
@@ -73,16 +73,16 @@ pub async fn correlation(
     Ok(held.calibration(rubric, THRESHOLD).correlation())
 }
 
-/// What people and the judge said of the sessions that people labelled.
+/// Human labels and judge scores of the labelled sessions.
 #[derive(Clone, Debug, Default)]
 pub struct LabelComparison {
     pub labels: Vec<Label>,
-    /// What the judge said first of each session.
+    /// The judge's first scores of each session.
     pub spoken: BTreeMap<SessionId, JudgeScore>,
 }
 
 impl LabelComparison {
-    /// Reads what both said.
+    /// Reads labels and scores.
     ///
     /// # Errors
     /// Fails if labels or scores cannot be read.
@@ -105,7 +105,7 @@ impl LabelComparison {
         Ok(Self { labels, spoken })
     }
 
-    /// What both said, as far as they are marks of the rubric.
+    /// Labels and scores of the rubric's dimensions.
     pub fn labelled_sessions(&self, rubric: &Rubric) -> Vec<LabelledSession> {
         self.labelled_sessions_with(rubric, |session| {
             self.spoken.get(session).map(|spoken| &spoken.marks)
@@ -177,7 +177,7 @@ impl LabelComparison {
     /// The same criteria, written by a model that is shown the disagreements.
     ///
     /// # Errors
-    /// Fails if the model cannot be asked, or writes what is no criterion.
+    /// Fails if the model call fails, or if its response is no valid criterion.
     pub async fn rewritten(
         &self,
         model: &Model,

@@ -6,7 +6,7 @@
 
 pub mod select_sessions;
 pub mod evidence;
-/// Who judges, and how they are asked.
+/// Judges.
 pub mod judge;
 pub mod judge_factory;
 pub mod rubrics;
@@ -14,7 +14,7 @@ pub mod rubrics;
 mod peers;
 pub mod previous_scores;
 pub mod write_scores;
-/// What was asked, said and paid.
+/// Journal of model calls, verdicts and costs.
 pub mod journal;
 /// A part of many, the same part each time.
 pub mod sample;
@@ -24,7 +24,7 @@ mod job;
 /// Questions that can wait are cheaper.
 mod batch;
 mod estimate;
-/// Verdicts that someone else hands in.
+/// Verdicts of external judges.
 pub mod external_verdicts;
 
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub struct ScoringContext<'a> {
     /// Where sessions and their scores are read.
     pub source: &'a Source,
     pub sink: &'a Sink,
-    /// Where it is written down what was asked, said and paid.
+    /// Journal of model calls, verdicts and costs.
     pub journal: &'a Journal,
     pub clock: &'a (dyn Fn() -> Timestamp + Sync),
     /// Whether to begin nothing more.
@@ -95,7 +95,7 @@ pub enum Rescore {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WritePolicy {
     Write,
-    /// They are not, but judges are asked and paid. What they say stays in the journal: who asks the
+    /// Calls judges, but writes no scores. Verdicts stay in the journal: a run with the
     /// same afterwards need not pay again.
     NoScores,
     /// The same, ignoring verdicts from before the run: it measures the judge's current verdicts.
@@ -111,12 +111,12 @@ pub enum ScoreError {
     Source(#[from] SourceError),
     #[error("cannot write scores: {0}")]
     Sink(#[from] SinkError),
-    /// The journal cannot be kept.
+    /// The journal cannot be written.
     #[error("cannot keep the journal: {0}")]
     Journal(#[from] StoreError),
     #[error(transparent)]
     Judge(ModelError),
-    /// A session that was asked for by its id is not there.
+    /// A requested session does not exist.
     #[error("session {0} is not there")]
     NoSession(SessionId),
 }
@@ -126,7 +126,7 @@ pub enum ScoreError {
 /// Running it twice is harmless: what is scored is left alone.
 ///
 /// # Errors
-/// Fails if sessions cannot be found, scores cannot be written or the journal cannot be kept. A
+/// Fails if sessions cannot be read, or if scores or the journal cannot be written. A
 /// session that cannot be judged does not end the run; the report names it.
 pub async fn run(ctx: &ScoringContext<'_>, request: &Request) -> Result<Report, ScoreError> {
     let started_at = (ctx.clock)();

@@ -50,7 +50,7 @@ pub enum SinkError {
     /// The store could not.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The server could not be asked, or refused.
+    /// The server is unreachable, or rejected the request.
     #[error(transparent)]
     Client(#[from] ClientError),
     /// A score makes no sense, and with it none was written.
@@ -76,7 +76,7 @@ impl Sink {
         }
     }
 
-    /// Where it is, as a text that no other place has.
+    /// Unique identifier of the target.
     pub fn location(&self) -> String {
         match self {
             Self::Local(local) => local.project.to_string(),

@@ -40,7 +40,7 @@ pub enum SourceError {
     /// The store could not.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The server could not be asked.
+    /// The server is unreachable.
     #[error(transparent)]
     Client(#[from] ClientError),
 }
@@ -102,7 +102,7 @@ impl Source {
         }
     }
 
-    /// Returns where traces stand, newest first, without what they carry. One may be named several
+    /// Returns ids and times of traces, newest first, without content. A trace may occur several
     /// times.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What is wrong with what someone sent, all of it.
+//! Collects all validation errors of a request.
 
 use std::ops::RangeInclusive;
 

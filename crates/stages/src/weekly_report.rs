@@ -5,7 +5,7 @@
 
 /// The marks of sessions, from their scores.
 mod session_scores;
-/// Where reports are kept.
+/// Storage of reports.
 mod report_store;
 /// Scoring of the sessions of a time range.
 mod session_scoring;
@@ -71,10 +71,10 @@ pub enum WeekError {
     Source(#[from] SourceError),
     #[error(transparent)]
     Labels(#[from] ReviewError),
-    /// The report cannot be kept.
+    /// The report cannot be saved.
     #[error("cannot keep the report: {0}")]
     Store(#[from] StoreError),
-    /// The server that keeps reports cannot be asked.
+    /// The server that stores reports is unreachable.
     #[error("cannot keep the report: {0}")]
     Server(#[from] ClientError),
     /// The report cannot be written as JSON.
@@ -87,7 +87,7 @@ pub enum WeekError {
 /// Running it twice changes nothing the second time.
 ///
 /// # Errors
-/// Fails if scores cannot be read or the report cannot be kept.
+/// Fails if scores cannot be read or the report cannot be saved.
 pub async fn report(
     (source, sink): (&Source, &Sink),
     archive: ReportStore<'_>,
@@ -173,7 +173,7 @@ fn made(tracked: &[StoredSuggestion], new: &[Suggestion]) -> usize {
     known.chain(new.iter().map(|one| one.key.as_str())).collect::<BTreeSet<_>>().len()
 }
 
-/// The weeks that a report looks at, oldest first.
+/// The weeks of a report, oldest first.
 fn looked_at(week: &Week) -> Vec<Week> {
     let before = std::iter::successors(Some(week.clone()), |week| Some(week.before()));
     let mut weeks: Vec<Week> = before.take(WEEKS).collect();

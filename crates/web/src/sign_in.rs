@@ -30,7 +30,7 @@ use next::Next;
 pub use provider::OidcLogin;
 pub(crate) use provider::here;
 
-/// What a server that asks people to sign in needs for it.
+/// Settings of sign-in.
 #[derive(Debug, Default)]
 pub struct SignIn {
     /// Setup token for the first owner, while there is no user: only the operator
@@ -38,7 +38,7 @@ pub struct SignIn {
     pub set_up_token: Option<Secret>,
     /// Another server that vouches for people, if there is one.
     pub oidc: Option<Box<OidcLogin>>,
-    /// Proxies that say for whom they speak, and are believed.
+    /// Trusted proxies, whose forwarded client addresses are used.
     pub trusted_proxies: Networks,
 }
 

@@ -8,7 +8,7 @@ use crate::environment::Variables;
 /// The variable that names the program.
 pub const PROGRAM_VARIABLE: &str = "RATCHET_CLAUDE_BIN";
 
-/// Variables of every run: no telemetry and no update.
+/// Variables of every run: only model requests, and no update.
 const QUIET: [(&str, &str); 2] =
     [("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("DISABLE_AUTOUPDATER", "1")];
 

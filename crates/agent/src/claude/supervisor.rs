@@ -80,7 +80,7 @@ impl ProcessSupervisor {
         }
     }
 
-    /// Closes its stdin, so that it exits; if it does not, sends SIGTERM, then SIGKILL.
+    /// Waits for the exit after stdin is closed; on timeout sends SIGTERM, then SIGKILL.
     async fn end_it(&mut self) -> io::Result<ExitStatus> {
         let by_itself = tokio::select! {
             status = timeout(self.timeouts.end, self.child.wait()) => status.ok(),

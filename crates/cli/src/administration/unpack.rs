@@ -67,7 +67,7 @@ enum State {
     },
     /// Writing a file: bytes of content to come, and bytes of padding after it.
     Content(Box<Incoming>),
-    /// The archive said it was over.
+    /// The end marker was read.
     Ended,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Unpacker<'a> {
                     bytes.extend_from_slice(now);
                     *left -= now.len();
                     if *left == 0 {
-                        // A NUL stands behind the name.
+                        // The name ends with a NUL.
                         let name = bytes.get(..length.saturating_sub(1)).unwrap_or_default();
                         let name = std::str::from_utf8(name).context("a name is not UTF-8")?;
                         self.long_name = Some(name.to_owned());
@@ -219,7 +219,7 @@ mod tests {
         [entry.header().unwrap().as_slice(), content, &padding].concat()
     }
 
-    /// An archive of some files, and of a manifest that tells of others perhaps.
+    /// An archive of some files, with a manifest that may list others.
     fn archive(files: &[(&str, &[u8])], told: &[(&str, &[u8])]) -> Vec<u8> {
         let mut manifest = Manifest::new(Timestamp::default(), Vec::new());
         for (name, content) in told {

@@ -22,7 +22,7 @@ use ratchet_stages::score::select_sessions::SessionFilter;
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
 use uuid::Uuid;
 
-use super::score::{JudgeArgs, ScoringReporter, desk_of};
+use super::score::{JudgeArgs, ScoringReporter, scoring_context};
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
@@ -112,12 +112,12 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
         let outcome = Cell::new(Outcome::Done);
         let work = data_target::with_scoring(&args.target, "ratchet calibrate", async |target| {
             let reporter = ScoringReporter::new();
-            let uploads = ScoringContext {
+            let ctx = ScoringContext {
                 is_stopping: &|| stop.is_requested(),
                 watch: &|progress| reporter.report(progress),
-                ..desk_of(target)
+                ..scoring_context(target)
             };
-            let found = calibrate(target, &uploads, args).await;
+            let found = calibrate(target, &ctx, args).await;
             reporter.done();
             let found = found?;
             args.output.show(&view::of(&found, args), |_| text::of(&found))?;
@@ -131,23 +131,23 @@ pub(crate) fn run(args: &CalibrateArgs) -> anyhow::Result<Outcome> {
 
 async fn calibrate(
     target: &ScoringTarget,
-    uploads: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     args: &CalibrateArgs,
 ) -> anyhow::Result<Found> {
     revise::check(args)?;
     let rubric = target.rubric(&args.rubric)?;
     let whom =
         JudgeSelection { dataset: &args.dataset, rubric: &rubric, judge: args.of.as_deref() };
-    let held = LabelComparison::read(uploads.source, uploads.sink, whom).await?;
+    let held = LabelComparison::read(ctx.source, ctx.sink, whom).await?;
     let calibration = held.calibration(&rubric, args.threshold);
     let judge = args.judge.open(target).await?;
     let sat = match args.panel {
         true => Some(
-            panels::rejudge_panel(uploads, &args.dataset, &request(args, &rubric, &judge)).await?,
+            panels::rejudge_panel(ctx, &args.dataset, &request(args, &rubric, &judge)).await?,
         ),
         false => None,
     };
-    let drift = panel::drifts(&panels::read(uploads.sink).await?);
+    let drift = panel::drifts(&panels::read(ctx.sink).await?);
     let budget = match &judge {
         Judge::Model(judge) => judge.budget.clone(),
         Judge::Offline | Judge::OwnSignals(_) | Judge::HandedIn(_) => args.judge.budget(),
@@ -160,15 +160,15 @@ async fn calibrate(
     let tries = args.revise || args.change.apply || !judge.wants_money();
     if !found.drafts.is_empty() && tries {
         let drafted = (&found.calibration, found.drafts.as_slice());
-        found.trial = Some(trial::run(uploads, &found.held, drafted, &asked).await?);
+        found.trial = Some(trial::run(ctx, &found.held, drafted, &asked).await?);
     }
     if args.change.apply && !found.drafts.is_empty() {
-        found.applied = revise::apply(uploads, args, &found, &asked).await?;
+        found.applied = revise::apply(ctx, args, &found, &asked).await?;
     }
     Ok(found)
 }
 
-/// What is asked of a judge; of which sessions and for what is said later.
+/// Scoring request of the judge; sessions and policy are set later.
 fn request(args: &CalibrateArgs, rubric: &Rubric, judge: &Judge) -> Request {
     Request {
         run: Uuid::new_v4().to_string(),

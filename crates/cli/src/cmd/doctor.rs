@@ -1,5 +1,5 @@
-//! `ratchet doctor`: looks at everything a server needs and changes nothing, so that it may also
-//! look at a folder that a server is using. With `--server` it asks the server itself.
+//! `ratchet doctor`: checks everything a server needs and changes nothing, so that it may also
+//! check a folder that a server is using. With `--server` the server checks itself.
 
 /// The data folder and the disk under it.
 mod disk;

@@ -1,4 +1,4 @@
-/// Asking somebody at a terminal, or a pipe.
+/// Interactive labelling on a terminal or a pipe.
 mod ask;
 mod files;
 /// A session in a few words.

@@ -42,7 +42,7 @@ pub(crate) struct McpArgs {
     manage: bool,
 }
 
-/// Runs `ratchet mcp`: answers on stdout what is asked on stdin, until that closes.
+/// Runs `ratchet mcp`: serves requests from stdin on stdout until stdin closes.
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
     runtime::block_on(async {
         data_target::with(&args.target, "ratchet mcp", async |target| {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &McpArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-/// The tools over a folder, or over a server that is asked with its key.
+/// The tools on a folder, or on a server with a key.
 async fn open(target: &Administration, args: &McpArgs) -> anyhow::Result<McpServer> {
     let config = Config::load(&args.target.config, Vec::new())?;
     let grants = if args.manage { ToolGrants::ALL } else { ToolGrants::READ_ONLY };

@@ -82,7 +82,7 @@ struct SetOriginsArgs {
     of: OriginsArgs,
 }
 
-/// How long telemetry is kept, as typed.
+/// Retention, as typed.
 #[derive(Clone, Copy, Debug)]
 enum Days {
     Some(u32),

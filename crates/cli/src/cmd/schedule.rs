@@ -31,7 +31,7 @@ use crate::print::{OutputArgs, table};
 use crate::runtime;
 use crate::startup_message;
 
-/// How often a server is asked whether a run has ended.
+/// Interval of polling a server for the end of a run.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// `ratchet schedule …`

@@ -178,20 +178,20 @@ async fn supervised(
     let work = data_target::with_scoring(&how.target, "ratchet score", async |target| {
         let request = how.request(target, wanted).await?;
         let reporter = ScoringReporter::new();
-        let uploads = ScoringContext {
+        let ctx = ScoringContext {
             is_stopping: &|| stop.is_requested(),
             watch: &|progress| reporter.report(progress),
-            ..desk_of(target)
+            ..scoring_context(target)
         };
         if how.estimate {
             let briefing = judge::briefing(target)?;
-            let found = score::estimate(&uploads, &request, &briefing).await?;
+            let found = score::estimate(&ctx, &request, &briefing).await?;
             reporter.done();
             let (prices, now) = (judge::prices(target), Clock::System.now());
             let view = EstimateView::new(&found, &how.judge.name()?, &prices, now);
             return Ok(how.output.show(&view, EstimateView::text)?);
         }
-        let view = scored(target, &uploads, &request).await;
+        let view = scored(target, &ctx, &request).await;
         reporter.done();
         let view = view?;
         how.output.show(&view, text)?;
@@ -223,7 +223,7 @@ impl HowArgs {
 }
 
 /// Scoring context without progress output.
-pub(crate) fn desk_of(target: &ScoringTarget) -> ScoringContext<'_> {
+pub(crate) fn scoring_context(target: &ScoringTarget) -> ScoringContext<'_> {
     ScoringContext {
         source: &target.source,
         sink: &target.sink,
@@ -236,13 +236,13 @@ pub(crate) fn desk_of(target: &ScoringTarget) -> ScoringContext<'_> {
 
 async fn scored(
     target: &ScoringTarget,
-    uploads: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     request: &Request,
 ) -> anyhow::Result<ScoringView> {
-    let report = score::run(uploads, request).await?;
+    let report = score::run(ctx, request).await?;
     let mut view = ScoringView::new(request, &report);
     if let SessionFilter::These(sessions) = &request.wanted {
-        // Who asks for one session wants to see it, also if it was scored long ago.
+        // A session that is requested by id is shown even if it was scored long ago.
         for session in sessions {
             let known = PreviousScores::read(&target.source, session, &request.rubric.name).await?;
             view.show_known(session, &known);

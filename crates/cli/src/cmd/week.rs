@@ -145,7 +145,7 @@ async fn run_week(
         outbound: OutboundPolicy::unrestricted(),
         link: None,
     };
-    let uploads = ScoringContext {
+    let ctx = ScoringContext {
         source: &target.source,
         sink: &target.sink,
         journal: &target.journal,
@@ -153,7 +153,7 @@ async fn run_week(
         is_stopping: &|| stop.is_requested(),
         watch: &|_| (),
     };
-    Ok(pipeline.run(&uploads, target.reports().await?).await?)
+    Ok(pipeline.run(&ctx, target.reports().await?).await?)
 }
 
 impl WeekArgs {

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use super::value::ConfigPath;
 
-/// Where data was kept by default before: in whatever folder a command was run in.
+/// The old default: the current folder.
 const OLD_DEFAULT: &str = "./ratchet-data";
 
 /// The default data folder: the platform's data directory, or the old default
@@ -15,7 +15,7 @@ pub(super) fn default() -> ConfigPath {
     ConfigPath(if is_there { old } else { new().unwrap_or_else(|| PathBuf::from(OLD_DEFAULT)) })
 }
 
-/// Tells on stderr that data lies in the current folder only because it did before.
+/// Warns on stderr that the old default folder is used.
 pub(super) fn warn_of_old_default(data: &Path) {
     if data != Path::new(OLD_DEFAULT) {
         return;

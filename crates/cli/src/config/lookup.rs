@@ -1,4 +1,4 @@
-//! Looks settings up one by one and remembers what was asked, so that one line is a whole setting.
+//! Looks settings up and records each lookup, so that one line defines a setting.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -34,7 +34,7 @@ pub(crate) struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// A lookup that was not asked anything yet.
+    /// A lookup without any recorded setting.
     pub(crate) fn new(layers: &'a Layers) -> Self {
         Self { layers, read: Vec::new() }
     }
@@ -104,7 +104,7 @@ impl<'a> Lookup<'a> {
         text.map(Secret::new)
     }
 
-    /// Everything that was asked for, in that order.
+    /// All settings that were looked up, in order.
     pub(crate) fn into_read(self) -> Vec<Effective> {
         self.read
     }

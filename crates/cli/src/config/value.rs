@@ -117,7 +117,7 @@ impl fmt::Display for ByteSize {
     }
 }
 
-/// Room on the disk that is kept free: a size, or what is usual for the disk.
+/// Disk reserve: a size, or the default for the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reserve(pub(crate) DiskReserve);
 

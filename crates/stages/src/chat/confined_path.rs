@@ -36,7 +36,7 @@ impl ConfinedFolder {
     /// It is not there, no folder, or its path is not canonical.
     pub fn open(path: &Path) -> Result<Self, ConfinedPathError> {
         match Self::open_in(path, ResolveMethod::Kernel) {
-            // An old kernel, or a container that does not let it be asked.
+            // An old kernel, or a container that forbids the call.
             Err(ConfinedPathError::Io { cause, .. }) if is_unknown(&cause) => {
                 Self::open_in(path, ResolveMethod::Walk)
             }
@@ -68,7 +68,7 @@ impl ConfinedFolder {
         Ok(Self { folder, way: self.way })
     }
 
-    /// What tells this folder from all others.
+    /// Identity of the folder: device and inode.
     pub(super) fn identity(&self) -> Result<(u64, u64), ConfinedPathError> {
         let stat = fs::fstat(&self.folder)
             .map_err(|cause| ConfinedPathError::new(Path::new("."), cause))?;
@@ -81,7 +81,7 @@ impl ConfinedFolder {
     /// The path leads out, it is no plain file, or it is longer than that.
     pub fn read(&self, path: &str, most: usize) -> Result<Option<Vec<u8>>, ConfinedPathError> {
         let inside = checked(path)?;
-        // Without waiting: a pipe would wait for someone to write.
+        // Non-blocking: opening a pipe would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = match self.enter(inside, flags) {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),

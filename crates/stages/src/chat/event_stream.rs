@@ -15,9 +15,9 @@ use ratchet_core::record::limit::elide;
 use super::event_feed::EventFeed;
 use super::live_updates::LiveEvent;
 
-/// The header with which a client that lost its connection says what it heard last.
+/// Request header with the id of the last event that a reconnecting client received.
 pub const LAST_EVENT: &str = "last-event-id";
-/// What the answer says of itself. Some proxies hold answers back until they are whole.
+/// Response headers. They also disable buffering in proxies.
 pub const RELAY_HEADERS: [(&str, &str); 3] = [
     ("content-type", "text/event-stream"),
     ("cache-control", "no-store"),
@@ -40,13 +40,13 @@ pub struct EventSelection {
     pub kinds: BTreeSet<EventKind>,
     /// After this place in their order.
     pub after: u64,
-    /// Where the client says after which.
+    /// Position of the client.
     field: &'static str,
 }
 
 impl EventSelection {
-    /// Reads what a client asks for: kinds with commas (all when there are none), and a place,
-    /// which its `Last-Event-ID` says better if it has one.
+    /// Parses the request: comma-separated kinds (all when empty), and a position,
+    /// which `Last-Event-ID` overrides.
     ///
     /// # Errors
     /// Says which of them makes no sense.
@@ -95,7 +95,7 @@ fn kinds(types: &str) -> Result<BTreeSet<EventKind>, String> {
     words.into_iter().map(read).collect()
 }
 
-/// A stream to one client. It is asked for the next piece only once the client took the last, so
+/// A stream to one client. It is polled for the next piece only once the client took the last, so
 /// that a slow client costs no memory; it falls behind, and gets an error.
 pub struct EventStream {
     feed: EventFeed,
@@ -125,7 +125,7 @@ impl EventStream {
         self
     }
 
-    /// The same, with what is kept and nothing that is yet to come.
+    /// The same with stored events only.
     #[must_use]
     pub fn so_far(mut self) -> Self {
         self.feed = self.feed.so_far();

@@ -21,7 +21,7 @@ const MAX_MANIFEST_BYTES: usize = 4_000_000;
 /// offered any more: only unmodified ones that Ratchet wrote.
 ///
 /// # Errors
-/// Something cannot be read or written. The manifest tells what was begun, so that the next call
+/// Fails if a file cannot be read or written. The manifest records the progress, so that the next call
 /// goes on from there.
 pub fn sync(
     layers: &LayerFolders,
@@ -40,7 +40,7 @@ pub fn sync(
     }
     let mut found = by_skill(target, folder)?;
     for link in target.links(folder)? {
-        // Wherever it leads: someone put it there, and it was not us.
+        // A link was not created by Ratchet, wherever it leads.
         found.entry(link).or_default().insert(String::new(), ContentHash::of(b""));
     }
     let offered: Vec<OfferedSkill> = offers.iter().map(|(skill, _)| skill.clone()).collect();

@@ -27,7 +27,7 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// Opens the folder that someone named.
+    /// Opens a folder by its path.
     ///
     /// # Errors
     /// Fails if the folder is not allowed or does not exist.
@@ -96,7 +96,7 @@ pub enum WorkFolderError {
 }
 
 impl WorkFolder {
-    /// Opens the folder that someone named, if it is under an allowed root.
+    /// Opens a folder by its path, if it is under an allowed root.
     ///
     /// Symbolic links and `..` in the name are resolved first, and what comes out is what counts.
     /// It is then opened component by component from the root without following links: a
@@ -141,7 +141,7 @@ impl WorkFolder {
         &self.files
     }
 
-    /// Looks again whether its path still leads to it: to be asked at each use of the path.
+    /// Checks that its path still leads to it; needed before each use of the path.
     ///
     /// # Errors
     /// The path leads elsewhere now, or nowhere.

@@ -118,7 +118,7 @@ pub fn shift(tiles: &mut [Tile], id: &str, shift: Shift) -> bool {
     true
 }
 
-/// Where a tile stands among others, as one reads them.
+/// Position of a tile in reading order.
 pub fn in_reading_order(tile: &Tile) -> (i64, i64) {
     (tile.at.y, tile.at.x)
 }

@@ -31,7 +31,7 @@ fn all(issues: &[Issue]) -> String {
     issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Reads what a document says.
+/// Parses a stored document.
 ///
 /// # Errors
 /// Fails if it was written by a newer Ratchet, in words this one does not know.

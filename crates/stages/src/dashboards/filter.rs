@@ -22,7 +22,7 @@ impl<C> Filter<C> {
         self.conditions.is_empty() && self.range == TimeRange::default()
     }
 
-    /// Whether anything is asked of a column.
+    /// Whether a condition refers to a column.
     pub fn names(&self, column: C) -> bool
     where
         C: Copy + PartialEq,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::view::{Form, Unit};
 
-/// The column that says which step of time a row is for.
+/// The column with the time bucket of a row.
 pub const TIME: &str = "time_dimension";
 /// Steps of time that are filled in at most.
 const MAX_FILLED: usize = 10_000;
@@ -28,11 +28,11 @@ pub struct Shape {
     pub row_limit: Option<usize>,
 }
 
-/// A dimension in the answer.
+/// A dimension of the response.
 #[derive(Debug)]
 pub struct By {
     pub name: &'static str,
-    /// How its values are written.
+    /// Format of its values.
     pub form: Form,
 }
 
@@ -46,15 +46,14 @@ pub struct FigureColumn {
     pub aggregation: Aggregation,
 }
 
-/// What rows are ordered by.
+/// Sort order of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Order {
     pub by: ResultColumn,
-    /// Whether the greatest comes first.
     pub is_descending: bool,
 }
 
-/// A column of the answer.
+/// A column of the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultColumn {
     Time,

@@ -17,9 +17,9 @@ use crate::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 const MAX_PARTS: usize = 50;
 const MAX_ROWS: u32 = 1_000;
 const MAX_BINS: u32 = 100;
-/// Default number of bars of a histogram.
+/// Default number of bars.
 const BARS: i64 = 12;
-/// Rows of a table, where the widget does not say how many.
+/// Default number of table rows.
 const ROWS: i64 = 100;
 
 /// Refuses what makes no sense.
@@ -52,15 +52,15 @@ pub fn check(widget: &Widget) -> Result<(), Vec<Issue>> {
     checks.finish()
 }
 
-/// What a widget asks, over a time in steps and under conditions beside its own.
+/// The metrics query of a widget, for a time range in buckets and with additional conditions.
 ///
-/// Behind its own figures it asks how much of a cost is approximate, if it shows one, and last how
-/// many records each is made of, unless it is a histogram, which says so itself. Conditions on what
+/// After the widget's metrics, it requests the approximate part of a cost, if it shows one, and last how
+/// many records each value has, unless it is a histogram, which contains them. Conditions on what
 /// its view does not have are left out: they were made for all charts of a page, and not every chart
 /// has a model.
 ///
 /// # Errors
-/// What makes no sense about it, as the metrics API says it.
+/// Fails with the errors of the metrics API.
 pub fn asks(
     project: ProjectId,
     widget: &Widget,

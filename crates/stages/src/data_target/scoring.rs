@@ -32,7 +32,7 @@ const SECRET_LENGTH: usize = 72;
 pub struct ScoringTarget {
     pub source: Source,
     pub sink: Sink,
-    /// What was asked, answered and paid.
+    /// The journal of model calls, verdicts and costs.
     pub journal: Journal,
     /// The id of this run.
     pub run: String,
@@ -41,7 +41,7 @@ pub struct ScoringTarget {
     _alive: Option<LiveRun>,
 }
 
-/// Where the journal of scoring is kept.
+/// Location of the scoring journal.
 #[derive(Debug)]
 pub enum JournalLocation {
     /// A data folder and its path.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use csv::Position;
 
-/// A table that is being read, and of which it is known what stands on which line.
+/// A table reader that knows the line number of each row.
 ///
-/// What `csv` says of lines is wrong after `\r\n`: it takes the second character for the beginning
+/// The line numbers of `csv` are wrong after `\r\n`: it takes the second character for the beginning
 /// of the next row.
 #[derive(Debug)]
 pub struct LineNumberedReader<R> {
@@ -15,7 +15,7 @@ pub struct LineNumberedReader<R> {
     ends: LineEnds,
 }
 
-/// Where the lines of a table end, as far as it was read and not yet asked for.
+/// Offsets of line ends that were read, but not yet consumed.
 #[derive(Clone, Debug, Default)]
 pub struct LineEnds(Rc<RefCell<SeenEnds>>);
 
@@ -23,9 +23,9 @@ pub struct LineEnds(Rc<RefCell<SeenEnds>>);
 struct SeenEnds {
     /// How many bytes were read.
     read: u64,
-    /// How many lines end before what was asked for last.
+    /// Line ends before the last requested offset.
     passed: u64,
-    /// Where line ends stand after that, and whether they begin a line.
+    /// Later line ends, and whether they begin a line.
     ahead: VecDeque<(u64, bool)>,
 }
 
@@ -58,7 +58,7 @@ impl SeenEnds {
 }
 
 impl LineEnds {
-    /// The line, from 1, on which a row begins. Rows are asked for in their order.
+    /// The line, from 1, on which a row begins. Rows must be requested in order.
     pub fn line_of(&self, position: &Position) -> u64 {
         let mut ends = self.0.borrow_mut();
         let mut begins = position.byte();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{BadLine, BadTable, Cells, LineNumberedReader, MAX_COLUMNS};
 
-/// How a table is written.
+/// Format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A line with names, then cells with commas between them.
@@ -17,7 +17,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// How a file is written: as its name says, otherwise as it begins.
+    /// Format of a file, by its name, else by its content.
     pub fn of(name: &str, bytes: &[u8]) -> Self {
         let name = name.to_ascii_lowercase();
         let begins = bytes.trim_ascii_start().first();

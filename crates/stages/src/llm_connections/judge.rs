@@ -23,7 +23,7 @@ pub struct JudgeAccess<'a> {
     pub outbound: &'a OutboundPolicy,
 }
 
-/// Opens the model that a judge's name stands for; `None` for the offline judge, which calls no model.
+/// Opens the model of a judge by name; `None` for the offline judge, which calls no model.
 /// Nothing is sent yet.
 ///
 /// # Errors

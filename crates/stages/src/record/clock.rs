@@ -61,7 +61,7 @@ fn judge(
     (mark, Some(ClockHold { now, known, since }))
 }
 
-/// Looks at the clock, remembers how it was found, and says why nothing may be deleted by it.
+/// Checks the clock, records the result, and returns why retention is paused.
 ///
 /// # Errors
 /// Fails only when the database does.

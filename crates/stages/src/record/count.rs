@@ -1,5 +1,5 @@
 //! Counts the tokens of model calls that came without usage, soon after they were recorded. The
-//! count is approximate, and gives way to whatever the client says later.
+//! count is approximate, and is replaced by usage that the client sends later.
 
 use ratchet_core::record::tokens::{Tokens, approximate_payload};
 use ratchet_core::record::usage::Usage;
@@ -32,7 +32,7 @@ pub async fn next(store: &Store, now: Timestamp) -> StoreResult<Vec<Uncounted>> 
     store.telemetry.uncounted(now.plus_nanos(-SETTLED_NANOS), SLICE).await
 }
 
-/// Gives up some of the calls that came without usage; says how many. Their texts are not read.
+/// Drops some calls without usage; returns how many. Their texts are not read.
 ///
 /// # Errors
 /// On any error nothing has changed.

@@ -8,11 +8,11 @@ use ratchet_store::catalog::TraceUse;
 use ratchet_store::project::ProjectId;
 use ratchet_store::{Store, StoreResult};
 
-/// How long media stay after a use of them was last heard of: they come in before, beside and
+/// Grace period of media after their last known reference: they arrive before, with and
 /// after what refers to them, and clients hold what they could not send.
 pub const GRACE_NANOS: i64 = 24 * 3_600 * 1_000_000_000;
 
-/// Removes media whose traces, steps and dataset items are gone, and says how many files went.
+/// Removes media whose traces, observations and dataset items are deleted; returns the number of files.
 ///
 /// Stopping half-way is harmless: the next sweep goes on.
 ///
@@ -36,7 +36,7 @@ pub async fn sweep(store: &Store, now: Timestamp) -> StoreResult<u64> {
 /// Those of some uses whose trace is gone, and whose step is nowhere else.
 async fn without_owner(store: &Store, uses: Vec<TraceUse>) -> StoreResult<Vec<TraceUse>> {
     let mut gone = Vec::new();
-    // They stand in the order of their projects.
+    // They are sorted by project.
     for of_project in uses.chunk_by(|one, next| one.project == next.project) {
         let Some(project) = of_project.first().map(|one| one.project.clone()) else { continue };
         let ids = of_project.iter().filter_map(|one| TraceId::parse(&one.trace).ok()).collect();

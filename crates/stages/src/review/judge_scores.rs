@@ -8,7 +8,7 @@ use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use crate::score::Scored;
 use crate::source::{Source, SourceResult};
 
-/// What a judge said of a session at one time.
+/// The scores of one verdict on a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JudgeScore {
     /// The marks by dimension, and the overall one.
@@ -28,7 +28,7 @@ pub(super) fn marks(scored: &Scored) -> Marks {
     given.chain(scored.overall.map(|overall| (OVERALL.to_owned(), overall))).collect()
 }
 
-/// Reads what a judge said first of a session; `None` if it never did.
+/// Reads the first verdict of a judge on a session.
 ///
 /// What other programs scored under the names of the rubric counts as the first verdict.
 ///
@@ -45,7 +45,7 @@ pub async fn first(
     Ok(wanted.next())
 }
 
-/// Reads all that judges said of a session, the first verdict first.
+/// Reads all verdicts on a session, oldest first.
 ///
 /// # Errors
 /// Fails if the source cannot be read.
@@ -93,7 +93,7 @@ fn mark(score: &Score, rubric: &Rubric) -> Option<f64> {
     }
 }
 
-/// What the metadata of a score says under a key.
+/// A metadata value of a score.
 pub(super) fn text(score: &Score, key: &str) -> Option<String> {
     let (_, value) = score.metadata.iter().find(|(name, _)| name == key)?;
     serde_json::from_str(value.as_str()).ok()

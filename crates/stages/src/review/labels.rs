@@ -12,7 +12,7 @@ const LABELS: &str = "What people say of sessions: the ground truth that the jud
 /// What the dataset of draws is for.
 const DRAWS: &str = "Sessions that people are asked to label, drawn by rule week by week";
 
-/// Reads what people said of sessions, in the order of sessions and names. Items of other kinds are
+/// Reads human labels, sorted by session and name. Items of other kinds are
 /// passed over.
 ///
 /// # Errors
@@ -29,7 +29,7 @@ pub async fn read(sink: &Sink, dataset: &str) -> SinkResult<Vec<Label>> {
 /// Keeps what people say. A label that the same person gave the same session before is changed.
 ///
 /// # Errors
-/// Fails if it cannot be written; the labels before the one that failed are kept.
+/// Fails if one cannot be written; earlier ones remain.
 pub async fn keep(sink: &Sink, dataset: &str, labels: &[Label], now: Timestamp) -> SinkResult<()> {
     for label in labels {
         save(sink, (dataset, LABELS), label.item(), now).await?;
@@ -37,7 +37,7 @@ pub async fn keep(sink: &Sink, dataset: &str, labels: &[Label], now: Timestamp) 
     Ok(())
 }
 
-/// Reads which sessions people are asked about, of every week.
+/// Reads the samples of all weeks.
 ///
 /// # Errors
 /// Fails if the dataset cannot be read; one that is not there has none.
@@ -46,7 +46,7 @@ pub async fn asked(sink: &Sink, dataset: &str) -> SinkResult<Vec<(SessionId, Lab
     Ok(items.iter().filter_map(|item| LabelOrigin::of_item(&item.input, &item.metadata)).collect())
 }
 
-/// Writes down which sessions people are asked about.
+/// Saves a sample.
 ///
 /// # Errors
 /// Fails if it cannot be written.

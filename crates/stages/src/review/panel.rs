@@ -13,7 +13,7 @@ use crate::sink::{Sink, SinkResult, StoredItem};
 /// What the dataset of panels is for.
 const PANELS: &str = "What judges say of the same sessions week by week, so that drift is noticed";
 
-/// Reads what judges said of their panels.
+/// Reads the panel verdicts of judges.
 ///
 /// # Errors
 /// Fails if the dataset cannot be read; one that is not there has nothing.
@@ -24,7 +24,7 @@ pub async fn read(sink: &Sink) -> SinkResult<Vec<PanelVerdict>> {
     Ok(items.iter().filter_map(read).collect())
 }
 
-/// Has a judge see its panel, once a week, and keeps what it says. A judge without a panel gets one
+/// Scores a judge's panel once a week and saves the result. A judge without a panel gets one
 /// of the sessions that people labelled in `labels`.
 ///
 /// Sessions that it has judged this week already are skipped, so that an interrupted run
@@ -77,7 +77,7 @@ pub async fn rejudge_panel(
     Ok(report)
 }
 
-/// Keeps what a judge said of its panel. What it said of a session in the same week is changed.
+/// Saves panel verdicts. A verdict on the same session in the same week is replaced.
 ///
 /// # Errors
 /// Fails if it cannot be written.

@@ -22,7 +22,7 @@ const DAY: i64 = 24 * 60 * 60 * 1_000_000_000;
 /// Sessions of which it is found out which agent ran: beyond, it would take too long.
 const AGENTS_OF: usize = 300;
 
-/// What people are asked about.
+/// Settings of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SamplePlan<'a> {
     /// The dataset that labels go into.
@@ -101,7 +101,7 @@ pub async fn scored(
     Ok(newest.into_iter().map(|(session, (_, mark))| (session, mark)).collect())
 }
 
-/// The sessions that people could be asked about.
+/// Candidate sessions of a sample.
 async fn candidates(
     source: &Source,
     asking: SamplePlan<'_>,

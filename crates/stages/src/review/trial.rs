@@ -31,7 +31,7 @@ pub struct DraftTrial {
     pub shifts: Vec<Shift>,
 }
 
-/// Has the labelled sessions, and no others, judged with the drafts, and tells what they change. No
+/// Judges the labelled sessions with the drafts, and reports what changes. No
 /// score is written.
 ///
 /// Only sessions that the same judge had judged first: with two judges, one could not tell what

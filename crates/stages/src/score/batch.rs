@@ -27,7 +27,7 @@ struct Pending {
 }
 
 /// Has as much as possible answered in batches: wave after wave, each with the next chunk of every
-/// session. What batches do not answer is asked directly afterwards.
+/// session. Prompts without a batch result are sent directly afterwards.
 ///
 /// A batch that an earlier run handed in is waited for, not handed in again. What it answers of
 /// sessions that are not ours now stays for the run whose they are.
@@ -94,7 +94,7 @@ impl Wave<'_> {
         Ok(pending)
     }
 
-    /// Whether a batch may still answer something of what is asked.
+    /// Whether a batch may still have results for the prompts.
     fn is_wanted(&self, batch: &ScoringBatch, pending: &[Pending]) -> bool {
         let is_kept = (self.job.ctx.clock)().since(batch.submitted_at) < KEPT_NANOS;
         is_kept && pending.iter().any(|one| batch.prompts.contains(&one.question.key))
@@ -129,7 +129,7 @@ impl Wave<'_> {
         }
     }
 
-    /// Waits for a batch and keeps what it answers. Names what it was asked of what is pending;
+    /// Waits for a batch and saves its results. Returns which pending prompts it contained;
     /// nothing if the run is to end before, or if there is no such batch.
     async fn collect(
         &self,
@@ -149,7 +149,7 @@ impl Wave<'_> {
         let answers = model.batch_answers(&id, &asks, &self.judge.budget).await;
         for (name, answer) in answers.map_err(ScoreError::Judge)? {
             let Some(one) = pending.iter().find(|one| one.question.key == name) else { continue };
-            // Whatever went wrong, it is asked again directly.
+            // On any error, the prompt is sent directly.
             let Ok(answer) = answer else { continue };
             let cost = answer.cost.unwrap_or(Money::ZERO);
             self.job.ledger.pay(cost);
@@ -197,7 +197,7 @@ impl Wave<'_> {
         }
     }
 
-    /// Waits a while and says that we are still at it; false if the run is to end.
+    /// Waits and renews the lease; false if the run is to end.
     async fn wait(&self, pending: &[Pending]) -> Result<bool, ScoreError> {
         if (self.job.ctx.is_stopping)() {
             return Ok(false);

@@ -15,7 +15,7 @@ use crate::source::{Source, SourceResult};
 /// more than any judge is shown of one step.
 const TEXT_BYTES: usize = 2_500_000;
 /// All texts of a session together. Once they are there, further ones are held in brief: a judge
-/// is asked about a million tokens at most, which is some four megabytes.
+/// gets a million tokens at most, which is some four megabytes.
 const SESSION_BYTES: usize = 24_000_000;
 /// What is held in brief.
 const BRIEF_BYTES: usize = 2_000;

@@ -1,4 +1,4 @@
-//! Judges that are not asked: someone takes a prompt, has it judged, and hands the verdict in.
+//! External judges: they take a prompt, judge it, and submit the verdict.
 
 use std::ops::RangeInclusive;
 
@@ -36,7 +36,7 @@ pub enum TaskError {
     /// There is no such chunk.
     #[error("the session has {of} chunks; there is no chunk {asked}")]
     NoChunk {
-        /// The one asked for.
+        /// The requested chunk.
         asked: usize,
         of: usize,
     },
@@ -66,13 +66,13 @@ pub enum TaskError {
 pub struct SubmittedVerdict {
     /// On which chunk, from 1.
     pub chunk: usize,
-    /// The hash of the prompt that was judged, if they kept it.
+    /// Hash of the judged prompt, if known.
     pub prompt_hash: Option<String>,
     /// The verdict, in JSON.
     pub answer: String,
 }
 
-/// Says what someone is to judge: a chunk, or the next one without a verdict.
+/// Returns the task: a given chunk, or the next one without a verdict.
 ///
 /// # Errors
 /// Says why there is nothing.
@@ -86,7 +86,7 @@ pub async fn task(
     Ok(task)
 }
 
-/// Takes a verdict on a chunk. It is checked as a model's would be, and kept until the session is
+/// Accepts a verdict on a chunk. It is validated like a model's, and stored until the session is
 /// scored.
 ///
 /// # Errors
@@ -115,7 +115,7 @@ pub async fn hand_in(
     Ok(())
 }
 
-/// The task, and what its verdict is kept under.
+/// The task, and the journal key of its verdict.
 async fn next(
     ctx: &ScoringContext<'_>,
     request: &Request,

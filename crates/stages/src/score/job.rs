@@ -91,7 +91,7 @@ impl Job<'_> {
         Ok(Outcome::Scored(Box::new(scored)))
     }
 
-    /// Reads what is needed to judge a session, or says why it is not to be judged now.
+    /// Reads the evidence of a session, or returns why it is skipped.
     pub(super) async fn prepare(
         &self,
         session: &SessionId,

@@ -15,14 +15,14 @@ use super::outcome::{Outcome, ScoringProgress};
 use super::write_scores::hash;
 use super::{Request, ScoringContext, WritePolicy};
 
-/// How long a session is a run's own unless it says that it is still at it. Longer than any call.
+/// Lease of a session, renewed by the run. Longer than any model call.
 const LEASE: Duration = Duration::from_secs(15 * 60);
 
-/// Where it is written down what was asked, said and paid: a project's part of a catalog.
+/// Journal of model calls, verdicts and costs: a project's part of a catalog.
 #[derive(Clone, Debug)]
 pub struct Journal {
     pub catalog: Catalog,
-    /// The project, or what stands for one on another server.
+    /// The project, or a hash for one on another server.
     pub project: ProjectId,
 }
 
@@ -30,7 +30,7 @@ impl Journal {
     /// The journal of work on another server, which names its projects by the keys that open them.
     ///
     /// # Errors
-    /// Never: what stands for the project is a hash.
+    /// Never: the hash is a valid project id.
     pub fn of_server(
         catalog: Catalog,
         url: &str,
@@ -59,7 +59,7 @@ impl Journal {
     }
 }
 
-/// What one run writes down. Where nothing is to be kept, it only counts.
+/// Journal of one run. In a dry run it only counts.
 pub(super) struct RunJournal<'a> {
     journal: &'a Journal,
     keeping: WritePolicy,
@@ -135,7 +135,7 @@ impl<'a> RunJournal<'a> {
         self.journal.catalog.claim_session(self.project(), claim, now).await
     }
 
-    /// Lets a session go; what was said of it stays for the next run.
+    /// Releases the lease of a session; its verdicts stay for the next run.
     pub(super) async fn release(&self, session: &SessionId) -> StoreResult<()> {
         let claim = self.of(session);
         self.journal.catalog.release_session(self.project(), claim).await
@@ -154,7 +154,7 @@ impl<'a> RunJournal<'a> {
         Ok(said.filter(|said| self.keeping != WritePolicy::Anew || is_new(said)))
     }
 
-    /// Writes down that a judge is being asked.
+    /// Records the start of a model call.
     pub(super) async fn begin_call(&self, prompt: &str, now: Timestamp) -> StoreResult<()> {
         let call = (prompt.to_owned(), self.run.id.clone());
         if self.journal.catalog.begin_scoring_call(self.project(), call, now).await? {
@@ -168,7 +168,7 @@ impl<'a> RunJournal<'a> {
         self.journal.catalog.end_scoring_call(self.project(), prompt.to_owned()).await
     }
 
-    /// Keeps what a judge said.
+    /// Saves a verdict.
     pub(super) async fn keep(&self, said: JudgeAnswer<'_>, now: Timestamp) -> StoreResult<()> {
         let paid = PaidVerdict {
             prompt: said.prompt.to_owned(),
@@ -182,7 +182,7 @@ impl<'a> RunJournal<'a> {
         self.journal.catalog.save_verdict(self.project(), paid).await
     }
 
-    /// Counts an answered call and what it cost, and tells so.
+    /// Counts a finished call and its cost, and reports progress.
     pub(super) fn pay(&self, cost: Money) {
         let mut progress = self.lock();
         progress.tally.calls += 1;
@@ -204,7 +204,7 @@ impl<'a> RunJournal<'a> {
         self.lock().of = u64::try_from(sessions).unwrap_or(u64::MAX);
     }
 
-    /// Counts a session that is done with, and tells so.
+    /// Counts a finished session, and reports progress.
     pub(super) fn count(&self, outcome: &Outcome) {
         let mut progress = self.lock();
         progress.done += 1;

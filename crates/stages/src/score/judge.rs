@@ -1,6 +1,6 @@
 /// Chunk after chunk, until there is a verdict on the whole.
 pub(super) mod chunks;
-/// What a model is asked, and asked again.
+/// Model calls with retries.
 mod model_calls;
 
 use std::sync::Arc;
@@ -86,10 +86,10 @@ pub struct Briefing {
     pub limits: ChunkLimits,
 }
 
-/// What a judge said of a session, and what that took.
+/// The verdict on a session, and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What it said, of the whole and of each chunk.
+    /// The verdict on the whole and on each chunk.
     pub whole: SessionVerdict,
     /// Hash of all prompts; `None` without one.
     pub prompt_hash: Option<String>,

@@ -31,7 +31,7 @@ pub(super) struct PeerCache(Mutex<Book>);
 
 #[derive(Debug, Default)]
 struct Book {
-    /// Where traces of a day stand, the latest first.
+    /// Traces of a day, latest first.
     days: HashMap<i64, Arc<[(Timestamp, SessionId)]>>,
     sessions: HashMap<SessionId, Entry>,
 }

@@ -14,10 +14,10 @@ pub const TRACES: &str = "traces";
 /// The metadata of a score: which generation took its place.
 pub const SUPERSEDED_BY: &str = "superseded_by";
 
-/// What a session got so far by one rubric.
+/// Existing scores of a session by one rubric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PreviousScores {
-    /// All of it, whichever generation.
+    /// Scores of all generations.
     pub scores: Vec<Score>,
 }
 
@@ -82,7 +82,7 @@ pub fn generation(score: &Score) -> Option<u32> {
     count(score, GENERATION)?.try_into().ok()
 }
 
-/// What the metadata of a score says under a key.
+/// A metadata value of a score.
 pub fn value<'a>(score: &'a Score, key: &str) -> Option<&'a Json> {
     score.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value)
 }

@@ -20,7 +20,7 @@ pub enum SessionFilter {
 /// What sessions must be like.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionCriteria {
-    /// Begun a trace when. A session counts by its last one: if it went on after, it is not in it.
+    /// Time range of the session's last trace.
     pub between: TimeWindow,
     /// Of so many traces at least.
     pub min_traces: u64,
@@ -77,7 +77,7 @@ impl SessionFilter {
     }
 }
 
-/// Finds the sessions that had a trace in the time asked for, those that went on longest ago
+/// Finds the sessions with a trace in the time range, least recently active
 /// first.
 pub(super) async fn find(source: &Source, wanted: &SessionFilter) -> SourceResult<Vec<SessionId>> {
     let sieve = match wanted {

@@ -15,7 +15,7 @@ use super::previous_scores::{GENERATION, PreviousScores, RUBRIC, SUPERSEDED_BY, 
 use super::{ScoreError, Scored};
 use crate::sink::{Sink, SinkResult};
 
-/// The score configs that the scores of a rubric follow: ids by name.
+/// Score config ids of a rubric, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScoreConfigs(BTreeMap<String, String>);
 
@@ -136,7 +136,7 @@ impl ScoreSheet<'_> {
         }
     }
 
-    /// What every score of a session says of itself.
+    /// Metadata of every score of a session.
     fn about(&self, scored: &Scored) -> Vec<(&'static str, Value)> {
         let mut about = vec![
             (RUBRIC, json!(self.rubric.name)),
@@ -182,7 +182,7 @@ impl ScoreSheet<'_> {
     }
 }
 
-/// Marks the scores of earlier verdicts: another one took their place. They are kept.
+/// Marks the scores of earlier verdicts as superseded. They remain.
 pub(super) async fn supersede(
     sink: &Sink,
     known: &PreviousScores,

@@ -143,7 +143,7 @@ fn stated(config: &ScoreConfig) -> CreateScoreConfig {
     }
 }
 
-/// What a server says of a score config; `None` if it makes no sense to us.
+/// Parses a score config of a server; `None` if it is invalid.
 fn understood(view: ScoreConfigView) -> Option<ScoreConfig> {
     let categories =
         view.categories.map(|categories| categories.into_iter().map(Category::from).collect());

@@ -115,7 +115,7 @@ impl WeeklyPipeline {
     /// Scores, reports and notifies.
     ///
     /// # Errors
-    /// Fails if a step does; what was scored and paid for until then is kept.
+    /// Fails if a step does; scores until then remain.
     pub async fn run(
         &self,
         context: &ScoringContext<'_>,

@@ -11,7 +11,7 @@ use ratchet_store::project::ProjectId;
 
 use super::WeekError;
 
-/// Where reports are kept, and suggestions tracked.
+/// Storage of reports and tracked suggestions.
 #[derive(Clone, Copy, Debug)]
 pub enum ReportStore<'a> {
     Catalog {
@@ -40,7 +40,7 @@ impl ReportStore<'_> {
     /// The suggestions of the project.
     ///
     /// # Errors
-    /// Fails when the store does, or the server cannot be asked.
+    /// Fails when the store does, or the server is unreachable.
     pub async fn suggestions(&self) -> Result<Vec<StoredSuggestion>, WeekError> {
         match self {
             Self::Catalog { catalog, project } => {

@@ -122,7 +122,7 @@ fn newest(
     Some((week, SessionMarks { session, overall, marks: marks.collect() }))
 }
 
-/// What the metadata of a score says under a key. Some servers keep numbers as texts.
+/// A metadata value of a score. Some servers store numbers as strings.
 fn text<'a>(score: &'a Score, key: &str) -> Option<&'a str> {
     let (_, value) = score.metadata.iter().find(|(name, _)| name == key)?;
     Some(value.as_str().trim_matches('"'))

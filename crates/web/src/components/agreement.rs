@@ -9,7 +9,7 @@ use super::figure;
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
     pub name: &'a str,
-    /// What it says, in a few words.
+    /// Short description.
     pub says: &'a str,
     /// The number, or why there is none.
     pub statistic: Statistic,
@@ -70,7 +70,7 @@ pub fn interval(statistic: Statistic) -> String {
     }
 }
 
-/// Whether a line is kept, as a word that does not rest on colour.
+/// Text badge of a threshold result, readable without colour.
 pub fn standing(standing: ThresholdResult, words: [&str; 3]) -> Markup {
     let [met, not_met, cannot_tell] = words;
     html! {

@@ -1,9 +1,9 @@
-//! What somebody should look at before they trust the numbers below.
+//! Alerts above numbers that may not be reliable.
 
 use maud::{Markup, html};
 use ratchet_core::quality::calibration::panel::DriftAlert;
 
-/// Draws judges that no longer say what they used to say; nothing where there are none.
+/// Renders drift alerts of judges; empty without drift.
 pub fn drift(alerts: &[DriftAlert]) -> Markup {
     let of_one = |one: &DriftAlert, other: &DriftAlert| {
         (&one.judge, &one.rubric, &one.since) == (&other.judge, &other.rubric, &other.since)

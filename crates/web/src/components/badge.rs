@@ -22,7 +22,7 @@ impl Decider {
         }
     }
 
-    /// Who stands behind a score.
+    /// Source of a score.
     pub const fn of_source(source: ScoreSource) -> Self {
         match source {
             ScoreSource::Api => Self::Code,
@@ -57,7 +57,7 @@ pub fn glyph(kind: ObservationKind) -> Markup {
     }
 }
 
-/// The kind of a step in words.
+/// Label of an observation type.
 pub const fn kind_name(kind: ObservationKind) -> &'static str {
     match kind {
         ObservationKind::Span => "span",

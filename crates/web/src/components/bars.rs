@@ -7,24 +7,24 @@ use super::chart::caption;
 use super::figure;
 use super::plot::{self, Plot, PlotHeight, plot};
 
-/// Labels that get a bar of their own; the rest stand together in the last one.
+/// Maximum number of separate bars; the rest is summed up in the last one.
 const MAX_LABELS: usize = 24;
 
 #[derive(Clone, Debug)]
 pub struct Spread<'a> {
     pub title: &'a str,
-    /// Of how many, from where.
+    /// Sample size and time range.
     pub note: &'a str,
     /// How many values lie where.
     pub bins: &'a [HistogramBin],
     /// The class that colours it: who decided, or one of the hues.
     pub colour: &'a str,
-    /// How a value reads, with its unit.
+    /// Formats a value with its unit.
     pub read: fn(f64) -> String,
     pub tall: PlotHeight,
 }
 
-/// Draws how a number lies, with its numbers as a table.
+/// Renders a histogram, with its numbers as a table.
 pub fn histogram(chart: &Spread<'_>) -> Markup {
     let most = chart.bins.iter().map(|bin| bin.count).max().unwrap_or_default();
     let all: u64 = chart.bins.iter().map(|bin| bin.count).sum();
@@ -117,7 +117,7 @@ fn share(part: u64, all: u64) -> String {
     if all == 0 { "–".to_owned() } else { figure::percent(float(part) / float(all)) }
 }
 
-/// A drawing of the same without axes, to stand in a row.
+/// Small histogram without axes, for table rows.
 pub fn mini(counts: &[u64], colour: &str, label: &str) -> Markup {
     let most = float(counts.iter().copied().max().unwrap_or_default()).max(1.0);
     let step = 96.0 / float(counts.len() as u64).max(1.0);
@@ -189,7 +189,7 @@ pub struct HorizontalBars<'a> {
     pub is_share: bool,
     /// How a value reads, with its unit.
     pub read: fn(f64) -> String,
-    /// How it reads with all its digits.
+    /// Formats a value with all digits.
     pub exact: fn(f64) -> String,
 }
 

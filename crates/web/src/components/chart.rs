@@ -14,7 +14,7 @@ use super::plot::{self, Plot, PlotHeight, plot};
 /// A line, or bars, over steps of time.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What it shows; stands at its end.
+    /// Label at the end of the line.
     pub name: String,
     /// Which of the six hues, from 0, or [`FAILED`].
     pub hue: usize,
@@ -119,7 +119,7 @@ pub fn over_time(chart: &OverTime) -> Markup {
     }
 }
 
-/// A title that names the series where there is only one: nothing stands beside a single line.
+/// Title with the name of a single series, which has no label.
 pub fn named(title: &str, series: &[Series]) -> String {
     match series {
         [only] => format!("{title}: {}", only.name),

@@ -13,7 +13,7 @@ const QUICK_UP_TO: usize = 10_000;
 /// How long the least difference is looked for; after that a greater one will do.
 const TIME: Duration = Duration::from_millis(300);
 
-/// Equal words between two changes that are drawn as changed too.
+/// Up to so many equal words between two changes are shown as changed too.
 const FEW: usize = 2;
 
 /// Renders the diff, on a blocking thread if the texts are long.
@@ -101,7 +101,7 @@ fn pieces<'a>(changes: impl Iterator<Item = (ChangeTag, &'a str)>) -> Vec<Piece>
     done
 }
 
-/// Whether equal words between two changes are too few for the eye to rest on.
+/// Whether there are too few equal words between two changes to separate them.
 fn is_few_words(text: &str) -> bool {
     !text.contains('\n') && text.split_whitespace().count() <= FEW
 }

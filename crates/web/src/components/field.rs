@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::request_context::Params;
 
-/// What was entered into a form, and what is wrong with it.
+/// Entered values of a form and their validation errors.
 #[derive(Clone, Debug, Default)]
 pub struct Entered {
     values: Params,
@@ -16,7 +16,7 @@ impl Entered {
         Self { values, problems: Vec::new() }
     }
 
-    /// What stands in a form before anyone touches it.
+    /// Initial values of a form.
     pub fn preset(values: &[(&str, &str)]) -> Self {
         Self::new(Params::of(values))
     }
@@ -171,7 +171,7 @@ pub fn problem(entered: &Entered) -> Markup {
     html! { @if let Some(why) = entered.problem("") { p.problem role="alert" { (why) } } }
 }
 
-/// The names that tie a field to what is said about it.
+/// Element ids of a field and its description.
 struct Names {
     input: String,
     description_id: String,

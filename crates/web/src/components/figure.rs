@@ -106,7 +106,7 @@ pub fn tokens_in_part(tokens: u64, approximate: Money) -> Markup {
     }
 }
 
-/// What stands before a number that is approximate in part.
+/// Prefix of a partly approximate number.
 pub fn mark(approximate: Money) -> &'static str {
     if approximate == Money::default() { "" } else { "≈" }
 }

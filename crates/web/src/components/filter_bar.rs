@@ -7,9 +7,9 @@ use crate::request_context::Link;
 /// The field that a filter is typed into.
 #[derive(Clone, Debug)]
 pub(crate) struct FilterField<'a> {
-    /// Where the filter is asked for.
+    /// Action URL of the form.
     pub(crate) action: &'a str,
-    /// What the address keeps besides the filter, as hidden fields.
+    /// Other query parameters, as hidden fields.
     pub(crate) kept: Markup,
     pub(crate) typed: &'a str,
     pub(crate) example: &'a str,

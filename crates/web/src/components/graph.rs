@@ -12,7 +12,7 @@ const MAX_NAME: usize = 23;
 const TRUNK: f64 = 16.0;
 const BEND: f64 = 8.0;
 
-/// Draws a graph; `link` says where the first step of a node is.
+/// Renders a graph; `link` returns the URL of a node's first observation.
 pub(crate) fn graph(graph: &CallGraph, link: impl Fn(usize) -> String) -> Markup {
     html! {
         div.call-graph tabindex="0" role="region" aria-label="Call graph" {

@@ -137,7 +137,7 @@ pub fn caller<'a>(run: &Run, runs: &'a [Run]) -> Option<&'a Run> {
     runs.iter().filter(is_caller).min_by_key(|other| length(other))
 }
 
-/// Where each moment lies on the drawing: work to scale, long pauses cut.
+/// Maps times to x positions: work to scale, long pauses cut.
 #[derive(Clone, Debug)]
 struct Line {
     /// Stretches of work: from, to, and where they begin on the drawing.

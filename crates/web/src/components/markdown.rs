@@ -6,7 +6,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 
 use super::code::code;
 
-/// Elements that may stand in each other; what lies deeper is shown without its form.
+/// Maximum nesting depth; deeper elements are shown as plain text.
 const MAX_DEPTH: usize = 40;
 
 /// Draws a text that is written in Markdown, or may be.
@@ -37,7 +37,7 @@ struct Walker {
     open: Vec<&'static str>,
     /// A block of code: its language and what came of it so far.
     code: Option<(String, String)>,
-    /// A picture: where it is and what stands for it so far.
+    /// An image: its URL and its alternative text so far.
     picture: Option<(String, String)>,
     /// Elements that are open inside the picture.
     inside_picture: usize,
@@ -85,7 +85,7 @@ impl Walker {
 
     fn begin(&mut self, tag: &Tag<'_>) {
         if self.picture.is_some() {
-            // What stands for a picture is plain text.
+            // The alternative text is plain text.
             self.inside_picture += 1;
             return;
         }

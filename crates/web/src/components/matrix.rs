@@ -1,4 +1,4 @@
-//! What two judges say of the same things, label by label.
+//! Confusion matrix of two score sources.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use ratchet_core::record::limit::elide;
 
 use super::figure;
 
-/// Labels of one side that get a row or a column of their own.
+/// Maximum number of rows and columns.
 const MAX_LABELS: usize = 12;
 const OTHER: &str = "(other)";
 
 #[derive(Clone, Debug)]
 pub struct Matrix<'a> {
     pub title: &'a str,
-    /// Who stands at the rows.
+    /// Name of the row source.
     pub rows: &'a str,
-    /// Who stands at the columns.
+    /// Name of the column source.
     pub columns: &'a str,
-    /// What both say, for each thing.
+    /// Label pairs.
     pub pairs: &'a [(String, String)],
 }
 
@@ -90,7 +90,7 @@ fn name(label: &str) -> Markup {
     html! { bdi { (elide(label, 60)) } }
 }
 
-/// The labels of both sides in one order, so that agreement lies on the diagonal.
+/// The labels of both sides in one order, so that agreement is on the diagonal.
 fn labels(pairs: &[(String, String)]) -> Vec<String> {
     let both = pairs.iter().flat_map(|(row, column)| [row.as_str(), column.as_str()]);
     let counts = ratchet_core::stats::distribution::labels(both);

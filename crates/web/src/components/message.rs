@@ -28,7 +28,7 @@ pub(crate) struct ContentLinks {
     pub(crate) media: String,
 }
 
-/// Draws the messages of one payload, and keeps count of what it has drawn.
+/// Renders the messages of one payload, and counts what is rendered.
 #[derive(Debug)]
 pub(crate) struct MessageStyle<'a> {
     at: &'a ContentLinks,
@@ -192,7 +192,7 @@ impl<'a> MessageStyle<'a> {
             figure.picture {
                 @match Medium::of(mime) {
                     Some((Medium::Picture, _)) => { img src=(address) alt="" loading="lazy"; },
-                    // Nothing is fetched before somebody wants to hear it.
+                    // Audio is fetched only on play.
                     Some((Medium::Sound, _)) => {
                         audio controls preload="none" src=(address) aria-label="Audio" {}
                     },

@@ -13,20 +13,20 @@ const LABEL: f64 = 13.0;
 /// Letters of a label that fit beside a drawing.
 const LETTERS: usize = 16;
 
-/// How tall a drawing stands on its page. What is drawn is stretched to it; labels are moved.
+/// Height of a plot. Shapes are stretched to it; labels are moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlotHeight {
     Low,
     #[default]
     Usual,
-    /// In a tile of its own.
+    /// In a tile.
     High,
     /// In a tile that takes most of a screen.
     Higher,
 }
 
 impl PlotHeight {
-    /// The height in pixels; the style sheet says the same.
+    /// Height in pixels, as in the style sheet.
     const fn pixels(self) -> f64 {
         match self {
             Self::Low => 90.0,
@@ -50,11 +50,11 @@ impl PlotHeight {
 #[derive(Debug)]
 pub struct Plot<'a> {
     pub title: &'a str,
-    /// What stands at the left, and how high, from 0 to 1; each gets a line across.
+    /// Labels of the y axis with their positions from 0 to 1; each has a grid line.
     pub scale: Vec<(f64, String)>,
-    /// What stands below, and how far to the right, from 0 to 1.
+    /// Labels of the x axis with their positions from 0 to 1.
     pub below: Vec<(f64, String)>,
-    /// What stands at the right, beside what it names.
+    /// Labels of series at the right.
     pub ends: Vec<End<'a>>,
     pub drawing: Markup,
     pub tall: PlotHeight,

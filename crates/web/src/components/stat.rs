@@ -8,7 +8,7 @@ pub struct Stat {
     pub label: String,
     /// Value with its unit, or what is missing.
     pub value: Value,
-    /// Compared with what, in words: `+12% vs. previous 7 days`.
+    /// Comparison: `+12% vs. previous 7 days`.
     pub change: Option<String>,
     /// How it went over time.
     pub course: Vec<f64>,
@@ -20,7 +20,7 @@ pub enum Value {
     Known {
         /// The number with its unit.
         text: String,
-        /// Between what it lies: `± 5`, `0.71 to 0.80`.
+        /// Confidence interval: `± 5`, `0.71 to 0.80`.
         interval: Option<String>,
         /// Where it came from and of how many: `hourly sums, n = 1,204`.
         provenance: String,

@@ -156,7 +156,7 @@ pub fn pager(here: &Link, at_cursor: bool, next: Option<&str>) -> Markup {
     pager_saying(("Newest", "Older"), here, at_cursor, next)
 }
 
-/// The same with other words for the first rows and the next.
+/// The same with other labels for the first and the next page.
 pub fn pager_saying(
     (first, on): (&str, &str),
     here: &Link,

@@ -8,7 +8,7 @@ use super::icon::{Icon, icon};
 use crate::timeline::WHOLE;
 use crate::trace_tree::Mark;
 
-/// Levels that are drawn further in; deeper ones stand below each other.
+/// Maximum indentation; deeper levels are not indented further.
 const MAX_INDENT: usize = 16;
 
 /// A line of a tree.
@@ -22,7 +22,7 @@ pub(crate) struct TreeLine {
     /// The drawing of its kind.
     pub(crate) glyph: Markup,
     pub(crate) name: String,
-    /// How far in it stands, from 0.
+    /// Depth, from 0.
     pub(crate) depth: usize,
     /// How many lines after it belong below it.
     pub(crate) below: usize,

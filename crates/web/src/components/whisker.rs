@@ -15,7 +15,7 @@ enum Says {
     Rose,
     Fell,
     Nothing,
-    /// There are too few to tell.
+    /// Too few values.
     TooFew,
 }
 

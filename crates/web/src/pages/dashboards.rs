@@ -11,7 +11,7 @@ mod keys;
 mod all;
 /// One dashboard.
 mod one;
-/// What a chart asks, and what it shows.
+/// Queries and renders one chart.
 mod tile;
 mod drawing;
 mod pivot;

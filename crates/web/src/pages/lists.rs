@@ -2,7 +2,7 @@
 
 /// What a list can show of each row.
 mod column;
-/// What the address says about a list.
+/// List state from the URL.
 mod state;
 /// What a row of a list is.
 mod row;

@@ -1,4 +1,4 @@
-//! Reports: what weeks of scored sessions say, what could be changed, and whether it pays.
+//! Weekly reports: quality, suggestions and success metrics.
 
 /// One week.
 mod week;
@@ -94,12 +94,12 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     Ok(page.show(&ctx))
 }
 
-/// The report that was kept; `None` if an earlier Ratchet wrote it in words we do not know.
+/// The stored report; `None` if it has the format of an incompatible version.
 fn read(kept: &StoredReport) -> Option<WeekReport> {
     serde_json::from_str(kept.document.as_str()).ok()
 }
 
-/// Overall quality, week after week.
+/// Overall quality by week.
 fn course(reports: &[(&StoredReport, WeekReport)]) -> Markup {
     if reports.len() < 2 {
         return html! {};

@@ -8,7 +8,7 @@ mod models;
 /// A price as people type it.
 mod tiers;
 mod connections;
-/// What must not be kept, and whose pages may call.
+/// Redaction rules and CORS origins.
 mod redaction;
 /// Notification receivers.
 mod notifications;
@@ -167,7 +167,7 @@ impl Done {
         Self::ALL.into_iter().find(|done| done.word() == word)
     }
 
-    /// Back to a page of the settings, which tells what was done.
+    /// Redirects to a settings page with a toast.
     fn back(self, ctx: &RequestContext, tab: Tab) -> Response {
         Redirect::to(&tab.link(ctx).with("done", self.word()).to_string()).into_response()
     }
@@ -205,7 +205,7 @@ fn once(shown: Markup) -> Response {
     ([(CACHE_CONTROL, "no-store")], shown).into_response()
 }
 
-/// A question before something goes for good: its own page, with what is lost in words.
+/// Confirmation page of a permanent deletion.
 fn question(ctx: &RequestContext, tab: Tab, ask: &ConfirmDialog<'_>) -> Markup {
     let body = html! {
         section.settings data-question=(ask.title) {

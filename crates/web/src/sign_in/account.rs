@@ -134,7 +134,7 @@ fn row(viewer: &Viewer, one: &Login, present: &Login, now: Timestamp) -> Markup 
     }
 }
 
-/// A browser by what it says of itself: `Firefox on Windows`. All of it is on hover.
+/// Browser name from the user agent: `Firefox on Windows`. The full string is the tooltip.
 fn browser(client: &str) -> String {
     let first = |words: &[(&'static str, &'static str)]| {
         words.iter().find(|(mark, _)| client.contains(mark)).map(|(_, name)| *name)

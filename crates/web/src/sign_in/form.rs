@@ -17,7 +17,7 @@ use crate::web::{Access, Web};
 /// What a password must be like.
 pub(super) const PASSWORD_RULE: &str = "The password must have 8 to 256 characters.";
 
-/// Why someone did not get in.
+/// Reason of a failed sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
     /// Wrong address or password: which one is not revealed.
@@ -32,7 +32,7 @@ pub(super) enum Problem {
     Journey,
     /// The provider let them go without a word for them, or they changed their mind.
     Declined,
-    /// The provider could not be asked, or not be believed.
+    /// The provider was unreachable, or its response invalid.
     Provider,
     /// The provider knows them, and we do not.
     Unknown,

@@ -9,7 +9,7 @@ pub(crate) struct Next(String);
 const MAX_BYTES: usize = 4_000;
 
 impl Next {
-    /// Reads a path; whatever else somebody put there leads to the start.
+    /// Parses a path; everything else leads to the home page.
     pub(crate) fn parse(text: &str) -> Self {
         let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
         let is_local = text.starts_with('/') && !text.starts_with("//");

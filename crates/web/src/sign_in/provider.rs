@@ -26,12 +26,12 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::Params;
 use crate::web::{Access, Web};
 
-/// How long someone may take at the other server.
+/// Lifetime of a login attempt.
 const JOURNEY_TIME: Duration = Duration::from_secs(10 * 60);
-/// What the kept half of a sign-in is sealed for.
+/// Purpose of the encrypted login state.
 const SEALED_FOR: &str = "sign-in with a provider";
 
-/// A server that vouches for people, and whom of them we let in.
+/// OIDC provider and admission rules.
 #[derive(Debug)]
 pub struct OidcLogin {
     pub provider: Provider,
@@ -75,7 +75,7 @@ async fn depart(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
 async fn arrive(State(web): State<Web>, parts: Parts) -> PageResult<Response> {
     let oidc = oidc(&web)?;
     let params = Params::read(parts.uri.query().unwrap_or_default());
-    // First: any page of any site can make a browser come here, and that is no attempt of its own.
+    // Checked first: any site can send a browser here (login CSRF).
     let Some(kept) = departed(&web, &parts.headers, &params).await? else {
         return refused(&web, &parts.headers, Problem::Journey);
     };
@@ -126,7 +126,7 @@ async fn departed(web: &Web, headers: &HeaderMap, params: &Params) -> PageResult
     Ok(spent.await?.then_some(kept))
 }
 
-/// The person whom the provider vouches for, if we let them in.
+/// The user of the verified claims, if admitted.
 async fn resolve_identity(web: &Web, oidc: &OidcLogin, claims: Claims) -> PageResult<Option<User>> {
     let email = claims.verified_email.as_deref().and_then(Email::parse);
     let is_of = |email: &Email| oidc.domains.iter().any(|domain| domain == email.domain());
@@ -166,7 +166,7 @@ pub(crate) fn here(headers: &HeaderMap) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-/// What is kept of a sign-in while the browser is away: by the browser itself, sealed.
+/// Login state during the redirect: an encrypted cookie in the browser.
 #[derive(Debug)]
 struct Kept {
     attempt: LoginAttempt,

@@ -38,10 +38,10 @@ pub(super) fn check(args: &CalibrateArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes the rubric's next version and scores again what the old one had scored, if somebody
-/// says so.
+/// Writes the rubric's next version and rescores the sessions of the old one, after
+/// confirmation.
 pub(super) async fn apply(
-    uploads: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     args: &CalibrateArgs,
     found: &Found,
     asked: &Request,
@@ -61,7 +61,7 @@ pub(super) async fn apply(
     let revised = draft::revised(&found.rubric, &found.drafts);
     let folder = Config::load(&args.target.config, Vec::new())?.data.join("rubrics");
     let file = folder.join(format!("{}.toml", revised.name));
-    let affected = affected(uploads, args, found).await?;
+    let affected = affected(ctx, args, found).await?;
     if !args.change.yes {
         eprint!("{}", super::text::of(found));
         let question = format!(
@@ -88,22 +88,22 @@ pub(super) async fn apply(
         keeping: WritePolicy::Write,
         ..asked.clone()
     };
-    let report = score::run(uploads, &request).await?;
+    let report = score::run(ctx, &request).await?;
     Ok(Some(Applied { file, version, rescored: report.sessions.len(), affected: count }))
 }
 
 /// The sessions that the rubric scored of late, and those that people labelled.
 async fn affected(
-    uploads: &ScoringContext<'_>,
+    ctx: &ScoringContext<'_>,
     args: &CalibrateArgs,
     found: &Found,
 ) -> anyhow::Result<Vec<SessionId>> {
     let (rubric, days) = (&found.rubric, args.change.days);
     let asking = SamplePlan { dataset: &args.dataset, rubric, days, size: 0 };
-    let scored = sampling::scored(uploads.source, asking, (uploads.clock)()).await?;
+    let scored = sampling::scored(ctx.source, asking, (ctx.clock)()).await?;
     let all: BTreeSet<SessionId> =
         found.held.spoken.keys().cloned().chain(scored.into_keys()).collect();
-    Ok(trial::there(uploads.source, &all.into_iter().collect::<Vec<_>>()).await?)
+    Ok(trial::there(ctx.source, &all.into_iter().collect::<Vec<_>>()).await?)
 }
 
 fn agreed(question: &str) -> io::Result<bool> {

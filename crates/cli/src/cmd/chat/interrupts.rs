@@ -3,7 +3,7 @@ use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 
 use crate::exit::Signal;
 
-/// Listens for whatever asks a conversation to stop.
+/// Signals that stop a conversation.
 #[derive(Debug)]
 pub(crate) struct StopSignals {
     interrupt: Stream,
@@ -22,7 +22,7 @@ impl StopSignals {
         })
     }
 
-    /// The next one. A terminal that was closed asks to end as a supervisor does.
+    /// The next signal. A closed terminal (SIGHUP) counts as SIGTERM.
     pub(crate) async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::Interrupt,

@@ -50,7 +50,7 @@ pub(crate) struct Markdown {
 enum At {
     /// The beginning of a line.
     Start,
-    /// A line of which only the whole tells what it is.
+    /// A line whose kind is known only at its end.
     Line,
     /// Words, set off in this way.
     Words(Marks),
@@ -155,7 +155,7 @@ impl Markdown {
             lead = Lead::read(&rest, extent);
         }
         let Some(lead) = lead else {
-            // To look at it again with each character would take too long in the end.
+            // Parsing it again with each character would take quadratic time.
             self.at = if line.len() > MAX_LEAD { At::Line } else { At::Start };
             self.held = line;
             return;
@@ -226,7 +226,7 @@ impl Markdown {
         self.open(margin, Marks::NONE, rest);
     }
 
-    /// What stands at the left: bars for quotations, then an inset or what is to be there first.
+    /// Left margin: bars for quotations, then an indent or a list marker.
     fn margin(&self, inset: usize, first: Vec<Span>) -> Margin {
         let bars = Span { text: "│ ".repeat(self.quotes), marks: Marks::DIM };
         let rest = Span { text: " ".repeat(inset), marks: Marks::NONE };

@@ -137,7 +137,7 @@ impl Screen {
         shown
     }
 
-    /// A notice beside the conversation, in lines of its own.
+    /// A notice on separate lines.
     pub(crate) fn note(&mut self, text: &str, marks: Marks) -> String {
         let mut shown = self.open(Block::Notes);
         for line in text.lines() {

@@ -11,7 +11,7 @@ pub(crate) fn exactly(input: &Value) -> Vec<(String, Marks)> {
     let mut rest = all.clone();
     let mut lines = Vec::new();
     if let Some(command) = taken(&mut rest, "command") {
-        // What the agent says about its command is not the command.
+        // The agent's description of its command is not the command.
         rest.remove("description");
         lines.extend(behind_margin(&command, Marks::BOLD));
     }

@@ -10,9 +10,9 @@ use super::sanitize::{plain, plain_line};
 
 /// Maximum characters of a tool's input or result in its line.
 const LINE_BYTES: usize = 160;
-/// Maximum bytes of an input or a result that are kept for `/show`.
+/// Maximum bytes of an input or a result stored for `/show`.
 const KEPT_BYTES: usize = 64 * 1024;
-/// Maximum number of calls that are kept for `/show`.
+/// Maximum number of calls stored for `/show`.
 const KEPT_CALLS: usize = 1_000;
 /// A tool whose calls are shown as questions and answers.
 const QUESTION_TOOL: &str = "AskUserQuestion";
@@ -22,7 +22,7 @@ const QUESTION_TOOL: &str = "AskUserQuestion";
 pub(crate) struct Tools {
     calls: Vec<Call>,
     numbers: HashMap<String, usize>,
-    /// Number of earlier calls that are no longer kept.
+    /// Number of dropped earlier calls.
     forgotten: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Call {
     /// Nesting depth.
     pub(crate) depth: usize,
     began: Option<Timestamp>,
-    /// Whether its line was shown, or one that says it has started.
+    /// Whether its line, or a line about its start, was shown.
     is_told: bool,
     outcome: Option<CallOutcome>,
 }

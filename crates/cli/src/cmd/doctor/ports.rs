@@ -43,7 +43,7 @@ pub(super) async fn checks(addresses: Addresses) -> Vec<Check> {
     checks
 }
 
-/// `if_taken` says how bad it is when another program is there.
+/// `if_taken` is the severity when another program uses the port.
 fn judge(flag: &str, address: SocketAddr, tenant: &io::Result<Tenant>, if_taken: State) -> Check {
     match tenant {
         Ok(Tenant::Nobody) => Check::new(flag, State::Ok, format!("{address} is free")),
@@ -70,7 +70,7 @@ async fn tenant(address: SocketAddr) -> io::Result<Tenant> {
     }
 }
 
-/// A ratchet server asks for a key in its own name, or knows this path without one.
+/// A ratchet server is recognized by its authentication realm, or by this path without a key.
 async fn is_ratchet(address: SocketAddr) -> reqwest::Result<bool> {
     let client = http::on_this_machine().timeout(PATIENCE).build()?;
     let answer = client.get(format!("http://{address}/api/v1/status")).send().await?;

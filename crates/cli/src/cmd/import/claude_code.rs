@@ -1,5 +1,5 @@
 mod tail;
-/// What a hook of Claude Code tells.
+/// Hook input of Claude Code.
 mod hook;
 mod report;
 

@@ -1,4 +1,4 @@
-//! Where imported records go: a server that is asked, or a folder.
+//! Target of imported records: a server or a data folder.
 //!
 //! A folder is served by a server of our own for as long as the import takes, on a free port of
 //! this machine. So there is one way in, with the same checks, whatever the records came from.
@@ -55,7 +55,7 @@ async fn with_folder<T>(
     let off = |key| (key, "off".to_owned());
     let flags = vec![("listen", "127.0.0.1:0".to_owned()), off("otlp_grpc"), off("otlp_http")];
     let mut config = Config::load(&into.target.config, flags)?;
-    // The key says which project; without keys it would always be the first.
+    // The key selects the project; without keys it would always be the first.
     config.auth = Switch::On;
     folder::must_exist(&config.data)?;
     let server = Server::open(&config, command, FirstKeysFor::Nobody).await?;

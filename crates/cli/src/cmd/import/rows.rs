@@ -95,8 +95,8 @@ pub(super) struct RowImporter<'a> {
 }
 
 impl<'a> RowImporter<'a> {
-    /// Records into a server; only looks at the first rows without one. Rows that do not say when
-    /// they happened are taken to happen at `at`.
+    /// Imports into a server; without one, only previews the first rows. Rows without a time
+    /// get `at`.
     pub(super) fn new(into: Option<&'a LangfuseClient>, at: Timestamp) -> Self {
         let report = RowReport::default();
         Self { into, at, waiting: Vec::new(), places: Vec::new(), bytes: 0, report }
@@ -187,7 +187,7 @@ impl<'a> RowImporter<'a> {
 }
 
 impl RowReport {
-    /// Shows the report and says how the command ended.
+    /// Prints the report and returns the outcome.
     pub(super) fn show(&self, into: &IntoArgs) -> anyhow::Result<Outcome> {
         into.output.show(self, Self::text)?;
         Ok(if self.bad == 0 { Outcome::Done } else { Outcome::FoundBad })

@@ -31,7 +31,7 @@ impl<'a> Sink<'a> {
         Ok(Self { target, project })
     }
 
-    /// Records what was said and returns once it is on disk.
+    /// Writes records and returns once they are on disk.
     pub(super) async fn record(&self, patches: Patches) -> anyhow::Result<()> {
         let patches = patches.merged();
         if patches.is_empty() {

@@ -24,7 +24,7 @@ const HELP: &str =
     "Score each dimension; Enter skips it, - means not observable, s skips the session, q quits.\n";
 
 /// Asks for each dimension and why. The end of what is typed ends it, and a session that is only
-/// half marked is not kept.
+/// half labelled is not saved.
 pub(super) fn ask(
     rubric: &Rubric,
     typed: &mut impl BufRead,
@@ -93,7 +93,7 @@ fn question(
     Ok(Some(line.trim().to_owned()))
 }
 
-/// What the judge said, now that the person has spoken.
+/// The judge's scores, shown after the label.
 pub(super) fn revealed(label: &Label, judged: Option<&JudgeScore>, rubric: &Rubric) -> String {
     let Some(judged) = judged else {
         return "Saved. The judge has not scored this session yet.\n".to_owned();

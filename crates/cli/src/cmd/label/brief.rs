@@ -4,7 +4,7 @@ use ratchet_core::record::limit::elide;
 use ratchet_stages::score::evidence;
 use ratchet_stages::source::Source;
 
-/// Bytes of what was asked, and of what was said last.
+/// Maximum bytes of the first message and of the last one.
 const WORDS: usize = 1_500;
 
 /// Tells what a session was about: the task, how much was done, and how it ended.

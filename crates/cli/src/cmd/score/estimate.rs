@@ -30,7 +30,7 @@ struct QuoteView {
 }
 
 impl EstimateView {
-    /// Prices an estimate with the judge that was asked for and with those that are known.
+    /// Prices an estimate for the requested judge and for all known ones.
     pub(super) fn new(
         estimate: &JudgingEstimate,
         judge: &str,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::report::{self, ScoringView};
-use super::{RubricArgs, desk_of, judge, session_id};
+use super::{RubricArgs, scoring_context, judge, session_id};
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
@@ -88,7 +88,7 @@ impl OutsideArgs {
     }
 }
 
-/// What someone is to judge.
+/// The task of an external judge.
 #[derive(Debug, Serialize)]
 struct TaskView {
     session_id: String,
@@ -106,7 +106,7 @@ pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
     let PromptArgs { session, chunk, out, outside } = args;
     data_target::with_scoring(&outside.target, "ratchet score prompt", async |target| {
         let request = outside.request(target, session)?;
-        let task = external_verdicts::task(&desk_of(target), &request, session, *chunk).await?;
+        let task = external_verdicts::task(&scoring_context(target), &request, session, *chunk).await?;
         let view = TaskView {
             session_id: session.to_string(),
             rubric: request.rubric.name.clone(),
@@ -156,14 +156,14 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
     let outside = &args.outside;
     data_target::with_scoring(&outside.target, "ratchet score submit", async |target| {
         let request = outside.request(target, &session)?;
-        let uploads = desk_of(target);
+        let ctx = scoring_context(target);
         let verdict = SubmittedVerdict {
             chunk: handed.chunk.unwrap_or(1),
             prompt_hash: handed.prompt_hash.clone(),
             answer: handed.verdict.to_string(),
         };
-        external_verdicts::hand_in(&uploads, &request, &session, &verdict).await?;
-        let report = ratchet_stages::score::run(&uploads, &request).await?;
+        external_verdicts::hand_in(&ctx, &request, &session, &verdict).await?;
+        let report = ratchet_stages::score::run(&ctx, &request).await?;
         let view = ScoringView::new(&request, &report);
         outside.output.show(&view, report::detail)?;
         Ok(view.outcome())

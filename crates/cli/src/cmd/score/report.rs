@@ -45,7 +45,7 @@ pub(super) struct SessionView {
     generation: u32,
 }
 
-/// What is said of each dimension, in the order of the rubric.
+/// Scores of dimensions, in the order of the rubric.
 #[derive(Debug)]
 struct Dimensions(Vec<(String, Value)>);
 
@@ -232,7 +232,7 @@ fn shown(id: &str) -> String {
     id.chars().take(ROOM - 1).chain(['…']).collect()
 }
 
-/// All that is said of each session, with reasons.
+/// All scores of each session, with rationales.
 pub(super) fn detail(view: &ScoringView) -> String {
     let mut text = String::new();
     for session in &view.sessions {

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// How paths are kept inside.
+/// Method of confining paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum ResolveMethod {
     /// By the kernel, in one step.
@@ -41,7 +41,7 @@ pub(super) fn descend(
                 Mounts::Crossed => usual,
             };
             match fs::openat2(from, path, flags, Mode::empty(), resolve) {
-                // Someone renames on the way; to ask again is what the kernel wants.
+                // A concurrent rename: the kernel asks for a retry.
                 Err(Errno::AGAIN) => walk(from, path, flags, mounts),
                 opened => opened,
             }

@@ -150,7 +150,7 @@ impl ChatService {
         Ok(report)
     }
 
-    /// Closes a chat for good. Its events and traces are kept.
+    /// Closes a chat permanently. Its events and traces remain.
     ///
     /// # Errors
     /// Fails if it is closed already or missing.

@@ -67,7 +67,7 @@ impl ModelJudge {
         Err(NoVerdict::Failed(format!("no usable answer in {tries} attempts: {faults}")))
     }
 
-    /// A question as a model is asked it first.
+    /// The first model request for a chunk.
     pub(in super::super) fn first(rubric: &Rubric, question: &Question) -> LlmRequest {
         let prompt = &question.prompt;
         LlmRequest {

@@ -57,7 +57,7 @@ pub(super) fn bars(chart: &OverTime, top: f64) -> Markup {
     }
 }
 
-/// From where to where each series' bar stands at one step.
+/// Bottom and top of each series' bar in one time bucket.
 fn stack(chart: &OverTime, index: usize) -> Vec<(f64, f64)> {
     let mut below = 0.0;
     let value = |series: &Series| series.values.get(index).copied().flatten().unwrap_or_default();

@@ -1,4 +1,4 @@
-/// What one must know of a language to tell its words apart.
+/// Lexical rules of a language.
 #[derive(Debug)]
 pub(super) struct Language {
     names: &'static str,

@@ -22,7 +22,7 @@ const LARGE: (i64, i64) = (6, 6);
 /// The same for one number.
 const SMALL: (i64, i64) = (3, 3);
 
-/// Leads to a dashboard, and says there what was done.
+/// Redirects to a dashboard with a toast.
 pub(super) fn back(ctx: &RequestContext, id: &str, done: Done, edits: bool) -> Redirect {
     let link = ctx.to(&["dashboards", id]).with("done", done.word());
     let link = if edits { link.with("edit", "1") } else { link };

@@ -58,7 +58,7 @@ fn nothing(chart: &Widget, answer: &ChartData) -> Markup {
     }
 }
 
-/// What stands below the name: what it shows, of how many, from where.
+/// Subtitle: metric, sample size and time range.
 pub(super) fn note(chart: &Widget, answer: &ChartData) -> String {
     format!("{} · {}", reading::about(chart), answer.note)
 }
@@ -113,7 +113,7 @@ fn over_time(chart: &Widget, answer: &ChartData, (form, tall): (Form, PlotHeight
     if !rest.is_empty() && reading::adds_up(column) {
         series.push(Series { name: "others".to_owned(), hue: SHOWN, values: add(&rest) });
     }
-    // What does not add up cannot stand on top of each other.
+    // Metrics that do not add up cannot be stacked.
     let stacks = reading::adds_up(column) || series.len() == 1;
     let form = if stacks { form } else { Form::Lines };
     let more = if count > SHOWN && !reading::adds_up(column) {

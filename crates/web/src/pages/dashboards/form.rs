@@ -1,4 +1,4 @@
-//! A chart as the fields of a form, which all stand in the address.
+//! The chart form, whose fields are query parameters.
 
 use maud::{Markup, html};
 use ratchet_core::catalog::dashboard::widget::{
@@ -22,7 +22,7 @@ const VIEWS: [(WidgetRecords, &str); 4] = [
     (WidgetRecords::ScoresCategorical, "categorical scores"),
 ];
 
-/// The ways to draw, and their words in the address.
+/// Chart types and their names in the URL.
 const CHARTS: [(&str, ChartKind); 9] = [
     ("line", ChartKind::LineTimeSeries),
     ("area", ChartKind::AreaTimeSeries),
@@ -35,7 +35,7 @@ const CHARTS: [(&str, ChartKind); 9] = [
     ("table", ChartKind::PivotTable),
 ];
 
-/// Bytes of conditions that the language has no words for.
+/// Maximum bytes of conditions that the filter language cannot express.
 const MAX_OTHERS: usize = 20_000;
 
 /// A chart that is being made.
@@ -49,7 +49,7 @@ pub(super) struct Draft {
     by: [String; 2],
     /// Conditions, in the language of lists.
     q: String,
-    /// Conditions that the language has no words for.
+    /// Conditions that the filter language cannot express.
     others: Vec<FilterCondition>,
     chart: ChartKind,
     rows: Option<u32>,
@@ -66,7 +66,7 @@ const fn counted(view: WidgetRecords) -> Counted {
 }
 
 impl Draft {
-    /// Reads the fields. What makes no sense there is as if it was not said.
+    /// Parses the fields. Invalid values are ignored.
     pub(super) fn read(params: &Params) -> Self {
         let text = |name: &str| params.get(name).unwrap_or_default().to_owned();
         let view = VIEWS.into_iter().find(|(view, _)| view.as_str() == text("view"));

@@ -22,7 +22,7 @@ use crate::web::Web;
 
 /// Charts that are offered to be placed.
 const OFFERED: usize = 200;
-/// Charts that one page asks for; a page of more is more than anyone reads.
+/// Maximum number of charts on a page.
 const DRAWN: usize = 60;
 
 /// Charts to begin with: a name, and the fields of the form.
@@ -38,7 +38,7 @@ const STARTS: [(&str, &[(&str, &str)]); 3] = [
     ("Errors", &[("q", "level:error"), ("by", "name"), ("chart", "bars")]),
 ];
 
-/// A dashboard and all charts of the project that may stand on it.
+/// A dashboard and all charts of the project.
 struct Found {
     dashboard: Dashboard,
     widgets: Vec<Widget>,
@@ -168,7 +168,7 @@ async fn chart(web: &Web, ctx: &RequestContext, found: &Found, tile: &Tile) -> P
     tile::draw(web, ctx, widget, &found.dashboard.filters, tall(tile)).await
 }
 
-/// A grid of twelve columns; a tile stands where it was put and no lower than it must.
+/// CSS classes of a tile in a grid of twelve columns; tiles move up into free space.
 fn classes(tile: &Tile) -> String {
     let TileArea { x, width, height, .. } = tile.at;
     let x = x.clamp(0, COLUMNS - 1);

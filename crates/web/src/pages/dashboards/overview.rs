@@ -13,11 +13,11 @@ use crate::request_context::RequestContext;
 use crate::sums::{self, ScanRange, Timed, float, natural};
 use crate::web::Web;
 
-/// What the page shows: a time, the time before it, and how far back the records were read.
+/// Data of the page: the period, the previous period, and the scanned range.
 pub(super) struct OverviewData {
     pub(super) split: Split,
     pub(super) now: Timed,
-    /// As long a time just before; none when all time is asked for or not all of it was read.
+    /// The previous period; `None` for all time, or if it was not read completely.
     pub(super) before: Option<Timed>,
     reach: ScanRange,
 }
@@ -150,7 +150,7 @@ fn previous(time: &str) -> String {
         .map_or_else(|| "previous period".to_owned(), |length| format!("previous {length}"))
 }
 
-/// How a figure changed, in words.
+/// Change of a metric as text.
 fn changed(now: Option<f64>, before: Option<f64>, time: &str) -> String {
     match (now, before) {
         (Some(now), Some(before)) if before > 0.0 => {

@@ -24,7 +24,7 @@ enum Panel {
 }
 
 impl Panel {
-    /// Every chart, in the order people ask.
+    /// All charts, in display order.
     const ALL: [Self; 8] = [
         Self::Volume,
         Self::Errors,
@@ -152,7 +152,7 @@ pub(super) fn draw(shown: &OverviewData) -> Markup {
     html! { div.charts { @for panel in Panel::ALL { (panel.draw(shown)) } } }
 }
 
-/// As much of a key as stands beside its line.
+/// Shortened key for the label of a line.
 pub(super) fn label(name: &str) -> String {
     if name.chars().count() <= LABEL_LEN {
         return name.to_owned();

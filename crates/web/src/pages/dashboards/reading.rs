@@ -26,7 +26,7 @@ pub(super) const fn adds_up(column: &FigureColumn) -> bool {
     matches!(column.aggregation, Aggregation::Count | Aggregation::Sum)
 }
 
-/// How much of the costs of a chart is approximate: asked behind its own figures.
+/// Query for the approximate part of the cost, appended to the chart's metrics.
 pub(super) fn approximate_cost(own: usize, shape: &Shape, rows: &[MetricsRow]) -> Money {
     let name = format!("sum_{APPROXIMATE_COST}");
     let Some(at) = shape.metrics.iter().skip(own).position(|column| column.name == name) else {
@@ -36,7 +36,7 @@ pub(super) fn approximate_cost(own: usize, shape: &Shape, rows: &[MetricsRow]) -
     Money::from_dollars(parts.sum()).unwrap_or_default()
 }
 
-/// The same in words: how much where the whole cost is summed up, and that there is some elsewhere.
+/// Note on approximate costs: the amount for a total, else only that there are some.
 pub(super) fn approximate_part(chart: &Widget, approximate: Money) -> String {
     let is_exact = approximate == Money::default();
     let is_sum = |metric: &Metric| {
@@ -115,7 +115,7 @@ pub(super) const fn aggregation(word: AggregationKind) -> &'static str {
     }
 }
 
-/// A figure of a chart in words: `p95 latency`, `observations`.
+/// Name of a metric: `p95 latency`, `observations`.
 pub(super) fn metric(metric: &Metric, of: WidgetRecords) -> String {
     let name = measure(&metric.measure, of);
     match metric.aggregation {
@@ -177,7 +177,7 @@ pub(super) const fn chart(chart: ChartKind) -> &'static str {
     }
 }
 
-/// What a chart shows, in words: `p95 latency by model`.
+/// Default title of a chart: `p95 latency by model`.
 pub(super) fn about(widget: &Widget) -> String {
     if let (ChartKind::Histogram, Some(one)) = (widget.chart, widget.metrics.first()) {
         return format!("{} distribution", measure(&one.measure, widget.view));

@@ -18,7 +18,7 @@ const fn by(word: &'static str, label: &'static str, by: Dimension) -> Split {
     Split { word, label, by: Some(by) }
 }
 
-/// Everything there is to split by, what is asked most first.
+/// Dimensions to group by, most frequently used first.
 const SPLITS: [Split; 14] = [
     Split { word: "none", label: "No grouping", by: None },
     by("model", "by model", Dimension::Model),
@@ -37,7 +37,7 @@ const SPLITS: [Split; 14] = [
 ];
 
 impl Split {
-    /// What the address asks for.
+    /// Parses the query parameter `by`.
     pub(super) fn asked(ctx: &RequestContext) -> Self {
         let word = match ctx.params.get("by") {
             Some("kind") => "type",

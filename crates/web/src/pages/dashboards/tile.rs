@@ -1,4 +1,4 @@
-//! What a chart asks, and what it shows.
+//! Queries and renders one chart.
 
 use maud::{Markup, html};
 use ratchet_core::calendar::Granularity;
@@ -25,27 +25,27 @@ use crate::time_buckets;
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
-/// The answer to what a chart asks.
+/// Data of a chart.
 pub(super) struct ChartData {
     pub(super) shape: Shape,
     pub(super) rows: Vec<MetricsRow>,
-    /// The steps of time, where it has any.
+    /// Time buckets, if it has any.
     pub(super) course: TimeBuckets,
-    /// How much of its costs is approximate.
+    /// Approximate part of the cost.
     pub(super) approximate_cost: Money,
     /// Where the figures come from, and of how many.
     pub(super) note: String,
 }
 
-/// Why a chart shows nothing.
+/// Error of a chart query.
 pub(super) enum ChartError {
-    /// What it asks makes no sense.
+    /// The query is invalid.
     Wrong(Vec<QueryProblem>),
-    /// It would read or keep too much.
+    /// The query exceeds a limit.
     TooMuch(String),
 }
 
-/// Draws a chart as it stands now.
+/// Renders a chart with current data.
 pub(super) async fn draw(
     web: &Web,
     ctx: &RequestContext,
@@ -59,7 +59,7 @@ pub(super) async fn draw(
     })
 }
 
-/// Asks what a chart asks, under the conditions of its page and in the part that is looked at.
+/// Runs the query of a chart, with the filters and the scope of its page.
 async fn answer(
     web: &Web,
     ctx: &RequestContext,

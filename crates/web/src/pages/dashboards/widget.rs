@@ -20,10 +20,10 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
-/// A chart that is being made or changed, and where.
+/// A chart that is created or edited, and its dashboard.
 struct ChartEditor {
     dashboard: Dashboard,
-    /// The chart as it is kept, and how many dashboards show it.
+    /// The stored chart, and the number of dashboards that show it.
     kept: Option<(Widget, usize)>,
     draft: Draft,
 }

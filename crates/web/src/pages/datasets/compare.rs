@@ -22,14 +22,14 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
-/// Items of each run that are compared; the page says when there are more.
+/// Maximum number of compared items of each run; the page shows if there are more.
 pub(super) const ITEMS: u64 = 500;
-/// Scores whose change is drawn.
+/// Maximum number of scores in the chart.
 const WHISKERS: usize = 12;
 /// Scores of each run that are read.
 const SCORES: u64 = 5_000;
 
-/// What one run made of one item.
+/// Result of one item in a run.
 #[derive(Clone, Debug)]
 pub(super) struct RunResult {
     pub(super) trace: TraceId,
@@ -79,7 +79,7 @@ impl Lines {
         self.0.get(name).is_none_or(|line| value >= *line)
     }
 
-    /// Where the lines are, in words.
+    /// Description of the thresholds.
     fn words(&self) -> String {
         let lines: Vec<String> =
             self.0.iter().map(|(name, line)| format!("{name} {}", figure::number(*line))).collect();

@@ -33,7 +33,7 @@ const fn title(target: Target) -> &'static str {
     }
 }
 
-/// The parts of an item: what goes in, what should come out, what is kept with it.
+/// Fields of an item: input, expected output, metadata.
 pub(super) fn sides([input, expected, metadata]: [&Option<Json>; 3]) -> Markup {
     let parts = [("Input", input), ("Expected output", expected), ("Metadata", metadata)];
     html! {

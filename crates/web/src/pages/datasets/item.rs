@@ -125,7 +125,7 @@ fn history(versions: &[ItemVersion], chosen: &ItemVersion, ctx: &RequestContext)
     }
 }
 
-/// A version in a few words: what it has that the one before had not.
+/// Summary of a version: its changes from the previous one.
 fn what_changed(before: Option<&ItemVersion>, version: &ItemVersion) -> String {
     let Some(before) = before else { return "created".to_owned() };
     if before.valid_to.is_some_and(|until| until < version.item.valid_from) {
@@ -244,7 +244,7 @@ pub(super) async fn adding(
     Ok(page.show(&ctx))
 }
 
-/// `POST …/datasets/{name}/add`: keeps one more item.
+/// `POST …/datasets/{name}/add`: adds an item.
 pub(super) async fn add(
     State(web): State<Web>,
     Path((_, name)): Path<(String, String)>,
@@ -289,7 +289,7 @@ pub(super) async fn change(
         id: Some(known.id.clone()),
         ..NewDatasetItem::default()
     };
-    // What is cleared is null from now on: an item that says nothing keeps what it had.
+    // A cleared field is stored as null: a missing one would keep its old value.
     let part = |name: &str, before: &Option<Json>| {
         let cleared = before.as_ref().map(|_| Json::from_value(&Value::Null));
         form::typed(&said, name).or(cleared)

@@ -51,7 +51,7 @@ pub(super) fn tabs(dataset: &Dataset, ctx: &RequestContext, chosen: &str) -> Mar
     }
 }
 
-/// Which items are shown, as the address says.
+/// Filter of items from the URL.
 struct ItemFilter {
     status: DatasetStatus,
     as_of: Option<Timestamp>,

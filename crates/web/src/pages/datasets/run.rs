@@ -113,7 +113,7 @@ pub(super) async fn of_experiment(
     let id = ctx.params.get("baseline").unwrap_or_default().to_owned();
     let found = by_id(&web, &ctx, id).await?;
     let run = found.ok_or_else(|| PageError::not_there("experiment"))?;
-    // One without a dataset has no page of its own: its tries are traces.
+    // A run without a dataset has no page: its items are traces.
     let link = match &run.dataset {
         Some(dataset) => ctx.to(&["datasets", dataset, "runs", &run.id]),
         None => ctx.to(&["traces"]),

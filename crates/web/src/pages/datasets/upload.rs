@@ -1,4 +1,4 @@
-//! A table becomes items: choose a file, look at its first rows, say what each column is.
+//! Upload of items from a table: choose a file, preview rows, map columns.
 
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -50,7 +50,7 @@ fn choosing(dataset: &Dataset, ctx: &RequestContext, bad: Option<&BadTable>) -> 
     page.body = html! {
         @if let Some(bad) = bad { (problems(bad)) }
         form.maker method="post" action=(action) enctype="multipart/form-data" {
-            // The token stands before the file: it is looked at before the file is taken in.
+            // The token comes before the file, so that it is checked before the file is read.
             (ctx.viewer.form_token.field())
             div.form-row {
                 label for="file" { "CSV or JSON Lines" }
@@ -158,7 +158,7 @@ async fn waiting(
     Ok((dataset, upload, preview))
 }
 
-/// Column mapping: as it was chosen, otherwise as its name says.
+/// Column mapping: as chosen, else by name.
 fn chosen(preview: &Preview, said: &Params) -> Vec<(String, Target)> {
     let guessed = preview.columns.iter().cloned().zip(guess(&preview.columns));
     let column = |(index, (name, guessed)): (usize, (String, Target))| {

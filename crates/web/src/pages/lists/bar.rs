@@ -60,7 +60,7 @@ fn field(ctx: &RequestContext, state: &ListState) -> Markup {
     })
 }
 
-/// What the rest of the address says, for a form that changes only a part of it.
+/// Other query parameters as hidden fields.
 pub(super) fn kept(link: &Link) -> Markup {
     html! {
         @for (name, value) in link.pairs() { input type="hidden" name=(name) value=(value); }
@@ -77,7 +77,7 @@ fn problems(state: &ListState) -> Markup {
     }
 }
 
-/// Whether there are texts to leave out, but none to search for.
+/// Whether the filter has only negated texts.
 pub(super) fn has_only_negated_texts(filter: &Filter) -> bool {
     let mut texts = filter.texts().peekable();
     texts.peek().is_some() && texts.all(|(_, is_wanted)| !is_wanted)
@@ -184,7 +184,7 @@ fn columns(ctx: &RequestContext, state: &ListState, scores: &[String]) -> Markup
         &html! {
             form.choose method="get" action=(here(ctx, state.on).path()) {
                 (kept(&here(ctx, state.on).without("col")))
-                // The name is always shown; saying so keeps a choice of nothing else a choice.
+                // The name is always shown; sending it distinguishes an empty selection from none.
                 input type="hidden" name="col" value=(ListColumn::NAME.word());
                 @for column in all {
                     label {

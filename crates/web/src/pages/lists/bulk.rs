@@ -94,7 +94,7 @@ pub(super) fn bar(ctx: &RequestContext, on: ListKind, targets: &Targets) -> Mark
     }
 }
 
-/// What is done to traces, said so where the rows are none.
+/// Label of an action; names traces where the rows are observations.
 fn of_traces(on: ListKind, what: &str) -> String {
     match on {
         ListKind::Traces => what.to_owned(),

@@ -69,7 +69,7 @@ impl Done {
         }
     }
 
-    /// Leads back to the list that a form was sent from, and says there what it has done.
+    /// Redirects back to the list with a toast.
     pub(super) fn back(self, ctx: &RequestContext, on: ListKind, form: &Params) -> Redirect {
         let link = came_from(ctx, on, form).with("done", self.word());
         Redirect::to(&link.to_string())

@@ -15,7 +15,7 @@ impl ListColumn {
     pub(super) const NAME: Self = Self(RecordField::Name);
     pub(super) const TIME: Self = Self(RecordField::Time);
 
-    /// The columns of a list, all of them, in the order they stand side by side.
+    /// All columns of a list, in display order.
     pub(super) fn of(on: ListKind) -> impl Iterator<Item = Self> {
         let is_listed = move |field: &RecordField| match on {
             ListKind::Traces => TRACE.listed(*field).is_some(),
@@ -24,7 +24,7 @@ impl ListColumn {
         FIELDS.iter().map(|facts| facts.field).filter(is_listed).map(Self)
     }
 
-    /// The columns of a list that are shown unless the address says otherwise.
+    /// Default columns of a list.
     pub(super) fn usual(on: ListKind) -> Vec<Self> {
         let usual = match on {
             ListKind::Traces => TRACE.usual,

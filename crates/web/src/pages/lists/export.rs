@@ -139,7 +139,7 @@ impl Writing {
         }
     }
 
-    /// What stands before all rows.
+    /// Header of the file.
     fn head(&self) -> Bytes {
         match self {
             Self::Csv(columns) => csv::head(columns).into(),
@@ -160,7 +160,7 @@ impl Writing {
         }
     }
 
-    /// What stands after all rows.
+    /// Footer of the file.
     fn end(self) -> Result<Bytes, BoxError> {
         match self {
             Self::Csv(_) | Self::Jsonl(_) => Ok(Bytes::new()),

@@ -15,7 +15,7 @@ const OFFERED: usize = 20;
 /// Traces that are looked at for what has no sums: the newest.
 const SAMPLE: u64 = 300;
 
-/// The words that a field can be, most frequent first.
+/// Values of a field, most frequent first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Facet {
     pub(super) field: RecordField,
@@ -95,7 +95,7 @@ async fn of_traces(telemetry: &Telemetry, ask: &ListQuery) -> StoreResult<Vec<Fa
     ])
 }
 
-/// What hourly sums call everything that is too rare for a sum of its own.
+/// Name of the rollup group for rare values.
 const RARE: &str = "(other)";
 
 #[derive(Debug, Default)]

@@ -16,7 +16,7 @@ use crate::web::Web;
 /// Rows that one answer holds.
 const AT_ONCE: usize = 50;
 
-/// The rows that came or changed after a moment: what a live list asks for again and again, at
+/// The rows that arrived or changed after a time: polled by a live list, at
 /// once while there are more.
 pub(super) async fn newer<R: ListedRow>(
     State(web): State<Web>,
@@ -43,7 +43,7 @@ pub(super) async fn newer<R: ListedRow>(
 /// Characters of an input and of an output that a preview shows.
 const SHOWN: usize = 400;
 
-/// The first words of what went into a row and came out of it.
+/// Preview of a row's input and output.
 pub(super) async fn peek<R: ListedRow>(
     State(web): State<Web>,
     ctx: RequestContext,

@@ -28,7 +28,7 @@ struct Found<R> {
     summary: Markup,
     /// How far was looked, if the time was over first.
     reached: Option<Timestamp>,
-    /// Whether there were too many rows to put them in the order asked for.
+    /// Whether there were too many rows to sort.
     is_unsorted: bool,
 }
 

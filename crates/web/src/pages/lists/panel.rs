@@ -19,7 +19,7 @@ use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
 use crate::web::Web;
 
-/// What stands beside the list.
+/// Side panel.
 enum Peeked {
     Trace(Box<Trace>),
     Step(Box<Observation>),

@@ -30,7 +30,7 @@ pub(super) trait ListedRow: Sized + Send + Sync + 'static {
     const WATCHED: RecordKind;
 
     /// Looks for a page of rows; texts in the filter are not looked at. In another order than that
-    /// of their time there may be too many of them to tell.
+    /// of their time range there may be too many of them.
     fn read(
         telemetry: &Telemetry,
         ask: &ListQuery,
@@ -102,7 +102,7 @@ const PREVIEW: usize = 160;
 /// Bytes of a payload that are read as a conversation; a longer one shows as it is.
 const READ: usize = 100_000;
 
-/// The first words of a payload, on one line; of a conversation, what was said last.
+/// One-line preview of a payload; of a conversation, its last message.
 pub(super) fn preview(payload: Option<&Payload>, length: usize) -> Option<String> {
     let text = payload?.as_str();
     let last = if text.len() <= READ { last_words(text) } else { None };
@@ -125,7 +125,7 @@ fn last_words(text: &str) -> Option<String> {
     })
 }
 
-/// A cell with the first words of a payload.
+/// A cell with a payload preview.
 pub(super) fn preview_cell(payload: Option<&Payload>) -> Markup {
     let shown = preview(payload, PREVIEW);
     html! { @if let Some(text) = shown { span.mono { bdi { (text) } } } }
@@ -148,7 +148,7 @@ pub(super) fn metadata(content: Option<&Content>) -> Option<String> {
     Some(format!("{{{}}}", pairs.join(",")))
 }
 
-/// A cell with the first words of the metadata.
+/// A cell with a metadata preview.
 pub(super) fn metadata_cell(content: Option<&Content>) -> Markup {
     let metadata = metadata(content).map(|text| Payload::Text(text.into()));
     preview_cell(metadata.as_ref())

@@ -28,13 +28,13 @@ struct Verdicts {
     /// The sum of those that are numbers or truths.
     sum: f64,
     numbers: u32,
-    /// How often each word was said.
+    /// Count of each category.
     words: BTreeMap<String, u32>,
 }
 
 impl Verdicts {
     fn take(&mut self, score: &Score) {
-        // A category says more than the number behind it, and a share of truths more than a word.
+        // Categories are shown instead of their numbers, and booleans as a share.
         let number = match &score.value {
             ScoreValue::Numeric(_) | ScoreValue::Boolean(_) => score.value.number(),
             ScoreValue::Categorical { .. } | ScoreValue::Text(_) | ScoreValue::Correction(_) => {
@@ -55,7 +55,7 @@ impl Verdicts {
         (self.numbers > 0).then(|| self.sum / f64::from(self.numbers))
     }
 
-    /// The word that was said most often.
+    /// The most frequent category.
     fn word(&self) -> Option<&str> {
         let most = self.words.iter().max_by_key(|(_, count)| **count);
         most.map(|(word, _)| word.as_str())
@@ -111,7 +111,7 @@ pub(super) async fn scored<R: ListedRow>(
     Ok(scored)
 }
 
-/// The row that a score speaks of; what is said of a step is said of its trace too.
+/// The row of a score; scores of an observation count for its trace too.
 fn row_of(target: &ScoreTarget, on: ListKind) -> Option<String> {
     match (target, on) {
         (ScoreTarget::Trace(trace) | ScoreTarget::Observation(trace, _), ListKind::Traces) => {
@@ -123,7 +123,7 @@ fn row_of(target: &ScoreTarget, on: ListKind) -> Option<String> {
 }
 
 impl Scored {
-    /// A cell as people see it: the mean, or the word said most often.
+    /// The displayed value: the mean, or the most frequent category.
     pub(super) fn cell(&self, row: &str, name: &str) -> Markup {
         let Some(verdicts) = self.0.get(row).and_then(|names| names.get(name)) else {
             return Markup::default();

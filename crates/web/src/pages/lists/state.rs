@@ -9,12 +9,12 @@ use crate::request_context::{Link, Params, RequestContext};
 use ratchet_store::project::ProjectId;
 
 pub(super) const ROWS: u64 = 50;
-/// What stands before the name of a score in the word of its column.
+/// Prefix of score columns in the URL.
 pub(super) const SCORE: &str = "score:";
 /// Scores that a list shows at most.
 const MAX_SCORES: usize = 20;
 
-/// What the address says about a list.
+/// List state from the URL.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ListState {
     pub(super) on: ListKind,
@@ -63,7 +63,7 @@ impl ListState {
         }
     }
 
-    /// What to ask the store for.
+    /// The store query of the list.
     pub(super) fn ask(&self, ctx: &RequestContext) -> ListQuery {
         let needs_content = self.columns.iter().any(|column| column.is_content());
         let (column, direction) = self.sort;
@@ -104,7 +104,7 @@ impl ListState {
 /// The newest first.
 pub(super) const NEWEST: (ListColumn, Direction) = (ListColumn::TIME, Direction::Descending);
 
-/// This list from its first row, without what was said in passing; also from what is served beside
+/// Link to the first page of this list, without one-time parameters; also from what is served with
 /// it.
 pub(super) fn here(ctx: &RequestContext, on: ListKind) -> Link {
     let list = list_link(ctx, on);
@@ -112,7 +112,7 @@ pub(super) fn here(ctx: &RequestContext, on: ListKind) -> Link {
     said.fold(list, |link, (name, value)| link.and(name, value))
 }
 
-/// What an address says that is not about the list as a whole.
+/// One-time and paging parameters.
 const IN_PASSING: [&str; 7] =
     ["cursor", "done", "after", "format", "peek", "observation", "timestamp"];
 
@@ -134,7 +134,7 @@ fn sort(on: ListKind, word: &str) -> Option<(ListColumn, Direction)> {
     Some((column, direction))
 }
 
-/// What to ask the store for.
+/// Store query of a list.
 #[derive(Clone, Debug)]
 pub(super) struct ListQuery {
     pub(super) project: ProjectId,

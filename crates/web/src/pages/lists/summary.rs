@@ -11,7 +11,7 @@ use crate::components::figure;
 use crate::filter::ListKind;
 use crate::request_context::RequestContext;
 
-/// How many rows there are and how many match, in words. Reads hourly sums and the newest records
+/// Numbers of all and of matching rows, as text. Reads hourly sums and the newest records
 /// only, so it costs the same at any size.
 pub(super) async fn summary<R: ListedRow>(
     telemetry: &Telemetry,

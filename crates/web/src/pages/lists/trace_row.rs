@@ -55,7 +55,7 @@ impl ListedRow for Trace {
         hits: Vec<Observation>,
     ) -> StoreResult<Vec<Self>> {
         let mut query = those(ask, hits.iter().map(|hit| hit.trace.to_string()).collect());
-        // A trace may begin before the time that one of its observations lies in.
+        // A trace may start before the time range of one of its observations.
         query.range.from = None;
         Ok(telemetry.traces(query).await?.rows)
     }

@@ -16,9 +16,9 @@ use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
 const MAX_NAME: usize = 80;
-/// Bytes of a query that is kept.
+/// Maximum bytes of a saved query.
 const MAX_QUERY: usize = 8_000;
-/// What a view does not keep: where one was in the list, and what was said in passing.
+/// Parameters that are not saved: paging and one-time ones.
 const PASSING: [&str; 4] = ["cursor", "done", "after", "id"];
 
 const fn page_of(on: ListKind) -> ViewedPage {
@@ -80,7 +80,7 @@ fn save_form(ctx: &RequestContext, on: ListKind) -> Markup {
     }
 }
 
-/// The address a saved view stands for.
+/// URL of a saved view.
 fn link(ctx: &RequestContext, on: ListKind, view: &SavedView) -> Link {
     let pairs = Params::read(&view.query);
     pairs.pairs().fold(list_link(ctx, on), |link, (name, value)| link.and(name, value))

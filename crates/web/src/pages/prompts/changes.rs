@@ -38,7 +38,7 @@ pub(super) async fn changes(web: &Web, ctx: &RequestContext, name: &str) -> Page
     })
 }
 
-/// The actor; people have another colour than agents.
+/// The actor; people are highlighted.
 fn by(actor: &Actor) -> Markup {
     html! {
         @match actor {

@@ -6,7 +6,7 @@ use crate::components::chart;
 use crate::components::stat::{Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
 
-/// How every dimension stands, the overall quality first.
+/// Scores of all dimensions, overall quality first.
 ///
 /// A note that holds for all dimensions is shown once below, instead of in every row.
 pub(super) fn table(report: &WeekReport) -> Markup {
@@ -93,7 +93,7 @@ fn is_drawn(standing: &DimensionStats) -> bool {
     standing.history.iter().flatten().count() > 1
 }
 
-/// How something stands, as a figure.
+/// Score of a dimension as a stat.
 pub(super) fn stat(standing: &DimensionStats, label: &str, provenance: &str) -> Stat {
     let value = match standing.marks {
         None => Value::CannotTell("no sessions scored".to_owned()),

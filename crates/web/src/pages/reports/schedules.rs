@@ -100,7 +100,7 @@ const fn description(job: &ScheduledJob) -> &'static str {
     }
 }
 
-/// The times of a schedule in words, where its cron expression is a simple one: `Sundays 02:00 UTC`.
+/// Description of a simple cron expression: `Sundays 02:00 UTC`.
 fn times(cron: &str, zone: &str) -> Markup {
     let zone = if zone == "Etc/UTC" { "UTC" } else { zone };
     match readable(cron) {

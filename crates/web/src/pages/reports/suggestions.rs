@@ -78,7 +78,7 @@ pub(super) fn newest<'a>(
     tracked.iter().find(|kept| kept.suggestion.key == suggestion.key)
 }
 
-/// One suggestion: what to change, why, and what someone decided.
+/// One suggestion: change, reason and decision.
 pub(super) fn card(
     suggestion: &Suggestion,
     kept: Option<&StoredSuggestion>,

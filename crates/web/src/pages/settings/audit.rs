@@ -1,4 +1,4 @@
-//! Who changed what, newest first, in words.
+//! Audit log, newest first.
 
 use axum::Router;
 use axum::extract::State;

@@ -91,7 +91,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     drawn(&web, &ctx, &preset, &Markup::default()).await
 }
 
-/// Asks the model behind a connection for a word, and tells what came of it.
+/// Tests a connection with a short model call and shows the result.
 async fn test(
     State(web): State<Web>,
     Path((_, id)): Path<(String, String)>,
@@ -295,7 +295,7 @@ fn goes_where_it_went(one: &LlmConnection, entered: &Entered) -> bool {
         && one.base_url.as_deref() == entered.filled("baseURL")
 }
 
-/// The connection that a form asks for; otherwise what is wrong is noted.
+/// Parses the form; adds validation errors.
 fn read(entered: &mut Entered, kept: Option<LlmCredentials>) -> Option<NewLlmConnection> {
     let (secret, sent) = match kept {
         Some(kept) => (kept.secret, kept.headers),

@@ -153,7 +153,7 @@ async fn rename(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> Pag
     }
 }
 
-/// The page with what is wrong; the other forms stand as they were.
+/// The page with validation errors; the other forms are unchanged.
 fn again(web: &Web, ctx: &RequestContext, entered: &Entered, field: &str, why: String) -> Response {
     let value = entered.raw(field).to_owned();
     let mut shown = preset(ctx);

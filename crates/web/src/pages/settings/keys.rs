@@ -78,13 +78,13 @@ fn ticked(ctx: &RequestContext, entered: &Entered, before: Permissions) -> Permi
     })
 }
 
-/// What a permission asks of a role, if a key would not have it.
+/// Role that a permission requires, if the key lacks it.
 fn misfit(permissions: Permissions, role: Role) -> Option<(&'static str, String)> {
     let misfit = permissions.misfit(role)?;
     Some((misfit.as_str(), format!("does not fit the role {}", role.as_str())))
 }
 
-/// What roles do, in words. A key of an owner may administer the whole server, so that only its
+/// Descriptions of roles. A key of an owner may administer the whole server, so that only its
 /// owners may make one.
 fn roles(ctx: &RequestContext) -> Vec<(&'static str, &'static str)> {
     let all = [

@@ -210,7 +210,7 @@ async fn add(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
     }
 }
 
-/// Makes an account for someone. On the server they are a member at most: what they own is this
+/// Creates an account. On the server it is a member at most: it owns only this
 /// project.
 async fn make(
     web: &Web,

@@ -233,7 +233,7 @@ fn tier_fields(index: usize, entered: &Entered) -> Markup {
     }
 }
 
-/// The definition that a form asks for; otherwise what is wrong is noted.
+/// Parses the form; adds validation errors.
 fn read(
     entered: &mut Entered,
     id: &str,

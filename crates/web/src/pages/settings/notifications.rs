@@ -39,7 +39,7 @@ pub(super) fn routes() -> Router<Web> {
         .merge(receiver::routes())
 }
 
-/// What kinds of news there are, with the words for them.
+/// Notification types and their labels.
 const fn news(kind: NotificationKind) -> (&'static str, &'static str) {
     match kind {
         NotificationKind::TurnEnded => ("turn-ended", "Turn finished"),
@@ -199,7 +199,7 @@ fn is_lost(one: &NoticeDelivery) -> bool {
     matches!(one.outcome, DeliveryOutcome::Failed | DeliveryOutcome::Refused)
 }
 
-/// How a delivery stands, in a word.
+/// Status of a delivery.
 fn outcome(one: &NoticeDelivery) -> Markup {
     let word = one.outcome.as_str();
     match one.outcome {

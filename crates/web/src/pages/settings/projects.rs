@@ -108,7 +108,7 @@ async fn make(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageR
     }
 }
 
-/// The project that a form asks for; otherwise what is wrong is noted.
+/// Parses the form; adds validation errors.
 fn read(entered: &mut Entered) -> Option<NewProject> {
     let name = validation::project_name(entered.text("name"));
     if let Err(why) = &name {

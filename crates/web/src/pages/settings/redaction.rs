@@ -1,4 +1,4 @@
-//! What must not be kept, and whose pages may call.
+//! Redaction rules and CORS origins.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -179,7 +179,7 @@ fn origins_form(ctx: &RequestContext, entered: &Entered, origins: &[PageOrigin])
     }
 }
 
-/// The rule that a form asks for.
+/// Parses the rule form.
 fn read(entered: &Entered) -> Result<Rule, RuleError> {
     let text = || entered.text("what").to_owned();
     let what = match entered.raw("kind") {

@@ -7,7 +7,7 @@ use ratchet_core::record::price::{AttributeSource, Comparison, TierCondition};
 /// Prices are typed for so many units, as price lists have them.
 const UNITS: f64 = 1_000_000.0;
 
-/// How two numbers compare, as it is typed. Longer words first: one begins another.
+/// Comparison operators. Longer ones first, since some are prefixes of others.
 const COMPARISONS: [(&str, Comparison); 6] = [
     (">=", Comparison::Gte),
     ("<=", Comparison::Lte),

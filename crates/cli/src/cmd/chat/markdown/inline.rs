@@ -1,6 +1,6 @@
 use crate::cmd::chat::style::Marks;
 
-/// How deep emphasis may be nested; what is deeper stands as it was written.
+/// Maximum nesting of emphasis; deeper markers are shown verbatim.
 const MAX_DEPTH: usize = 8;
 
 /// A piece of text that is set off in one way.
@@ -16,7 +16,7 @@ pub(super) struct Span {
 pub(super) struct Inline {
     pub(super) spans: Vec<Span>,
     /// Whether something began in it that has not ended, so that what follows may change how it
-    /// reads. What has not ended stands as it was written.
+    /// reads. Unclosed markers are shown verbatim.
     pub(super) is_open: bool,
 }
 
@@ -167,7 +167,7 @@ impl Reader {
 
     fn end(&mut self, position: usize) {
         let Some(opener) = self.openers.get(position).copied() else { return };
-        // What began later and did not end stands as it was written.
+        // Later unclosed markers are shown verbatim.
         self.openers.truncate(position);
         let marks = match (opener.marker, opener.length) {
             ('~', _) => Marks::STRUCK,
@@ -239,7 +239,7 @@ impl Reader {
 mod tests {
     use super::*;
 
-    /// Spans as text: what is set off stands in brackets with a letter for each mark.
+    /// Spans as text: marked ones in brackets with a letter for each mark.
     fn shown(source: &str) -> String {
         let letters = [
             (Marks::BOLD, 'b'),

@@ -1,11 +1,11 @@
-/// What kind of line it is, as its first characters tell.
+/// Kind of a line, by its first characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Lead {
     /// An empty one.
     Blank,
     /// A heading: how deep, and what follows the marker.
     Heading(usize, String),
-    /// An item of a list: its indent, what stands before it, and what follows that.
+    /// A list item: its indent, its marker and the rest.
     Item(usize, Bullet, String),
     /// A quotation, and what follows the marker.
     Quote(String),
@@ -19,7 +19,7 @@ pub(super) enum Lead {
     Words(usize, String),
 }
 
-/// What stands before an item.
+/// Marker of a list item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Bullet {
     Dot,

@@ -5,12 +5,12 @@ use crate::cmd::chat::style::{Marks, Style};
 
 /// More columns than this are no table for a terminal.
 const MAX_COLUMNS: usize = 24;
-/// What stands between two columns takes so much.
+/// Width of a column separator.
 const GAP: usize = 3;
 /// Narrower than this a column is not made.
 const MIN_COLUMN: usize = 4;
 
-/// Where the text of a column stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Left,

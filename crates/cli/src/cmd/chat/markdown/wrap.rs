@@ -5,7 +5,7 @@ use crate::cmd::chat::style::{Marks, Style};
 /// Narrower than this nothing can be laid out.
 const MIN_WIDTH: usize = 20;
 
-/// What stands at the left of a line.
+/// Left margin of a line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Margin {
     pub(super) first: Vec<Span>,
@@ -82,7 +82,7 @@ impl Flow {
         self.column
     }
 
-    /// What was laid out since this was last asked.
+    /// Takes the output since the last call.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
     }
@@ -191,7 +191,7 @@ impl Flow {
     }
 }
 
-/// Lays a text out in lines of its own: each with how many columns it takes.
+/// Wraps a text into lines, each with its width in columns.
 pub(super) fn lines(spans: &[Span], width: usize, style: Style) -> Vec<(String, usize)> {
     let mut flow = Flow::new(MIN_WIDTH, style);
     flow.width = width.max(1);

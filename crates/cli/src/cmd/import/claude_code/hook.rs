@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use serde::Deserialize;
 
-/// Hooks tell of a session in a few hundred bytes; some carry what an agent said last.
+/// Maximum size of hook input: a few hundred bytes, sometimes with the agent's last message.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The fields of a hook's stdin that are used here.

@@ -59,7 +59,7 @@ impl Report {
         self.lines += 1;
     }
 
-    /// Counts what a line said.
+    /// Counts the result of a line.
     pub(super) fn count(&mut self, patches: &Patches) {
         for trace in &patches.traces {
             self.turns.insert(trace.id.to_string());
@@ -111,7 +111,7 @@ impl Report {
         }
     }
 
-    /// The report as it stands.
+    /// The report so far.
     pub(super) fn view(&self) -> ReportView {
         let steps = |kind| self.steps.get(&kind).map_or(0, std::collections::HashSet::len);
         ReportView {

@@ -11,13 +11,13 @@ use crate::config::Config;
 
 /// How far back a copy that is brought up to date begins: records may come in late.
 const OVERLAP_NANOS: i64 = 3_600 * 1_000_000_000;
-/// How much of a public key tells projects of one server apart.
+/// Length of the public key prefix that identifies a project in the file name.
 const KEY_CHARS: usize = 8;
 
 /// The ids that score configs and runs have got here.
 type Known = (BTreeMap<String, String>, BTreeMap<String, String>);
 
-/// The file that says how far a copy has come.
+/// The checkpoint file of a copy.
 #[derive(Debug)]
 pub(super) struct CheckpointFile(PathBuf);
 

@@ -18,7 +18,7 @@ fn cell(value: &CellValue) -> String {
         CellValue::Time(time) => Value::from(time.to_string()).to_string(),
         CellValue::Words(words) => Value::from(words.as_slice()).to_string(),
         CellValue::Json(None) => "null".to_owned(),
-        // A line break can only stand between the parts of a document, never inside a text.
+        // A line break can only be between the tokens of a document, never inside a string.
         CellValue::Json(Some(json)) => json.replace(['\n', '\r'], " "),
     }
 }

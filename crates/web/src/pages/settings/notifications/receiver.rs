@@ -63,7 +63,7 @@ async fn show(
     drawn(&web, &ctx, &one, &settled(&one), &Markup::default()).await
 }
 
-/// The form as it is kept.
+/// The form with stored values.
 fn settled(one: &NoticeReceiver) -> Entered {
     let ticked = one.events.iter().map(|kind| (news(*kind).0, "yes"));
     let paused = one.is_paused.then_some(("paused", "yes"));
