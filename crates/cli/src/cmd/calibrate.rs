@@ -142,9 +142,9 @@ async fn calibrate(
     let calibration = held.calibration(&rubric, args.threshold);
     let judge = args.judge.open(target).await?;
     let sat = match args.panel {
-        true => Some(
-            panels::rejudge_panel(ctx, &args.dataset, &request(args, &rubric, &judge)).await?,
-        ),
+        true => {
+            Some(panels::rejudge_panel(ctx, &args.dataset, &request(args, &rubric, &judge)).await?)
+        }
         false => None,
     };
     let drift = panel::drifts(&panels::read(ctx.sink).await?);

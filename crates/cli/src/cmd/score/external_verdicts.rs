@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::report::{self, ScoringView};
-use super::{RubricArgs, scoring_context, judge, session_id};
+use super::{RubricArgs, judge, scoring_context, session_id};
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
@@ -106,7 +106,8 @@ pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
     let PromptArgs { session, chunk, out, outside } = args;
     data_target::with_scoring(&outside.target, "ratchet score prompt", async |target| {
         let request = outside.request(target, session)?;
-        let task = external_verdicts::task(&scoring_context(target), &request, session, *chunk).await?;
+        let task =
+            external_verdicts::task(&scoring_context(target), &request, session, *chunk).await?;
         let view = TaskView {
             session_id: session.to_string(),
             rubric: request.rubric.name.clone(),
