@@ -335,7 +335,7 @@ async fn what_an_agent_cannot_do_is_told() {
     let chat_id = stage.new_chat(&chats).await;
     let mut client = stage.look_on(&chats, &chat_id, 0).await;
     let cases = [
-        ("silence", "said nothing for too long"),
+        ("silence", "sent no output for too long"),
         ("fail 7", "ended with code 7: something went wrong inside"),
     ];
     for (words, why) in cases {
