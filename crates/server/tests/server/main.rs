@@ -11,6 +11,7 @@ mod connections;
 mod grpc;
 mod logs;
 mod operating;
+mod jobs;
 mod langfuse;
 mod client;
 /// Sources and sinks of the stages.

@@ -15,6 +15,7 @@ use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
+pub(super) use run::skip_run;
 pub use run::{RunClaim, ScheduleOutcome, ScheduleRun};
 pub use scheduled_job::{ScheduledJob, ScheduledScoring};
 

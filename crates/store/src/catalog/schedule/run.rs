@@ -163,6 +163,15 @@ impl Catalog {
     }
 }
 
+/// Makes a schedule skip a run that is about to be deleted: it would be due again otherwise.
+pub(in crate::catalog) fn skip_run(tx: &Tx<'_>, job: &JobRecord) -> StoreResult<()> {
+    let payload: Option<RunPayload> = serde_json::from_str(&job.payload).ok();
+    let due_at = payload.map_or(job.run_at, |payload| Timestamp::from_nanos(payload.due_at));
+    let sql = "UPDATE schedule SET due_after = $3 WHERE project = $1 AND name = $2 \
+               AND due_after < $3";
+    tx.execute(sql, &[(&job.project).into(), job.group.as_deref().into(), due_at.into()]).map(drop)
+}
+
 /// Deletes the run history of a schedule.
 pub(super) fn delete_runs(tx: &Tx<'_>, project: &ProjectId, schedule: &str) -> StoreResult<()> {
     job::delete_group(tx, (project, JobKind::ScheduleRun, schedule))
