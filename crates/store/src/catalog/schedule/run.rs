@@ -104,7 +104,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<ScheduleRun> {
         self.transact(move |tx| {
-            super::wanted(tx, &project, &schedule)?;
+            super::SCHEDULES.require(tx, &project, &schedule)?;
             let last = last_runs(tx, &project, &schedule, 1)?.into_iter().next();
             if last.as_ref().is_some_and(|run| run.leased_until.is_some_and(|until| until > now)) {
                 return Err(StoreError::BadQuery(format!("{schedule} is running already")));
