@@ -48,7 +48,7 @@ pub(crate) mod model;
 mod llm_connection;
 /// Dashboards, widgets, evaluators and evaluation rules, stored as whole JSON documents.
 mod document;
-mod table;
+mod project_table;
 mod saved_view;
 /// Weekly reports.
 mod report;

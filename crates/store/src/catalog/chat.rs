@@ -6,8 +6,8 @@ use ratchet_core::time::Timestamp;
 
 use super::Catalog;
 use super::audit::{Noun, Verb};
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::table::Table;
 use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -94,8 +94,8 @@ impl Default for ChatStatus {
 const COLUMNS: &str = "id, family, parent, fork_at, title, workspace, setting, state, why, turn, \
                        pid, process_started, turns, cost, agent_cost, is_at_least, spent_before, \
                        created_at, updated_at";
-const CHATS: Table<Chat> =
-    Table::new(("chat", "chat"), COLUMNS, read).in_order("updated_at DESC, id DESC");
+const CHATS: ProjectTable<Chat> =
+    ProjectTable::new(("chat", "chat"), COLUMNS, read).in_order("updated_at DESC, id DESC");
 
 impl Catalog {
     /// Stores a new chat.

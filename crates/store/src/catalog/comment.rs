@@ -3,8 +3,8 @@ use ratchet_core::record::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::table::Table;
 use super::{Catalog, user};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -46,7 +46,7 @@ pub struct CommentFilter {
 
 const COLUMNS: &str = "id, object_kind, object, content, author, created_at, updated_at";
 
-const COMMENTS: Table<Comment> = Table::new(("comment", "comment"), COLUMNS, read);
+const COMMENTS: ProjectTable<Comment> = ProjectTable::new(("comment", "comment"), COLUMNS, read);
 
 impl Catalog {
     /// Creates a comment, redacted by the project's rules.

@@ -4,8 +4,8 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::dataset_check::{Unchecked, Verdicts};
+use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
-use super::table::Table;
 use super::{Catalog, Noun, Verb, redaction};
 use crate::StoreResult;
 use crate::blocking::run_blocking;
@@ -72,8 +72,8 @@ pub struct NewDataset {
 const COLUMNS: &str = "id, name, description, metadata, input_schema, expected_output_schema, \
                        created_at, updated_at";
 
-pub(super) const DATASETS: Table<Dataset> =
-    Table::new(("dataset", "Dataset"), COLUMNS, read).by("name");
+pub(super) const DATASETS: ProjectTable<Dataset> =
+    ProjectTable::new(("dataset", "Dataset"), COLUMNS, read).by("name");
 
 impl Catalog {
     /// Creates a dataset, or updates the one of this name. Its fields are redacted by the project's

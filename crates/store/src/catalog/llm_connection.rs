@@ -6,8 +6,8 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::table::Table;
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -76,8 +76,8 @@ pub struct LlmCredentials {
 const COLUMNS: &str = "id, provider, adapter, secret_hint, base_url, custom_models, \
                        has_default_models, header_names, config, created_at, updated_at";
 
-const CONNECTIONS: Table<LlmConnection> =
-    Table::new(("llm_connection", "LLM connection"), COLUMNS, read);
+const CONNECTIONS: ProjectTable<LlmConnection> =
+    ProjectTable::new(("llm_connection", "LLM connection"), COLUMNS, read);
 
 impl Catalog {
     /// Returns a page of a project's connections, newest first.

@@ -3,8 +3,8 @@ use ratchet_core::record::price::{ModelDefinition, ModelUnit, OwnModel};
 use ratchet_core::time::Timestamp;
 use serde_json::Value as AnyJson;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::table::Table;
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
@@ -24,7 +24,7 @@ pub struct StoredModel {
 const COLUMNS: &str =
     "id, name, pattern, start_at, unit, tiers, tokenizer, tokenizer_config, created_at";
 
-const MODELS: Table<StoredModel> = Table::new(("model", "model"), COLUMNS, read);
+const MODELS: ProjectTable<StoredModel> = ProjectTable::new(("model", "model"), COLUMNS, read);
 
 impl Catalog {
     /// Returns a project's custom models, newest first.

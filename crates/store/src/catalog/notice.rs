@@ -16,8 +16,8 @@ use serde_json::{Value as JsonValue, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
-use super::table::Table;
 use super::{Catalog, Noun, Verb, job};
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
@@ -90,8 +90,8 @@ pub struct ReceiverChange {
 
 const COLUMNS: &str = "id, kind, name, address, events, is_paused, person, created_at, updated_at";
 
-const RECEIVERS: Table<NoticeReceiver> =
-    Table::new(("notice_receiver", "receiver"), COLUMNS, read).in_order("created_at, id");
+const RECEIVERS: ProjectTable<NoticeReceiver> =
+    ProjectTable::new(("notice_receiver", "receiver"), COLUMNS, read).in_order("created_at, id");
 
 impl Catalog {
     /// Returns a project's receivers, oldest first.

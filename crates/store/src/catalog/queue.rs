@@ -5,8 +5,8 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
-use super::table::Table;
 use super::{Catalog, Noun, Verb, redaction, user};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -68,8 +68,8 @@ pub struct QueueId {
 
 const QUEUE_COLUMNS: &str = "id, name, description, score_configs, created_at, updated_at";
 
-const QUEUES: Table<Queue> =
-    Table::new(("annotation_queue", "annotation queue"), QUEUE_COLUMNS, read_queue);
+const QUEUES: ProjectTable<Queue> =
+    ProjectTable::new(("annotation_queue", "annotation queue"), QUEUE_COLUMNS, read_queue);
 const ITEM_COLUMNS: &str =
     "id, queue, object_kind, object, status, completed_at, created_at, updated_at";
 

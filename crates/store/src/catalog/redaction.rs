@@ -3,8 +3,8 @@ use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
-use super::table::Table;
 use super::{Catalog, Noun, Verb, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
@@ -19,8 +19,9 @@ pub struct StoredRule {
 
 const COLUMNS: &str = "id, kind, what, replacement, created_at";
 
-const RULES: Table<StoredRule> =
-    Table::new(("redaction_rule", "redaction rule"), COLUMNS, read).in_order("created_at, id");
+const RULES: ProjectTable<StoredRule> =
+    ProjectTable::new(("redaction_rule", "redaction rule"), COLUMNS, read)
+        .in_order("created_at, id");
 
 impl Catalog {
     /// Returns the redaction rules of a project, oldest first.

@@ -1,8 +1,8 @@
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Value};
-use super::table::Table;
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
@@ -71,8 +71,8 @@ impl FromColumn for ViewedPage {
 
 const COLUMNS: &str = "id, page, name, query, author, created_at";
 
-const VIEWS: Table<SavedView> =
-    Table::new(("saved_view", "saved view"), COLUMNS, read).in_order("name, id");
+const VIEWS: ProjectTable<SavedView> =
+    ProjectTable::new(("saved_view", "saved view"), COLUMNS, read).in_order("name, id");
 
 impl Catalog {
     /// Returns the saved views of a page, by name.

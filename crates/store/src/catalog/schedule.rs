@@ -9,8 +9,8 @@ use ratchet_core::money::Money;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Value};
-use super::table::Table;
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
@@ -69,8 +69,8 @@ pub struct ScheduleWebhooks {
 const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, \
                        created_at, rubric, max_cost, job";
 
-const SCHEDULES: Table<Schedule> =
-    Table::new(("schedule", "schedule"), COLUMNS, read).by("name").in_order("name");
+const SCHEDULES: ProjectTable<Schedule> =
+    ProjectTable::new(("schedule", "schedule"), COLUMNS, read).by("name").in_order("name");
 
 impl Catalog {
     /// Creates the weekly schedule of a project, turned on, if it has none.

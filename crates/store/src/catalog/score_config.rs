@@ -4,8 +4,8 @@ use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig};
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
-use super::table::Table;
 use super::{Catalog, Noun, Verb, project, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -30,8 +30,8 @@ struct CategoryColumn {
 const COLUMNS: &str = "id, name, data_type, min_value, max_value, categories, description, \
                        is_archived, created_at, updated_at";
 
-pub(super) const SCORE_CONFIGS: Table<StoredScoreConfig> =
-    Table::new(("score_config", "Score config"), COLUMNS, read);
+pub(super) const SCORE_CONFIGS: ProjectTable<StoredScoreConfig> =
+    ProjectTable::new(("score_config", "Score config"), COLUMNS, read);
 
 impl Catalog {
     /// Creates a score config.

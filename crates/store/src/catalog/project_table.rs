@@ -8,7 +8,7 @@ use crate::{StoreError, StoreResult};
 
 /// A table whose rows belong to projects. Its methods see one project's rows only.
 #[derive(Debug)]
-pub(super) struct Table<T> {
+pub(super) struct ProjectTable<T> {
     name: &'static str,
     /// What errors call a row.
     noun: &'static str,
@@ -20,7 +20,7 @@ pub(super) struct Table<T> {
     order: &'static str,
 }
 
-impl<T> Table<T> {
+impl<T> ProjectTable<T> {
     /// A table by its name and by what errors call a row. The key is `id`, and the newest row comes
     /// first.
     pub(super) const fn new(
