@@ -249,6 +249,7 @@ mod tests {
             change: -0.4,
             interval: [-0.5, -0.3],
             n: 12,
+            p: Some(0.0005),
         });
         assert!(report.to_text().contains("\nALERT: a*judge scores overall_quality"));
         assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge scores"));

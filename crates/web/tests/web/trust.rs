@@ -213,7 +213,7 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
     let this_week = sampling::week(START);
     let quiet = site.get("/project/shop").await;
     assert!(!quiet.text.contains("judge drift"), "{}", quiet.text);
-    for n in 0..6 {
+    for n in 0..12 {
         for verdict in [judged(n, "2020-01-05", 0.9), judged(n, &this_week, 0.5)] {
             panel::keep(&sink(&site), &[verdict], START).await.unwrap();
         }
