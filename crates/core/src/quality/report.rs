@@ -70,6 +70,21 @@ impl WeekReport {
     }
 }
 
+/// Says who judged, and which sessions are not in the figures because others judged them; `None`
+/// where the scores do not say.
+pub fn judge_words(report: &WeekReport) -> Option<String> {
+    let Synthesis { judge, other_judges, .. } = &report.synthesis;
+    if judge.judge.is_empty() {
+        return None;
+    }
+    let others = other_judges.iter().map(|(other, count)| {
+        let are = if *count == 1 { "is" } else { "are" };
+        let sessions = counted(*count, "session");
+        format!(" {sessions} scored by {} {are} not in these figures.", other.words())
+    });
+    Some(format!("Scored by {}.{}", judge.words(), others.collect::<String>()))
+}
+
 /// Formats a confidence interval: `0.62 to 0.71`.
 pub fn interval_words(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(
