@@ -137,7 +137,8 @@ async fn a_sample_is_drawn_labelled_blind_and_only_then_compared() {
 async fn calibration_shows_every_number_with_its_interval_on_the_first_scores() {
     let site = site().await;
     check(&site.get(CALIBRATION).await, 200, "No labels to compare yet");
-    label(&site, |n| (f64::from(n) / 11.0 * 0.98, if n < 6 { "partial" } else { "complete" })).await;
+    label(&site, |n| (f64::from(n) / 11.0 * 0.98, if n < 6 { "partial" } else { "complete" }))
+        .await;
     let page = site.get(&format!("{CALIBRATION}?dimension=tool_mastery")).await;
     check(&page, 200, "Pearson");
     // A second score of 1 would have spoilt the perfect agreement of the first.
