@@ -7,14 +7,14 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::validation;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::clock::{self, ClockHold};
+use ratchet_stages::record::clock;
 use ratchet_stages::record::sweep;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::{AggregateQuery, Step};
 use ratchet_store::catalog::ProjectChange;
 use ratchet_store::query::TimeRange;
 
-use super::{ConfirmDialog, Done, Tab, page, question, wrong};
+use super::{Ask, Done, Tab, jobs, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::{copy, figure};
 use crate::form::PageForm;
@@ -48,7 +48,12 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     let hold = clock::held(&web.store, ctx.now).await?;
-    Ok(drawn(&web, &ctx, &preset(&ctx), hold))
+    let failed_jobs = jobs::given_up(&web, &ctx).await?;
+    let problems = html! {
+        @if let Some(hold) = hold { p.notice role="status" { (hold) } }
+        (failed_jobs)
+    };
+    Ok(drawn(&web, &ctx, &preset(&ctx), &problems))
 }
 
 /// The forms before anyone touches them.
@@ -57,9 +62,9 @@ fn preset(ctx: &RequestContext) -> Entered {
     Entered::preset(&[("name", &ctx.project.name), ("days", &days)])
 }
 
-fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered, hold: Option<ClockHold>) -> Markup {
+fn drawn(web: &Web, ctx: &RequestContext, entered: &Entered, problems: &Markup) -> Markup {
     let body = html! {
-        @if let Some(hold) = hold { p.notice role="status" { (hold) } }
+        (problems)
         (facts(ctx))
         @if ctx.viewer.can_own() { (name_form(ctx, entered)) (retention_form(ctx, entered)) }
         @if may_be_deleted(web, ctx) { (delete_form(ctx, entered)) }
@@ -159,7 +164,7 @@ fn again(web: &Web, ctx: &RequestContext, entered: &Entered, field: &str, why: S
     let mut shown = preset(ctx);
     shown.set(field, &value);
     shown.wrong(field, why);
-    wrong(drawn(web, ctx, &shown, None))
+    wrong(drawn(web, ctx, &shown, &Markup::default()))
 }
 
 async fn retain(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageResult<Response> {
