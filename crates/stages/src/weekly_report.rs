@@ -28,7 +28,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::ClientError;
 use ratchet_store::StoreError;
 use ratchet_store::blocking::run_blocking;
-use ratchet_store::catalog::{StoredSuggestion, SavedReport};
+use ratchet_store::catalog::{SavedReport, StoredSuggestion};
 
 use crate::improve::{Advice, AdviceInput};
 use crate::review;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::SessionId;
 pub use crate::judge::rubric::OVERALL;
 pub use issue::{CommonIssue, Example};
-pub use standing::{Change, MIN_TO_ALARM, Marks, Slope, DimensionStats, Trend, WEEKLY_LEVEL};
+pub use standing::{Change, DimensionStats, MIN_TO_ALARM, Marks, Slope, Trend, WEEKLY_LEVEL};
 
 /// Sessions above are high outliers.
 pub const EXCELLENT: f64 = 0.85;

@@ -14,7 +14,7 @@ use ratchet_store::aggregate::{AggregateQuery, Step};
 use ratchet_store::catalog::ProjectChange;
 use ratchet_store::query::TimeRange;
 
-use super::{Ask, Done, Tab, jobs, page, question, wrong};
+use super::{ConfirmDialog, Done, Tab, jobs, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::{copy, figure};
 use crate::form::PageForm;

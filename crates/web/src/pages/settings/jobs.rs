@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use ratchet_core::job::{JobKind, JobPhase};
 use ratchet_store::catalog::{JobQuery, JobRecord};
 
-use super::{Ask, Done, Tab, question};
+use super::{ConfirmDialog, Done, Tab, question};
 use crate::components::figure;
 use crate::components::table::{self, Column, Row, Table};
 use crate::form::PageForm;
@@ -122,7 +122,7 @@ async fn act(State(web): State<Web>, PageForm { ctx, form }: PageForm) -> PageRe
 }
 
 fn ask_first(ctx: &RequestContext, kind: JobKind, id: &str) -> Markup {
-    let ask = Ask {
+    let ask = ConfirmDialog {
         title: "Discard this job?".to_owned(),
         lost: html! { (kind_words(kind)) " " code { bdi { (id) } } " is deleted and cannot be retried." },
         action: action(ctx),
