@@ -12,7 +12,7 @@ fn outline(evidence: &Evidence) -> Vec<String> {
             TimelineAction::UserSays(text) => format!("{trace} user: {text}"),
             TimelineAction::AgentSays(text) => format!("{trace} agent: {text}"),
             TimelineAction::Calls(call) => {
-                let failed = if call.failed { " failed:" } else { "" };
+                let failed = if call.failed() { " failed:" } else { "" };
                 let output = call.output.unwrap_or_else(|| "?".to_owned());
                 format!("{trace} {}({}) ->{failed} {output}", call.tool, call.input)
             }
