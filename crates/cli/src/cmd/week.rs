@@ -203,6 +203,7 @@ fn view(told: &WeekDelivery) -> anyhow::Result<Value> {
         "effect": effect,
         "scored": told.scoring.scored,
         "failed": told.scoring.failed,
+        "too_short": told.scoring.short,
         "cost": told.cost().dollars(),
         "stopped_by_budget": told.scoring.is_cut,
         "report": serde_json::to_value(&told.done.report)?,

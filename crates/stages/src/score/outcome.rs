@@ -52,11 +52,15 @@ impl Scored {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Skip {
     /// There is not enough to see.
-    #[error("it has {has} {}, fewer than {wanted}", traces(*has))]
+    #[error(
+        "shorter than {} traces and {} observations: it has {} and {}",
+        wanted[0], wanted[1], has[0], has[1]
+    )]
     TooShort {
-        has: u64,
-        /// Of so many at least.
-        wanted: u64,
+        /// Traces and observations.
+        has: [u64; 2],
+        /// As many of the one or the other.
+        wanted: [u64; 2],
     },
     #[error("it is still going on: its last trace began at {0}")]
     GoingOn(Timestamp),

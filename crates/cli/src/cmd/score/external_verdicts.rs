@@ -72,9 +72,9 @@ fn judge_name(text: &str) -> Result<String, String> {
 }
 
 impl OutsideArgs {
-    fn request(&self, place: &ScoringTarget, session: &SessionId) -> anyhow::Result<Request> {
+    async fn request(&self, place: &ScoringTarget, session: &SessionId) -> anyhow::Result<Request> {
         let outsider =
-            ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(place)? };
+            ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(place).await? };
         Ok(Request {
             run: place.run.clone(),
             rubric: place.rubric(&self.rubric.rubric)?,
@@ -105,7 +105,7 @@ struct TaskView {
 pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
     let PromptArgs { session, chunk, out, outside } = args;
     data_target::with_scoring(&outside.place, "ratchet score prompt", async |place| {
-        let request = outside.request(place, session)?;
+        let request = outside.request(place, session).await?;
         let task = external_verdicts::task(&desk_of(place), &request, session, *chunk).await?;
         let view = TaskView {
             session_id: session.to_string(),
@@ -155,7 +155,7 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
     let session = SessionId::parse(&handed.session_id)?;
     let outside = &args.outside;
     data_target::with_scoring(&outside.place, "ratchet score submit", async |place| {
-        let request = outside.request(place, &session)?;
+        let request = outside.request(place, &session).await?;
         let desk = desk_of(place);
         let verdict = SubmittedVerdict {
             chunk: handed.chunk.unwrap_or(1),

@@ -87,6 +87,6 @@ pub(crate) fn prices(place: &ScoringTarget) -> Arc<PriceTable> {
 }
 
 /// How sessions are put before a judge.
-pub(super) fn briefing(place: &ScoringTarget) -> anyhow::Result<Briefing> {
-    Ok(place.judge_factory(&place.seed()?).briefing()?)
+pub(super) async fn briefing(place: &ScoringTarget) -> anyhow::Result<Briefing> {
+    Ok(place.judge_factory(&place.seed()?).briefing().await?)
 }
