@@ -13,6 +13,8 @@ mod speakers;
 
 use std::sync::LazyLock;
 
+use regex::Regex;
+
 pub(crate) use results::ReadResult;
 pub(crate) use speakers::UserRole;
 
@@ -40,6 +42,8 @@ pub enum CallOutcome {
 pub struct Notations {
     /// Version of the file.
     pub version: u32,
+    /// What stands before and after a result.
+    wrapper: Option<[Regex; 2]>,
     object: file::ObjectKeys,
     results: Vec<results::ResultNotation>,
     user_roles: Vec<speakers::UserRoleNotation>,

@@ -79,6 +79,7 @@ pub fn of(evidence: &Evidence) -> Vec<TimelineEvent> {
 /// Returns the timeline of a session by custom notations.
 pub fn of_with(evidence: &Evidence, notations: &Notations) -> Vec<TimelineEvent> {
     let mut events = reader::read(evidence, notations);
+    tool_outcome::separate_calls(&mut events, notations);
     tool_outcome::settle(&mut events, notations);
     events
 }

@@ -21,7 +21,10 @@ fn sessions_are_scored_once_and_say_why() {
     let data = folder_of(&[Story::new("good", 5), short, failing]);
     let first = report(score_all(data.path(), &[]), 0);
     assert_eq!(ids(&first, "sessions"), ["failing", "good"]);
-    assert_eq!(reason(&first, "skipped", "short"), "shorter than 3 traces and 10 observations: it has 1 and 2");
+    assert_eq!(
+        reason(&first, "skipped", "short"),
+        "shorter than 3 traces and 10 observations: it has 1 and 2"
+    );
     assert_eq!(first["failed"], json!([]));
     for session in first["sessions"].as_array().unwrap() {
         let dimensions = session["dimensions"].as_object().unwrap();

@@ -35,10 +35,18 @@ pub(super) struct ObjectKeys {
 #[serde(deny_unknown_fields)]
 struct Document {
     version: u32,
+    wrapper: WrapperEntry,
     object: ObjectKeys,
     result: Vec<ResultEntry>,
     user_role: Vec<UserRoleEntry>,
     call: Vec<CallEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrapperEntry {
+    start: String,
+    end: String,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +75,8 @@ struct CallEntry {
     pattern: String,
     /// The name of the tool, where the text does not name it.
     tool: Option<String>,
+    #[serde(default)]
+    sure: bool,
 }
 
 pub(super) fn parse(text: &str) -> Result<Notations, NotationsError> {
@@ -74,6 +84,10 @@ pub(super) fn parse(text: &str) -> Result<Notations, NotationsError> {
         toml::from_str(text).map_err(|why| NotationsError::Shape(why.to_string()))?;
     Ok(Notations {
         version: document.version,
+        wrapper: Some([
+            compile("wrapper", &opening(&document.wrapper.start))?,
+            compile("wrapper", &format!(r"(?:{})\s*\z", document.wrapper.end))?,
+        ]),
         object: document.object,
         results: document.result.into_iter().map(result).collect::<Result<_, _>>()?,
         user_roles: document.user_role.into_iter().map(user_role).collect::<Result<_, _>>()?,
@@ -102,7 +116,8 @@ fn user_role(entry: UserRoleEntry) -> Result<UserRoleNotation, NotationsError> {
 }
 
 fn call(entry: CallEntry) -> Result<CallNotation, NotationsError> {
-    Ok(CallNotation { pattern: compile(&entry.family, &entry.pattern)?, tool: entry.tool })
+    let CallEntry { family, pattern, tool, sure } = entry;
+    Ok(CallNotation { pattern: compile(&family, &pattern)?, tool, sure })
 }
 
 /// Returns a pattern for the start of a text.

@@ -46,6 +46,7 @@ pub(crate) struct ReadResult<'a> {
 impl Notations {
     /// Reads the result of a call.
     pub(crate) fn read_result(&self, text: &str) -> ReadResult<'_> {
+        let text = self.unwrapped(text);
         if let Some(object) = object(text) {
             return match self.facts(&object) {
                 Some(outcome) => ReadResult { outcome, is_fact: true, ends_as: None },
@@ -78,10 +79,19 @@ impl Notations {
 
     /// Returns the printed text of a result, without its wrapper.
     pub(crate) fn body<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let text = self.unwrapped(text);
         let Some(object) = object(text) else { return Cow::Borrowed(text) };
         let texts = self.object.text.iter().filter_map(|key| object.get(key)?.as_str());
         let texts: Vec<&str> = texts.collect();
         if texts.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(texts.join("\n")) }
+    }
+
+    /// Returns a result without what a framework writes around it.
+    fn unwrapped<'t>(&self, text: &'t str) -> &'t str {
+        let Some([start, end]) = &self.wrapper else { return text };
+        let Some(before) = start.find(text) else { return text };
+        let text = text.get(before.end()..).unwrap_or(text);
+        end.find(text).and_then(|after| text.get(..after.start())).unwrap_or(text)
     }
 
     fn read_text(&self, text: &str) -> ReadResult<'_> {

@@ -25,6 +25,8 @@ pub(super) struct UserRoleNotation {
 pub(super) struct CallNotation {
     pub(super) pattern: Regex,
     pub(super) tool: Option<String>,
+    /// Whether a text has it only if it is a call.
+    pub(super) sure: bool,
 }
 
 /// Who wrote a message in the role of the user.
@@ -42,6 +44,10 @@ pub(crate) enum UserRole {
 pub(crate) struct TextCall {
     pub(crate) tool: String,
     pub(crate) input: Value,
+    /// Where it starts in the text.
+    pub(crate) start: usize,
+    /// Whether it is a call even without a result.
+    pub(crate) is_sure: bool,
 }
 
 impl Notations {
@@ -59,24 +65,27 @@ impl Notations {
     pub(crate) fn text_call(&self, text: &str) -> Option<TextCall> {
         self.calls.iter().find_map(|notation| {
             let found = notation.pattern.captures_iter(text).last()?;
-            call(&found, notation.tool.as_deref())
+            call(&found, notation)
         })
     }
 }
 
-fn call(found: &Captures<'_>, tool: Option<&str>) -> Option<TextCall> {
+fn call(found: &Captures<'_>, notation: &CallNotation) -> Option<TextCall> {
+    let (tool, is_sure) = (notation.tool.as_deref(), notation.sure);
+    let start = found.get(0)?.start();
     if let Some(command) = found.name("command") {
         let input = json!({"command": command.as_str().trim()});
-        return Some(TextCall { tool: tool?.to_owned(), input });
+        return Some(TextCall { tool: tool?.to_owned(), input, start, is_sure });
     }
     if let Some(text) = found.name("json") {
         let object: Map<String, Value> = serde_json::from_str(text.as_str()).ok()?;
         let tool = object.get("name")?.as_str()?.to_owned();
         let input = object.get("arguments").or_else(|| object.get("parameters"));
-        return Some(TextCall { tool, input: input.cloned().unwrap_or_default() });
+        let input = input.cloned().unwrap_or_default();
+        return Some(TextCall { tool, input, start, is_sure });
     }
     let tool = found.name("tool").map(|name| name.as_str()).or(tool)?.to_owned();
-    Some(TextCall { tool, input: arguments(found.name("input")?.as_str()) })
+    Some(TextCall { tool, input: arguments(found.name("input")?.as_str()), start, is_sure })
 }
 
 /// Reads arguments as JSON, as parameters in tags, or else as text.

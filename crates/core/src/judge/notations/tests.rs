@@ -44,6 +44,8 @@ fn facts_of_an_object_decide() {
         r#"{"isError": true, "content": [{"type": "text", "text": "boom"}]}"#,
         r#"{"status": "Failed", "message": "no"}"#,
         r#"{"output": "Error: no such file"}"#,
+        "Observation: Error: no such user",
+        "<tool_response>\n{\"success\": false}\n</tool_response>",
     ] {
         check(text, CallOutcome::Failed);
     }

@@ -352,7 +352,12 @@ impl Reader<'_> {
             Some(id) => self.by_id.get(id).copied(),
             None => key.and_then(|key| self.waiting.remove(&key)),
         };
-        self.complete_at(index, output);
+        // Some models give several calls the same id.
+        let is_same = |index: &usize| {
+            matches!(self.moves.get(*index), Some(TimelineEvent { act: TimelineAction::Calls(known), .. })
+                if known.tool == call.tool && known.input == call.input)
+        };
+        self.complete_at(index.filter(is_same), output);
     }
 
     /// Adds a tool result that is separate from its call.

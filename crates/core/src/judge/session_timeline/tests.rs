@@ -64,6 +64,28 @@ fn calls_get_their_results_from_the_next_input() {
 }
 
 #[test]
+fn calls_that_share_an_id_keep_their_own_results() {
+    let (one, other) =
+        (asks("c1", "look", &json!({"id": 7})), asks("c1", "book", &json!({"id": 7})));
+    let history = [user("Book 7"), one.clone(), gives("c1", "Error: no 7"), other.clone()];
+    let ended = json!([history[0], history[1], history[2], history[3], gives("c1", "booked")]);
+    let evidence = session(vec![trace(vec![
+        generation(json!([user("Book 7")]), one),
+        generation(json!(history[..3]), other),
+        generation(ended, agent("Booked.")),
+    ])]);
+    assert_eq!(
+        outline(&evidence),
+        [
+            "1 user: Book 7",
+            r#"1 look({"id":7}) -> failed: Error: no 7"#,
+            r#"1 book({"id":7}) -> booked"#,
+            "1 agent: Booked.",
+        ]
+    );
+}
+
+#[test]
 fn a_call_recorded_as_an_observation_is_listed_once() {
     let call = asks("c1", "look", &json!({"id": 7}));
     let step = tool("execute_tool look", json!({"id": 7}), json!("found"));

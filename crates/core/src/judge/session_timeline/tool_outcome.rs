@@ -35,6 +35,53 @@ pub(super) fn settle(events: &mut [TimelineEvent], notations: &Notations) {
     }
 }
 
+/// Removes calls from the agent's text that are events of their own: they are no words of the agent.
+pub(super) fn separate_calls(events: &mut Vec<TimelineEvent>, notations: &Notations) {
+    let next = events.iter().skip(1).map(Some).chain([None]);
+    let starts: Vec<Option<usize>> = events
+        .iter()
+        .zip(next)
+        .map(|(event, next)| call_in_text(event, next?, notations))
+        .collect();
+    add_last_call(events, notations, starts.iter().any(Option::is_some));
+    for (event, start) in events.iter_mut().zip(starts) {
+        if let (TimelineAction::AgentSays(text), Some(start)) = (&mut event.act, start) {
+            text.truncate(start);
+        }
+    }
+    let is_blank = |event: &TimelineEvent| matches!(&event.act, TimelineAction::AgentSays(text) if text.trim().is_empty());
+    events.retain(|event| !is_blank(event));
+}
+
+/// Adds the call at the end of a session whose calls are text: nobody recorded its result.
+fn add_last_call(events: &mut Vec<TimelineEvent>, notations: &Notations, is_usual: bool) {
+    let Some(TimelineEvent { trace, at, act: TimelineAction::AgentSays(text) }) = events.last_mut()
+    else {
+        return;
+    };
+    let found = notations.text_call(text).filter(|found| found.is_sure || is_usual);
+    let Some(found) = found else { return };
+    text.truncate(found.start);
+    let outcome = CallOutcome::Unknown;
+    let act = Call { tool: found.tool, input: found.input, output: None, outcome };
+    let call = TimelineEvent { trace: *trace, at: *at, act: TimelineAction::Calls(act) };
+    events.push(call);
+}
+
+/// Returns where an agent's text contains the call that is the next event.
+fn call_in_text(
+    event: &TimelineEvent,
+    next: &TimelineEvent,
+    notations: &Notations,
+) -> Option<usize> {
+    let (TimelineAction::AgentSays(text), TimelineAction::Calls(call)) = (&event.act, &next.act)
+    else {
+        return None;
+    };
+    let found = notations.text_call(text)?;
+    (found.tool == call.tool && found.input == call.input).then_some(found.start)
+}
+
 fn read<'a>(event: &TimelineEvent, notations: &'a Notations) -> ReadResult<'a> {
     match &event.act {
         TimelineAction::Calls(Call { output: Some(output), .. }) => notations.read_result(output),
