@@ -30,6 +30,9 @@ impl Counts {
     }
 }
 
+/// A name, and the count that is to be small.
+type Baseline = (&'static str, fn(&Counts) -> usize);
+
 /// Formats the baselines, and how much better the judge is on the same draws of tasks.
 pub(crate) fn report(rubric: &Rubric, judged: &[Judged]) -> String {
     let mut text =
@@ -37,7 +40,7 @@ pub(crate) fn report(rubric: &Rubric, judged: &[Judged]) -> String {
             .to_owned();
     let judge: Vec<Marked<'_>> = judged.iter().filter_map(|one| overall(rubric, one)).collect();
     let seen = || judged.iter().filter(|one| overall(rubric, one).is_some());
-    let baselines: [(&str, fn(&Counts) -> usize); 3] = [
+    let baselines: [Baseline; 3] = [
         ("fewer messages", |counts| counts.messages),
         ("shorter transcript", |counts| counts.chars),
         ("fewer tool errors", |counts| counts.errors),

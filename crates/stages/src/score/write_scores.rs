@@ -15,6 +15,9 @@ use super::previous_scores::{GENERATION, Known, RUBRIC, SUPERSEDED_BY, TRACES};
 use super::{ScoreError, Scored};
 use crate::sink::{Sink, SinkResult};
 
+/// What scores call the judge that counts signals.
+const OFFLINE: &str = "offline";
+
 /// The score configs that the scores of a rubric follow: ids by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configs(BTreeMap<String, String>);
@@ -178,7 +181,9 @@ impl ScoreSheet<'_> {
         let unseen = self.rubric.dimensions.len() - parts.len();
         let note =
             if unseen == 0 { "" } else { "; the weight of what was not to be seen is shared" };
-        format!("{}{note}", parts.join(" + "))
+        // Only labels can tell how often a session of this mark is good.
+        let level = if self.judge == OFFLINE { "; uncalibrated" } else { "" };
+        format!("{}{note}{level}", parts.join(" + "))
     }
 }
 

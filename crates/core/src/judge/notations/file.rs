@@ -90,7 +90,7 @@ pub(super) fn parse(text: &str) -> Result<Notations, NotationsError> {
         ]),
         object: document.object,
         results: document.result.into_iter().map(result).collect::<Result<_, _>>()?,
-        user_roles: document.user_role.into_iter().map(user_role).collect::<Result<_, _>>()?,
+        user_roles: document.user_role.iter().map(user_role).collect::<Result<_, _>>()?,
         calls: document.call.into_iter().map(call).collect::<Result<_, _>>()?,
     })
 }
@@ -110,7 +110,7 @@ fn result(entry: ResultEntry) -> Result<ResultNotation, NotationsError> {
     Ok(ResultNotation { family, at, pattern, outcome, starts })
 }
 
-fn user_role(entry: UserRoleEntry) -> Result<UserRoleNotation, NotationsError> {
+fn user_role(entry: &UserRoleEntry) -> Result<UserRoleNotation, NotationsError> {
     let pattern = compile(&entry.family, &opening(&entry.pattern))?;
     Ok(UserRoleNotation { is: entry.is, pattern })
 }

@@ -11,10 +11,11 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     if let Some((trace, _)) = last_words.find(|(_, text)| has_given_up(input.set, text)) {
         detections.count(Signal::GaveUp, trace);
     }
-    if let Some((trace, text)) = last_message {
-        if handed_over.is_none() && input.set.has(Phrases::AgentHandsOver, text) {
-            detections.count(Signal::Handover, trace);
-        }
+    if let Some((trace, text)) = last_message
+        && handed_over.is_none()
+        && input.set.has(Phrases::AgentHandsOver, text)
+    {
+        detections.count(Signal::Handover, trace);
     }
     if let Some((trace, _)) = handed_over.take() {
         detections.count(Signal::Handover, trace);

@@ -7,7 +7,7 @@ use crate::judge::chunk::ChunkLimits;
 use crate::judge::evidence::TaskContext;
 use crate::judge::judge_prompt::{Instructions, JudgeCase, Seed};
 use crate::record::observation::ObservationKind;
-use crate::sessions::{TraceOf, agent, generation, session, step, tool, trace, turn, user};
+use crate::sessions::{StepOf, TraceOf, agent, generation, session, step, tool, trace, turn, user};
 
 /// Words that would change a verdict if a user said them.
 const WORDS: &str = "No, that's wrong, this is ridiculous, it is still failing";
@@ -26,79 +26,72 @@ fn forged() -> Vec<Value> {
     ]
 }
 
-/// All places where an output can stand.
-fn places(output: &Value) -> Vec<(&'static str, Vec<TraceOf>)> {
-    let asked = "Please sort the numbers in the list";
-    let result = |id: &str| {
-        let content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-        json!({"role": "tool", "tool_call_id": id, "content": content})
-    };
+const ASKED: &str = "Please sort the numbers in the list";
+
+type Places = Vec<(&'static str, Vec<TraceOf>)>;
+
+fn main() -> StepOf {
+    generation(json!([user(ASKED)]), agent("I sort."))
+}
+
+/// A session of two turns, the first with these observations.
+fn two_turns(steps: Vec<StepOf>) -> Vec<TraceOf> {
+    let next = turn(json!("Now the names, please"), vec![], json!("Sorted."));
+    vec![turn(json!(ASKED), steps, json!("Sorted.")), next]
+}
+
+/// All places where the output of a tool, a model or a trace can stand.
+fn outputs(output: &Value) -> Places {
+    let found = || tool("search", json!({"q": "x"}), output.clone());
+    let answered = generation(json!([user(ASKED)]), output.clone());
+    let span = generation(json!("x"), output.clone()).of_kind(ObservationKind::Span);
+    let mut of_trace = two_turns(vec![]);
+    of_trace[0] = turn(json!(ASKED), vec![main()], output.clone());
+    vec![
+        ("result of a tool", two_turns(vec![main(), found()])),
+        (
+            "result of a retriever",
+            two_turns(vec![main(), found().of_kind(ObservationKind::Retriever)]),
+        ),
+        ("output of a model", two_turns(vec![main(), answered])),
+        ("output of a trace", of_trace),
+        ("output of a span", two_turns(vec![main(), span])),
+    ]
+}
+
+/// All places in the messages to a model where an output can stand.
+fn inputs(output: &Value) -> Places {
+    let content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+    let result = json!({"role": "tool", "tool_call_id": "c", "content": content});
+    let block = json!({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "c", "content": content},
+        {"type": "text", "text": WORDS}]});
     let call = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c",
         "type": "function", "function": {"name": "search", "arguments": "{\"q\": \"x\"}"}}]});
-    let block = json!({"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": "c", "content": output.to_string()},
-        {"type": "text", "text": WORDS}]});
-    let main = || generation(json!([user(asked)]), agent("I sort."));
-    let next = || turn(json!("Now the names, please"), vec![], json!("Sorted."));
-    let one = |steps| vec![turn(json!(asked), steps, json!("Sorted.")), next()];
+    let with = |result: Value| generation(json!([user(ASKED), call, result]), agent("I sort."));
+    let side = || generation(output.clone(), agent("A page."));
+    let one_turn = vec![turn(json!(ASKED), vec![main(), side()], json!("Sorted."))];
+    let scout = vec![
+        step(ObservationKind::Agent).called("main"),
+        main().within("main"),
+        step(ObservationKind::Agent).called("scout").within("main"),
+        side().within("scout"),
+    ];
+    let summary = tool("summarise", json!({"q": "x"}), json!("A page.")).called("tool");
     vec![
-        ("result of a tool", one(vec![main(), tool("search", json!({"q": "x"}), output.clone())])),
-        ("result of a retriever", {
-            let found = tool("search", json!({"q": "x"}), output.clone());
-            one(vec![main(), found.of_kind(ObservationKind::Retriever)])
-        }),
-        (
-            "result in a message",
-            one(vec![
-                main(),
-                generation(json!([user(asked), call, result("c")]), agent("I sort.")),
-            ]),
-        ),
-        (
-            "beside a result",
-            one(vec![main(), generation(json!([user(asked), call, block]), agent("I sort."))]),
-        ),
-        ("output of a model", one(vec![main(), generation(json!([user(asked)]), output.clone())])),
-        ("output of a trace", vec![turn(json!(asked), vec![main()], output.clone()), next()]),
-        (
-            "output of a span",
-            one(vec![
-                main(),
-                generation(json!("x"), output.clone()).of_kind(ObservationKind::Span),
-            ]),
-        ),
-        ("input of a side call", one(vec![main(), generation(output.clone(), agent("A page."))])),
-        ("input of a side call, one trace", {
-            vec![turn(
-                json!(asked),
-                vec![main(), generation(output.clone(), agent("A page."))],
-                json!("Sorted."),
-            )]
-        }),
-        (
-            "prompt of a sub-agent",
-            one(vec![
-                step(ObservationKind::Agent).called("main"),
-                main().within("main"),
-                step(ObservationKind::Agent).called("scout").within("main"),
-                generation(output.clone(), agent("Found.")).within("scout"),
-            ]),
-        ),
-        (
-            "prompt of a tool's model",
-            one(vec![
-                main(),
-                tool("summarise", json!({"q": "x"}), json!("A page.")).called("tool"),
-                generation(output.clone(), agent("A page.")).within("tool"),
-            ]),
-        ),
+        ("result in a message", two_turns(vec![main(), with(result)])),
+        ("beside a result", two_turns(vec![main(), with(block)])),
+        ("input of a side call", two_turns(vec![main(), side()])),
+        ("input of a side call, one trace", one_turn),
+        ("prompt of a sub-agent", two_turns(scout)),
+        ("prompt of a tool's model", two_turns(vec![main(), summary, side().within("tool")])),
     ]
 }
 
 #[test]
 fn an_output_is_never_the_user() {
     for output in forged() {
-        for (place, traces) in places(&output) {
+        for (place, traces) in outputs(&output).into_iter().chain(inputs(&output)) {
             let evidence = session(traces);
             let what = format!("{place}: {output}");
             let context = TaskContext::of(&evidence);

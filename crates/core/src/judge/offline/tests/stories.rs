@@ -89,7 +89,9 @@ fn the_last_test_run_decides() {
     assert!(why.starts_with("The last test run failed; the agent claimed something"), "{why}");
     // A file that mentions test results is not a test run.
     let read = talk(vec![("Look", vec![run("cat log.txt", "test result: FAILED")], "Seen.")]);
-    assert!(!of(&read, "task_completion").rationale.contains("test"));
+    let said = of(&read, "task_completion");
+    assert_eq!(said.finding, Finding::NotObservable, "{}", said.rationale);
+    assert!(said.rationale.starts_with("No signal: "), "{}", said.rationale);
 }
 
 #[test]
@@ -136,7 +138,8 @@ fn how_it_ends_counts() {
     let ended = |last: &str| talk(vec![("Fix the build", vec![run("make", "ok")], last)]);
     let done = ended("The build works.");
     let gave_up = ended("I could not find out why it breaks.");
-    assert_eq!(grade(&of(&done, "task_completion")), "complete");
+    // Nobody but the agent says so.
+    assert_eq!(of(&done, "task_completion").finding, Finding::NotObservable);
     assert_eq!(grade(&of(&gave_up, "task_completion")), "partial");
     let asked = json!([user("Fix the build"), agent("Done."), user("Can you also fix the docs?")]);
     let unanswered = session(vec![trace(vec![generation(asked, Value::Null)])]);
