@@ -8,6 +8,8 @@ pub(crate) mod week;
 pub(crate) mod suggestions;
 /// `ratchet schedule`
 pub(crate) mod schedule;
+/// `ratchet jobs`
+pub(crate) mod jobs;
 /// `ratchet keys`
 pub(crate) mod keys;
 /// `ratchet users`
@@ -90,6 +92,8 @@ pub(crate) enum Command {
     Suggestions(Box<suggestions::SuggestionsCommand>),
     /// Manage scheduled runs
     Schedule(Box<schedule::ScheduleCommand>),
+    /// List background jobs, and retry or discard dead letters
+    Jobs(Box<jobs::JobsCommand>),
     /// Manage API keys
     Keys(keys::KeysCommand),
     /// Manage users

@@ -67,6 +67,13 @@ impl JobPhase {
     pub const DONE: &'static str = "done";
     /// The name of a dead letter's phase.
     pub const DEAD: &'static str = "dead";
+    /// The names of all phases.
+    pub const NAMES: [&'static str; 4] = [Self::QUEUED, Self::LEASED, Self::DONE, Self::DEAD];
+
+    /// Returns the name that a word is, if it is one.
+    pub fn parse_name(word: &str) -> Option<&'static str> {
+        Self::NAMES.into_iter().find(|name| *name == word)
+    }
 
     pub const fn as_str(&self) -> &'static str {
         match self {

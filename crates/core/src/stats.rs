@@ -4,6 +4,8 @@
 pub mod agreement;
 /// Krippendorff's alpha: agreement of several raters with missing values.
 pub mod alpha;
+/// Means of values with known bounds, and their differences.
+pub mod bounded;
 /// Confusion matrix, Cohen's kappa and Gwet's AC1.
 pub mod categories;
 /// Difference of two means (Welch).
@@ -12,6 +14,8 @@ pub mod difference;
 pub mod distribution;
 /// Confidence intervals of proportions and means.
 pub mod interval;
+/// Permutation tests for several measures at once.
+pub mod permutation;
 /// Area under the ROC curve.
 pub mod ranking;
 /// Estimates from stratified and weighted samples.

@@ -25,6 +25,8 @@ pub mod media;
 /// Weekly reports and suggestions.
 pub mod reports;
 pub mod schedules;
+/// Jobs of the queue, and dead letters.
+pub mod jobs;
 /// Reclaims disk space.
 pub mod compact;
 /// Chats with agents that the server runs.
@@ -68,6 +70,9 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(schedules::save, schedules::remove))
         .routes(routes!(schedules::switch))
         .routes(routes!(schedules::runs, schedules::run))
+        .routes(routes!(jobs::list))
+        .routes(routes!(jobs::discard))
+        .routes(routes!(jobs::retry))
         .routes(routes!(compact::run))
         .merge(chats::routes())
         .merge(notifications::routes())

@@ -1,11 +1,11 @@
 //! The Model Context Protocol: one set of tools for `/api/public/mcp` and `ratchet mcp`.
 //!
-//! Most tools are operations of the REST API ([`operation`]): arguments go into the path, the query
+//! Most tools are operations of the REST API (`operation.rs`): arguments go into the path, the query
 //! and the body of a request, and [`Api`] sends it to the router of this process or to another
 //! server. Validation, roles, project boundaries and audit are therefore those of the route. The
-//! others ([`sessions`]) combine several reads, such as a session with its numbered traces.
+//! others (`sessions.rs`) combine several reads, such as a session with its numbered traces.
 //!
-//! Trace text is hostile: it is returned as data, cut where it is long ([`bounds`]).
+//! Trace text is hostile: it is returned as data, cut where it is long (`bounds.rs`).
 
 /// Which tools a client may use, and how one is described.
 mod tool;

@@ -101,6 +101,8 @@ async fn sweep_hourly(app: App, stop: Stop) {
     let mut hours = tokio::time::interval(SWEEP_EVERY);
     loop {
         tokio::select! {
+            // A server that is to stop starts no sweep.
+            biased;
             () = stop.requested() => return,
             _tick = hours.tick() => {}
             () = app.sweep_wanted() => {}

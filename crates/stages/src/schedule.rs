@@ -132,7 +132,7 @@ impl Runner {
         self.catalog.end_run(run, outcome, now).await
     }
 
-    /// The run that is due: the last one since the previous run, or an unfinished one.
+    /// The run that is due: the last one since the previous run, an unfinished or a requested one.
     async fn due(
         &self,
         project: &ProjectId,
@@ -143,18 +143,22 @@ impl Runner {
         let runs = self.catalog.schedule_runs(project.clone(), name, RECENT_RUNS).await?;
         // A run of the future was due before the clock was set back: it must not keep all others
         // from running until then.
-        let last = runs.into_iter().find(|run| run.due_at <= now);
+        let runs: Vec<ScheduleRun> = runs.into_iter().filter(|run| run.due_at <= now).collect();
         let is_free = |run: &ScheduleRun| run.leased_until.is_none_or(|until| until <= now);
-        let left = last.as_ref().filter(|run| run.ended_at.is_none() && is_free(run));
+        let is_open = |run: &&ScheduleRun| run.ended_at.is_none() && is_free(run);
+        // Requested by a person, or retried after it was given up: also while the schedule is
+        // paused, and however old.
+        let requested = runs.iter().filter(is_open).find(|run| run.runner.is_empty());
+        let requested = requested.map(|run| run.due_at);
         if !schedule.is_on {
-            // A run of a paused schedule can be requested.
-            let requested = left.filter(|run| run.runner.is_empty());
-            return Ok(requested.map(|run| run.due_at));
+            return Ok(requested);
         }
-        let after = last.as_ref().map_or(schedule.due_after, |run| run.due_at);
+        let last = runs.iter().max_by_key(|run| run.due_at);
+        let left = last.filter(is_open).map(|run| run.due_at);
+        let after = last.map_or(schedule.due_after, |run| run.due_at);
         let due_after = schedule.due_after.min(now);
         let due = schedule.cron.latest(after.max(due_after), now, &schedule.zone);
-        Ok(due.or_else(|| left.map(|run| run.due_at)))
+        Ok(due.or(left).or(requested))
     }
 
     async fn claim(

@@ -27,6 +27,7 @@ use ratchet_core::quality::synthesis::{Trend, WEEKS, synthesize};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::ClientError;
 use ratchet_store::StoreError;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::{KeptSuggestion, SavedReport};
 
 use crate::improve::{Advice, Shown};
@@ -95,9 +96,13 @@ pub async fn report(
     now: Timestamp,
 ) -> Result<WeekDone, WeekError> {
     let weeks = session_scores::read(source, &request.week, &request.rubric).await?;
-    let dimensions: Vec<&str> =
-        request.rubric.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
-    let synthesis = synthesize(&dimensions, &weeks);
+    let rubric = request.rubric.clone();
+    // Thousands of sessions are rearranged thousands of times.
+    let (synthesis, weeks) = run_blocking(move || {
+        let dimensions = rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
+        (synthesize(&dimensions.collect::<Vec<_>>(), &weeks), weeks)
+    })
+    .await?;
     let (week, last_day) = request.week.days();
     let known = archive.report(&week).await?;
     let shown = Shown {

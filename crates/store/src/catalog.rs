@@ -48,6 +48,7 @@ pub(crate) mod model;
 mod llm_connection;
 /// Dashboards, widgets, evaluators and evaluation rules, stored as whole JSON documents.
 mod document;
+mod project_table;
 mod saved_view;
 /// Weekly reports.
 mod report;
@@ -89,7 +90,7 @@ pub use dataset_history::DatasetMoment;
 pub use dataset_item::{Collected, DatasetItem, DatasetItemQuery, ItemVersion, NewDatasetItem};
 pub use document::{Document, DocumentKind, Documents};
 pub use identity::{Admission, Identity};
-pub use job::{JobFailure, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
+pub use job::{JobFailure, JobKey, JobLease, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob};
 pub use key::{ApiKey, KeyPair, NewKey, Role};
 pub use llm_connection::{LlmConnection, LlmCredentials, NewLlmConnection};
 pub use login::{LOGIN_IDLE, LOGIN_LIFETIME, Login, LoginUser};

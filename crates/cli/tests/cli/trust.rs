@@ -66,6 +66,18 @@ fn labelled() -> tempfile::TempDir {
     data
 }
 
+/// As many labelled sessions as a panel has. A judge's drift is not known from fewer.
+fn panel_folder() -> tempfile::TempDir {
+    const IDS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    let data = folder_of(&IDS.map(|id| Story { fails: id > "f", ..Story::new(id, 3) }));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let labels: String = IDS.iter().map(|id| format!("{id},ada,fine,complete\n")).collect();
+    let file = elsewhere.path().join("labels.csv");
+    std::fs::write(&file, format!("session_id,labeled_by,why,task_completion\n{labels}")).unwrap();
+    run(on(data.path(), &["label", "import", file.to_str().unwrap()]), 0);
+    data
+}
+
 #[test]
 fn labels_go_in_and_out_as_a_table() {
     let data = labelled();

@@ -6,6 +6,8 @@ mod judged;
 /// On a server that is up.
 mod served;
 mod trend;
+/// Jobs that were given up.
+mod jobs;
 /// What runs by itself, with a clock of its own.
 mod runs;
 

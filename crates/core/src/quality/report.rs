@@ -45,7 +45,10 @@ impl WeekReport {
                 let word = if *value > 0.0 { "better" } else { "worse" };
                 format!(", {word} than the previous week by {:.2}", value.abs())
             }
-            Change::By { .. } => ", no significant change vs. the previous week".to_owned(),
+            Change::By { p: Some(_), .. } => {
+                ", no significant change vs. the previous week".to_owned()
+            }
+            Change::By { p: None, .. } => String::new(),
             Change::Unknown(_) => String::new(),
         };
         format!("{sessions} scored, overall quality {:.2}{change}.", marks.mean)
@@ -67,6 +70,21 @@ impl WeekReport {
     }
 }
 
+/// Says who judged, and which sessions are not in the figures because others judged them; `None`
+/// where the scores do not say.
+pub fn judge_words(report: &WeekReport) -> Option<String> {
+    let Synthesis { judge, other_judges, .. } = &report.synthesis;
+    if judge.judge.is_empty() {
+        return None;
+    }
+    let others = other_judges.iter().map(|(other, count)| {
+        let are = if *count == 1 { "is" } else { "are" };
+        let sessions = counted(*count, "session");
+        format!(" {sessions} scored by {} {are} not in these figures.", other.words())
+    });
+    Some(format!("Scored by {}.{}", judge.words(), others.collect::<String>()))
+}
+
 /// Formats a confidence interval: `0.62 to 0.71`.
 pub fn interval_words(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(
@@ -75,11 +93,19 @@ pub fn interval_words(interval: Option<[f64; 2]>) -> String {
     )
 }
 
-/// Formats a change: `+0.04 (-0.02 to +0.10)`.
+/// Formats a change: `+0.04 (-0.02 to +0.10), not significant (detectable: ±0.12)`.
 pub fn change_words(change: &Change) -> String {
     match change {
-        Change::By { value, interval: [lower, upper] } => {
-            format!("{value:+.2} ({lower:+.2} to {upper:+.2})")
+        Change::By { value, interval: [lower, upper], p, detectable } => {
+            let figures = format!("{value:+.2} ({lower:+.2} to {upper:+.2})");
+            match (p, detectable) {
+                (None, _) => format!("{figures}, too few sessions for a test"),
+                (Some(_), _) if change.is_clear() => format!("{figures}, significant"),
+                (Some(_), Some(least)) => {
+                    format!("{figures}, not significant (detectable: ±{least:.2})")
+                }
+                (Some(_), None) => format!("{figures}, not significant"),
+            }
         }
         Change::Unknown(why) => format!("not enough data: {why}"),
     }
@@ -167,7 +193,7 @@ mod tests {
     use crate::id::SessionId;
     use crate::quality::success_metrics::{SuccessFacts, success};
     use crate::quality::suggestion::{Templates, suggest};
-    use crate::quality::synthesis::{Mark, SessionMarks, synthesize};
+    use crate::quality::synthesis::{JudgeVersion, Mark, SessionMarks, synthesize};
     use crate::stats::undefined::Undefined;
 
     fn report(sessions: Vec<SessionMarks>) -> WeekReport {
@@ -195,6 +221,7 @@ mod tests {
             session: SessionId::parse(id).unwrap(),
             overall: mark,
             marks: BTreeMap::from([("tool_mastery".to_owned(), mark_of)]),
+            judge: JudgeVersion::default(),
         }
     }
 
@@ -237,6 +264,7 @@ mod tests {
             change: -0.4,
             interval: [-0.5, -0.3],
             n: 12,
+            p: Some(0.0005),
         });
         assert!(report.to_text().contains("\nALERT: a*judge scores overall_quality"));
         assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge scores"));

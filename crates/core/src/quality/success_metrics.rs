@@ -80,14 +80,15 @@ impl SuccessMetric {
     pub fn is_met(&self) -> Option<bool> {
         match (&self.reading, self.measure) {
             (Reading::Unknown(_), _) => None,
-            // With few labels any correlation is possible: the whole interval must meet or miss the
-            // target.
-            (Reading::Is { interval, .. }, Measure::HumanCorrelation) => match interval {
+            (Reading::Is { value, .. }, Measure::SessionsScored | Measure::SuggestionsDone) => {
+                Some(*value >= self.target)
+            }
+            // With little data anything is possible: the whole interval must meet or miss the target.
+            (Reading::Is { interval, .. }, _) => match interval {
                 Some([lower, _]) if *lower >= self.target => Some(true),
                 Some([_, upper]) if *upper < self.target => Some(false),
                 Some(_) | None => None,
             },
-            (Reading::Is { value, .. }, _) => Some(*value >= self.target),
         }
     }
 }
@@ -174,12 +175,12 @@ mod tests {
             let interval = Some(Interval { lower, upper });
             Ok(Estimate { value: 0.9, interval, n: 20 })
         };
-        let slope = Slope { per_week: 0.012, interval: [0.01, 0.02], p: 0.01 };
+        let slope = Slope { per_week: 0.012, interval: [0.0118, 0.02], p: 0.01 };
         let correlation = follows(0.81, 0.95);
         let trend = Trend::Rising(slope);
         let good = SuccessFacts { sessions: 20, correlation, done: 2, made: 5, trend };
         assert_eq!(met(&good), [Some(true); 4]);
-        let slow = Slope { per_week: 0.011, ..slope };
+        let slow = Slope { per_week: 0.011, interval: [0.01, 0.0114], ..slope };
         let less = SuccessFacts { sessions: 19, done: 1, trend: Trend::Rising(slow), ..good };
         assert_eq!(met(&less), [Some(false), Some(true), Some(false), Some(false)]);
         let wide = SuccessFacts { correlation: follows(0.5, 0.98), ..less.clone() };

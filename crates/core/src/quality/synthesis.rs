@@ -3,6 +3,8 @@
 
 /// Common issues in rationales.
 mod issue;
+/// Mean, change and trend of a dimension.
+mod standing;
 /// Classification of phrases as problems.
 mod trouble;
 
@@ -11,13 +13,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::SessionId;
-use crate::judge::rubric::MARKS;
 pub use crate::judge::rubric::OVERALL;
-use crate::stats::difference::{SampleStats, difference};
-use crate::stats::interval::Interval;
-use crate::stats::trend::{NEEDED, TrendDirection, trend};
-use crate::stats::undefined::Undefined;
 pub use issue::{CommonIssue, Example};
+pub use standing::{Change, MIN_TO_ALARM, Marks, Slope, Standing, Trend, WEEKLY_LEVEL};
 
 /// Sessions above are high outliers.
 pub const EXCELLENT: f64 = 0.85;
@@ -35,6 +33,30 @@ pub struct SessionMarks {
     /// Overall score, from 0 to 1.
     pub overall: f64,
     pub marks: BTreeMap<String, Mark>,
+    pub judge: JudgeVersion,
+}
+
+/// Who judged, by which rubric and instructions. Scores of different ones are never compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct JudgeVersion {
+    /// Name of the judge; empty where a score does not say.
+    pub judge: String,
+    pub rubric_version: Option<u64>,
+    /// Hash of all rubric text that a judge sees.
+    pub fingerprint: Option<String>,
+    /// Hash of the judge's instructions, or of its signals.
+    pub prompt_hash: Option<String>,
+}
+
+impl JudgeVersion {
+    /// `offline, rubric version 3`.
+    pub fn words(&self) -> String {
+        let judge = if self.judge.is_empty() { "unknown judge" } else { &self.judge };
+        match self.rubric_version {
+            Some(version) => format!("{judge}, rubric version {version}"),
+            None => judge.to_owned(),
+        }
+    }
 }
 
 /// The score of one dimension.
@@ -48,8 +70,14 @@ pub struct Mark {
 /// The synthesis of a week.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Synthesis {
-    /// Sessions with an overall score.
+    /// Sessions with an overall score by `judge`.
     pub sessions: usize,
+    /// The judge of most sessions of the week. All figures are of its scores alone.
+    #[serde(default)]
+    pub judge: JudgeVersion,
+    /// Sessions of the week that were scored by others.
+    #[serde(default)]
+    pub other_judges: Vec<(JudgeVersion, usize)>,
     pub overall: Standing,
     /// In the rubric's order.
     pub dimensions: Vec<Standing>,
@@ -59,67 +87,6 @@ pub struct Synthesis {
     pub poor: Vec<Outlier>,
     /// Most frequent first.
     pub issues: Vec<CommonIssue>,
-}
-
-/// The statistics of a dimension.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
-    pub name: String,
-    /// Scored sessions.
-    pub n: usize,
-    /// `None` without a session.
-    pub marks: Option<Marks>,
-    pub change: Change,
-    pub trend: Trend,
-    /// Weekly means, oldest first, this week last; `None` for weeks without sessions.
-    pub history: Vec<Option<f64>>,
-}
-
-/// The distribution of a week's scores.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Marks {
-    pub mean: f64,
-    /// 95% confidence interval of the mean.
-    pub interval: Option<[f64; 2]>,
-    pub stdev: Option<f64>,
-    pub min: f64,
-    pub max: f64,
-}
-
-/// The change of a mean against the previous week.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    By {
-        /// This week's mean minus the previous one.
-        value: f64,
-        /// 95% confidence interval.
-        interval: [f64; 2],
-    },
-    /// The reason.
-    Unknown(String),
-}
-
-/// The trend of weekly means.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trend {
-    Rising(Slope),
-    Falling(Slope),
-    /// Not significant.
-    Unclear(Slope),
-    /// The reason.
-    TooEarly(String),
-}
-
-/// The slope of weekly means.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Slope {
-    pub per_week: f64,
-    /// 95% confidence interval.
-    pub interval: [f64; 2],
-    /// p-value of the Mann–Kendall test.
-    pub p: f64,
 }
 
 /// An outlier session.
@@ -133,34 +100,55 @@ pub struct Outlier {
 ///
 /// The order of sessions within a week does not matter.
 pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis {
-    let this = weeks.last().map(Vec::as_slice).unwrap_or_default();
-    let standing = |name: &str, of: &dyn Fn(&SessionMarks) -> Option<f64>| {
-        let weeks: Vec<Vec<f64>> =
-            weeks.iter().map(|week| sorted(week.iter().filter_map(of))).collect();
-        Standing::of(name, &weeks)
-    };
-    let of_dimension = |name: &&str| {
-        standing(name, &|session: &SessionMarks| Some(session.marks.get(*name)?.value))
-    };
+    let mut judges = judges(weeks.last().map(Vec::as_slice).unwrap_or_default());
+    let judge = if judges.is_empty() { JudgeVersion::default() } else { judges.remove(0).0 };
+    let weeks: Vec<WeekOfJudge> = weeks.iter().map(|week| WeekOfJudge::new(week, &judge)).collect();
+    let this = weeks.last().map(|week| week.sessions.as_slice()).unwrap_or_default();
+    let mut standings = standing::standings(dimensions, &weeks);
     Synthesis {
         sessions: this.len(),
-        overall: standing(OVERALL, &|session: &SessionMarks| Some(session.overall)),
-        dimensions: dimensions.iter().map(of_dimension).collect(),
+        overall: standings.remove(0),
+        dimensions: standings,
         excellent: outliers(this, |overall| -overall, |overall| overall > EXCELLENT),
         poor: outliers(this, |overall| overall, |overall| overall < POOR),
         issues: issue::common(dimensions, this),
+        judge,
+        other_judges: judges,
     }
 }
 
-/// Sorted, so that floating-point sums do not depend on the order of sessions.
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values
+/// Returns the judges of a week with the number of their sessions, the most first.
+fn judges(week: &[SessionMarks]) -> Vec<(JudgeVersion, usize)> {
+    let mut counts: BTreeMap<&JudgeVersion, usize> = BTreeMap::new();
+    for session in week {
+        *counts.entry(&session.judge).or_default() += 1;
+    }
+    let mut judges: Vec<(JudgeVersion, usize)> =
+        counts.into_iter().map(|(judge, count)| (judge.clone(), count)).collect();
+    judges.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    judges
+}
+
+/// The sessions of a week that one judge has scored.
+#[derive(Debug)]
+struct WeekOfJudge<'a> {
+    sessions: Vec<&'a SessionMarks>,
+    /// Whether others have scored sessions of the week.
+    has_others: bool,
+}
+
+impl<'a> WeekOfJudge<'a> {
+    fn new(week: &'a [SessionMarks], judge: &JudgeVersion) -> Self {
+        let mut sessions: Vec<&SessionMarks> =
+            week.iter().filter(|session| session.judge == *judge).collect();
+        // Sorted, so that sums and random rearrangements do not depend on the order of sessions.
+        sessions.sort_by(|one, other| one.session.cmp(&other.session));
+        Self { has_others: sessions.len() < week.len(), sessions }
+    }
 }
 
 fn outliers(
-    sessions: &[SessionMarks],
+    sessions: &[&SessionMarks],
     order: impl Fn(f64) -> f64,
     is_outlier: impl Fn(f64) -> bool,
 ) -> Vec<Outlier> {
@@ -174,118 +162,6 @@ fn outliers(
         by_overall.then_with(|| one.session.cmp(&other.session))
     });
     found
-}
-
-impl Standing {
-    fn of(name: &str, weeks: &[Vec<f64>]) -> Self {
-        let spreads: Vec<Option<SampleStats>> =
-            weeks.iter().map(|week| SampleStats::of(week)).collect();
-        let this = spreads.last().copied().flatten();
-        let before = spreads.len().checked_sub(2).and_then(|at| *spreads.get(at)?);
-        let history: Vec<Option<f64>> =
-            spreads.iter().map(|spread| spread.map(|spread| spread.mean)).collect();
-        Self {
-            name: name.to_owned(),
-            n: this.map_or(0, |spread| spread.n),
-            marks: this.as_ref().map(Marks::of),
-            change: Change::between(before.as_ref(), this.as_ref()),
-            trend: Trend::of(&history),
-            history,
-        }
-    }
-
-    /// Returns the mean, if there is one.
-    pub fn mean(&self) -> Option<f64> {
-        self.marks.map(|marks| marks.mean)
-    }
-}
-
-impl Marks {
-    fn of(spread: &SampleStats) -> Self {
-        Self {
-            mean: spread.mean,
-            interval: spread.interval().map(within_marks),
-            stdev: spread.deviation,
-            min: spread.least,
-            max: spread.greatest,
-        }
-    }
-}
-
-/// Clamps an interval to the range of scores.
-fn within_marks(interval: Interval) -> [f64; 2] {
-    [interval.lower, interval.upper].map(|end| end.clamp(*MARKS.start(), *MARKS.end()))
-}
-
-impl Change {
-    fn between(before: Option<&SampleStats>, this: Option<&SampleStats>) -> Self {
-        let unknown = |why: &str| Self::Unknown(why.to_owned());
-        let (Some(before), Some(this)) = (before, this) else {
-            return unknown(if this.is_none() {
-                "no sessions this week"
-            } else {
-                "no sessions in the previous week"
-            });
-        };
-        match difference(before, this) {
-            Ok(found) => Self::By {
-                value: found.value,
-                interval: [found.interval.lower, found.interval.upper],
-            },
-            Err(Undefined::ConstantInput) if before.mean.total_cmp(&this.mean).is_eq() => {
-                unknown("all sessions have the same score in both weeks")
-            }
-            Err(Undefined::ConstantInput) => unknown("all scores are identical within each week"),
-            Err(Undefined::Empty | Undefined::TooFew { .. }) => {
-                unknown("needs two sessions in each week")
-            }
-        }
-    }
-
-    /// Returns whether the change is significant: its interval excludes zero.
-    pub fn is_clear(&self) -> bool {
-        match self {
-            Self::By { interval: [lower, upper], .. } => *lower > 0.0 || *upper < 0.0,
-            Self::Unknown(_) => false,
-        }
-    }
-}
-
-impl Trend {
-    /// Computes the trend of weekly means. Weeks without sessions are skipped.
-    pub fn of(history: &[Option<f64>]) -> Self {
-        let means: Vec<f64> = history.iter().filter_map(|mean| *mean).collect();
-        let found = match trend(&means) {
-            Ok(found) => found,
-            Err(Undefined::ConstantInput) => {
-                let slope = Slope { per_week: 0.0, interval: [0.0, 0.0], p: 1.0 };
-                return Self::Unclear(slope);
-            }
-            Err(Undefined::Empty | Undefined::TooFew { .. }) => {
-                let have = means.len();
-                let why = format!("needs {NEEDED} weeks, {have} available");
-                return Self::TooEarly(why);
-            }
-        };
-        let slope = Slope {
-            per_week: found.slope,
-            interval: [found.interval.lower, found.interval.upper],
-            p: found.p,
-        };
-        match found.direction() {
-            TrendDirection::Rising => Self::Rising(slope),
-            TrendDirection::Falling => Self::Falling(slope),
-            TrendDirection::Unclear => Self::Unclear(slope),
-        }
-    }
-
-    /// Returns the slope, with enough weeks.
-    pub const fn slope(&self) -> Option<Slope> {
-        match self {
-            Self::Rising(slope) | Self::Falling(slope) | Self::Unclear(slope) => Some(*slope),
-            Self::TooEarly(_) => None,
-        }
-    }
 }
 
 #[cfg(test)]

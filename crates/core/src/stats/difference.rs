@@ -36,9 +36,11 @@ impl SampleStats {
         })
     }
 
-    /// Returns Student's confidence interval of the mean; `None` for a single value.
+    /// Returns Student's confidence interval of the mean; `None` for a single value and for equal
+    /// ones.
     pub fn interval(&self) -> Option<Interval> {
-        let error = self.deviation? / float(self.n).sqrt();
+        let deviation = self.deviation.filter(|deviation| deviation * deviation > SAME)?;
+        let error = deviation / float(self.n).sqrt();
         let half = student_95(float(self.n) - 1.0) * error;
         Some(Interval { lower: self.mean - half, upper: self.mean + half })
     }

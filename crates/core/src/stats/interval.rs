@@ -53,7 +53,9 @@ pub(super) fn wilson(p: f64, n: f64) -> Interval {
 }
 
 /// Returns the mean with Student's interval, which is valid for few values. A single value has no
-/// interval. Values must be finite.
+/// interval, and neither have equal values: they show no error, which is not the same as having
+/// none. Values must be finite; those with known bounds have a better interval in
+/// [`bounded::mean`](super::bounded::mean).
 ///
 /// # Errors
 /// No values.
@@ -122,6 +124,7 @@ mod tests {
         assert_eq!(share(2, 1), None);
         assert_eq!(mean(&[]), Err(Undefined::Empty));
         assert_eq!(mean(&[3.0]), Ok(Estimate { value: 3.0, interval: None, n: 1 }));
+        assert_eq!(mean(&[3.0, 3.0]), Ok(Estimate { value: 3.0, interval: None, n: 2 }));
     }
 
     proptest! {

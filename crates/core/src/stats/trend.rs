@@ -38,15 +38,17 @@ impl Trend {
     }
 }
 
-/// Returns the trend of equally spaced values.
+/// Returns the trend of equally spaced values; a missing one keeps its place.
 ///
 /// # Errors
 /// Fewer than [`NEEDED`] values, or all values equal.
-pub fn trend(values: &[f64]) -> Result<Trend, Undefined> {
-    Undefined::check(values.len(), NEEDED)?;
-    let mut slopes = slopes(values);
+pub fn trend(values: &[Option<f64>]) -> Result<Trend, Undefined> {
+    let known: Vec<(usize, f64)> =
+        values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
+    Undefined::check(known.len(), NEEDED)?;
+    let mut slopes = slopes(&known);
     let score: f64 = slopes.iter().map(|slope| sign(*slope)).sum();
-    let variance = variance(values);
+    let variance = variance(&known);
     if variance <= 0.0 {
         return Err(Undefined::ConstantInput);
     }
@@ -61,13 +63,14 @@ pub fn trend(values: &[f64]) -> Result<Trend, Undefined> {
 }
 
 /// Returns the slopes between all pairs.
-fn slopes(values: &[f64]) -> Vec<f64> {
-    let later = |(at, value): (usize, &f64)| {
-        let after = values.iter().enumerate().skip(at + 1);
-        let value = *value;
-        after.map(move |(other, later)| (later - value) / float(other - at)).collect::<Vec<_>>()
-    };
-    values.iter().enumerate().flat_map(later).collect()
+fn slopes(known: &[(usize, f64)]) -> Vec<f64> {
+    let pairs = known.iter().enumerate().flat_map(|(place, (at, value))| {
+        known
+            .iter()
+            .skip(place + 1)
+            .map(move |(later_at, later)| (later - value) / float(later_at - at))
+    });
+    pairs.collect()
 }
 
 fn sign(value: f64) -> f64 {
@@ -75,12 +78,12 @@ fn sign(value: f64) -> f64 {
 }
 
 /// Returns the variance of the Mann–Kendall score, corrected for ties.
-fn variance(values: &[f64]) -> f64 {
+fn variance(known: &[(usize, f64)]) -> f64 {
     let of = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
-    let mut sorted = values.to_vec();
+    let mut sorted: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
     sorted.sort_by(f64::total_cmp);
     let ties = sorted.chunk_by(|a, b| a.total_cmp(b).is_eq()).map(|tie| of(float(tie.len())));
-    (of(float(values.len())) - ties.sum::<f64>()) / 18.0
+    (of(float(known.len())) - ties.sum::<f64>()) / 18.0
 }
 
 fn median(sorted: &[f64]) -> f64 {
@@ -112,9 +115,13 @@ mod tests {
     use super::*;
     use crate::stats::near;
 
+    fn weekly(values: &[f64]) -> Vec<Option<f64>> {
+        values.iter().copied().map(Some).collect()
+    }
+
     #[track_caller]
     fn check(values: &[f64], p: f64, slope: [f64; 3], direction: TrendDirection) {
-        let trend = trend(values).unwrap();
+        let trend = trend(&weekly(values)).unwrap();
         near(trend.p, p);
         near(trend.slope, slope[0]);
         near(trend.interval.lower, slope[1]);
@@ -161,7 +168,15 @@ mod tests {
     fn unknown_values_have_a_reason() {
         assert_eq!(trend(&[]), Err(Undefined::Empty));
         let four = [0.7, 0.72, 0.75, 0.74];
-        assert_eq!(trend(&four), Err(Undefined::TooFew { have: 4, needed: NEEDED }));
-        assert_eq!(trend(&[0.5; 9]), Err(Undefined::ConstantInput));
+        assert_eq!(trend(&weekly(&four)), Err(Undefined::TooFew { have: 4, needed: NEEDED }));
+        assert_eq!(trend(&[Some(0.5); 9]), Err(Undefined::ConstantInput));
+    }
+
+    /// Eight weeks of +0.01 each, in twice the time, rise half as fast.
+    #[test]
+    fn an_empty_week_keeps_its_place() {
+        let weeks: Vec<Option<f64>> =
+            (0..16).map(|week| (week % 2 == 0).then(|| 0.5 + f64::from(week / 2) * 0.01)).collect();
+        near(trend(&weeks).unwrap().slope, 0.005);
     }
 }

@@ -8,15 +8,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::path::{PathProject, ProjectParam};
-use super::query::asked;
+use super::query::{asked, page_size};
 use crate::app::App;
 use crate::auth::Administrator;
 use crate::error::{ApiError, ApiResult};
-
-/// Default page size.
-const DEFAULT_LIMIT: u64 = 50;
-/// Maximum page size.
-const MAX_LIMIT: u64 = 1_000;
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -118,10 +113,7 @@ impl AuditRequest {
             let unknown = || ApiError::Invalid(format!("noun: one of {}", nouns()));
             Noun::parse(&noun).ok_or_else(unknown)
         });
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(ApiError::Invalid(format!("limit: from 1 to {MAX_LIMIT}")));
-        }
+        let limit = page_size(self.limit)?;
         let query = AuditQuery { noun: noun.transpose()?, ..AuditQuery::newest(project, limit) };
         match &self.cursor {
             Some(cursor) => Ok(query.behind(cursor)?),

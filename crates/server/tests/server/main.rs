@@ -11,6 +11,9 @@ mod connections;
 mod grpc;
 mod logs;
 mod operating;
+/// The clock that a server remembers.
+mod clock_mark;
+mod jobs;
 mod langfuse;
 mod client;
 /// Sources and sinks of the stages.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use ratchet_core::calendar::Week;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{MARKS, Rubric};
-use ratchet_core::quality::synthesis::{Mark, OVERALL, SessionMarks};
+use ratchet_core::quality::synthesis::{JudgeVersion, Mark, OVERALL, SessionMarks};
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
 use ratchet_remote::langfuse::client::{Position, ScoresAsked, TimeWindow};
 
@@ -16,6 +16,7 @@ struct Given {
     week: usize,
     value: f64,
     rationale: String,
+    judge: JudgeVersion,
 }
 
 /// Reads the marks of each week's sessions: those of a week and of the weeks before, oldest first.
@@ -68,6 +69,7 @@ impl Book<'_> {
             generation: generation.unwrap_or_default(),
             week,
             value,
+            judge: judge(&score),
             rationale: score.comment.unwrap_or_default(),
         };
         let marks = self.judged.entry(session.clone()).or_default();
@@ -115,11 +117,23 @@ fn newest(
     let (weight, sum) =
         weighed.fold((0.0, 0.0), |(weight, sum), (w, value)| (weight + w, sum + w * value));
     let reckoned = (weight > 0.0).then(|| sum / weight);
+    let judge = of_newest.values().next().map(|given| given.judge.clone())?;
     let overall = of_newest.remove(OVERALL).map(|given| given.value).or(reckoned)?;
     let marks = of_newest
         .into_iter()
         .map(|(name, given)| (name, Mark { value: given.value, rationale: given.rationale }));
-    Some((week, SessionMarks { session, overall, marks: marks.collect() }))
+    Some((week, SessionMarks { session, overall, marks: marks.collect(), judge }))
+}
+
+/// Who gave a score, as far as its metadata says.
+fn judge(score: &Score) -> JudgeVersion {
+    let owned = |key: &str| text(score, key).map(str::to_owned);
+    JudgeVersion {
+        judge: owned("judge").unwrap_or_default(),
+        rubric_version: text(score, "rubric_version").and_then(|text| text.parse().ok()),
+        fingerprint: owned("fingerprint"),
+        prompt_hash: owned("prompt_hash"),
+    }
 }
 
 /// What the metadata of a score says under a key. Some servers keep numbers as texts.

@@ -8,7 +8,7 @@ use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::{Conditions, Row, Tx, Value};
+use super::sql::{Conditions, Listing, Row, Tx, Value};
 use crate::project::ProjectId;
 use crate::query::Page;
 use crate::{StoreError, StoreResult};
@@ -180,18 +180,10 @@ impl Catalog {
     /// Fails only when the database does.
     pub async fn audit(&self, query: AuditQuery) -> StoreResult<Page<AuditEntry>> {
         self.transact(move |tx| {
-            let Conditions { sql, mut values } = conditions(&query);
-            // One extra row reveals whether there is a next page.
-            values.push(query.limit.saturating_add(1).into());
-            let last = values.len();
-            let sql = format!(
-                "SELECT {COLUMNS} FROM audit_entry WHERE {sql} ORDER BY number DESC LIMIT ${last}"
-            );
-            let mut rows = tx.rows(&sql, &values, read)?;
-            let goes_on = rows.len() as u64 > query.limit;
-            rows.truncate(usize::try_from(query.limit).unwrap_or(usize::MAX));
-            let cursor = rows.last().filter(|_| goes_on).map(|entry| entry.number.to_string());
-            Ok(Page { rows, total: None, cursor })
+            let Conditions { sql, values } = conditions(&query);
+            let from = format!("FROM audit_entry WHERE {sql}");
+            let listing = Listing { columns: COLUMNS, from: &from, order: "number DESC" };
+            tx.page_behind(listing, (values, query.limit), read, |entry| entry.number.to_string())
         })
         .await
     }

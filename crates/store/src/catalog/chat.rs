@@ -6,10 +6,11 @@ use ratchet_core::time::Timestamp;
 
 use super::Catalog;
 use super::audit::{Noun, Verb};
-use super::sql::{FromColumn, Listing, Row, Tx, Value};
+use super::project_table::ProjectTable;
+use super::sql::{FromColumn, Row, Tx, Value};
+use crate::StoreResult;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
-use crate::{StoreError, StoreResult};
 
 /// A chat: a conversation with an agent that Ratchet runs. Its events are telemetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +94,8 @@ impl Default for ChatStatus {
 const COLUMNS: &str = "id, family, parent, fork_at, title, workspace, setting, state, why, turn, \
                        pid, process_started, turns, cost, agent_cost, is_at_least, spent_before, \
                        created_at, updated_at";
+const CHATS: ProjectTable<Chat> =
+    ProjectTable::new(("chat", "chat"), COLUMNS, read).in_order("updated_at DESC, id DESC");
 
 impl Catalog {
     /// Stores a new chat.
@@ -161,8 +164,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does; a missing one is `None`.
     pub async fn chat(&self, project: ProjectId, id: SessionId) -> StoreResult<Option<Chat>> {
-        let sql = format!("SELECT {COLUMNS} FROM chat WHERE project = $1 AND id = $2");
-        self.transact(move |tx| tx.one(&sql, &[(&project).into(), (&id).into()], read)).await
+        self.transact(move |tx| CHATS.find(tx, &project, &id.to_string())).await
     }
 
     /// Returns the chats of a project, last changed first.
@@ -170,15 +172,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn chats(&self, project: ProjectId, page: PageNumber) -> StoreResult<Page<Chat>> {
-        self.transact(move |tx| {
-            let listing = Listing {
-                columns: COLUMNS,
-                from: "FROM chat WHERE project = $1",
-                order: "updated_at DESC, id DESC",
-            };
-            tx.page(listing, &[(&project).into()], page, read)
-        })
-        .await
+        self.transact(move |tx| CHATS.page(tx, &project, page)).await
     }
 
     /// Stores the status of a chat.
@@ -280,7 +274,7 @@ fn title(tx: &Tx<'_>, project: &ProjectId, id: &SessionId) -> StoreResult<Option
 }
 
 fn require_row(rows: u64, id: &SessionId) -> StoreResult<()> {
-    if rows == 0 { Err(StoreError::NotFound(format!("chat {id}"))) } else { Ok(()) }
+    if rows == 0 { Err(CHATS.missing(&id.to_string())) } else { Ok(()) }
 }
 
 impl ChatStatus {

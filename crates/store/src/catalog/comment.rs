@@ -3,6 +3,7 @@ use ratchet_core::record::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{Catalog, user};
 use crate::project::ProjectId;
@@ -44,6 +45,8 @@ pub struct CommentFilter {
 }
 
 const COLUMNS: &str = "id, object_kind, object, content, author, created_at, updated_at";
+
+const COMMENTS: ProjectTable<Comment> = ProjectTable::new(("comment", "comment"), COLUMNS, read);
 
 impl Catalog {
     /// Creates a comment, redacted by the project's rules.
@@ -121,12 +124,7 @@ impl Catalog {
     /// # Errors
     /// Fails if the project has no such comment.
     pub async fn comment(&self, project: ProjectId, id: String) -> StoreResult<Comment> {
-        self.transact(move |tx| {
-            let sql = format!("SELECT {COLUMNS} FROM comment WHERE project = $1 AND id = $2");
-            let found = tx.one(&sql, &[(&project).into(), (&id).into()], read)?;
-            found.ok_or_else(|| StoreError::NotFound(format!("comment {id}")))
-        })
-        .await
+        self.transact(move |tx| COMMENTS.require(tx, &project, &id)).await
     }
 }
 

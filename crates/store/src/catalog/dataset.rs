@@ -4,12 +4,13 @@ use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::dataset_check::{Unchecked, Verdicts};
-use super::sql::{Listing, Row, Tx};
+use super::project_table::ProjectTable;
+use super::sql::{Row, Tx};
 use super::{Catalog, Noun, Verb, redaction};
+use crate::StoreResult;
 use crate::blocking::run_blocking;
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
-use crate::{StoreError, StoreResult};
 
 /// A dataset: items to run experiments on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +72,9 @@ pub struct NewDataset {
 const COLUMNS: &str = "id, name, description, metadata, input_schema, expected_output_schema, \
                        created_at, updated_at";
 
+pub(super) const DATASETS: ProjectTable<Dataset> =
+    ProjectTable::new(("dataset", "Dataset"), COLUMNS, read).by("name");
+
 impl Catalog {
     /// Creates a dataset, or updates the one of this name. Its fields are redacted by the project's
     /// rules; a schema that would be redacted is rejected.
@@ -110,12 +114,7 @@ impl Catalog {
         project: ProjectId,
         page: PageNumber,
     ) -> StoreResult<Page<Dataset>> {
-        let listing = Listing {
-            columns: COLUMNS,
-            from: "FROM dataset WHERE project = $1",
-            order: "created_at DESC, id",
-        };
-        self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
+        self.transact(move |tx| DATASETS.page(tx, &project, page)).await
     }
 
     /// Returns a dataset by name.
@@ -123,7 +122,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn dataset(&self, project: ProjectId, name: String) -> StoreResult<Option<Dataset>> {
-        self.transact(move |tx| by_name(tx, &project, &name)).await
+        self.transact(move |tx| DATASETS.find(tx, &project, &name)).await
     }
 
     /// Returns a dataset by id.
@@ -135,22 +134,8 @@ impl Catalog {
         project: ProjectId,
         id: String,
     ) -> StoreResult<Option<Dataset>> {
-        let sql = format!("SELECT {COLUMNS} FROM dataset WHERE project = $1 AND id = $2");
-        self.transact(move |tx| tx.one(&sql, &[(&project).into(), (&id).into()], read)).await
+        self.transact(move |tx| DATASETS.find_by(tx, &project, ("id", &id))).await
     }
-}
-
-pub(super) fn by_name(
-    tx: &Tx<'_>,
-    project: &ProjectId,
-    name: &str,
-) -> StoreResult<Option<Dataset>> {
-    let sql = format!("SELECT {COLUMNS} FROM dataset WHERE project = $1 AND name = $2");
-    tx.one(&sql, &[project.into(), name.into()], read)
-}
-
-pub(super) fn missing(name: &str) -> StoreError {
-    StoreError::NotFound(format!("Dataset {name}"))
 }
 
 fn read(row: &Row<'_>) -> StoreResult<Dataset> {
@@ -211,7 +196,7 @@ fn write_checked(
     verdicts: Verdicts,
 ) -> StoreResult<Saving> {
     check_rules(tx, project, &new)?;
-    let known = by_name(tx, project, &new.name)?;
+    let known = DATASETS.find(tx, project, &new.name)?;
     let is_new = known.is_none();
     let before = known.as_ref().map(|known| known.schemas.clone()).unwrap_or_default();
     let dataset = changed(known, new, now);

@@ -9,7 +9,7 @@ use ratchet_core::record::redact::path::Root;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::dataset::{self, Dataset, Schemas};
+use super::dataset::{DATASETS, Dataset, Schemas};
 use super::dataset_check::{Sides, problems};
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{Actor, Catalog, MediaOwner, MediaRef, MediaUse, Noun, Verb, media};
@@ -187,8 +187,7 @@ impl Catalog {
             let mut values = vec![Value::from(&query.project), query.status.into()];
             let mut from = format!("{FROM} WHERE i.project = $1 AND i.status = $2");
             if let Some(name) = &query.dataset_name {
-                let dataset = dataset::by_name(tx, &query.project, name)?;
-                let dataset = dataset.ok_or_else(|| dataset::missing(name))?;
+                let dataset = DATASETS.require(tx, &query.project, name)?;
                 values.push(dataset.id.into());
                 from.push_str(&format!(" AND i.dataset = ${}", values.len()));
             }
@@ -279,8 +278,7 @@ fn write_checked(
     for new in new {
         let name = new.dataset_name.as_str();
         if !datasets.contains_key(name) {
-            let dataset = dataset::by_name(tx, project, name)?;
-            datasets.insert(name, dataset.ok_or_else(|| dataset::missing(name))?);
+            datasets.insert(name, DATASETS.require(tx, project, name)?);
         }
         let Some(dataset) = datasets.get(name) else { continue };
         let item = changed(tx, project, dataset, (new.clone(), now))?;

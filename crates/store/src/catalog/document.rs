@@ -118,15 +118,8 @@ impl Documents<'_> {
             values.extend([updated_at.into(), id.into()]);
             from.push_str(" AND (updated_at < $3 OR (updated_at = $3 AND id > $4))");
         }
-        // One extra row reveals whether there is a next page.
-        values.push(limit.saturating_add(1).into());
-        let last = values.len();
-        let sql = format!("SELECT {COLUMNS} {from} ORDER BY {LAST_CHANGED_FIRST} LIMIT ${last}");
-        let mut rows = self.tx.rows(&sql, &values, read)?;
-        let goes_on = rows.len() as u64 > limit;
-        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        let cursor = rows.last().filter(|_| goes_on).map(cursor_behind);
-        Ok(Page { rows, total: None, cursor })
+        let listing = Listing { columns: COLUMNS, from: &from, order: LAST_CHANGED_FIRST };
+        self.tx.page_behind(listing, (values, limit), read, cursor_behind)
     }
 
     /// Returns a document.

@@ -7,6 +7,8 @@
 mod rows;
 /// Claims: which jobs are handed out.
 mod claim;
+/// What people do with dead letters.
+mod dead_letter;
 
 use std::time::Duration;
 
@@ -14,13 +16,13 @@ use ratchet_core::job::{JobKind, JobState, Retry};
 use ratchet_core::time::Timestamp;
 
 use super::Catalog;
-use super::sql::{Conditions, Listing};
-use crate::StoreResult;
+use super::sql::{Conditions, Listing, Value};
 use crate::project::ProjectId;
-use crate::query::{Page, PageNumber};
+use crate::query::Page;
+use crate::{StoreError, StoreResult};
 
 pub(super) use claim::{claim_one, claim_some, expire_all};
-use rows::{COLUMNS, read, save, under};
+use rows::{COLUMNS, read, under};
 pub(super) use rows::{
     JobOrder, complete, delete_group, enqueue, fail, forget, hold, of_group, one, prune, renew,
 };
@@ -44,6 +46,9 @@ pub struct NewJob {
     pub is_held: bool,
 }
 
+/// Kind and id, which identify a job of a project.
+pub type JobKey = (JobKind, String);
+
 /// A stored job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRecord {
@@ -56,7 +61,7 @@ pub struct JobRecord {
     pub state: JobState,
     /// When the job became due last.
     pub run_at: Timestamp,
-    /// The last worker that held a lease.
+    /// The last worker that held a lease, since the job was enqueued or revived.
     pub owner: Option<String>,
     /// What the last attempt left behind: JSON of the worker's own.
     pub result: Option<String>,
@@ -217,24 +222,6 @@ impl Catalog {
         .await
     }
 
-    /// Returns a dead letter to the queue; false if there is no such dead letter.
-    ///
-    /// # Errors
-    /// Fails only when the database does.
-    pub async fn revive_job(
-        &self,
-        project: ProjectId,
-        (kind, id): (JobKind, String),
-        now: Timestamp,
-    ) -> StoreResult<bool> {
-        self.transact(move |tx| {
-            let Some(before) = one(tx, &project, kind, &id)? else { return Ok(false) };
-            let Some(after) = before.state.revive(now) else { return Ok(false) };
-            save(tx, &before, after, None, now)
-        })
-        .await
-    }
-
     /// Ends all leases of a kind, whose workers are known to be gone: a folder has one server at a
     /// time.
     ///
@@ -273,26 +260,48 @@ impl Catalog {
         self.transact(move |tx| one(tx, &project, kind, &id)).await
     }
 
-    /// Returns a page of a project's jobs, the newest first.
+    /// Returns a page of a project's jobs behind a cursor, the newest first.
     ///
     /// # Errors
-    /// Fails only when the database does.
+    /// Fails if the cursor is malformed.
     pub async fn jobs(
         &self,
         project: ProjectId,
         query: JobQuery,
-        page: PageNumber,
+        (cursor, limit): (Option<String>, u64),
     ) -> StoreResult<Page<JobRecord>> {
         let mut all = Conditions::new("project = $1", &project);
         all.add("kind = $", query.kind.map(JobKind::as_str));
         all.add("group_id = $", query.group);
         all.add("phase = $", query.phase);
+        if let Some(cursor) = cursor {
+            let first = all.values.len() + 1;
+            let (second, third) = (first + 1, first + 2);
+            all.values.extend(place(&cursor)?);
+            all.sql.push_str(&format!(
+                " AND (enqueued_at, kind, id) < (${first}, ${second}, ${third})"
+            ));
+        }
         let from = format!("FROM job WHERE {}", all.sql);
         self.transact(move |tx| {
-            let order = "enqueued_at DESC, kind, id DESC";
-            tx.page(Listing { columns: COLUMNS, from: &from, order }, &all.values, page, read)
+            let order = "enqueued_at DESC, kind DESC, id DESC";
+            let listing = Listing { columns: COLUMNS, from: &from, order };
+            tx.page_behind(listing, (all.values, limit), read, cursor_behind)
         })
         .await
+    }
+
+    /// Holds the jobs of a group, or releases them.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn hold_jobs(
+        &self,
+        project: ProjectId,
+        (kind, group): (JobKind, String),
+        is_held: bool,
+    ) -> StoreResult<()> {
+        self.transact(move |tx| hold(tx, (&project, kind, &group), is_held)).await
     }
 
     /// Deletes the finished jobs of a group but the last ones.
@@ -307,4 +316,20 @@ impl Catalog {
     ) -> StoreResult<()> {
         self.transact(move |tx| prune(tx, (&project, kind, &group), keep)).await
     }
+}
+
+/// The cursor behind a job.
+fn cursor_behind(job: &JobRecord) -> String {
+    format!("{}.{}.{}", job.enqueued_at.nanos(), job.kind.as_str(), job.id)
+}
+
+/// The values of a cursor, in the order of the list.
+fn place(cursor: &str) -> StoreResult<[Value; 3]> {
+    let mut parts = cursor.splitn(3, '.');
+    let nanos = parts.next().and_then(|nanos| nanos.parse().ok());
+    let kind = parts.next().and_then(JobKind::parse);
+    let (Some(nanos), Some(kind), Some(id)) = (nanos, kind, parts.next()) else {
+        return Err(StoreError::BadQuery("cursor: malformed".to_owned()));
+    };
+    Ok([Timestamp::from_nanos(nanos).into(), kind.as_str().into(), id.into()])
 }

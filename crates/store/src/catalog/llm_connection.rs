@@ -6,7 +6,8 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
-use super::sql::{FromColumn, Listing, Row, Tx, Value};
+use super::project_table::ProjectTable;
+use super::sql::{FromColumn, Row, Tx, Value};
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -75,6 +76,9 @@ pub struct LlmCredentials {
 const COLUMNS: &str = "id, provider, adapter, secret_hint, base_url, custom_models, \
                        has_default_models, header_names, config, created_at, updated_at";
 
+const CONNECTIONS: ProjectTable<LlmConnection> =
+    ProjectTable::new(("llm_connection", "LLM connection"), COLUMNS, read);
+
 impl Catalog {
     /// Returns a page of a project's connections, newest first.
     ///
@@ -85,12 +89,7 @@ impl Catalog {
         project: ProjectId,
         page: PageNumber,
     ) -> StoreResult<Page<LlmConnection>> {
-        let listing = Listing {
-            columns: COLUMNS,
-            from: "FROM llm_connection WHERE project = $1",
-            order: "created_at DESC, id",
-        };
-        self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
+        self.transact(move |tx| CONNECTIONS.page(tx, &project, page)).await
     }
 
     /// Upserts the connection of a provider. Secrets are encrypted first.
@@ -190,12 +189,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let which = "FROM llm_connection WHERE project = $1 AND id = $2";
-            let key = [(&project).into(), (&id).into()];
-            let found = tx.one(&format!("SELECT {COLUMNS} {which}"), &key, read)?;
-            let found =
-                found.ok_or_else(|| StoreError::NotFound(format!("LLM connection {id}")))?;
-            tx.execute(&format!("DELETE {which}"), &key)?;
+            let found = CONNECTIONS.delete(tx, &project, &id)?;
             let audited = Verb::Removed.what(Noun::Connection, &id).named(&found.provider);
             tx.note(&project, now, &audited.was(described(&found)))
         })
@@ -208,8 +202,7 @@ pub(super) fn by_provider(
     project: &ProjectId,
     provider: &str,
 ) -> StoreResult<Option<LlmConnection>> {
-    let sql = format!("SELECT {COLUMNS} FROM llm_connection WHERE project = $1 AND provider = $2");
-    tx.one(&sql, &[project.into(), provider.into()], read)
+    CONNECTIONS.find_by(tx, project, ("provider", provider))
 }
 
 /// A short description of a connection for the audit log.

@@ -3,6 +3,7 @@ use ratchet_core::record::price::{ModelDefinition, ModelUnit, OwnModel};
 use ratchet_core::time::Timestamp;
 use serde_json::Value as AnyJson;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
@@ -23,13 +24,15 @@ pub struct StoredModel {
 const COLUMNS: &str =
     "id, name, pattern, start_at, unit, tiers, tokenizer, tokenizer_config, created_at";
 
+const MODELS: ProjectTable<StoredModel> = ProjectTable::new(("model", "model"), COLUMNS, read);
+
 impl Catalog {
     /// Returns a project's custom models, newest first.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn models(&self, project: ProjectId) -> StoreResult<Vec<StoredModel>> {
-        self.transact(move |tx| all(tx, &project)).await
+        self.transact(move |tx| MODELS.all(tx, &project)).await
     }
 
     /// Returns the built-in models and those of the server's price files.
@@ -42,7 +45,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does; a model that is not there is `None`.
     pub async fn model(&self, project: ProjectId, id: String) -> StoreResult<Option<StoredModel>> {
-        self.transact(move |tx| find(tx, &project, &id)).await
+        self.transact(move |tx| MODELS.find(tx, &project, &id)).await
     }
 
     /// Upserts a custom model. Observations recorded from now on are priced by it.
@@ -59,14 +62,14 @@ impl Catalog {
         self.transact(move |tx| {
             OwnModel::new(kept.id.clone(), &kept.definition)
                 .map_err(|why| StoreError::BadQuery(why.to_string()))?;
-            let before = find(tx, &project, &kept.id)?;
+            let before = MODELS.find(tx, &project, &kept.id)?;
             write(tx, &project, &kept)?;
-            let models = all(tx, &project)?;
+            let models = MODELS.all(tx, &project)?;
             if models.len() as u64 > MAX_MODELS {
                 let what = format!("a project has at most {MAX_MODELS} models of its own");
                 return Err(StoreError::BadQuery(what));
             }
-            let kept = find(tx, &project, &kept.id)?.unwrap_or(kept);
+            let kept = MODELS.find(tx, &project, &kept.id)?.unwrap_or(kept);
             let verb = if before.is_some() { Verb::Changed } else { Verb::Made };
             let audited = verb.what(Noun::Model, &kept.id).named(&kept.definition.name);
             let audited = audited.became(described(&kept.definition));
@@ -94,13 +97,10 @@ impl Catalog {
     ) -> StoreResult<()> {
         let prices = self.prices.clone();
         self.transact(move |tx| {
-            let found = find(tx, &project, &id)?;
-            let found = found.ok_or_else(|| StoreError::NotFound(format!("model {id}")))?;
-            let sql = "DELETE FROM model WHERE project = $1 AND id = $2";
-            tx.execute(sql, &[(&project).into(), (&id).into()])?;
+            let found = MODELS.delete(tx, &project, &id)?;
             let audited = Verb::Deleted.what(Noun::Model, &id).named(&found.definition.name);
             tx.note(&project, now, &audited.was(described(&found.definition)))?;
-            prices.set(&project, ready(&all(tx, &project)?));
+            prices.set(&project, ready(&MODELS.all(tx, &project)?));
             Ok(())
         })
         .await
@@ -113,7 +113,7 @@ pub(crate) fn of_all_projects(tx: &Tx<'_>) -> StoreResult<Vec<(ProjectId, Vec<Ow
     projects
         .into_iter()
         .map(|project| {
-            let models = ready(&all(tx, &project)?);
+            let models = ready(&MODELS.all(tx, &project)?);
             Ok((project, models))
         })
         .collect()
@@ -131,17 +131,6 @@ fn described(model: &ModelDefinition) -> String {
 fn ready(models: &[StoredModel]) -> Vec<OwnModel> {
     let own = |kept: &StoredModel| OwnModel::new(kept.id.clone(), &kept.definition).ok();
     models.iter().filter_map(own).collect()
-}
-
-fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<StoredModel>> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM model WHERE project = $1 ORDER BY created_at DESC, id");
-    tx.rows(&sql, &[project.into()], read)
-}
-
-fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<StoredModel>> {
-    let sql = format!("SELECT {COLUMNS} FROM model WHERE project = $1 AND id = $2");
-    tx.one(&sql, &[project.into(), id.into()], read)
 }
 
 fn write(tx: &Tx<'_>, project: &ProjectId, kept: &StoredModel) -> StoreResult<()> {

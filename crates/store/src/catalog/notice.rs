@@ -16,6 +16,7 @@ use serde_json::{Value as JsonValue, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Tx, Value};
 use super::{Catalog, Noun, Verb, job};
 use crate::project::ProjectId;
@@ -89,16 +90,16 @@ pub struct ReceiverChange {
 
 const COLUMNS: &str = "id, kind, name, address, events, is_paused, person, created_at, updated_at";
 
+const RECEIVERS: ProjectTable<NoticeReceiver> =
+    ProjectTable::new(("notice_receiver", "receiver"), COLUMNS, read).in_order("created_at, id");
+
 impl Catalog {
     /// Returns a project's receivers, oldest first.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn notice_receivers(&self, project: ProjectId) -> StoreResult<Vec<NoticeReceiver>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM notice_receiver WHERE project = $1 ORDER BY created_at, id"
-        );
-        self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read)).await
+        self.transact(move |tx| RECEIVERS.all(tx, &project)).await
     }
 
     /// Returns a receiver.
@@ -110,7 +111,7 @@ impl Catalog {
         project: ProjectId,
         id: String,
     ) -> StoreResult<NoticeReceiver> {
-        self.transact(move |tx| wanted(tx, &project, &id)).await
+        self.transact(move |tx| RECEIVERS.require(tx, &project, &id)).await
     }
 
     /// Adds a receiver. A known browser gets its new keys.
@@ -160,7 +161,7 @@ impl Catalog {
                 ],
             )?;
             job::hold(tx, (&project, JobKind::Notice, &id), false)?;
-            let made = wanted(tx, &project, &id)?;
+            let made = RECEIVERS.require(tx, &project, &id)?;
             let audited = verb.what(noun(kind), &id).named(&made.name);
             tx.note(&project, now, &audited.became(described(&made)))?;
             Ok(made)
@@ -180,7 +181,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<NoticeReceiver> {
         self.transact(move |tx| {
-            let before = wanted(tx, &project, &id)?;
+            let before = RECEIVERS.require(tx, &project, &id)?;
             let name = change.name.as_ref().unwrap_or(&before.name);
             let events = change.events.as_ref().unwrap_or(&before.events);
             let is_paused = change.is_paused.unwrap_or(before.is_paused);
@@ -202,7 +203,7 @@ impl Catalog {
             if let Some(secret) = change.secret.clone() {
                 sign_with(tx, (&project, &id), secret, &secrets)?;
             }
-            let after = wanted(tx, &project, &id)?;
+            let after = RECEIVERS.require(tx, &project, &id)?;
             let audited = Verb::Changed.what(noun(after.kind), &id).named(&after.name);
             let became = match change.secret.is_some() {
                 true => format!("{}, another secret", described(&after)),
@@ -224,7 +225,8 @@ impl Catalog {
         id: String,
         now: Timestamp,
     ) -> StoreResult<()> {
-        self.transact(move |tx| remove(tx, &project, &wanted(tx, &project, &id)?, now)).await
+        self.transact(move |tx| remove(tx, &project, &RECEIVERS.require(tx, &project, &id)?, now))
+            .await
     }
 }
 
@@ -235,9 +237,8 @@ fn remove(
     known: &NoticeReceiver,
     now: Timestamp,
 ) -> StoreResult<()> {
-    let key = [project.into(), (&known.id).into()];
     job::delete_group(tx, (project, JobKind::Notice, &known.id))?;
-    tx.execute("DELETE FROM notice_receiver WHERE project = $1 AND id = $2", &key)?;
+    RECEIVERS.delete(tx, project, &known.id)?;
     let audited = Verb::Removed.what(noun(known.kind), &known.id).named(&known.name);
     tx.note(project, now, &audited.was(described(known)))
 }
@@ -316,12 +317,6 @@ impl ReceiverKeys {
             }),
         }
     }
-}
-
-fn wanted(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<NoticeReceiver> {
-    let sql = format!("SELECT {COLUMNS} FROM notice_receiver WHERE project = $1 AND id = $2");
-    let found = tx.one(&sql, &[project.into(), id.into()], read)?;
-    found.ok_or_else(|| StoreError::NotFound(format!("receiver {id}")))
 }
 
 const fn noun(kind: ReceiverKind) -> Noun {

@@ -5,6 +5,7 @@ use ratchet_core::payload::Json;
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Listing, Row, Tx, Value};
 use super::{Catalog, Noun, Verb, redaction, user};
 use crate::project::ProjectId;
@@ -66,6 +67,9 @@ pub struct QueueId {
 }
 
 const QUEUE_COLUMNS: &str = "id, name, description, score_configs, created_at, updated_at";
+
+const QUEUES: ProjectTable<Queue> =
+    ProjectTable::new(("annotation_queue", "annotation queue"), QUEUE_COLUMNS, read_queue);
 const ITEM_COLUMNS: &str =
     "id, queue, object_kind, object, status, completed_at, created_at, updated_at";
 
@@ -113,12 +117,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn queues(&self, project: ProjectId, page: PageNumber) -> StoreResult<Page<Queue>> {
-        let listing = Listing {
-            columns: QUEUE_COLUMNS,
-            from: "FROM annotation_queue WHERE project = $1",
-            order: "created_at DESC, id",
-        };
-        self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read_queue)).await
+        self.transact(move |tx| QUEUES.page(tx, &project, page)).await
     }
 
     /// Returns a queue.
@@ -359,10 +358,7 @@ const fn completed_at(status: ItemStatus, now: Timestamp) -> Option<Timestamp> {
 }
 
 fn find_queue(tx: &Tx<'_>, of: &QueueId) -> StoreResult<Queue> {
-    let sql =
-        format!("SELECT {QUEUE_COLUMNS} FROM annotation_queue WHERE project = $1 AND id = $2");
-    let found = tx.one(&sql, &[(&of.project).into(), (&of.queue).into()], read_queue)?;
-    found.ok_or_else(|| StoreError::NotFound(format!("annotation queue {}", of.queue)))
+    QUEUES.require(tx, &of.project, &of.queue)
 }
 
 fn find_item(tx: &Tx<'_>, of: &QueueId, id: &str) -> StoreResult<QueueItem> {

@@ -6,8 +6,9 @@ use ratchet_core::record::redact::Redactor;
 use ratchet_core::record::score::config::ScoreConfig;
 
 use super::cache::Cache;
+use super::score_config::SCORE_CONFIGS;
 use super::sql::Tx;
-use super::{Catalog, cors_origin, redaction, score_config};
+use super::{Catalog, cors_origin, redaction};
 use crate::StoreResult;
 use crate::project::ProjectId;
 
@@ -44,7 +45,7 @@ impl Catalog {
 }
 
 fn load(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<RecordingSettings> {
-    let configs = score_config::all(tx, project)?.into_iter();
+    let configs = SCORE_CONFIGS.all(tx, project)?.into_iter();
     let configs = configs.map(|kept| (kept.config.id.clone(), kept.config)).collect();
     Ok(RecordingSettings {
         score_configs: Arc::new(configs),

@@ -3,6 +3,7 @@ use ratchet_core::record::redact::{RedactionPattern, Redactor, Rule, RuleError};
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{Row, Tx};
 use super::{Catalog, Noun, Verb, project};
 use crate::project::ProjectId;
@@ -18,13 +19,17 @@ pub struct StoredRule {
 
 const COLUMNS: &str = "id, kind, what, replacement, created_at";
 
+const RULES: ProjectTable<StoredRule> =
+    ProjectTable::new(("redaction_rule", "redaction rule"), COLUMNS, read)
+        .in_order("created_at, id");
+
 impl Catalog {
     /// Returns the redaction rules of a project, oldest first.
     ///
     /// # Errors
     /// Fails only when the database does.
     pub async fn redaction_rules(&self, project: ProjectId) -> StoreResult<Vec<StoredRule>> {
-        self.transact(move |tx| all(tx, &project)).await
+        self.transact(move |tx| RULES.all(tx, &project)).await
     }
 
     /// Adds a redaction rule, for telemetry recorded from now on.
@@ -44,7 +49,8 @@ impl Catalog {
                 return Err(project::missing(&project));
             }
             let kept = StoredRule { id: Uuid::new_v4().to_string(), rule, created_at: now };
-            let mut rules: Vec<_> = all(tx, &project)?.into_iter().map(|kept| kept.rule).collect();
+            let mut rules: Vec<_> =
+                RULES.all(tx, &project)?.into_iter().map(|kept| kept.rule).collect();
             rules.push(kept.rule.clone());
             if let Err(why) = Redactor::new(&rules) {
                 return Ok(Err(why));
@@ -86,12 +92,7 @@ impl Catalog {
     ) -> StoreResult<StoredRule> {
         let owner = project.clone();
         let removed = self.transact(move |tx| {
-            let which = "FROM redaction_rule WHERE project = $1 AND id = $2";
-            let find = format!("SELECT {COLUMNS} {which}");
-            let found = tx.one(&find, &[(&project).into(), (&id).into()], read)?;
-            tx.execute(&format!("DELETE {which}"), &[(&project).into(), (&id).into()])?;
-            let found =
-                found.ok_or_else(|| StoreError::NotFound(format!("redaction rule {id}")))?;
+            let found = RULES.delete(tx, &project, &id)?;
             let audited =
                 Verb::Removed.what(Noun::RedactionRule, &id).named(found.rule.what.kind());
             tx.note(&project, now, &audited.was(described(&found.rule)))?;
@@ -103,20 +104,13 @@ impl Catalog {
     }
 }
 
-/// The redaction rules of a project, oldest first.
-pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<StoredRule>> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM redaction_rule WHERE project = $1 ORDER BY created_at, id");
-    tx.rows(&sql, &[project.into()], read)
-}
-
 /// The compiled rules of a project.
 ///
 /// # Errors
 /// Fails if a stored rule is no longer valid. Then nothing is recorded, rather than store content
 /// that must be redacted.
 pub(super) fn redactor(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Redactor> {
-    let rules: Vec<Rule> = all(tx, project)?.into_iter().map(|kept| kept.rule).collect();
+    let rules: Vec<Rule> = RULES.all(tx, project)?.into_iter().map(|kept| kept.rule).collect();
     Redactor::new(&rules).map_err(|why| {
         StoreError::Unsettled(format!(
             "a redaction rule of this project cannot be used ({why}); an owner must remove it with \

@@ -1,6 +1,7 @@
 use ratchet_core::time::Timestamp;
 use uuid::Uuid;
 
+use super::project_table::ProjectTable;
 use super::sql::{FromColumn, Row, Value};
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
@@ -69,6 +70,9 @@ impl FromColumn for ViewedPage {
 }
 
 const COLUMNS: &str = "id, page, name, query, author, created_at";
+
+const VIEWS: ProjectTable<SavedView> =
+    ProjectTable::new(("saved_view", "saved view"), COLUMNS, read).in_order("name, id");
 
 impl Catalog {
     /// Returns the saved views of a page, by name.
@@ -145,11 +149,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let which = "FROM saved_view WHERE project = $1 AND id = $2";
-            let key = [(&project).into(), (&id).into()];
-            let found = tx.one(&format!("SELECT {COLUMNS} {which}"), &key, read)?;
-            let found = found.ok_or_else(|| StoreError::NotFound(format!("saved view {id}")))?;
-            tx.execute(&format!("DELETE {which}"), &key)?;
+            let found = VIEWS.delete(tx, &project, &id)?;
             tx.note(&project, now, &Verb::Deleted.what(Noun::View, &id).named(&found.name))
         })
         .await

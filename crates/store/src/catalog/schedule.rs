@@ -9,12 +9,14 @@ use ratchet_core::money::Money;
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 
-use super::sql::{FromColumn, Row, Tx, Value};
+use super::project_table::ProjectTable;
+use super::sql::{FromColumn, Row, Value};
 use super::{Catalog, Noun, Verb};
 use crate::project::ProjectId;
 use crate::secrets::Secrets;
 use crate::{StoreError, StoreResult};
 
+pub(super) use run::skip_run;
 pub use run::{RunClaim, ScheduleOutcome, ScheduleRun};
 pub use scheduled_job::{ScheduledJob, ScheduledScoring};
 
@@ -67,6 +69,9 @@ pub struct ScheduleWebhooks {
 const COLUMNS: &str = "name, cron, zone, judge, learnings, slack, webhook, is_on, due_after, \
                        created_at, rubric, max_cost, job";
 
+const SCHEDULES: ProjectTable<Schedule> =
+    ProjectTable::new(("schedule", "schedule"), COLUMNS, read).by("name").in_order("name");
+
 impl Catalog {
     /// Creates the weekly schedule of a project, turned on, if it has none.
     ///
@@ -101,8 +106,7 @@ impl Catalog {
     /// # Errors
     /// Fails only when the database does.
     pub async fn schedules(&self, project: ProjectId) -> StoreResult<Vec<Schedule>> {
-        let sql = format!("SELECT {COLUMNS} FROM schedule WHERE project = $1 ORDER BY name");
-        self.transact(move |tx| tx.rows(&sql, &[(&project).into()], read)).await
+        self.transact(move |tx| SCHEDULES.all(tx, &project)).await
     }
 
     /// Upserts a schedule by name. It is on, and runs from now on.
@@ -118,10 +122,8 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<Schedule> {
         self.transact(move |tx| {
-            let known = one(tx, &project, &new.name)?;
-            let all = "SELECT name FROM schedule WHERE project = $1";
-            let all: Vec<String> = tx.rows(all, &[(&project).into()], |row| row.get(0))?;
-            if known.is_none() && all.len() >= MAX_SCHEDULES {
+            let known = SCHEDULES.find(tx, &project, &new.name)?;
+            if known.is_none() && SCHEDULES.all(tx, &project)?.len() >= MAX_SCHEDULES {
                 let why = format!("a project has at most {MAX_SCHEDULES} schedules");
                 return Err(StoreError::BadQuery(why));
             }
@@ -154,7 +156,7 @@ impl Catalog {
             let verb = if known.is_some() { Verb::Changed } else { Verb::Made };
             let audited = verb.what(Noun::Schedule, &new.name).named(&new.name);
             tx.note(&project, now, &audited.became(format!("{} {}", new.cron, new.zone)))?;
-            wanted(tx, &project, &new.name)
+            SCHEDULES.require(tx, &project, &new.name)
         })
         .await
     }
@@ -171,7 +173,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<Schedule> {
         self.transact(move |tx| {
-            let known = wanted(tx, &project, &name)?;
+            let known = SCHEDULES.require(tx, &project, &name)?;
             if known.is_on == (to == ScheduleToggle::On) {
                 return Ok(known);
             }
@@ -182,7 +184,7 @@ impl Catalog {
             let word = if to == ScheduleToggle::On { "on" } else { "off" };
             let audited = Verb::Changed.what(Noun::Schedule, &name).named(&name).became(word);
             tx.note(&project, now, &audited)?;
-            wanted(tx, &project, &name)
+            SCHEDULES.require(tx, &project, &name)
         })
         .await
     }
@@ -199,14 +201,12 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            wanted(tx, &project, &name)?;
             if name == WEEKLY {
                 let why = "the weekly schedule cannot be deleted; pause it instead".to_owned();
                 return Err(StoreError::BadQuery(why));
             }
-            let which = [(&project).into(), (&name).into()];
+            SCHEDULES.delete(tx, &project, &name)?;
             run::delete_runs(tx, &project, &name)?;
-            tx.execute("DELETE FROM schedule WHERE project = $1 AND name = $2", &which)?;
             tx.note(&project, now, &Verb::Deleted.what(Noun::Schedule, &name).named(&name))
         })
         .await
@@ -247,15 +247,6 @@ pub enum ScheduleToggle {
 
 fn owner(project: &ProjectId, name: &str) -> String {
     format!("schedule {project} {name}")
-}
-
-fn one(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Option<Schedule>> {
-    let sql = format!("SELECT {COLUMNS} FROM schedule WHERE project = $1 AND name = $2");
-    tx.one(&sql, &[project.into(), name.into()], read)
-}
-
-fn wanted(tx: &Tx<'_>, project: &ProjectId, name: &str) -> StoreResult<Schedule> {
-    one(tx, project, name)?.ok_or_else(|| StoreError::NotFound(format!("schedule {name}")))
 }
 
 fn read(row: &Row<'_>) -> StoreResult<Schedule> {

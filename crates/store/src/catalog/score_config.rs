@@ -4,7 +4,8 @@ use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig};
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::sql::{Listing, Row, Tx};
+use super::project_table::ProjectTable;
+use super::sql::{Row, Tx};
 use super::{Catalog, Noun, Verb, project, redaction};
 use crate::project::ProjectId;
 use crate::query::{Page, PageNumber};
@@ -28,6 +29,9 @@ struct CategoryColumn {
 
 const COLUMNS: &str = "id, name, data_type, min_value, max_value, categories, description, \
                        is_archived, created_at, updated_at";
+
+pub(super) const SCORE_CONFIGS: ProjectTable<StoredScoreConfig> =
+    ProjectTable::new(("score_config", "Score config"), COLUMNS, read);
 
 impl Catalog {
     /// Creates a score config.
@@ -62,12 +66,7 @@ impl Catalog {
         project: ProjectId,
         page: PageNumber,
     ) -> StoreResult<Page<StoredScoreConfig>> {
-        let listing = Listing {
-            columns: COLUMNS,
-            from: "FROM score_config WHERE project = $1",
-            order: "created_at DESC, id",
-        };
-        self.transact(move |tx| tx.page(listing, &[(&project).into()], page, read)).await
+        self.transact(move |tx| SCORE_CONFIGS.page(tx, &project, page)).await
     }
 
     /// Returns a score config, or `None`.
@@ -79,7 +78,7 @@ impl Catalog {
         project: ProjectId,
         id: String,
     ) -> StoreResult<Option<StoredScoreConfig>> {
-        self.transact(move |tx| find(tx, &project, &id)).await
+        self.transact(move |tx| SCORE_CONFIGS.find(tx, &project, &id)).await
     }
 
     /// Changes a score config and returns the result.
@@ -94,9 +93,7 @@ impl Catalog {
     ) -> Result<StoredScoreConfig, E> {
         let owner = project.clone();
         let work = move |tx: &Tx<'_>| -> Result<_, E> {
-            let found = find(tx, &project, &id)?;
-            let found = found.ok_or_else(|| StoreError::NotFound(format!("Score config {id}")))?;
-            let kept = change(found)?;
+            let kept = change(SCORE_CONFIGS.require(tx, &project, &id)?)?;
             write(tx, &project, &kept)?;
             note(tx, &project, Verb::Changed, &kept)?;
             Ok(kept)
@@ -113,17 +110,6 @@ fn note(tx: &Tx<'_>, project: &ProjectId, verb: Verb, kept: &StoredScoreConfig) 
     let became = format!("{}{archived}", config.values.data_type().as_str().to_lowercase());
     let audited = verb.what(Noun::ScoreConfig, &config.id).named(&config.name).became(became);
     tx.note(project, kept.updated_at, &audited)
-}
-
-/// All score configs of a project.
-pub(super) fn all(tx: &Tx<'_>, project: &ProjectId) -> StoreResult<Vec<StoredScoreConfig>> {
-    let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1");
-    tx.rows(&sql, &[project.into()], read)
-}
-
-fn find(tx: &Tx<'_>, project: &ProjectId, id: &str) -> StoreResult<Option<StoredScoreConfig>> {
-    let sql = format!("SELECT {COLUMNS} FROM score_config WHERE project = $1 AND id = $2");
-    tx.one(&sql, &[project.into(), id.into()], read)
 }
 
 /// Upserts a config, unless a redaction rule matches it.

@@ -137,6 +137,27 @@ impl<'db> Tx<'db> {
         let rows = self.rows(&select, &all, read)?;
         Ok(Page { rows, total, cursor: None })
     }
+
+    /// Returns the first rows of a list, and the cursor behind the last one if there are more. The
+    /// condition that a cursor stands for is part of the listing.
+    pub(crate) fn page_behind<T>(
+        &self,
+        listing: Listing<'_>,
+        (mut values, limit): (Vec<Value>, u64),
+        read: impl Fn(&Row<'_>) -> StoreResult<T>,
+        cursor: impl Fn(&T) -> String,
+    ) -> StoreResult<Page<T>> {
+        let Listing { columns, from, order } = listing;
+        // One extra row reveals whether there is a next page.
+        values.push(limit.saturating_add(1).into());
+        let last = values.len();
+        let sql = format!("SELECT {columns} {from} ORDER BY {order} LIMIT ${last}");
+        let mut rows = self.rows(&sql, &values, read)?;
+        let goes_on = rows.len() as u64 > limit;
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        let cursor = rows.last().filter(|_| goes_on).map(cursor);
+        Ok(Page { rows, total: None, cursor })
+    }
 }
 
 /// SQLite numbers `$2` by position and `?2` by value; PostgreSQL only knows `$2`.

@@ -17,7 +17,6 @@ use ratchet_store::catalog::{
     Catalog, JobFailure, JobQuery, JobRecord, JobRequest, LeaseStatus, NewJob,
 };
 use ratchet_store::project::ProjectId;
-use ratchet_store::query::PageNumber;
 
 use self::model::{ModelClaim, ModelJob, ModelQueue};
 use super::runtime;
@@ -66,6 +65,11 @@ enum JobStep {
     Revive {
         id: u8,
     },
+    Discard {
+        id: u8,
+    },
+    /// The group is paused, or resumed.
+    Hold(bool),
     Prune,
 }
 
@@ -112,6 +116,8 @@ fn steps() -> impl Strategy<Value = Vec<JobStep>> {
         1 => Just(JobStep::Restart),
         4 => jump.prop_map(JobStep::Jump),
         1 => (0..JOBS).prop_map(|id| JobStep::Revive { id }),
+        1 => (0..JOBS).prop_map(|id| JobStep::Discard { id }),
+        1 => prop::bool::weighted(0.4).prop_map(JobStep::Hold),
         1 => Just(JobStep::Prune),
     ];
     vec(step, 1..60)
@@ -192,14 +198,26 @@ impl History {
             JobStep::Revive { id } => {
                 let key = (KIND, name(id));
                 let revived = self.catalog(0).revive_job(self.project.clone(), key, self.now).await;
-                assert_eq!(revived.unwrap(), self.model.revive(&name(id), self.now));
+                assert_eq!(revived.is_ok(), self.model.revive(&name(id), self.now), "{revived:?}");
             }
+            JobStep::Discard { id } => {
+                let key = (KIND, name(id));
+                let gone = self.catalog(0).discard_job(self.project.clone(), key, self.now).await;
+                assert_eq!(gone.is_ok(), self.model.discard(&name(id)), "{gone:?}");
+            }
+            JobStep::Hold(is_held) => self.hold(is_held).await,
             JobStep::Prune => {
                 let group = (KIND, "group".to_owned());
                 self.catalog(0).prune_jobs(self.project.clone(), group, KEPT).await.unwrap();
                 self.model.prune(KEPT);
             }
         }
+    }
+
+    async fn hold(&mut self, is_held: bool) {
+        let group = (KIND, "group".to_owned());
+        self.catalog(0).hold_jobs(self.project.clone(), group, is_held).await.unwrap();
+        self.model.hold(is_held);
     }
 
     async fn claim(&mut self, worker: usize, limit: u64, max_running: Option<u64>) -> usize {
@@ -262,10 +280,7 @@ impl History {
 
     /// Checks that the catalog has exactly the jobs of the model, each in its state.
     async fn compare(&self) {
-        let page = PageNumber { limit: 100, page: 1 };
-        let query = JobQuery::default();
-        let found = self.catalog(0).jobs(self.project.clone(), query, page).await.unwrap();
-        let mut found = found.rows;
+        let mut found = self.listed().await;
         found.sort_by(|a, b| a.id.cmp(&b.id));
         let ids: Vec<&str> = found.iter().map(|job| job.id.as_str()).collect();
         assert_eq!(ids, self.model.ids(), "no job is lost");
@@ -274,8 +289,23 @@ impl History {
         }
     }
 
+    /// All jobs, as a reader of small pages finds them.
+    async fn listed(&self) -> Vec<JobRecord> {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let (project, query) = (self.project.clone(), JobQuery::default());
+            let page = self.catalog(0).jobs(project, query, (cursor, 4)).await.unwrap();
+            all.extend(page.rows);
+            cursor = page.cursor;
+            if cursor.is_none() {
+                return all;
+            }
+        }
+    }
+
     /// Has a last worker finish everything: whatever happened before, nothing is stuck.
     async fn drain(&mut self) {
+        self.hold(false).await;
         for wait in [Duration::ZERO, MAX_LEASE, MAX_RETRY_DELAY, MAX_RETRY_DELAY] {
             self.now = later(self.now.max(START), wait);
             while self.claim(0, 100, None).await > 0 {

@@ -42,7 +42,7 @@ pub(crate) fn whisker(name: &str, difference: &Estimate) -> Markup {
                     Says::Rose => { "improved by " b { (by) } " on average" },
                     Says::Fell => { "dropped by " b { (by) } " on average" },
                     Says::Nothing => { "changed by " b { (by) } " on average, not significant" },
-                    Says::TooFew => { "changed by " b { (by) } "; one pair only, no interval" },
+                    Says::TooFew => { "changed by " b { (by) } "; too few different pairs for an interval" },
                 }
                 " " span.muted {
                     "(" @if let Some(interval) = difference.interval {

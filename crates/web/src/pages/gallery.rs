@@ -267,6 +267,7 @@ fn drifted() -> Markup {
         change,
         interval: [change - 0.06, change + 0.06],
         n: 12,
+        p: Some(0.0005),
     };
     alarm::drift(&[alert("overall_quality", -0.12), alert("tool_mastery", 0.2)])
 }

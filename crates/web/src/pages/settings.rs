@@ -2,6 +2,8 @@
 
 /// Name, retention, the end of the project.
 mod general;
+/// Jobs that were given up.
+mod jobs;
 mod members;
 mod keys;
 mod models;
@@ -30,6 +32,7 @@ use crate::web::Web;
 pub(super) fn routes() -> Router<Web> {
     Router::new()
         .merge(general::routes())
+        .merge(jobs::routes())
         .merge(members::routes())
         .merge(keys::routes())
         .merge(models::routes())

@@ -24,6 +24,8 @@ mod shelf;
 /// Datasets: uploads, items and their versions.
 mod datasets;
 mod settings;
+/// Jobs that were given up.
+mod jobs;
 /// What models cost, and how they are reached.
 mod settings_models;
 mod playground;

@@ -79,6 +79,7 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("POST", "/project/{project}/reports/schedules/{name}", Needs::Owner),
     ("POST", "/project/{project}/settings/name", Needs::Owner),
     ("POST", "/project/{project}/settings/retention", Needs::Owner),
+    ("POST", "/project/{project}/settings/jobs", Needs::Owner),
     ("POST", "/project/{project}/settings/delete", Needs::ServerOwner),
     ("GET", "/project/{project}/settings/projects", Needs::ServerOwner),
     ("POST", "/project/{project}/settings/projects", Needs::ServerOwner),

@@ -64,6 +64,7 @@ async fn what_only_owners_do_is_refused_to_others() {
         for change in [
             "/name",
             "/retention",
+            "/jobs",
             "/delete",
             "/members",
             "/members/x/role",

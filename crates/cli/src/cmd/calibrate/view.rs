@@ -168,6 +168,7 @@ fn panel(panel: &PanelDrift) -> Value {
         json!({
             "dimension": drift.dimension,
             "change": statistic(drift.change),
+            "p": drift.p,
             "bearing": drift.bearing.as_str(),
             "alert": drift.bearing.is_alarming(),
         })

@@ -8,7 +8,9 @@ use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::success_metrics::{SuccessFacts, success};
 use ratchet_core::quality::suggestion::advice::AdviceOrigin;
 use ratchet_core::quality::suggestion::{self, Edit, Severity, Suggestion};
-use ratchet_core::quality::synthesis::{CommonIssue, Example, Mark, SessionMarks, synthesize};
+use ratchet_core::quality::synthesis::{
+    CommonIssue, Example, JudgeVersion, Mark, SessionMarks, synthesize,
+};
 use ratchet_core::stats::undefined::Undefined;
 use ratchet_server::clock::Clock;
 use ratchet_testkit::http;
@@ -37,7 +39,8 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
         let mark = Mark { value, rationale: said.words.to_owned() };
         let marks = DIMENSIONS.map(|name| (name.to_owned(), mark.clone()));
         let session = SessionId::parse(id).unwrap();
-        SessionMarks { session, overall: value, marks: BTreeMap::from(marks) }
+        let judge = JudgeVersion::default();
+        SessionMarks { session, overall: value, marks: BTreeMap::from(marks), judge }
     };
     let sessions: Vec<SessionMarks> = said.sessions.iter().enumerate().map(marked).collect();
     let before: Vec<SessionMarks> = sessions.iter().skip(1).cloned().collect();

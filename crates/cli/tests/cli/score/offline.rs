@@ -40,6 +40,8 @@ fn sessions_are_scored_once_and_say_why() {
     let second = report(score_all(data.path(), &[]), 0);
     assert_eq!(second["sessions"], json!([]));
     assert_eq!(reason(&second, "skipped", "good"), "it is scored already");
+    let third = report(score_all(data.path(), &["--min-observations", "2"]), 0);
+    assert_eq!(ids(&third, "sessions"), ["short"]);
 }
 
 /// A mark comes with its value and its reason, and cites traces that are there.
@@ -230,6 +232,11 @@ fn a_folder_may_have_signals_of_its_own() {
     let wrong = fails(score(data.path(), &["session", "s", "--rescore"]), 1);
     assert!(wrong.contains("signals.toml is not valid"), "{wrong}");
     std::fs::remove_file(&file).unwrap();
+    let notations = data.path().join("offline/notations.toml");
+    std::fs::write(&notations, "version = 1").unwrap();
+    let wrong = fails(score(data.path(), &["session", "s", "--rescore"]), 1);
+    assert!(wrong.contains("notations.toml is not valid"), "{wrong}");
+    std::fs::remove_file(&notations).unwrap();
     let running = server(data.path()).start();
     let hashes: Vec<bool> = stored(&running, "s")
         .iter()

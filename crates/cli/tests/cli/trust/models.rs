@@ -5,7 +5,7 @@ use ratchet_testkit::process::Launch;
 use ratchet_testkit::scripted::{Reply, ScriptedModel};
 use serde_json::{Value, json};
 
-use super::{STORIES, calibrated, on, run, table};
+use super::{STORIES, calibrated, on, panel_folder, run, table};
 use crate::score::models::verdict;
 use crate::score::sessions::{folder_of, stop, stored};
 use crate::server;
@@ -89,20 +89,23 @@ fn another_judge_cannot_try_what_the_first_was_told() {
 #[test]
 fn a_model_that_has_changed_is_noticed_by_its_panel() {
     let model = ScriptedModel::start().unwrap();
-    let data = judged_alike(&model);
+    let data = panel_folder();
+    model.say_always(Reply::document(verdict(0.5)));
+    run(with(data.path(), &model, &["score", "--days", "36500"]), 0);
+    model.script([]);
     model.say_always(Reply::document(verdict(0.9)));
     let sit = || with(data.path(), &model, &["calibrate", "--panel"]);
     let first = calibrated(sit());
-    assert_eq!((&first["panel"]["judged"], model.requests().len()), (&json!(6), 6));
+    assert_eq!((&first["panel"]["judged"], model.requests().len()), (&json!(12), 12));
     let again = calibrated(sit());
     assert_eq!(again["panel"]["judged"], 0, "once a week: {again}");
-    assert_eq!(model.requests().len(), 6);
+    assert_eq!(model.requests().len(), 12);
     assert_eq!(again["drift"][0]["dimensions"][0]["bearing"], "cannot_tell");
     make_older(data.path(), 0.0);
     model.script([]);
     model.say_always(Reply::document(verdict(0.5)));
     let later = calibrated(sit());
-    assert_eq!(model.requests().len(), 6, "what it said then is not what it says now");
+    assert_eq!(model.requests().len(), 12, "what it said then is not what it says now");
     let drift = &later["drift"][0];
     assert_eq!(
         (&drift["first_week"], &drift["dimensions"][0]["alert"]),

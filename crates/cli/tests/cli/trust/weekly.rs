@@ -1,12 +1,13 @@
 use serde_json::Value;
 
 use super::models::make_older;
-use super::{calibrated, labelled, on, run};
+use super::{calibrated, on, panel_folder, run};
 use crate::week::listener::Listener;
 
 #[test]
 fn the_week_sits_the_panel_and_tells_whoever_is_told_of_the_report() {
-    let data = labelled();
+    let data = panel_folder();
+    run(on(data.path(), &["score", "--days", "36500"]), 0);
     let week = |args: &[&str]| on(data.path(), &["week", "--zone", "UTC"]).args(args);
     let first: Value = serde_json::from_str(&run(week(&["--format", "json"]), 0)).unwrap();
     assert_eq!(first["report"]["drift"], Value::Array(Vec::new()), "{first}");

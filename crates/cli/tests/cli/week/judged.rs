@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ratchet_core::calendar::{Week, Zone};
+use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
 use ratchet_testkit::http;
 use ratchet_testkit::process::{Finished, Launch, Ratchet};
@@ -35,7 +36,7 @@ criteria = "Did it get there?"
 "#;
 
 /// What a judge by the user's own rubric says.
-fn plain(mark: f64) -> Value {
+pub(super) fn plain(mark: f64) -> Value {
     let said = "The tests were never run.";
     json!({"task_completion": {
         "score": mark, "rationale": said, "evidence": [1], "confidence": 0.9,
@@ -43,12 +44,12 @@ fn plain(mark: f64) -> Value {
 }
 
 /// The user's own rubric in their folder.
-fn with_rubric(data: &Path) {
+pub(super) fn with_rubric(data: &Path) {
     std::fs::create_dir_all(data.join("rubrics")).unwrap();
     std::fs::write(data.join("rubrics/plain.toml"), PLAIN).unwrap();
 }
 
-fn asking(launch: Launch, model: &ScriptedModel) -> Launch {
+pub(super) fn asking(launch: Launch, model: &ScriptedModel) -> Launch {
     launch.env("ANTHROPIC_BASE_URL", model.url()).env("ANTHROPIC_API_KEY", "sk-test")
 }
 
@@ -187,9 +188,14 @@ fn where_a_model_gives_no_suggestions_templates_do_and_it_is_said() {
 /// Has a server record a session of the week that ended last.
 pub(super) fn tell_last_week(running: &Ratchet, session: &str) {
     let week = Week::last_ended(Clock::System.now(), &Zone::utc());
+    tell_since(running, session, week.start());
+}
+
+/// Has a server record a session of three hours.
+pub(super) fn tell_since(running: &Ratchet, session: &str, start: Timestamp) {
     let batch: Vec<Value> = (0..3)
         .map(|n| {
-            let at = week.start().plus_nanos((n + 1) * 3_600_000_000_000).to_string();
+            let at = start.plus_nanos((n + 1) * 3_600_000_000_000).to_string();
             let id = format!("{session}-{n}");
             let body = json!({
                 "id": id, "name": "turn", "sessionId": session, "timestamp": at,

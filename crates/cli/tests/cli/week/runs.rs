@@ -1,4 +1,5 @@
 use ratchet_core::calendar::Zone;
+use ratchet_core::job::JobKind;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::schedule::{LEASE, Runner};
 use ratchet_store::catalog::{LeaseStatus, NewProject, ScheduleOutcome, ScheduleToggle};
@@ -100,6 +101,52 @@ async fn what_was_missed_while_paused_is_not_made_up_for() {
     assert_eq!(servers.due("a", time("2026-11-16T10:00:00Z")).await, [""; 0]);
     switch(ScheduleToggle::On, "2026-11-16T10:00:00Z").await.unwrap();
     assert_eq!(servers.due("a", time("2026-11-17T10:00:00Z")).await, [""; 0]);
+    let next = servers.due("a", time("2026-11-22T03:00:00Z")).await;
+    assert_eq!(next, ["2026-11-22T02:00:00.000Z"]);
+}
+
+/// A project whose weekly runs of two Sundays failed.
+async fn two_failures() -> (Servers, Vec<String>) {
+    let servers = Servers::since("2026-11-04T10:00:00Z").await;
+    let runner = servers.runner("a");
+    let mut ids = Vec::new();
+    for sunday in ["2026-11-08T02:00:10Z", "2026-11-15T02:00:10Z"] {
+        let runs = runner.claim_due(&servers.project, time(sunday)).await.unwrap();
+        ids.push(runs[0].lease.id.clone());
+        let ended = runner.end(&runs[0], Err("no key".into()), time(sunday)).await.unwrap();
+        assert_eq!(ended, LeaseStatus::Held);
+    }
+    (servers, ids)
+}
+
+#[tokio::test]
+async fn an_old_run_that_is_retried_runs_once_also_while_its_schedule_is_paused() {
+    for toggle in [ScheduleToggle::On, ScheduleToggle::Off] {
+        let (servers, ids) = two_failures().await;
+        let (catalog, project) = (servers.data.catalog(), servers.project.clone());
+        let monday = time("2026-11-16T10:00:00Z");
+        catalog.switch_schedule(project.clone(), "weekly".into(), toggle, monday).await.unwrap();
+        let key = (JobKind::ScheduleRun, ids[0].clone());
+        catalog.revive_job(project.clone(), key, monday).await.unwrap();
+        let runner = servers.runner("b");
+        let runs = runner.claim_due(&project, monday).await.unwrap();
+        assert_eq!(runs.len(), 1, "{toggle:?}");
+        assert_eq!(runs[0].due_at, time("2026-11-08T02:00:00Z"));
+        let ended = runner.end(&runs[0], Ok("fine".into()), monday).await.unwrap();
+        assert_eq!(ended, LeaseStatus::Held);
+        assert_eq!(servers.due("b", monday).await, [""; 0], "{toggle:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_discarded_is_not_due_again() {
+    let (servers, ids) = two_failures().await;
+    let monday = time("2026-11-16T10:00:00Z");
+    for id in ids {
+        let (project, key) = (servers.project.clone(), (JobKind::ScheduleRun, id));
+        servers.data.catalog().discard_job(project, key, monday).await.unwrap();
+        assert_eq!(servers.due("a", monday).await, [""; 0]);
+    }
     let next = servers.due("a", time("2026-11-22T03:00:00Z")).await;
     assert_eq!(next, ["2026-11-22T02:00:00.000Z"]);
 }

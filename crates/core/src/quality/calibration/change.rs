@@ -55,9 +55,14 @@ fn change(before: &Agreement, after: &Agreement) -> Shift {
     }
 }
 
-/// Tests for improvement: a difference of exactly zero is none.
+/// Tests for improvement.
 fn nearer(difference: Statistic) -> Standing {
-    match difference.ok().and_then(|estimate| estimate.interval) {
+    let estimate = difference.ok();
+    // Nothing changed for any session.
+    if estimate.is_some_and(|estimate| estimate.interval.is_none() && estimate.value == 0.0) {
+        return Standing::NotMet;
+    }
+    match estimate.and_then(|estimate| estimate.interval) {
         Some(interval) if interval.upper < 0.0 => Standing::Met,
         Some(interval) if interval.lower >= 0.0 => Standing::NotMet,
         Some(_) | None => Standing::CannotTell,

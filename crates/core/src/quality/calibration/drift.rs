@@ -1,9 +1,19 @@
 use std::collections::BTreeMap;
 
 use crate::id::SessionId;
-use crate::stats::interval::mean;
+use crate::quality::synthesis::WEEKLY_LEVEL;
+use crate::stats::bounded;
+use crate::stats::permutation::{self, Row};
 
 use super::{Marks, Statistic};
+
+/// The minimum number of sessions judged both times. With fewer, scores that all move in the same
+/// direction can still be chance, once that is asked of many dimensions in every week.
+pub const MIN_PAIRS: usize = 12;
+/// The range of differences of two scores.
+const DIFFERENCES: std::ops::RangeInclusive<f64> = -1.0..=1.0;
+/// Any fixed number: the same scores give the same verdict.
+const SEED: u64 = 0;
 
 /// The smallest change worth reporting: less does not change the meaning of a score.
 pub const NOTICED: f64 = 0.05;
@@ -17,6 +27,8 @@ pub struct Drift {
     pub dimension: String,
     /// Mean paired difference, over the sessions judged both times.
     pub change: Statistic,
+    /// p-value, corrected for the number of dimensions; `None` with too few sessions.
+    pub p: Option<f64>,
     pub bearing: DriftVerdict,
 }
 
@@ -51,24 +63,32 @@ impl DriftVerdict {
 }
 
 /// Compares a judge's current scores of a panel with its first ones, by dimension.
+///
+/// The level allows for one test a week over a quarter: a judge that does not change raises an alert
+/// in at most 5% of the quarters, in all dimensions together.
 pub fn drift(dimensions: &[String], first: &Judged, now: &Judged) -> Vec<Drift> {
-    let of = |dimension: &String| {
-        let both = now.iter().filter_map(|(session, marks)| {
-            let earlier = first.get(session)?.get(dimension)?;
-            Some(marks.get(dimension)? - earlier)
-        });
-        let change = mean(&both.collect::<Vec<_>>());
-        Drift { dimension: dimension.clone(), change, bearing: bearing(change) }
+    let differences = |(session, marks): (&SessionId, &Marks)| -> Option<Row> {
+        let earlier = first.get(session)?;
+        let of = |name: &String| Some(marks.get(name)? - earlier.get(name)?);
+        Some(dimensions.iter().map(of).collect())
     };
-    dimensions.iter().map(of).collect()
+    let rows: Vec<Row> = now.iter().filter_map(differences).collect();
+    let p_values = permutation::paired(&rows, SEED);
+    let of = |(measure, dimension): (usize, &String)| {
+        let values = rows.iter().filter_map(|row| row.get(measure).copied().flatten());
+        let values: Vec<f64> = values.collect();
+        let change = bounded::mean(&values, DIFFERENCES);
+        let p = p_values.get(measure).copied().filter(|_| values.len() >= MIN_PAIRS);
+        Drift { dimension: dimension.clone(), change, p, bearing: bearing(change, p) }
+    };
+    dimensions.iter().enumerate().map(of).collect()
 }
 
-fn bearing(change: Statistic) -> DriftVerdict {
-    let Ok(estimate) = change else { return DriftVerdict::CannotTell };
-    let Some(interval) = estimate.interval else { return DriftVerdict::CannotTell };
+fn bearing(change: Statistic, p: Option<f64>) -> DriftVerdict {
+    let (Ok(estimate), Some(p)) = (change, p) else { return DriftVerdict::CannotTell };
     match estimate.value {
-        value if value >= NOTICED && interval.lower > 0.0 => DriftVerdict::Kinder,
-        value if value <= -NOTICED && interval.upper < 0.0 => DriftVerdict::Stricter,
+        value if p <= WEEKLY_LEVEL && value >= NOTICED => DriftVerdict::Kinder,
+        value if p <= WEEKLY_LEVEL && value <= -NOTICED => DriftVerdict::Stricter,
         _ => DriftVerdict::Steady,
     }
 }

@@ -66,6 +66,9 @@ pub struct DriftAlert {
     pub interval: [f64; 2],
     /// Number of paired sessions.
     pub n: u64,
+    /// p-value, corrected for the number of dimensions.
+    #[serde(default)]
+    pub p: Option<f64>,
 }
 
 impl DriftAlert {
@@ -85,10 +88,11 @@ impl DriftAlert {
         if self.change > 0.0 { "higher" } else { "lower" }
     }
 
-    /// Formats the change with interval and n.
+    /// Formats the change with its interval, n and p-value.
     pub fn measured(&self) -> String {
         let Self { change, interval: [lower, upper], n, .. } = self;
-        format!("{change:+.2} ({lower:+.2} to {upper:+.2}, n = {n})")
+        let p = self.p.map(|p| format!(", p = {p:.4}")).unwrap_or_default();
+        format!("{change:+.2} ({lower:+.2} to {upper:+.2}, n = {n}{p})")
     }
 }
 
@@ -115,6 +119,7 @@ impl PanelDrift {
                 change: change.value,
                 interval: [interval.lower, interval.upper],
                 n: change.n,
+                p: drift.p,
             })
         };
         self.drifts.iter().filter_map(alert).collect()
@@ -229,7 +234,7 @@ mod tests {
         let weeks = [("2026-11-01", 0.5), ("2026-11-08", 0.5), ("2026-11-15", 0.7)];
         let all: Vec<_> = weeks
             .into_iter()
-            .flat_map(|(week, mark)| (0..6).map(move |n| verdict(n, week, mark)))
+            .flat_map(|(week, mark)| (0..12).map(move |n| verdict(n, week, mark)))
             .collect();
         let drifts = drifts(&all);
         let [panel] = drifts.as_slice() else { panic!("{drifts:?}") };
@@ -238,12 +243,12 @@ mod tests {
         assert_eq!(alerts_now.len(), 1);
         assert_eq!(
             alerts_now[0].words(),
-            "offline scores overall_quality of session-quality higher since the week of 2026-11-01: +0.20 (+0.20 to +0.20, n = 6) on the same sessions"
+            "offline scores overall_quality of session-quality higher since the week of 2026-11-01: +0.20 (-0.07 to +0.38, n = 12, p = 0.0005) on the same sessions"
         );
         assert_eq!(alerts(&all, "2026-11-09"..="2026-11-15"), alerts_now);
         assert_eq!(alerts(&all, "2026-11-02"..="2026-11-08"), [], "it was steady then");
         assert_eq!(alerts(&all, "2026-11-16"..="2026-11-22"), [], "nobody asked it then");
-        let first_week: Vec<_> = all.into_iter().take(6).collect();
+        let first_week: Vec<_> = all.into_iter().take(12).collect();
         let alone = super::drifts(&first_week);
         assert!(alone[0].drifts.iter().all(|drift| drift.bearing == DriftVerdict::CannotTell));
     }

@@ -1,6 +1,6 @@
 use super::{
-    WeekReport, advice_words, change_words, counted, interval_words, met_word, reading_words,
-    standings, target_words, trend_words,
+    WeekReport, advice_words, change_words, counted, interval_words, judge_words, met_word,
+    reading_words, standings, target_words, trend_words,
 };
 use crate::quality::suggestion::Suggestion;
 use crate::quality::synthesis::Outlier;
@@ -14,6 +14,7 @@ pub(super) fn text(report: &WeekReport) -> String {
         escaped(&report.rubric),
         escaped(&report.zone)
     );
+    out.extend(judge_words(report).map(|words| format!("\n{}\n", escaped(&words))));
     for alert in &report.drift {
         out.push_str(&format!("\n> **Judge drift.** {}.\n", escaped(&alert.words())));
     }

@@ -1,6 +1,6 @@
 use super::{
-    WeekReport, advice_words, change_words, counted, interval_words, met_word, reading_words,
-    standings, target_words, trend_words,
+    WeekReport, advice_words, change_words, counted, interval_words, judge_words, met_word,
+    reading_words, standings, target_words, trend_words,
 };
 use crate::quality::synthesis::Outlier;
 
@@ -18,6 +18,7 @@ pub(super) fn text(report: &WeekReport) -> String {
         report.rubric,
         report.headline()
     );
+    out.extend(judge_words(report).map(|words| format!("{}\n", one_line(&words))));
     out.extend(report.drift.iter().map(|alert| format!("ALERT: {}.\n", alert.words())));
     if report.synthesis.sessions == 0 {
         out.push_str("Score sessions with `ratchet score`, then run this command again.\n");

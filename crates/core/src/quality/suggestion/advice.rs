@@ -299,7 +299,7 @@ mod tests {
     use super::*;
     use crate::id::SessionId;
     use crate::quality::suggestion::Severity;
-    use crate::quality::synthesis::{Mark, synthesize};
+    use crate::quality::synthesis::{JudgeVersion, Mark, synthesize};
 
     fn sessions(why: &str) -> Vec<SessionMarks> {
         ["a", "b", "c"]
@@ -312,6 +312,7 @@ mod tests {
                     "tool_mastery".to_owned(),
                     Mark { value, rationale: why.to_owned() },
                 )]),
+                judge: JudgeVersion::default(),
             })
             .collect()
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::id::SessionId;
-use crate::quality::synthesis::{Mark, SessionMarks, synthesize};
+use crate::quality::synthesis::{JudgeVersion, Mark, SessionMarks, synthesize};
 
 const DIMENSIONS: [&str; 2] = ["task_completion", "tool_mastery"];
 
@@ -13,7 +13,13 @@ fn session(at: usize, task: f64, tool: f64, why: &str) -> SessionMarks {
     let marks =
         [("task_completion".to_owned(), mark(task)), ("tool_mastery".to_owned(), mark(tool))];
     let session = SessionId::parse(&format!("s{at}")).unwrap();
-    SessionMarks { session, overall: f64::midpoint(task, tool), marks: BTreeMap::from(marks) }
+    let judge = JudgeVersion::default();
+    SessionMarks {
+        session,
+        overall: f64::midpoint(task, tool),
+        marks: BTreeMap::from(marks),
+        judge,
+    }
 }
 
 fn suggestions(sessions: Vec<SessionMarks>) -> Vec<Suggestion> {

@@ -52,7 +52,7 @@ struct Phrase<'a> {
 /// Finds the common issues of sessions under the threshold.
 ///
 /// Phrases are sorted first, so that the order of sessions does not matter.
-pub(super) fn common(dimensions: &[&str], sessions: &[SessionMarks]) -> Vec<CommonIssue> {
+pub(super) fn common(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<CommonIssue> {
     let mut phrases: Vec<Phrase<'_>> = sessions
         .iter()
         .filter(|session| session.overall < WANTING)

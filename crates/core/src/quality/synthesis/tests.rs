@@ -7,7 +7,8 @@ fn session(id: &str, overall: f64, marks: &[(&str, f64, &str)]) -> SessionMarks 
         ((*name).to_owned(), Mark { value: *value, rationale: (*rationale).to_owned() })
     };
     let session = SessionId::parse(id).unwrap();
-    SessionMarks { session, overall, marks: marks.iter().map(mark).collect() }
+    let judge = JudgeVersion::default();
+    SessionMarks { session, overall, marks: marks.iter().map(mark).collect(), judge }
 }
 
 fn plain(id: &str, overall: f64) -> SessionMarks {
@@ -50,10 +51,57 @@ fn eight_weeks_show_a_trend() {
     );
     let seven = synthesize(&["tool_mastery"], &weeks[1..]);
     assert!(matches!(seven.overall.trend, Trend::TooEarly(_)));
-    let Change::By { value, interval: [lower, upper] } = found.overall.change else {
+    let Change::By { value, interval: [lower, upper], .. } = found.overall.change else {
         panic!("two sessions a week are enough for a change");
     };
     assert!((value - 0.03).abs() < 1e-9 && lower < value && value < upper);
+}
+
+fn judged(judge: &str, id: usize, mark: f64) -> SessionMarks {
+    let judge = JudgeVersion { judge: judge.to_owned(), ..JudgeVersion::default() };
+    SessionMarks { judge, ..plain(&format!("s{id}"), mark) }
+}
+
+/// A week of marks around a mean.
+fn week_of(judge: &str, mean: f64, n: usize) -> Vec<SessionMarks> {
+    let mark = |id: usize| mean + [-0.1, 0.0, 0.05, 0.05][id % 4];
+    (0..n).map(|id| judged(judge, id, mark(id))).collect()
+}
+
+#[test]
+fn scores_of_another_judge_are_not_compared() {
+    let mut this = week_of("new", 0.5, 20);
+    this.extend((20..24).map(|id| judged("old", id, 0.9)));
+    let found = synthesize(&["tool_mastery"], &[week_of("old", 0.9, 20), this]);
+    assert_eq!((found.judge.words().as_str(), found.sessions), ("new", 20));
+    assert_eq!(found.other_judges.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [4]);
+    let another = "the previous week was scored by another judge or rubric version";
+    assert_eq!(found.overall.change, Change::Unknown(another.to_owned()));
+    assert_eq!(found.overall.history, [None, Some(found.overall.mean().unwrap())]);
+}
+
+#[test]
+fn a_change_is_significant_only_with_enough_sessions() {
+    let change = |before: f64, this: f64, n: usize| {
+        let weeks = [week_of("judge", before, n), week_of("judge", this, n)];
+        synthesize(&["tool_mastery"], &weeks).overall.change
+    };
+    assert!(change(0.8, 0.5, 20).is_clear());
+    assert!(!change(0.8, 0.5, 8).is_clear(), "eight sessions a week are too few");
+    assert!(!change(0.8, 0.79, 20).is_clear());
+    let Change::By { detectable: Some(least), .. } = change(0.8, 0.8, 20) else {
+        panic!("20 sessions can be tested");
+    };
+    assert!((0.01..0.2).contains(&least), "{least}");
+}
+
+/// All sessions fully successful: 20 of them do not show that failures are impossible.
+#[test]
+fn equal_marks_have_an_interval() {
+    let perfect: Vec<SessionMarks> = (0..20).map(|id| judged("judge", id, 1.0)).collect();
+    let marks = synthesize(&["tool_mastery"], &[perfect]).overall.marks.unwrap();
+    let [lower, upper] = marks.interval.unwrap();
+    assert!(lower < 0.88 && upper >= 1.0, "{marks:?}");
 }
 
 #[test]

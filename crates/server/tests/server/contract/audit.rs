@@ -3,7 +3,9 @@
 use ratchet_store::catalog::{Actor, AuditEntry, AuditQuery, Role};
 
 use super::calls::{self, Call, Chosen, Ids, KnownIds};
-use super::walk::{OURS, make_media, make_people, make_strangers, start_agents, text};
+use super::walk::{
+    OURS, make_dead_letters, make_media, make_people, make_strangers, start_agents, text,
+};
 use crate::harness::{TestServer, basic, project, public_key};
 
 /// Operations without an audit entry. Telemetry, comments and the like have their own time and
@@ -76,6 +78,7 @@ async fn every_change_leaves_an_entry_of_whoever_made_it() {
     make_strangers(&server).await;
     make_people(&server).await;
     make_media(&server, project()).await;
+    make_dead_letters(&server).await;
     let _agents = start_agents(&server).await;
     let (mut kept, mut gone) = (KnownIds::at_home(project().as_str()), Vec::new());
     let calls = calls::all();

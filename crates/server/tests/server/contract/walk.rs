@@ -2,15 +2,17 @@
 //! and without each permission, and keys of other projects.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use ratchet_core::catalog::account::Email;
+use ratchet_core::job::{JobKind, Retry};
 use ratchet_core::record::media::{MediaHash, MediaType};
 use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::chat::ChatLimits;
 use ratchet_store::catalog::{
-    KeyPair, MediaOwner, MediaUse, NewKey, NewMedia, NewProject, NewUser, Permission, Permissions,
-    Role,
+    JobFailure, KeyPair, LeaseStatus, MediaOwner, MediaUse, NewJob, NewKey, NewMedia, NewProject,
+    NewUser, Permission, Permissions, Role,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::wait;
@@ -105,6 +107,7 @@ impl Walk {
         make_strangers(&server).await;
         make_people(&server).await;
         make_media(&server, project()).await;
+        make_dead_letters(&server).await;
         for holder in Holder::all() {
             holder.make(&server, project()).await;
         }
@@ -242,6 +245,37 @@ pub(super) async fn make_media(server: &TestServer, project: ProjectId) {
     let now = Timestamp::default();
     let media = store.catalog.announce_media(project.clone(), new, now).await.unwrap();
     store.catalog.media_stored(project, media.id, now).await.unwrap();
+}
+
+/// Jobs that were given up, which no call makes. Nothing runs jobs of this kind by itself.
+pub(super) async fn make_dead_letters(server: &TestServer) {
+    for id in ["walk-retried", "walk-discarded"] {
+        make_dead_letter(server, (JobKind::ScoreSession, id), OURS).await;
+    }
+}
+
+/// A job that was given up for a reason.
+pub(crate) async fn make_dead_letter(
+    server: &TestServer,
+    (kind, id): (JobKind, &str),
+    reason: &str,
+) {
+    let (catalog, now) = (&server.app.store.catalog, server.app.clock.now());
+    let new = NewJob {
+        kind,
+        id: id.to_owned(),
+        group: None,
+        payload: "{}".to_owned(),
+        priority: 0,
+        run_at: now,
+        max_attempts: 1,
+        is_held: false,
+    };
+    let owner = ("w".to_owned(), Duration::from_secs(60));
+    let claimed = catalog.claim_job(project(), new, owner, now).await.unwrap().unwrap();
+    let failure = JobFailure { error: reason.to_owned(), retry: Retry::Never, result: None };
+    let status = catalog.fail_job(claimed.lease(), failure, now).await.unwrap();
+    assert_eq!(status, LeaseStatus::Held);
 }
 
 pub(super) fn text(reply: &Reply) -> String {

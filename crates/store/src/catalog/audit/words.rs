@@ -102,6 +102,8 @@ pub enum Noun {
     Score,
     Suggestion,
     Schedule,
+    /// A dead letter of the job queue.
+    Job,
     Webhook,
     /// A browser with push notifications.
     Browser,
@@ -110,7 +112,7 @@ pub enum Noun {
 
 impl Noun {
     /// Every noun, in menu order.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Project,
         Self::Member,
         Self::Person,
@@ -136,6 +138,7 @@ impl Noun {
         Self::Score,
         Self::Suggestion,
         Self::Schedule,
+        Self::Job,
         Self::Webhook,
         Self::Browser,
         Self::Chat,
@@ -168,6 +171,7 @@ impl Noun {
             Self::Score => "score",
             Self::Suggestion => "suggestion",
             Self::Schedule => "schedule",
+            Self::Job => "job",
             Self::Webhook => "webhook",
             Self::Browser => "notified browser",
             Self::Chat => "chat",

@@ -67,14 +67,14 @@ pub(in crate::catalog) fn fail(
     under(tx, lease, |state| state.fail(lease.number, error, retry), result, now)
 }
 
-/// Holds the unfinished jobs of a group, or releases them.
+/// Holds the jobs of a group, or releases them: dead letters too, which may be revived later.
 pub(in crate::catalog) fn hold(
     tx: &Tx<'_>,
     (project, kind, group): (&ProjectId, JobKind, &str),
     is_held: bool,
 ) -> StoreResult<()> {
     let sql = "UPDATE job SET is_held = $4 WHERE project = $1 AND kind = $2 AND group_id = $3 \
-               AND phase IN ('queued', 'leased')";
+               AND phase <> 'done'";
     let values = [project.into(), kind.as_str().into(), group.into(), is_held.into()];
     tx.execute(sql, &values).map(drop)
 }
@@ -190,6 +190,8 @@ pub(super) fn save(
     let is_finished = after.is_finished();
     let phase = after.phase.as_str();
     let (run_at, owner, expires_at) = match after.phase {
+        // A revived job was started by nobody yet: a person requests it.
+        JobPhase::Queued { run_at } if before.state.phase == JobPhase::Dead => (run_at, None, None),
         JobPhase::Queued { run_at } => (run_at, before.owner.clone(), None),
         JobPhase::Leased { owner, expires_at } => (before.run_at, Some(owner), Some(expires_at)),
         JobPhase::Done | JobPhase::Dead => (before.run_at, before.owner.clone(), None),

@@ -6,7 +6,7 @@ use ratchet_core::job::{JobKind, JobPhase, Retry};
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{NoticeReceiver, ReceiverKeys, owner, remove, wanted};
+use super::{NoticeReceiver, RECEIVERS, ReceiverKeys, owner, remove};
 use crate::catalog::Catalog;
 use crate::catalog::job::{
     self, JobFailure, JobLease, JobOrder, JobRecord, JobRequest, LeaseStatus, NewJob,
@@ -141,12 +141,9 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         self.transact(move |tx| {
-            let sql = format!(
-                "SELECT {} FROM notice_receiver WHERE project = $1 AND is_paused = 0",
-                super::COLUMNS
-            );
-            let receivers = tx.rows(&sql, &[(&project).into()], super::read)?;
-            let wants = |known: &&NoticeReceiver| known.events.contains(&new.kind);
+            let receivers = RECEIVERS.all(tx, &project)?;
+            let wants =
+                |known: &&NoticeReceiver| !known.is_paused && known.events.contains(&new.kind);
             for known in receivers.iter().filter(wants) {
                 post(tx, &project, known, &new, now)?;
             }
@@ -167,7 +164,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<()> {
         let posted = self.transact(move |tx| {
-            let known = wanted(tx, &project, &receiver)?;
+            let known = RECEIVERS.require(tx, &project, &receiver)?;
             post(tx, &project, &known, &new, now)
         });
         posted.await?;
@@ -252,7 +249,7 @@ impl Catalog {
         most: u64,
     ) -> StoreResult<Vec<NoticeDelivery>> {
         self.transact(move |tx| {
-            wanted(tx, &project, &receiver)?;
+            RECEIVERS.require(tx, &project, &receiver)?;
             let jobs = job::of_group(
                 tx,
                 (&project, JobKind::Notice, &receiver),
@@ -345,7 +342,7 @@ fn payload(job: &JobRecord) -> Option<(Payload, NotificationKind)> {
 /// Handles a receiver that no longer exists.
 fn gone(tx: &Tx<'_>, tried: &DueDelivery, now: Timestamp) -> StoreResult<()> {
     let (project, kind) = (&tried.project, tried.receiver_kind);
-    let known = match wanted(tx, project, &tried.receiver) {
+    let known = match RECEIVERS.require(tx, project, &tried.receiver) {
         Ok(known) => known,
         Err(StoreError::NotFound(_)) => return Ok(()),
         Err(error) => return Err(error),

@@ -104,7 +104,7 @@ impl Catalog {
         now: Timestamp,
     ) -> StoreResult<ScheduleRun> {
         self.transact(move |tx| {
-            super::wanted(tx, &project, &schedule)?;
+            super::SCHEDULES.require(tx, &project, &schedule)?;
             let last = last_runs(tx, &project, &schedule, 1)?.into_iter().next();
             if last.as_ref().is_some_and(|run| run.leased_until.is_some_and(|until| until > now)) {
                 return Err(StoreError::BadQuery(format!("{schedule} is running already")));
@@ -161,6 +161,15 @@ impl Catalog {
     ) -> StoreResult<Vec<ScheduleRun>> {
         self.transact(move |tx| last_runs(tx, &project, &schedule, most)).await
     }
+}
+
+/// Makes a schedule skip a run that is about to be deleted: it would be due again otherwise.
+pub(in crate::catalog) fn skip_run(tx: &Tx<'_>, job: &JobRecord) -> StoreResult<()> {
+    let payload: Option<RunPayload> = serde_json::from_str(&job.payload).ok();
+    let due_at = payload.map_or(job.run_at, |payload| Timestamp::from_nanos(payload.due_at));
+    let sql = "UPDATE schedule SET due_after = $3 WHERE project = $1 AND name = $2 \
+               AND due_after < $3";
+    tx.execute(sql, &[(&job.project).into(), job.group.as_deref().into(), due_at.into()]).map(drop)
 }
 
 /// Deletes the run history of a schedule.

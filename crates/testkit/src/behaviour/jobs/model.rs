@@ -20,6 +20,7 @@ pub(super) struct ModelJob {
     /// Number of the last lease.
     lease: u64,
     completions: u32,
+    is_held: bool,
     /// Why the last attempt failed.
     reason: Option<String>,
 }
@@ -63,6 +64,7 @@ impl ModelJob {
             attempts: 0,
             lease: 0,
             completions: 0,
+            is_held: false,
             reason: None,
         }
     }
@@ -77,7 +79,7 @@ impl ModelJob {
     }
 
     fn is_due(&self, now: Timestamp) -> bool {
-        matches!(self.is_at, Place::Waiting(at) | Place::Out(at) if at <= now)
+        !self.is_held && matches!(self.is_at, Place::Waiting(at) | Place::Out(at) if at <= now)
     }
 
     /// Buries a job that is due and has no attempt left.
@@ -187,6 +189,17 @@ impl ModelQueue {
         true
     }
 
+    pub(super) fn discard(&mut self, id: &str) -> bool {
+        let is_dead = self.jobs.get(id).is_some_and(|job| job.is_at == Place::Dead);
+        is_dead && self.jobs.remove(id).is_some()
+    }
+
+    pub(super) fn hold(&mut self, is_held: bool) {
+        for job in self.jobs.values_mut().filter(|job| job.in_group && job.is_at != Place::Done) {
+            job.is_held = is_held;
+        }
+    }
+
     pub(super) fn expire_all(&mut self, now: Timestamp) {
         for job in self.jobs.values_mut().filter(|job| job.is_out(now)) {
             job.is_at = Place::Out(now);
@@ -221,6 +234,7 @@ impl ModelQueue {
         };
         assert!(is_same, "{stored:?} is not {job:?}");
         assert_eq!((state.attempts, state.leases), (job.attempts, job.lease), "{stored:?}");
+        assert_eq!(state.is_held, job.is_held, "{stored:?}");
         assert!(state.attempts <= state.max_attempts, "{stored:?}");
         assert!(job.completions <= 1, "{} is completed twice", stored.id);
         let reason = job.reason.as_deref().unwrap_or_default();

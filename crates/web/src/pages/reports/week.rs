@@ -3,7 +3,7 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
-use ratchet_core::quality::report::{WeekReport, advice_words, counted};
+use ratchet_core::quality::report::{WeekReport, advice_words, counted, judge_words};
 use ratchet_core::quality::synthesis::{CommonIssue, Outlier};
 use ratchet_store::catalog::KeptSuggestion;
 
@@ -71,6 +71,7 @@ fn neighbours(report: &WeekReport, weeks: &[String], place: &RequestContext) -> 
 fn body(report: &WeekReport, tracked: &[KeptSuggestion], place: &RequestContext) -> Markup {
     html! {
         (alarm::drift(&report.drift))
+        @if let Some(words) = judge_words(report) { p.muted { bdi { (words) } } }
         (stat::row(&figures(report)))
         section.report-part { h2 { "Dimensions" } (dimensions::table(report)) (course(report)) }
         section.report-part {

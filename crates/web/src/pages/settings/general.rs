@@ -7,14 +7,14 @@ use axum::routing::{get, post};
 use maud::{Markup, html};
 use ratchet_core::catalog::validation;
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::clock::{self, ClockHold};
+use ratchet_stages::record::clock;
 use ratchet_stages::record::sweep;
 use ratchet_store::StoreError;
 use ratchet_store::aggregate::{AggregateQuery, Step};
 use ratchet_store::catalog::ProjectChange;
 use ratchet_store::query::TimeRange;
 
-use super::{Ask, Done, Tab, page, question, wrong};
+use super::{Ask, Done, Tab, jobs, page, question, wrong};
 use crate::components::field::{self, Entered, FormField};
 use crate::components::{copy, figure};
 use crate::form::PageForm;
@@ -48,7 +48,12 @@ pub(super) fn routes() -> Router<Web> {
 
 async fn show(State(web): State<Web>, place: RequestContext) -> PageResult<Markup> {
     let hold = clock::held(&web.store, place.now).await?;
-    Ok(drawn(&web, &place, &preset(&place), hold))
+    let failed_jobs = jobs::given_up(&web, &place).await?;
+    let problems = html! {
+        @if let Some(hold) = hold { p.notice role="status" { (hold) } }
+        (failed_jobs)
+    };
+    Ok(drawn(&web, &place, &preset(&place), &problems))
 }
 
 /// The forms before anyone touches them.
@@ -57,9 +62,9 @@ fn preset(place: &RequestContext) -> Entered {
     Entered::preset(&[("name", &place.project.name), ("days", &days)])
 }
 
-fn drawn(web: &Web, place: &RequestContext, entered: &Entered, hold: Option<ClockHold>) -> Markup {
+fn drawn(web: &Web, place: &RequestContext, entered: &Entered, problems: &Markup) -> Markup {
     let body = html! {
-        @if let Some(hold) = hold { p.notice role="status" { (hold) } }
+        (problems)
         (facts(place))
         @if place.visitor.can_own() { (name_form(place, entered)) (retention_form(place, entered)) }
         @if may_be_deleted(web, place) { (delete_form(place, entered)) }
@@ -168,7 +173,7 @@ fn again(
     let mut shown = preset(place);
     shown.set(field, &value);
     shown.wrong(field, why);
-    wrong(drawn(web, place, &shown, None))
+    wrong(drawn(web, place, &shown, &Markup::default()))
 }
 
 async fn retain(

@@ -1,0 +1,150 @@
+use clap::{Args, Subcommand};
+use ratchet_core::job::{JobKind, JobPhase};
+use ratchet_server::api::jobs::{JobView, JobsRequest, JobsView};
+use ratchet_store::catalog::JobKey;
+
+use crate::administration::Administration;
+use crate::data_target::{self, TargetArgs};
+use crate::exit::Outcome;
+use crate::print::{OutputArgs, one_line, table, unsteered};
+use crate::runtime;
+
+/// `ratchet jobs …`
+#[derive(Args, Debug)]
+pub(crate) struct JobsCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List jobs, newest first
+    List(ListArgs),
+    /// Retry a dead letter, with all its attempts
+    Retry(DeadLetterArgs),
+    /// Delete a dead letter
+    Discard(DeadLetterArgs),
+}
+
+/// Where jobs are.
+#[derive(Args, Debug)]
+struct JobsArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Project name or ID; required only if there are several
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args, Debug)]
+struct ListArgs {
+    /// Only jobs of this kind
+    #[arg(long, value_name = "KIND", value_parser = JobKind::ALL.map(JobKind::as_str))]
+    kind: Option<String>,
+    /// Only jobs in this state; `dead` lists dead letters
+    #[arg(long, value_name = "STATE", value_parser = JobPhase::NAMES)]
+    state: Option<String>,
+    /// Maximum number of jobs
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u64,
+    /// Continue from the cursor of the last page
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+    #[command(flatten)]
+    jobs: JobsArgs,
+}
+
+#[derive(Args, Debug)]
+struct DeadLetterArgs {
+    /// Kind of the job
+    #[arg(value_parser = kind)]
+    kind: JobKind,
+    /// ID of the job, as listed
+    id: String,
+    #[command(flatten)]
+    jobs: JobsArgs,
+}
+
+fn kind(word: &str) -> Result<JobKind, String> {
+    let kinds = || format!("must be one of {}", JobKind::ALL.map(JobKind::as_str).join(", "));
+    JobKind::parse(word).ok_or_else(kinds)
+}
+
+impl DeadLetterArgs {
+    fn key(&self) -> JobKey {
+        (self.kind, self.id.clone())
+    }
+}
+
+/// Runs `ratchet jobs`.
+pub(crate) fn run(command: &JobsCommand) -> anyhow::Result<Outcome> {
+    runtime::block_on(async {
+        match &command.action {
+            Action::List(args) => list(args).await,
+            Action::Retry(args) => retry(args).await,
+            Action::Discard(args) => discard(args).await,
+        }
+    })
+}
+
+/// Works with the jobs of a project, wherever they are.
+async fn with<T>(
+    args: &JobsArgs,
+    work: impl AsyncFnOnce(&Administration, &str) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    data_target::with(&args.target, "ratchet jobs", async |target| {
+        let project = target.project(args.project.as_deref()).await?;
+        work(target, &project.id).await
+    })
+    .await
+}
+
+async fn list(args: &ListArgs) -> anyhow::Result<Outcome> {
+    let request = JobsRequest {
+        kind: args.kind.clone(),
+        state: args.state.clone(),
+        limit: Some(args.limit),
+        cursor: args.cursor.clone(),
+    };
+    let found = with(&args.jobs, async |target, project| target.jobs(project, request).await);
+    args.jobs.output.show(&found.await?, jobs_text)?;
+    Ok(Outcome::Done)
+}
+
+async fn retry(args: &DeadLetterArgs) -> anyhow::Result<Outcome> {
+    let revived =
+        with(&args.jobs, async |target, project| target.retry_job(project, args.key()).await);
+    args.jobs
+        .output
+        .show(&revived.await?, |_| "queued; jobs run while `ratchet serve` is up\n".to_owned())?;
+    Ok(Outcome::Done)
+}
+
+async fn discard(args: &DeadLetterArgs) -> anyhow::Result<Outcome> {
+    let gone =
+        with(&args.jobs, async |target, project| target.discard_job(project, args.key()).await);
+    args.jobs.output.show(&gone.await?, |gone| format!("discarded {}\n", gone.discarded))?;
+    Ok(Outcome::Done)
+}
+
+fn jobs_text(found: &JobsView) -> String {
+    let rows: Vec<_> = found.jobs.iter().map(row).collect();
+    let mut text =
+        table(["CREATED", "KIND", "ID", "STATE", "ATTEMPTS", "NEXT ATTEMPT", "REASON"], &rows);
+    if let Some(cursor) = &found.cursor {
+        text.push_str(&format!("More jobs: --cursor '{cursor}'\n"));
+    }
+    text
+}
+
+fn row(job: &JobView) -> [String; 7] {
+    let next = job.next_attempt_at.as_deref().unwrap_or("-");
+    // Whole: it is what the other commands take.
+    let id = unsteered(&job.id).collect();
+    let attempts = job.attempts.to_string();
+    let reason = one_line(job.reason.as_deref().unwrap_or("-"));
+    let state = if job.is_held { format!("{}, paused", job.state) } else { job.state.clone() };
+    [job.created_at.clone(), job.kind.clone(), id, state, attempts, next.to_owned(), reason]
+}
