@@ -6,6 +6,8 @@ pub mod rubric;
 pub mod evidence;
 /// Chunking of a long session to fit the context window of a judge.
 pub mod chunk;
+/// Notations of agent families: results of calls, and messages that no user wrote.
+pub mod notations;
 /// Session timeline: the messages and tool calls of a session, deduplicated and in order.
 pub mod session_timeline;
 /// Judge prompts: instructions and untrusted trace text between unguessable markers.

@@ -19,7 +19,7 @@ use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::previous_scores::PreviousScores;
 use ratchet_stages::score::sample::SampleRate;
-use ratchet_stages::score::select_sessions::{SessionCriteria, SessionFilter};
+use ratchet_stages::score::select_sessions::{MIN_OBSERVATIONS, SessionCriteria, SessionFilter};
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
 
 use crate::data_target::{self, ScoringArgs};
@@ -91,9 +91,12 @@ struct ScoreArgs {
     /// Only sessions with a trace in the last N days
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..))]
     days: u16,
-    /// Skip shorter sessions
+    /// Skip sessions with fewer traces, unless they have enough observations
     #[arg(long, value_name = "N", default_value_t = 3)]
     min_traces: u64,
+    /// Score sessions with fewer traces too if they have this many observations
+    #[arg(long, value_name = "N", default_value_t = MIN_OBSERVATIONS)]
+    min_observations: u64,
     /// Skip sessions that may still be active: those with a trace in the last N minutes
     #[arg(long, value_name = "MINUTES", default_value_t = 30)]
     idle: u16,
@@ -153,6 +156,7 @@ impl ScoreArgs {
         SessionFilter::Active(SessionCriteria {
             between: TimeWindow { from: Some(from), to: None },
             min_traces: self.min_traces,
+            min_observations: self.min_observations,
             idle_nanos: MINUTE * i64::from(self.idle),
             user: self.user.clone(),
             environment: self.environment.clone(),
@@ -184,7 +188,7 @@ async fn supervised(
             ..scoring_context(target)
         };
         if how.estimate {
-            let briefing = judge::briefing(target)?;
+            let briefing = judge::briefing(target).await?;
             let found = score::estimate(&ctx, &request, &briefing).await?;
             reporter.done();
             let (prices, now) = (judge::prices(target), Clock::System.now());

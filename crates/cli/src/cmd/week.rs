@@ -207,6 +207,7 @@ fn view(delivery: &WeekDelivery) -> anyhow::Result<Value> {
         "effect": effect,
         "scored": delivery.scoring.scored,
         "failed": delivery.scoring.failed,
+        "too_short": delivery.scoring.short,
         "cost": delivery.cost().dollars(),
         "stopped_by_budget": delivery.scoring.is_cut,
         "report": serde_json::to_value(&delivery.done.report)?,

@@ -3,14 +3,20 @@
 //!
 //! Reads labelled trajectories, converts each to the traces that an SDK would have sent, judges
 //! them by the shipped rubric, and prints the AUC with a 95% interval (bootstrap over whole tasks)
-//! and the agreement with the labels at a threshold chosen without the task at hand. Nothing is
-//! fitted here, so every task is unseen by the judge, unless its signals were chosen by looking at
-//! this very file.
+//! and the agreement with the labels at a threshold chosen without the task at hand. Beside it: what
+//! counting messages, characters or failed calls would reach, how good sessions of each mark were,
+//! and the AUC of the same sessions in the notations of other agents, which must not fall by more
+//! than 0.03. Nothing is fitted here, so every task is unseen by the judge, unless its signals were
+//! chosen by looking at this very file.
 
 mod labelled;
 /// Conversion of messages to traces.
 mod traffic;
+/// Conversations in other notations.
+mod notation;
 mod report;
+mod baselines;
+mod calibration;
 
 use std::error::Error;
 use std::io::Write;
@@ -20,6 +26,7 @@ use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::offline::{self, Peers, SignalSet, Size};
 use ratchet_core::judge::rubric::{self, Rubric};
 
+use baselines::Counts;
 use labelled::Labelled;
 use report::Judged;
 use traffic::Shape;
@@ -45,13 +52,47 @@ fn run() -> Result<(), Box<dyn Error>> {
             for company in [Company::Peers, Company::Alone] {
                 let judged = judge_all(&asked.signals, rubric, &all, (shape, company));
                 writeln!(out, "{shape:?}, {company:?}: {}", report::report(rubric, &judged))?;
+                if (shape, company) == (Shape::Turns, Company::Peers) {
+                    writeln!(out, "{}", baselines::report(rubric, &judged))?;
+                    writeln!(out, "{}", calibration::report(rubric, &judged))?;
+                }
                 if asked.wants_reasons {
                     writeln!(out, "{}", report::reasons(&judged))?;
                 }
             }
         }
+        writeln!(out, "{}", notations(&asked.signals, rubric, &all)?)?;
     }
     Ok(())
+}
+
+/// How much less the AUC may be in another notation.
+const MAX_LOSS: f64 = 0.03;
+
+/// Compares the AUC of the same sessions in the notations of other agents.
+fn notations(
+    signals: &SignalSet,
+    rubric: &Rubric,
+    all: &[Labelled],
+) -> Result<String, Box<dyn Error>> {
+    let area = |shape| {
+        let judged = judge_all(signals, rubric, all, (shape, Company::Peers));
+        report::overall_area(rubric, &judged).ok_or("all sessions are equally good")
+    };
+    let own = area(Shape::Turns)?;
+    let mut text = "| notation | AUC | against its own |\n|---|---|---|\n".to_owned();
+    let mut lost = Vec::new();
+    for shape in Shape::NOTATIONS {
+        let other = area(shape)?;
+        text += &format!("| {shape:?} | {other:.3} | {:+.3} |\n", other - own);
+        if own - other > MAX_LOSS {
+            lost.push(format!("{shape:?}"));
+        }
+    }
+    match lost.as_slice() {
+        [] => Ok(text),
+        lost => Err(format!("{text}\nthe AUC falls by more than {MAX_LOSS} in {lost:?}").into()),
+    }
 }
 
 /// Command line arguments.
@@ -99,11 +140,12 @@ fn judge_all(
         (0..).zip(all).map(|(nth, one)| traffic::evidence(nth, one, shape)).collect();
     let sizes: Vec<Size> = evidence.iter().map(Size::of).collect();
     let judge = |(one, evidence): (&Labelled, &Evidence)| {
+        let counts = Counts::of(one, evidence);
         let others = all.iter().zip(&sizes).filter(|(other, _)| other.task != one.task);
         let others = others.filter(|_| company == Company::Peers);
         let peers = Peers::new(others.map(|(_, size)| *size));
         let verdict = offline::judge_with(signals, rubric, evidence, &peers);
-        Judged { task: one.task.clone(), is_good: one.is_good, verdict }
+        Judged { task: one.task.clone(), is_good: one.is_good, verdict, counts }
     };
     all.iter().zip(&evidence).map(judge).collect()
 }

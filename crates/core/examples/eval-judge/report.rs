@@ -7,6 +7,8 @@ use ratchet_core::stats::agreement::{RatingPair, spearman};
 use ratchet_core::stats::categories::{Confusion, Weighting};
 use ratchet_core::stats::ranking::auc;
 
+use crate::baselines::Counts;
+
 /// Bootstrap rounds.
 const ROUNDS: usize = 2_000;
 
@@ -16,14 +18,15 @@ pub(crate) struct Judged {
     pub(crate) task: String,
     pub(crate) is_good: bool,
     pub(crate) verdict: Verdict,
+    pub(crate) counts: Counts,
 }
 
 /// A score with its label.
 #[derive(Clone, Copy, Debug)]
-struct Marked<'a> {
-    task: &'a str,
-    is_good: bool,
-    mark: f64,
+pub(crate) struct Marked<'a> {
+    pub(crate) task: &'a str,
+    pub(crate) is_good: bool,
+    pub(crate) mark: f64,
 }
 
 /// Formats all results as a table.
@@ -54,6 +57,16 @@ fn mark<'a>(rubric: &Rubric, one: &'a Judged, name: &str) -> Option<Marked<'a>> 
     Some(Marked { task: &one.task, is_good: one.is_good, mark: mark? })
 }
 
+/// Returns the overall score of a session.
+pub(crate) fn overall<'a>(rubric: &Rubric, one: &'a Judged) -> Option<Marked<'a>> {
+    mark(rubric, one, OVERALL)
+}
+
+/// Returns the AUC of the overall score.
+pub(crate) fn overall_area(rubric: &Rubric, judged: &[Judged]) -> Option<f64> {
+    area(&judged.iter().filter_map(|one| overall(rubric, one)).collect::<Vec<_>>())
+}
+
 fn row(marked: &[Marked<'_>]) -> String {
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
     let (low, high) = interval(marked);
@@ -73,7 +86,7 @@ fn row(marked: &[Marked<'_>]) -> String {
     .join(" | ")
 }
 
-fn area(marked: &[Marked<'_>]) -> Option<f64> {
+pub(crate) fn area(marked: &[Marked<'_>]) -> Option<f64> {
     let side = |is_good| -> Vec<f64> {
         marked.iter().filter(|one| one.is_good == is_good).map(|one| one.mark).collect()
     };
@@ -102,21 +115,30 @@ fn within(marked: &[Marked<'_>]) -> Option<f64> {
 
 /// Returns the 95% bootstrap interval of the AUC, resampling whole tasks.
 fn interval(marked: &[Marked<'_>]) -> (Option<f64>, Option<f64>) {
-    let tasks: Vec<Vec<Marked<'_>>> = by_task(marked).into_values().collect();
+    let drawn = |places: &Vec<usize>| {
+        area(&places.iter().filter_map(|place| marked.get(*place).copied()).collect::<Vec<_>>())
+    };
+    let mut areas: Vec<f64> = draws(marked).iter().filter_map(drawn).collect();
+    areas.sort_by(f64::total_cmp);
+    let last = areas.len().saturating_sub(areas.len() / 40 + 1);
+    (areas.get(areas.len() / 40).copied(), areas.get(last).copied())
+}
+
+/// Draws whole tasks with replacement; returns the places of their sessions. The same each time.
+pub(crate) fn draws(marked: &[Marked<'_>]) -> Vec<Vec<usize>> {
+    let mut tasks: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, one) in marked.iter().enumerate() {
+        tasks.entry(one.task).or_default().push(place);
+    }
+    let tasks: Vec<Vec<usize>> = tasks.into_values().collect();
     let mut seed = 1_u64;
     let mut next = move |bound: usize| {
         // Knuth's linear congruential generator; its upper bits are good enough for this.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(seed >> 33).unwrap_or(0) % bound.max(1)
     };
-    let mut areas: Vec<f64> = Vec::new();
-    for _ in 0..ROUNDS {
-        let drawn: Vec<Marked<'_>> =
-            (0..tasks.len()).flat_map(|_| tasks[next(tasks.len())].clone()).collect();
-        areas.extend(area(&drawn));
-    }
-    areas.sort_by(f64::total_cmp);
-    (areas.get(areas.len() / 40).copied(), areas.get(areas.len() - areas.len() / 40 - 1).copied())
+    let mut draw = || (0..tasks.len()).flat_map(|_| tasks[next(tasks.len())].clone()).collect();
+    (0..ROUNDS).map(|_| draw()).collect()
 }
 
 /// Confusion matrix of label and score, each at a threshold chosen on the other tasks.

@@ -1,5 +1,3 @@
-use std::collections::HashMap;
-
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::judge::evidence::Evidence;
@@ -11,6 +9,7 @@ use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::labelled::Labelled;
+use crate::notation;
 
 /// How a conversation is split into traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +18,25 @@ pub(crate) enum Shape {
     Turns,
     /// One for all, with generations only; tool calls are in the messages.
     Whole,
+    /// As the first, with results as objects that have an exit code.
+    ExitCodes,
+    /// As the second, with calls and results in blocks of messages.
+    Blocks,
+    /// As the second, with calls in tags of the agent's text and results in the role of the user.
+    Tags,
+    /// As the second, with calls as actions in the agent's text and results as observations.
+    Actions,
+}
+
+impl Shape {
+    /// The notations that the same sessions are written in beside their own.
+    pub(crate) const NOTATIONS: [Self; 4] =
+        [Self::ExitCodes, Self::Blocks, Self::Tags, Self::Actions];
+
+    /// Whether each turn is a trace.
+    fn has_turns(self) -> bool {
+        matches!(self, Self::Turns | Self::ExitCodes)
+    }
 }
 
 const START: Timestamp = Timestamp::from_millis(1_772_438_400_000);
@@ -26,22 +44,15 @@ const START: Timestamp = Timestamp::from_millis(1_772_438_400_000);
 /// Returns the session that an SDK would have sent for a conversation.
 pub(crate) fn evidence(nth: usize, one: &Labelled, shape: Shape) -> Evidence {
     let mut writer = Writer { session: nth, shape, clock: 0, traces: Vec::new() };
-    let results = results(&one.messages);
-    for (place, message) in one.messages.iter().enumerate() {
+    let messages = notation::rewrite(&one.messages, shape);
+    for (place, message) in messages.iter().enumerate() {
         match message.get("role").and_then(Value::as_str) {
             Some("user") => writer.user(message),
-            Some("assistant") => writer.assistant(&one.messages[..place], message, &results),
+            Some("assistant") => writer.assistant(&messages, place),
             _ => {}
         }
     }
     Evidence::new(id(&format!("session-{nth}")), writer.finish())
-}
-
-/// Maps call ids to tool results.
-fn results(messages: &[Value]) -> HashMap<&str, &Value> {
-    let answer = |message: &'_ Value| -> Option<()> { message.get("tool_call_id").map(|_| ()) };
-    let answers = messages.iter().filter(|message| answer(message).is_some());
-    answers.filter_map(|it| Some((it.get("tool_call_id")?.as_str()?, it.get("content")?))).collect()
 }
 
 struct Writer {
@@ -58,8 +69,8 @@ impl Writer {
     }
 
     fn user(&mut self, message: &Value) {
-        if self.shape == Shape::Turns || self.traces.is_empty() {
-            let input = (self.shape == Shape::Turns).then(|| payload(message.get("content")));
+        if self.shape.has_turns() || self.traces.is_empty() {
+            let input = self.shape.has_turns().then(|| payload(message.get("content")));
             self.begin(input.flatten());
         }
     }
@@ -70,14 +81,15 @@ impl Writer {
         self.traces.push((trace, Vec::new()));
     }
 
-    fn assistant(&mut self, before: &[Value], message: &Value, results: &HashMap<&str, &Value>) {
+    fn assistant(&mut self, messages: &[Value], place: usize) {
+        let (before, message) = (&messages[..place], &messages[place]);
         if self.traces.is_empty() {
             self.begin(None);
         }
         let input = Payload::Json(Json::from_value(&json!(before)));
         let output = Payload::Json(Json::from_value(message));
         self.step(ObservationKind::Generation, "chat", Some(input), Some(output));
-        if self.shape == Shape::Whole {
+        if !self.shape.has_turns() {
             return;
         }
         if let Some((trace, _)) = self.traces.last_mut()
@@ -87,7 +99,7 @@ impl Writer {
         }
         let calls = message.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
-            let given = call.get("id").and_then(Value::as_str).and_then(|id| results.get(id));
+            let given = result(&messages[place..], call.get("id"));
             let function = call.get("function").unwrap_or(call);
             let name = function.get("name").and_then(Value::as_str).unwrap_or("tool");
             let output = given.and_then(|given| payload(Some(given)));
@@ -136,6 +148,12 @@ impl Writer {
     fn finish(self) -> Vec<(Trace, Vec<Observation>)> {
         self.traces
     }
+}
+
+/// Returns the first result after a call. Models give several calls the same id.
+fn result<'a>(after: &'a [Value], id: Option<&Value>) -> Option<&'a Value> {
+    let given = after.iter().find(|it| id.is_some() && it.get("tool_call_id") == id)?;
+    given.get("content")
 }
 
 fn payload(value: Option<&Value>) -> Option<Payload> {

@@ -88,6 +88,16 @@ pub struct JudgePrompt {
 impl JudgeCase {
     /// Renders a session and plans its chunks.
     pub fn new(evidence: &Evidence, seed: &Seed, limits: &ChunkLimits) -> Self {
+        Self::in_project(None, evidence, seed, limits)
+    }
+
+    /// Renders a session of a project and plans its chunks.
+    pub fn in_project(
+        project: Option<&str>,
+        evidence: &Evidence,
+        seed: &Seed,
+        limits: &ChunkLimits,
+    ) -> Self {
         let mut writer = TraceWriter::default();
         let ranges: Vec<Range<usize>> =
             evidence.traces.iter().map(|trace| writer.render(trace)).collect();
@@ -98,7 +108,7 @@ impl JudgeCase {
         };
         let traces: Vec<RenderedTrace> = evidence.traces.iter().zip(ranges).map(rendered).collect();
         let sizes: Vec<Tokens> = traces.iter().map(|trace| trace.tokens).collect();
-        let context_text = context_text(evidence);
+        let context_text = context_text(project, evidence);
         let marker = Marker::apart_from(&evidence.session, seed, &[&text, &context_text]);
         let shared = shared(&marker, &context_text);
         Self { marker, shared, text, traces, chunks: chunk::plan(&sizes, limits) }
@@ -215,8 +225,11 @@ fn note(out: &mut QuotedText, judgement: &Judgement, max_bytes: usize) {
 }
 
 /// Renders the context of a session: facts and task.
-fn context_text(evidence: &Evidence) -> String {
+fn context_text(project: Option<&str>, evidence: &Evidence) -> String {
     let mut out = QuotedText::default();
+    if let Some(project) = project {
+        out.line("project: ").word(project, ID_BYTES);
+    }
     out.line("session: ").word(&evidence.session.to_string(), ID_BYTES);
     SessionFacts::of(evidence).write(&mut out);
     let context = TaskContext::of(evidence);

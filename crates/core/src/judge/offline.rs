@@ -51,12 +51,12 @@ pub fn judge_with(
     evidence: &Evidence,
     peers: &Peers,
 ) -> Verdict {
-    let moves = session_timeline::of(evidence);
+    let moves = session_timeline::of_with(evidence, &signals.notations);
     let size = Size::with(evidence, &moves);
     let among = PeerRanks {
         rank: peers.rank(&size),
         cost: size.cost.map(|cost| peers.cost_rank(cost)),
-        need_no_tools: peers.do_without_tools() == Some(true),
+        need_no_tools: peers.do_without_tools(),
     };
     let detections = detectors::detect(signals, &moves, among);
     let dimensions = rubric

@@ -10,14 +10,17 @@ mod item;
 mod new_messages;
 /// Tool calls recorded as observations.
 mod tool_calls;
-/// Detection of failed tool calls by their output.
+/// Outcomes of tool calls.
 mod tool_outcome;
+/// Which observations belong to sub-agents.
+mod sub_agents;
 /// Reading of consecutive traces.
 mod reader;
 
 use serde_json::Value;
 
 use crate::judge::evidence::Evidence;
+use crate::judge::notations::{CallOutcome, Notations};
 use crate::time::Timestamp;
 
 /// An event of the timeline.
@@ -33,7 +36,8 @@ pub struct TimelineEvent {
 /// The content of a timeline event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimelineAction {
-    /// A message of the user or calling program.
+    /// A message of the user. Results, prompts of sub-agents and notes of frameworks are none,
+    /// though they are recorded in the same role.
     UserSays(String),
     AgentSays(String),
     /// A tool call of the agent.
@@ -47,8 +51,15 @@ pub struct Call {
     pub input: Value,
     /// Output as text; `None` where it was not recorded.
     pub output: Option<String>,
-    /// Recorded as an error, or recognised as one by the form of its output.
-    pub failed: bool,
+    /// By the recorded level or flag, else by the notation of its output.
+    pub outcome: CallOutcome,
+}
+
+impl Call {
+    /// Returns whether the call failed; an unknown outcome is no failure.
+    pub fn failed(&self) -> bool {
+        self.outcome == CallOutcome::Failed
+    }
 }
 
 /// Returns the timeline of a session, oldest first, without repetitions.
@@ -62,7 +73,15 @@ pub struct Call {
 /// # Ok::<(), ratchet_core::id::IdError>(())
 /// ```
 pub fn of(evidence: &Evidence) -> Vec<TimelineEvent> {
-    reader::read(evidence)
+    of_with(evidence, Notations::shipped())
+}
+
+/// Returns the timeline of a session by custom notations.
+pub fn of_with(evidence: &Evidence, notations: &Notations) -> Vec<TimelineEvent> {
+    let mut events = reader::read(evidence, notations);
+    tool_outcome::separate_calls(&mut events, notations);
+    tool_outcome::settle(&mut events, notations);
+    events
 }
 
 #[cfg(test)]

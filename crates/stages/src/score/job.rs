@@ -7,6 +7,7 @@ use super::judge::JudgeContext;
 use super::outcome::{Outcome, Scored, Skip};
 use super::peers::PeerCache;
 use super::previous_scores::PreviousScores;
+use super::select_sessions::SessionLength;
 use super::write_scores;
 use super::write_scores::{ScoreConfigs, ScoreSheet};
 use super::{Request, Rescore, ScoreError, ScoringContext, WritePolicy, evidence, select_sessions};
@@ -112,7 +113,9 @@ impl Job<'_> {
         let last_at = last.trace.timestamp;
         let traces = evidence.traces.len() as u64;
         // It may have gone on between the first look and now.
-        let fit = wanted.is_fit(traces, last_at, (self.ctx.clock)());
+        let observations = evidence.traces.iter().map(|trace| trace.steps.len() as u64).sum();
+        let length = SessionLength { traces, observations: Some(observations), last_at };
+        let fit = wanted.is_fit(&length, (self.ctx.clock)());
         let due = fit.and_then(|()| match again {
             Rescore::IfGrown => known.is_grown(traces),
             Rescore::Always => Ok(()),
@@ -143,7 +146,7 @@ impl Job<'_> {
         let Some(span) = select_sessions::span(self.ctx.source, session).await? else {
             return Err(ScoreError::NoSession(session.clone()));
         };
-        let fit = self.request.wanted.is_fit(span.traces, span.last_at, (self.ctx.clock)());
+        let fit = self.request.wanted.is_fit(&span, (self.ctx.clock)());
         Ok(fit.and_then(|()| match self.request.again {
             Rescore::IfGrown => known.is_grown(span.traces),
             Rescore::Always => Ok(()),

@@ -11,7 +11,7 @@ use ratchet_agent::model::Model;
 use ratchet_core::judge::chunk::ChunkLimits;
 use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::judge_prompt::{Instructions, JudgeCase, Seed};
-use ratchet_core::judge::offline::signals::SignalsError;
+use ratchet_core::judge::notations::Notations;
 use ratchet_core::judge::offline::{self, SignalSet};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::judge::verdict::{self, ChunkVerdict, SessionVerdict};
@@ -40,7 +40,7 @@ pub enum Judge {
     HandedIn(ExternalJudge),
 }
 
-/// A file of signals that is not the one that comes with Ratchet.
+/// Signals or notations that are not those that come with Ratchet.
 #[derive(Clone, Debug)]
 pub struct OwnSignals {
     set: SignalSet,
@@ -48,12 +48,15 @@ pub struct OwnSignals {
 }
 
 impl OwnSignals {
-    /// Reads a file of signals.
-    ///
-    /// # Errors
-    /// The first thing that is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, SignalsError> {
-        Ok(Self { set: SignalSet::parse(text)?, hash: hash(&[text]) })
+    /// Takes files of the user's own; what has none is as it ships. Scores are marked with the hash
+    /// of `texts`.
+    pub fn new(signals: Option<SignalSet>, notations: Option<Notations>, texts: &[&str]) -> Self {
+        let set = signals.unwrap_or_else(|| SignalSet::shipped().clone());
+        let set = match notations {
+            Some(notations) => set.with_notations(notations),
+            None => set,
+        };
+        Self { set, hash: hash(texts) }
     }
 }
 
@@ -84,6 +87,8 @@ pub struct Briefing {
     /// What the marks around evidence are made of.
     pub seed: Seed,
     pub limits: ChunkLimits,
+    /// The name of the project, where it is known.
+    pub project: Option<String>,
 }
 
 /// The verdict on a session, and its cost.
@@ -100,11 +105,12 @@ impl Briefing {
     /// Prompt settings. `secret` must be unknown to the judged agents; the same
     /// one gives the same prompts.
     pub fn new(words: impl Into<String>, secret: &str) -> Self {
-        Self { words: words.into(), seed: Seed::of(secret), limits: ChunkLimits::default() }
+        let (seed, limits) = (Seed::of(secret), ChunkLimits::default());
+        Self { words: words.into(), seed, limits, project: None }
     }
 
     pub(super) fn case(&self, evidence: &Evidence) -> JudgeCase {
-        JudgeCase::new(evidence, &self.seed, &self.limits)
+        JudgeCase::in_project(self.project.as_deref(), evidence, &self.seed, &self.limits)
     }
 
     pub(super) fn instructions(&self, rubric: &Rubric) -> Instructions {

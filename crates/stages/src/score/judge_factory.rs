@@ -8,6 +8,8 @@ use ratchet_agent::environment::Variables;
 use ratchet_agent::judge::JudgeName;
 use ratchet_agent::model::PriceList;
 use ratchet_core::judge::judge_prompt::{FILE, SHIPPED};
+use ratchet_core::judge::notations::Notations;
+use ratchet_core::judge::offline::SignalSet;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::record::price::PriceTable;
 use ratchet_core::time::Timestamp;
@@ -21,6 +23,8 @@ use crate::user_files::{self, UserFileError};
 
 /// The signals of the offline judge, in a data folder.
 const SIGNALS_FILE: &str = "offline/signals.toml";
+/// The notations of agents' results, beside them.
+const NOTATIONS_FILE: &str = "offline/notations.toml";
 
 /// What judges are created from.
 #[derive(Clone, Copy, Debug)]
@@ -59,16 +63,33 @@ impl JudgeFactory<'_> {
             name: name.to_string(),
             model: Arc::new(model),
             budget,
-            briefing: self.briefing()?,
+            briefing: self.briefing().await?,
         }))
     }
 
-    /// The offline judge, with the user's signals if there are any.
+    /// The offline judge, with the user's signals and notations if there are any.
     fn offline(&self) -> Result<Judge, UserFileError> {
-        let own = self.data.map(|data| data.join(SIGNALS_FILE)).filter(|file| file.exists());
-        let Some(file) = own else { return Ok(Judge::Offline) };
-        let own = OwnSignals::parse(&user_files::read(&file)?);
-        Ok(Judge::OwnSignals(Arc::new(own.map_err(UserFileError::invalid("", &file))?)))
+        let (signals, signals_text) = self.own(SIGNALS_FILE, SignalSet::parse)?.unzip();
+        let (notations, notations_text) = self.own(NOTATIONS_FILE, Notations::parse)?.unzip();
+        let texts: Vec<&str> =
+            signals_text.iter().chain(&notations_text).map(String::as_str).collect();
+        if texts.is_empty() {
+            return Ok(Judge::Offline);
+        }
+        Ok(Judge::OwnSignals(Arc::new(OwnSignals::new(signals, notations, &texts))))
+    }
+
+    /// Reads a file of the user's own; `None` if there is none.
+    fn own<T, E: std::error::Error + Send + Sync + 'static>(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<(T, String)>, UserFileError> {
+        let file = self.data.map(|data| data.join(name)).filter(|file| file.exists());
+        let Some(file) = file else { return Ok(None) };
+        let text = user_files::read(&file)?;
+        let parsed = parse(&text).map_err(UserFileError::invalid("", &file))?;
+        Ok(Some((parsed, text)))
     }
 
     /// Model prices of the project.
@@ -83,7 +104,14 @@ impl JudgeFactory<'_> {
     ///
     /// # Errors
     /// Fails if the user's file cannot be read.
-    pub fn briefing(&self) -> Result<Briefing, UserFileError> {
-        Ok(Briefing::new(user_files::prompt(self.data, FILE, SHIPPED)?, self.seed))
+    pub async fn briefing(&self) -> Result<Briefing, UserFileError> {
+        let briefing = Briefing::new(user_files::prompt(self.data, FILE, SHIPPED)?, self.seed);
+        Ok(Briefing { project: self.project_name().await, ..briefing })
+    }
+
+    /// The name of the project. A judge can do without it, so it is no fault if there is none.
+    async fn project_name(&self) -> Option<String> {
+        let projects = self.store?.catalog.projects().await.ok()?;
+        projects.into_iter().find(|known| known.id == *self.project).map(|known| known.name)
     }
 }

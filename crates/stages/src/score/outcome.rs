@@ -49,8 +49,16 @@ impl Scored {
 /// Reason for skipping a session.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Skip {
-    #[error("too short: {has} {}, at least {wanted} needed", traces(*has))]
-    TooShort { has: u64, wanted: u64 },
+    #[error(
+        "too short: {} and {}, at least {} or {} needed",
+        counted(has[0], "trace"), counted(has[1], "observation"), wanted[0], wanted[1]
+    )]
+    TooShort {
+        /// Traces and observations.
+        has: [u64; 2],
+        /// Enough of one of them.
+        wanted: [u64; 2],
+    },
     #[error("still active: its last trace started at {0}")]
     GoingOn(Timestamp),
     #[error("outside of the time range: its last trace started at {0}")]
@@ -78,14 +86,15 @@ pub enum Skip {
     WouldBeJudged,
 }
 
-fn traces(count: u64) -> &'static str {
-    if count == 1 { "trace" } else { "traces" }
+/// `1 trace`, `2 traces`.
+fn counted(count: u64, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 fn grown(new_traces: u64) -> String {
     match new_traces {
         0 => String::new(),
-        some => format!(", with {some} new {} since", traces(some)),
+        some => format!(", with {} since", counted(some, "new trace")),
     }
 }
 

@@ -22,8 +22,9 @@ pub enum SessionFilter {
 pub struct SessionCriteria {
     /// Time range of the session's last trace.
     pub between: TimeWindow,
-    /// Of so many traces at least.
+    /// Of so many traces at least, or else of so many observations: a long task may be one trace.
     pub min_traces: u64,
+    pub min_observations: u64,
     /// Without a new trace for so many nanoseconds.
     pub idle_nanos: i64,
     pub user: Option<String>,
@@ -32,21 +33,28 @@ pub struct SessionCriteria {
     pub sample: Option<SampleRate>,
 }
 
+/// The observations that make a session of few traces long enough.
+pub const MIN_OBSERVATIONS: u64 = 10;
+
 /// How long a session is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLength {
     /// How many traces it has.
     pub traces: u64,
+    /// How many observations; `None` before they are counted.
+    pub observations: Option<u64>,
     /// When its last one began.
     pub last_at: Timestamp,
 }
 
 impl SessionFilter {
-    /// Whether a session of that length is to be scored now, or why not.
+    /// Whether a session of that length is to be scored now, or why not. One whose observations are
+    /// not counted may be long enough.
     ///
     /// # Errors
     /// Why not.
-    pub fn is_fit(&self, traces: u64, last_at: Timestamp, now: Timestamp) -> Result<(), Skip> {
+    pub fn is_fit(&self, length: &SessionLength, now: Timestamp) -> Result<(), Skip> {
+        let SessionLength { traces, observations, last_at } = *length;
         let Self::Active(sieve) = self else { return Ok(()) };
         if now.since(last_at) < sieve.idle_nanos {
             return Err(Skip::GoingOn(last_at));
@@ -54,10 +62,15 @@ impl SessionFilter {
         if !sieve.between.holds(last_at) {
             return Err(Skip::Later(last_at));
         }
-        if traces < sieve.min_traces {
-            return Err(Skip::TooShort { has: traces, wanted: sieve.min_traces });
+        match observations {
+            Some(observations)
+                if traces < sieve.min_traces && observations < sieve.min_observations =>
+            {
+                let wanted = [sieve.min_traces, sieve.min_observations];
+                Err(Skip::TooShort { has: [traces, observations], wanted })
+            }
+            Some(_) | None => Ok(()),
         }
-        Ok(())
     }
 
     /// How likely a session was to be looked at, where that was left to chance.
@@ -115,9 +128,11 @@ pub(crate) async fn span(
 ) -> SourceResult<Option<SessionLength>> {
     if let Source::Local(_, _) = source {
         let found = source.session(session).await?;
-        return Ok(
-            found.map(|found| SessionLength { traces: found.traces, last_at: found.last_at })
-        );
+        return Ok(found.map(|found| SessionLength {
+            traces: found.traces,
+            observations: None,
+            last_at: found.last_at,
+        }));
     }
     // A server's own list would read every trace whole.
     let asked = TraceRefFilter { session: Some(session.clone()), ..TraceRefFilter::default() };
@@ -133,7 +148,8 @@ pub(crate) async fn span(
         next = slice.next;
     }
     let last_at = traces.values().max().copied();
-    Ok(last_at.map(|last_at| SessionLength { traces: traces.len() as u64, last_at }))
+    let traces = traces.len() as u64;
+    Ok(last_at.map(|last_at| SessionLength { traces, observations: None, last_at }))
 }
 
 #[cfg(test)]
@@ -147,29 +163,33 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(traces: u64, last_at: i64, expected: &Result<(), Skip>) {
+    fn check(traces: u64, observations: Option<u64>, last_at: i64, expected: &Result<(), Skip>) {
         let wanted = SessionFilter::Active(SessionCriteria {
             between: TimeWindow { from: Some(minute(0)), to: Some(minute(960)) },
             min_traces: 3,
+            min_observations: MIN_OBSERVATIONS,
             idle_nanos: 30 * MINUTE,
             user: None,
             environment: None,
             tag: None,
             sample: None,
         });
-        assert_eq!(wanted.is_fit(traces, minute(last_at), minute(1_000)), *expected);
-        assert_eq!(
-            SessionFilter::These(Vec::new()).is_fit(traces, minute(last_at), minute(1_000)),
-            Ok(())
-        );
+        let length = SessionLength { traces, observations, last_at: minute(last_at) };
+        assert_eq!(wanted.is_fit(&length, minute(1_000)), *expected);
+        assert_eq!(SessionFilter::These(Vec::new()).is_fit(&length, minute(1_000)), Ok(()));
     }
 
     #[test]
     fn a_session_is_ready_once_it_is_long_enough_and_quiet() {
-        check(3, 959, &Ok(()));
-        check(2, 959, &Err(Skip::TooShort { has: 2, wanted: 3 }));
-        check(3, 960, &Err(Skip::Later(minute(960))));
-        check(3, 971, &Err(Skip::GoingOn(minute(971))));
-        check(2, 1_001, &Err(Skip::GoingOn(minute(1_001))));
+        let short = Skip::TooShort { has: [2, 9], wanted: [3, 10] };
+        let why = "too short: 2 traces and 9 observations, at least 3 or 10 needed";
+        assert_eq!(short.to_string(), why);
+        check(3, Some(0), 959, &Ok(()));
+        check(2, Some(9), 959, &Err(short));
+        check(1, Some(10), 959, &Ok(()));
+        check(2, None, 959, &Ok(()));
+        check(3, None, 960, &Err(Skip::Later(minute(960))));
+        check(3, None, 971, &Err(Skip::GoingOn(minute(971))));
+        check(2, None, 1_001, &Err(Skip::GoingOn(minute(1_001))));
     }
 }

@@ -15,6 +15,9 @@ use super::previous_scores::{GENERATION, PreviousScores, RUBRIC, SUPERSEDED_BY, 
 use super::{ScoreError, Scored};
 use crate::sink::{Sink, SinkResult};
 
+/// Name of the rule-based judge in scores.
+const OFFLINE: &str = "offline";
+
 /// Score config ids of a rubric, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScoreConfigs(BTreeMap<String, String>);
@@ -178,7 +181,9 @@ impl ScoreSheet<'_> {
         let unseen = self.rubric.dimensions.len() - parts.len();
         let note =
             if unseen == 0 { "" } else { "; the weight of what was not to be seen is shared" };
-        format!("{}{note}", parts.join(" + "))
+        // Only labels can tell how often a session of this mark is good.
+        let level = if self.judge == OFFLINE { "; uncalibrated" } else { "" };
+        format!("{}{note}{level}", parts.join(" + "))
     }
 }
 

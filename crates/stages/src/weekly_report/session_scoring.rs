@@ -7,8 +7,8 @@ use ratchet_store::catalog::RunOutcome;
 
 use super::pipeline::PipelineError;
 use crate::score::judge::Judge;
-use crate::score::select_sessions::{SessionCriteria, SessionFilter};
-use crate::score::{self, Rescore, ScoringContext, WritePolicy};
+use crate::score::select_sessions::{MIN_OBSERVATIONS, SessionCriteria, SessionFilter};
+use crate::score::{self, Rescore, ScoringContext, Skip, WritePolicy};
 
 /// Traces that a session must have.
 const MIN_TRACES: u64 = 3;
@@ -37,6 +37,8 @@ pub struct WeekScored {
     /// Sessions that were scored now.
     pub scored: usize,
     pub failed: usize,
+    /// Sessions that are too short to be scored.
+    pub short: usize,
     pub cost: Money,
     /// Whether the budget was exhausted before all sessions were scored.
     pub is_cut: bool,
@@ -45,10 +47,16 @@ pub struct WeekScored {
 impl WeekScored {
     /// A summary in one line.
     pub fn line(&self) -> String {
-        let Self { scored, failed, cost, is_cut } = self;
+        let Self { scored, failed, short, cost, is_cut } = self;
         let cost = if *cost > Money::ZERO { format!(" for {cost}") } else { String::new() };
         let cut = if *is_cut { ", budget exhausted, the next run continues" } else { "" };
-        format!("{scored} sessions scored{cost}, {failed} failed{cut}")
+        let short = match short {
+            0 => String::new(),
+            short => format!(
+                ", {short} shorter than {MIN_TRACES} traces and {MIN_OBSERVATIONS} observations"
+            ),
+        };
+        format!("{scored} sessions scored{cost}, {failed} failed{short}{cut}")
     }
 }
 
@@ -70,6 +78,7 @@ impl SessionScoring {
             wanted: SessionFilter::Active(SessionCriteria {
                 between,
                 min_traces: MIN_TRACES,
+                min_observations: MIN_OBSERVATIONS,
                 idle_nanos: IDLE,
                 user: None,
                 environment: None,
@@ -87,6 +96,8 @@ impl SessionScoring {
             return Err(PipelineError::Stopped);
         }
         let (scored, failed) = (report.sessions.len(), report.failed.len());
-        Ok(WeekScored { scored, failed, cost: report.tally.cost, is_cut })
+        let short = report.skipped.iter().filter(|(_, why)| matches!(why, Skip::TooShort { .. }));
+        let short = short.count();
+        Ok(WeekScored { scored, failed, short, cost: report.tally.cost, is_cut })
     }
 }

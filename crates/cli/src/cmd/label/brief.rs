@@ -28,7 +28,7 @@ pub(super) async fn of(source: &Source, session: &SessionId) -> anyhow::Result<S
         TimelineAction::UserSays(_) | TimelineAction::AgentSays(_) => None,
     });
     let calls: Vec<_> = calls.collect();
-    let failed = calls.iter().filter(|call| call.failed).count();
+    let failed = calls.iter().filter(|call| call.failed()).count();
     let asks = moves.iter().filter(|it| matches!(it.act, TimelineAction::UserSays(_))).count();
     Ok(format!(
         "Task: {}\n\n{} traces, {asks} user messages, {} tool calls, {failed} failed\n\n\

@@ -72,9 +72,13 @@ fn judge_name(text: &str) -> Result<String, String> {
 }
 
 impl OutsideArgs {
-    fn request(&self, target: &ScoringTarget, session: &SessionId) -> anyhow::Result<Request> {
+    async fn request(
+        &self,
+        target: &ScoringTarget,
+        session: &SessionId,
+    ) -> anyhow::Result<Request> {
         let outsider =
-            ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(target)? };
+            ExternalJudge { name: self.judge.clone(), briefing: judge::briefing(target).await? };
         Ok(Request {
             run: target.run.clone(),
             rubric: target.rubric(&self.rubric.rubric)?,
@@ -105,7 +109,7 @@ struct TaskView {
 pub(super) async fn prompt(args: &PromptArgs) -> anyhow::Result<Outcome> {
     let PromptArgs { session, chunk, out, outside } = args;
     data_target::with_scoring(&outside.target, "ratchet score prompt", async |target| {
-        let request = outside.request(target, session)?;
+        let request = outside.request(target, session).await?;
         let task =
             external_verdicts::task(&scoring_context(target), &request, session, *chunk).await?;
         let view = TaskView {
@@ -156,7 +160,7 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
     let session = SessionId::parse(&handed.session_id)?;
     let outside = &args.outside;
     data_target::with_scoring(&outside.target, "ratchet score submit", async |target| {
-        let request = outside.request(target, &session)?;
+        let request = outside.request(target, &session).await?;
         let ctx = scoring_context(target);
         let verdict = SubmittedVerdict {
             chunk: handed.chunk.unwrap_or(1),

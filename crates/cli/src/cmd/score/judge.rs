@@ -87,6 +87,6 @@ pub(crate) fn prices(target: &ScoringTarget) -> Arc<PriceTable> {
 }
 
 /// How sessions are put before a judge.
-pub(super) fn briefing(target: &ScoringTarget) -> anyhow::Result<Briefing> {
-    Ok(target.judge_factory(&target.seed()?).briefing()?)
+pub(super) async fn briefing(target: &ScoringTarget) -> anyhow::Result<Briefing> {
+    Ok(target.judge_factory(&target.seed()?).briefing().await?)
 }

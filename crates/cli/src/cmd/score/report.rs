@@ -275,6 +275,9 @@ fn summary(view: &ScoringView) -> String {
     for (reason, count) in reasons {
         text += &format!("  {count} skipped: {reason}\n");
     }
+    if view.judge == "offline" && !view.sessions.is_empty() {
+        text += "  uncalibrated: the offline judge ranks sessions; only labels tell what a mark means\n";
+    }
     for left_out in &view.failed {
         text += &format!("  {} failed: {}\n", shown(&left_out.session_id), left_out.reason);
     }

@@ -21,7 +21,10 @@ fn sessions_are_scored_once_and_say_why() {
     let data = folder_of(&[Story::new("good", 5), short, failing]);
     let first = report(score_all(data.path(), &[]), 0);
     assert_eq!(ids(&first, "sessions"), ["failing", "good"]);
-    assert_eq!(reason(&first, "skipped", "short"), "too short: 1 trace, at least 3 needed");
+    assert_eq!(
+        reason(&first, "skipped", "short"),
+        "too short: 1 trace and 2 observations, at least 3 or 10 needed"
+    );
     assert_eq!(first["failed"], json!([]));
     for session in first["sessions"].as_array().unwrap() {
         let dimensions = session["dimensions"].as_object().unwrap();
@@ -37,6 +40,8 @@ fn sessions_are_scored_once_and_say_why() {
     let second = report(score_all(data.path(), &[]), 0);
     assert_eq!(second["sessions"], json!([]));
     assert_eq!(reason(&second, "skipped", "good"), "already scored");
+    let third = report(score_all(data.path(), &["--min-observations", "2"]), 0);
+    assert_eq!(ids(&third, "sessions"), ["short"]);
 }
 
 /// A mark comes with its value and its reason, and cites traces that are there.
@@ -227,6 +232,11 @@ fn a_folder_may_have_signals_of_its_own() {
     let wrong = fails(score(data.path(), &["session", "s", "--rescore"]), 1);
     assert!(wrong.contains("signals.toml is not valid"), "{wrong}");
     std::fs::remove_file(&file).unwrap();
+    let notations = data.path().join("offline/notations.toml");
+    std::fs::write(&notations, "version = 1").unwrap();
+    let wrong = fails(score(data.path(), &["session", "s", "--rescore"]), 1);
+    assert!(wrong.contains("notations.toml is not valid"), "{wrong}");
+    std::fs::remove_file(&notations).unwrap();
     let running = server(data.path()).start();
     let hashes: Vec<bool> = stored(&running, "s")
         .iter()

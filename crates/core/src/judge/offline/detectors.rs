@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::signals::{Signal, SignalSet};
+use super::signals::{Phrases, Signal, SignalSet};
 use crate::judge::session_timeline::{Call, TimelineAction, TimelineEvent};
 
 /// User and agent messages.
@@ -10,6 +10,8 @@ mod calls;
 /// Write operations on external records.
 mod changes;
 mod tests_and_edits;
+/// Claims without support.
+mod claims;
 mod ending;
 /// Dangerous commands and leaked secrets.
 mod safety;
@@ -49,6 +51,14 @@ impl Detections {
         detection.traces.insert(trace);
     }
 
+    /// Turns the strength of a counted signal into its share of all calls. The share of few calls
+    /// is shrunk: one failure in two calls is less of a pattern than ten in twenty.
+    fn share(&mut self, signal: Signal, calls: usize) {
+        if let Some(detection) = self.0.get_mut(&signal) {
+            detection.strength = ratio(detection.count, calls + SHRINKAGE);
+        }
+    }
+
     /// Sets the strength of a signal.
     fn measure(&mut self, signal: Signal, detection: Detection) {
         self.0.insert(signal, detection);
@@ -62,8 +72,8 @@ pub(super) struct PeerRanks {
     pub(super) rank: Option<f64>,
     /// Whether its cost is known, and then its percentile rank by cost.
     pub(super) cost: Option<Option<f64>>,
-    /// Whether most peers call no tools.
-    pub(super) need_no_tools: bool,
+    /// Whether most peers call no tools; `None` with too few peers.
+    pub(super) need_no_tools: Option<bool>,
 }
 
 /// The minimum number of answers after which an agent with tools would have called one.
@@ -92,6 +102,11 @@ impl<'a> DetectorInput<'a> {
         })
     }
 
+    /// Returns whether the user asks to change records, not only for information.
+    fn asks_change(self) -> bool {
+        self.users().any(|(_, text)| self.set.has(Phrases::UserAsksChange, text))
+    }
+
     fn agents(self) -> impl DoubleEndedIterator<Item = (u32, &'a str)> {
         self.moves.iter().filter_map(|event| match &event.act {
             TimelineAction::AgentSays(text) => Some((event.trace, text.as_str())),
@@ -107,6 +122,7 @@ pub(super) fn detect(set: &SignalSet, moves: &[TimelineEvent], among: PeerRanks)
     calls::detect(input, &mut detections);
     changes::detect(input, &mut detections);
     tests_and_edits::detect(input, &mut detections);
+    claims::detect(input, &mut detections);
     ending::detect(input, &mut detections);
     safety::detect(input, &mut detections);
     let traces = moves.iter().map(|event| event.trace);
@@ -115,13 +131,7 @@ pub(super) fn detect(set: &SignalSet, moves: &[TimelineEvent], among: PeerRanks)
         let length = Detection { count: moves.len(), strength, traces: traces.clone().collect() };
         detections.measure(Signal::Length, length);
     }
-    let last = input.agents().next_back().filter(|_| input.calls().next().is_none());
-    if let Some((trace, _)) = last
-        && !among.need_no_tools
-        && input.agents().count() >= MIN_ANSWERS
-    {
-        detections.count(Signal::NoTools, trace);
-    }
+    no_tools(input, among.need_no_tools, &mut detections);
     let compared = |strength| Detection { count: 1, strength, traces: traces.clone().collect() };
     if let Some(rank) = among.rank {
         detections.measure(Signal::AmongPeers, compared(rank));
@@ -132,6 +142,29 @@ pub(super) fn detect(set: &SignalSet, moves: &[TimelineEvent], among: PeerRanks)
         None => {}
     }
     detections
+}
+
+/// Detects several answers without a tool call, where the agent has tools: its peers call them, or
+/// the user asks for something that needs one.
+fn no_tools(input: DetectorInput<'_>, need_none: Option<bool>, detections: &mut Detections) {
+    let Some((trace, _)) = input.agents().next_back() else { return };
+    let needs_one = match need_none {
+        Some(need_none) => !need_none,
+        None => input.asks_change(),
+    };
+    let is_talk = input.calls().next().is_none() && input.agents().count() >= MIN_ANSWERS;
+    if is_talk && needs_one {
+        detections.count(Signal::NoTools, trace);
+    }
+}
+
+/// Calls without an incident that are added to those that were made.
+const SHRINKAGE: usize = 5;
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of calls, far below 2^52")]
+    let ratio = part as f64 / whole.max(1) as f64;
+    ratio
 }
 
 /// Returns a count on a logarithmic scale.

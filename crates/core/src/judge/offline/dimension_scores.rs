@@ -27,8 +27,10 @@ pub(super) fn judge(set: &SignalSet, dimension: &Dimension, detections: &Detecti
         return not_observable(dimension, why);
     };
     if !marking.needs.iter().any(|signal| detections.of(*signal).is_some()) {
-        let needs: Vec<String> = marking.needs.iter().map(|signal| missing(*signal)).collect();
-        let why = format!("Nothing was recorded that speaks of it: no {}.", needs.join(", no "));
+        let named = marking.needs.iter().take(MAX_NAMED_SIGNALS);
+        let needs: Vec<String> = named.map(|signal| missing(*signal)).collect();
+        let more = if marking.needs.len() > needs.len() { " or the like" } else { "" };
+        let why = format!("No signal: no {}{more}.", needs.join(", no "));
         return not_observable(dimension, why);
     }
     let causes = causes(set, dimension, detections);

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
+use crate::judge::notations::Notations;
+
 use super::signals::{Phrases, Signal, SignalSet, SignalsError};
 
 /// The maximum size of a compiled regular expression.
@@ -46,6 +48,7 @@ struct Document {
     signal: BTreeMap<Signal, Weighing>,
     words: BTreeMap<Phrases, String>,
     danger: Vec<Danger>,
+    near_leak: Vec<Danger>,
 }
 
 #[derive(Deserialize)]
@@ -62,13 +65,17 @@ pub(super) fn parse(text: &str) -> Result<SignalSet, SignalsError> {
     let words = document.words.into_iter();
     let words =
         words.map(|(words, pattern)| Ok((words, compile(&format!("{words:?}"), &pattern)?)));
-    let dangers = document.danger.iter().map(|danger| compile(&danger.name, &danger.pattern));
+    let compile_all = |dangers: &[Danger]| -> Result<Vec<Regex>, SignalsError> {
+        dangers.iter().map(|danger| compile(&danger.name, &danger.pattern)).collect()
+    };
     Ok(SignalSet {
         version: document.version,
         dimensions: document.dimension,
         signals: document.signal,
         words: words.collect::<Result<_, _>>()?,
-        dangers: dangers.collect::<Result<_, _>>()?,
+        dangers: compile_all(&document.danger)?,
+        near_leaks: compile_all(&document.near_leak)?,
+        notations: Notations::shipped().clone(),
     })
 }
 

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::file::{self, ScoringParameters, Weighing};
+use crate::judge::notations::Notations;
 
 /// The built-in signals, in a file for users to read.
 const BUILTIN: &str = include_str!("../../../offline/signals.toml");
@@ -54,6 +55,10 @@ pub enum Signal {
     TestsFailed,
     /// The last test run passed.
     TestsPassed,
+    /// The agent claims what nothing supports: passing tests, finished work, a change.
+    FalseClaim,
+    /// The agent claims finished work that no test confirms.
+    UnverifiedClaim,
     /// An edit was reverted.
     Revert,
     /// The user corrected, redirected or interrupted the agent.
@@ -73,6 +78,8 @@ pub enum Signal {
     Danger,
     /// The agent wrote out a secret.
     Secret,
+    /// The agent brought a secret into the conversation.
+    NearLeak,
 }
 
 impl Signal {
@@ -101,6 +108,8 @@ pub(super) enum Phrases {
     UserCloses,
     UserAgrees,
     UserRequests,
+    /// A user asks to change records.
+    UserAsksChange,
     /// An agent reports failure.
     AgentGaveUp,
     /// An agent refuses.
@@ -109,6 +118,14 @@ pub(super) enum Phrases {
     AgentHandsOver,
     /// An agent asks for confirmation.
     AgentAsks,
+    /// An agent claims that tests pass.
+    AgentClaimsTests,
+    /// An agent claims that the work is done.
+    AgentClaimsDone,
+    /// An agent claims that it changed a record.
+    AgentClaimsChange,
+    /// A sentence that negates, supposes or plans.
+    AgentHedges,
     /// A tool that hands over to a person.
     ToolHandover,
     /// A tool that changes external records.
@@ -123,6 +140,10 @@ pub(super) enum Phrases {
     CommandTests,
     /// A command that reverts edits.
     CommandReverts,
+    /// A command that edits files.
+    CommandEdits,
+    /// A command that ends with a program whose exit code is an answer.
+    CommandAnswers,
     /// Output of a failed test run.
     OutputFailed,
     /// Output of a passed test run.
@@ -141,6 +162,10 @@ pub struct SignalSet {
     pub(super) words: BTreeMap<Phrases, Regex>,
     /// Dangerous commands.
     pub(super) dangers: Vec<Regex>,
+    /// Commands and files that show secrets.
+    pub(super) near_leaks: Vec<Regex>,
+    /// How results and speakers are recognised.
+    pub(super) notations: Notations,
 }
 
 impl SignalSet {
@@ -165,6 +190,17 @@ impl SignalSet {
     /// Returns the first fault.
     pub fn parse(text: &str) -> Result<Self, SignalsError> {
         file::parse(text)
+    }
+
+    /// Returns the same signals with other notations.
+    #[must_use]
+    pub fn with_notations(self, notations: Notations) -> Self {
+        Self { notations, ..self }
+    }
+
+    /// Returns where a text contains a phrase of a list.
+    pub(super) fn find(&self, words: Phrases, text: &str) -> Option<std::ops::Range<usize>> {
+        self.words.get(&words)?.find(text).map(|found| found.range())
     }
 
     /// Returns whether a text contains a phrase of a list.

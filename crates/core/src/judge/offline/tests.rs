@@ -1,5 +1,9 @@
 /// Verdicts on small sessions.
 mod stories;
+/// The same sessions in the notations of agent families.
+mod notations;
+/// Who speaks.
+mod speakers;
 /// Properties of every session.
 mod properties;
 /// Prompt injection attempts.

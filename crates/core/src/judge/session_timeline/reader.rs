@@ -1,12 +1,16 @@
 use std::collections::{HashMap, HashSet};
 
-use super::item::{Item, MessageCall, ToolOutput, items};
+use serde_json::Value;
+
+use super::item::{Item, MessageCall, ToolOutput, items, key_of};
 use super::new_messages::Thread;
+use super::sub_agents::{outer_generations, sub_agents};
 use super::tool_calls;
 use super::tool_calls::Observed;
-use super::{Call, TimelineAction, TimelineEvent, tool_outcome};
+use super::{Call, TimelineAction, TimelineEvent};
 use crate::id::ObservationId;
 use crate::judge::evidence::{Evidence, NumberedTrace};
+use crate::judge::notations::{CallOutcome, Notations};
 use crate::payload::Payload;
 use crate::record::message_formats::Role;
 use crate::record::observation::{Observation, ObservationKind};
@@ -17,18 +21,37 @@ const MAIN: usize = 0;
 /// A question of this length does not occur in another text by chance.
 const MIN_DISTINCTIVE_CHARS: usize = 12;
 
+/// A prompt of this length that an agent wrote before is not written again by a user.
+const MIN_PROMPT_CHARS: usize = 40;
+
 /// Reads all traces of a session.
-pub(super) fn read(evidence: &Evidence) -> Vec<TimelineEvent> {
-    let mut reader = Reader { observed: Observed::of(evidence), ..Reader::default() };
-    reader.threads.push(Thread::default());
+pub(super) fn read(evidence: &Evidence, notations: &Notations) -> Vec<TimelineEvent> {
+    let mut reader = Reader {
+        notations,
+        observed: Observed::of(evidence),
+        threads: vec![Thread::default()],
+        by_first: HashMap::new(),
+        by_agent: HashMap::new(),
+        by_id: HashMap::new(),
+        waiting: HashMap::new(),
+        last_call: None,
+        said: HashSet::new(),
+        prompts: HashSet::new(),
+        has_turns: false,
+        is_question_shown: false,
+        moves: Vec::new(),
+    };
+    let questions = evidence.traces.iter().filter(|trace| reader.read_question(trace).is_some());
+    reader.has_turns = questions.count() > 1;
     for trace in &evidence.traces {
         reader.trace(trace);
     }
     reader.moves
 }
 
-#[derive(Debug, Default)]
-struct Reader {
+#[derive(Debug)]
+struct Reader<'n> {
+    notations: &'n Notations,
     observed: Observed,
     threads: Vec<Thread>,
     /// Conversations by their first item and by sub-agent.
@@ -39,6 +62,14 @@ struct Reader {
     waiting: HashMap<u64, usize>,
     /// The last call without a result.
     last_call: Option<usize>,
+    /// What the user said, and long texts in the inputs of the agent's calls.
+    said: HashSet<u64>,
+    prompts: HashSet<u64>,
+    /// Whether several traces have a question as their input. Then the user's words are these, and
+    /// other messages in the same role are the framework's.
+    has_turns: bool,
+    /// Whether a generation of the current trace contained its question.
+    is_question_shown: bool,
     moves: Vec<TimelineEvent>,
 }
 
@@ -50,55 +81,102 @@ struct PayloadContext<'a> {
     thread: usize,
     /// The input of the trace.
     question: Option<&'a str>,
+    source: Source,
 }
 
-impl Reader {
+/// What a payload can contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// The input of a trace: words of the user.
+    TraceInput,
+    /// The input of a model: the conversation so far, or anything that a program asks a model.
+    ModelInput,
+    /// The output of a model or a trace. Whatever it quotes, nobody but the agent says it.
+    Output,
+}
+
+impl Reader<'_> {
     fn trace(&mut self, trace: &NumberedTrace) {
         let first_move = self.moves.len();
+        self.is_question_shown = false;
         let content = trace.trace.content.as_ref();
-        let start = PayloadContext {
+        let question = self.read_question(trace);
+        let thread = self.thread_of_trace(question.as_deref());
+        let context = PayloadContext {
             trace: trace.number,
             at: trace.trace.timestamp,
-            thread: MAIN,
+            thread,
             question: None,
+            source: Source::TraceInput,
         };
-        let input = content.and_then(|content| content.input.as_ref());
-        let question = input.and_then(|input| self.question(input, start));
-        let context = PayloadContext { question: question.as_deref(), ..start };
+        if let Some(input) = content.and_then(|content| content.input.as_ref()) {
+            let items = items(input, &Role::User, self.notations);
+            // A single question is new, even if it was asked before.
+            match question {
+                Some(_) => self.add_all(items, context),
+                None => self.add_new(items, context),
+            }
+        }
+        let context = PayloadContext { question: question.as_deref(), ..context };
         let outer = outer_generations(trace);
         let sub_agents = sub_agents(trace);
         let calls = tool_calls::calls(trace);
         for step in &trace.steps {
             if step.kind == ObservationKind::Generation && !outer.contains(&step.id) {
-                let agent = sub_agents.get(&step.id);
-                self.generation(step, context, agent);
+                self.generation(step, context, sub_agents.get(&step.id));
             } else if calls.contains(&step.id) {
-                let act = TimelineAction::Calls(tool_calls::call(step));
+                let call = tool_calls::call(step, self.notations);
+                self.remember_prompts(&call.input);
+                let act = TimelineAction::Calls(call);
                 self.moves.push(TimelineEvent { trace: trace.number, at: step.start, act });
             }
         }
         if let Some(answer) = content.and_then(|content| content.output.as_ref()) {
             let at = trace.steps.iter().filter_map(|step| step.end).max().unwrap_or(context.at);
-            self.answer(answer, PayloadContext { at, ..context }, first_move);
+            let context = PayloadContext { at, source: Source::Output, ..context };
+            self.answer(answer, context, first_move);
         }
     }
 
-    /// Reads the input of a trace; returns the text of a single question.
-    fn question(&mut self, input: &Payload, context: PayloadContext<'_>) -> Option<String> {
-        let items = items(input, &Role::User);
-        // A single question is new, even if it was asked before.
-        if let [Item::User(text)] = items.as_slice() {
-            let text = text.clone();
-            self.add_all(items, context);
-            return Some(text);
+    /// Returns the text of a trace's input, if it is a single question.
+    fn read_question(&self, trace: &NumberedTrace) -> Option<String> {
+        let input = trace.trace.content.as_ref()?.input.as_ref()?;
+        match items(input, &Role::User, self.notations).as_slice() {
+            [Item::User(text)] => Some(text.clone()),
+            _ => None,
         }
-        self.add_new(items, context);
-        None
+    }
+
+    /// Returns the conversation of a trace: the user's, unless its question is a prompt that the
+    /// agent wrote. Then it is a sub-agent's.
+    fn thread_of_trace(&mut self, question: Option<&str>) -> usize {
+        let Some(question) = question else { return MAIN };
+        let key = key_of(&question.trim());
+        if self.said.contains(&key) || !self.prompts.contains(&key) {
+            return MAIN;
+        }
+        self.threads.push(Thread::default());
+        self.threads.len() - 1
+    }
+
+    /// Remembers the long texts in the input of a call: they may be prompts of sub-agents.
+    fn remember_prompts(&mut self, input: &Value) {
+        let mut waiting = vec![input];
+        while let Some(value) = waiting.pop() {
+            match value {
+                Value::String(text) if text.trim().len() >= MIN_PROMPT_CHARS => {
+                    self.prompts.insert(key_of(&text.trim()));
+                }
+                Value::Array(list) => waiting.extend(list),
+                Value::Object(object) => waiting.extend(object.values()),
+                _ => {}
+            }
+        }
     }
 
     /// Reads the output of a trace, unless its observations have shown it.
     fn answer(&mut self, answer: &Payload, context: PayloadContext<'_>, first_move: usize) {
-        let items = items(answer, &Role::Assistant);
+        let items = items(answer, &Role::Assistant, self.notations);
         if let [Item::Agent(text)] = items.as_slice() {
             let last_answer =
                 self.moves[first_move..].iter().rev().find_map(|event| match &event.act {
@@ -124,13 +202,16 @@ impl Reader {
     ) {
         let content = step.content.as_ref();
         let inputs = content.and_then(|content| content.input.as_ref());
-        let inputs = inputs.map(|inputs| items(inputs, &Role::User)).unwrap_or_default();
-        let thread = self.thread(&inputs, agent);
-        let context = PayloadContext { at: step.start, thread, ..context };
+        let read = |inputs| items(inputs, &Role::User, self.notations);
+        let inputs = inputs.map(read).unwrap_or_default();
+        let thread = self.thread(&inputs, agent, context);
+        let source = Source::ModelInput;
+        let context = PayloadContext { at: step.start, thread, source, ..context };
         self.add_new(inputs, context);
         let Some(outputs) = content.and_then(|content| content.output.as_ref()) else { return };
-        let outputs = items(outputs, &Role::Assistant);
-        let context = PayloadContext { at: step.end.unwrap_or(step.start), ..context };
+        let outputs = items(outputs, &Role::Assistant, self.notations);
+        let at = step.end.unwrap_or(step.start);
+        let context = PayloadContext { at, source: Source::Output, ..context };
         // Frameworks return the whole conversation; then only its last part is the output.
         let is_history = outputs.iter().any(|item| matches!(item, Item::User(_)));
         if is_history {
@@ -141,18 +222,45 @@ impl Reader {
     }
 
     /// Returns the conversation that a generation belongs to.
-    fn thread(&mut self, inputs: &[Item], agent: Option<&ObservationId>) -> usize {
+    fn thread(
+        &mut self,
+        inputs: &[Item],
+        agent: Option<&ObservationId>,
+        context: PayloadContext<'_>,
+    ) -> usize {
         let first = inputs.iter().find_map(Item::key);
+        let is_question = |item: &Item| match (item, context.question) {
+            (Item::User(text), Some(question)) => text.contains(question),
+            _ => false,
+        };
+        self.is_question_shown |= agent.is_none() && inputs.iter().any(is_question);
         if let Some(thread) = first.and_then(|first| self.by_first.get(&first)) {
             return *thread;
         }
-        let Some(agent) = agent else { return MAIN };
+        let Some(agent) = agent else { return self.thread_by_question(inputs, context) };
         let next = self.threads.len();
         let thread = *self.by_agent.entry(agent.clone()).or_insert(next);
         if thread == next {
             self.threads.push(Thread::default());
         }
         thread
+    }
+
+    /// Returns the conversation of a generation that starts with unknown messages: the trace's, or
+    /// one of its own if others of the trace contain the question and it does not. Programs ask
+    /// models to summarise a page or to rate an answer, in the role of the user.
+    fn thread_by_question(&mut self, inputs: &[Item], context: PayloadContext<'_>) -> usize {
+        let Some(question) = context.question else { return context.thread };
+        let mut users = inputs.iter().filter_map(|item| match item {
+            Item::User(text) => Some(text),
+            _ => None,
+        });
+        let is_main = users.clone().any(|text| text.contains(question));
+        if is_main || users.next().is_none() || !self.is_question_shown {
+            return context.thread;
+        }
+        self.threads.push(Thread::default());
+        self.threads.len() - 1
     }
 
     /// Adds the new items of a list that may repeat earlier ones.
@@ -184,14 +292,9 @@ impl Reader {
         let act = match item {
             // Messages between agents are neither the user's nor addressed to the user.
             Item::User(_) | Item::Agent(_) if context.thread != MAIN => return,
+            Item::User(text) if !self.is_of_user(&text, context) => return,
             Item::User(text) => {
-                // Applications embed a question in a longer prompt.
-                let is_wrapped = context.question.is_some_and(|question| {
-                    question.len() >= MIN_DISTINCTIVE_CHARS && text.contains(question)
-                });
-                if is_wrapped {
-                    return;
-                }
+                self.said.insert(key_of(&text.trim()));
                 TimelineAction::UserSays(text)
             }
             Item::Agent(text) => TimelineAction::AgentSays(text),
@@ -204,9 +307,26 @@ impl Reader {
         self.moves.push(TimelineEvent { trace: context.trace, at: context.at, act });
     }
 
+    /// Returns whether a user wrote a message of the main conversation in the role of the user.
+    fn is_of_user(&self, text: &str, context: PayloadContext<'_>) -> bool {
+        let is_turn = context.question.is_some() && self.has_turns;
+        // Applications embed a question in a longer prompt.
+        let is_wrapped = context.question.is_some_and(|question| {
+            question.len() >= MIN_DISTINCTIVE_CHARS && text.contains(question)
+        });
+        let key = key_of(&text.trim());
+        let is_prompt = self.prompts.contains(&key) && !self.said.contains(&key);
+        match context.source {
+            Source::TraceInput => !is_prompt,
+            Source::ModelInput => !is_turn && !is_wrapped && !is_prompt,
+            Source::Output => false,
+        }
+    }
+
     /// Converts a call in a message; `None` if it is also an observation.
     fn call(&mut self, call: MessageCall, key: Option<u64>, trace: u32) -> Option<Call> {
         let MessageCall { id, tool, input, output } = call;
+        self.remember_prompts(&input);
         if self.observed.matches_observation(trace, id.as_deref(), &tool, &input) {
             return None;
         }
@@ -217,7 +337,7 @@ impl Reader {
             self.waiting.insert(key, index);
         }
         self.last_call = output.is_none().then_some(index);
-        let mut event = Call { tool, input, output: None, failed: false };
+        let mut event = Call { tool, input, output: None, outcome: CallOutcome::Unknown };
         if let Some(output) = output {
             complete(&mut event, output);
         }
@@ -232,7 +352,12 @@ impl Reader {
             Some(id) => self.by_id.get(id).copied(),
             None => key.and_then(|key| self.waiting.remove(&key)),
         };
-        self.complete_at(index, output);
+        // Some models give several calls the same id.
+        let is_same = |index: &usize| {
+            matches!(self.moves.get(*index), Some(TimelineEvent { act: TimelineAction::Calls(known), .. })
+                if known.tool == call.tool && known.input == call.input)
+        };
+        self.complete_at(index.filter(is_same), output);
     }
 
     /// Adds a tool result that is separate from its call.
@@ -255,50 +380,8 @@ impl Reader {
 }
 
 fn complete(call: &mut Call, output: ToolOutput) {
-    call.failed = output.is_error || tool_outcome::is_failure_output(&output.text);
-    call.output = Some(output.text);
-}
-
-/// Returns generations that only wrap another one.
-fn outer_generations(trace: &NumberedTrace) -> HashSet<&ObservationId> {
-    let generations = trace.steps.iter().filter(|step| step.kind == ObservationKind::Generation);
-    generations.filter_map(|step| step.parent.as_ref()).collect()
-}
-
-/// Maps observations to the sub-agent they belong to: an agent within another one or within a tool.
-fn sub_agents(trace: &NumberedTrace) -> HashMap<&ObservationId, ObservationId> {
-    let steps: HashMap<&ObservationId, &Observation> =
-        trace.steps.iter().map(|step| (&step.id, step)).collect();
-    let mut known: HashMap<&ObservationId, Ancestors<'_>> = HashMap::new();
-    for step in &trace.steps {
-        let mut path = Vec::new();
-        let mut next = Some(step);
-        // Guards against cycles: an observation is recorded before its parents are visited.
-        while let Some(step) = next.filter(|step| !known.contains_key(&step.id)) {
-            known.insert(&step.id, Ancestors::default());
-            path.push(step);
-            next = step.parent.as_ref().and_then(|parent| steps.get(parent).copied());
-        }
-        let mut ancestors = next.and_then(|step| known.get(&step.id)).copied().unwrap_or_default();
-        for step in path.into_iter().rev() {
-            let is_agent = step.kind == ObservationKind::Agent;
-            if is_agent && ancestors.is_working {
-                ancestors.sub_agent = Some(&step.id);
-            }
-            ancestors.is_working |= is_agent || step.kind == ObservationKind::Tool;
-            known.insert(&step.id, ancestors);
-        }
+    if output.is_error {
+        call.outcome = CallOutcome::Failed;
     }
-    known
-        .into_iter()
-        .filter_map(|(id, ancestors)| Some((id, ancestors.sub_agent?.clone())))
-        .collect()
-}
-
-/// The ancestors of an observation.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ancestors<'a> {
-    /// Whether an ancestor is an agent or a tool.
-    is_working: bool,
-    sub_agent: Option<&'a ObservationId>,
+    call.output = Some(output.text);
 }

@@ -12,7 +12,7 @@ fn outline(evidence: &Evidence) -> Vec<String> {
             TimelineAction::UserSays(text) => format!("{trace} user: {text}"),
             TimelineAction::AgentSays(text) => format!("{trace} agent: {text}"),
             TimelineAction::Calls(call) => {
-                let failed = if call.failed { " failed:" } else { "" };
+                let failed = if call.failed() { " failed:" } else { "" };
                 let output = call.output.unwrap_or_else(|| "?".to_owned());
                 format!("{trace} {}({}) ->{failed} {output}", call.tool, call.input)
             }
@@ -61,6 +61,28 @@ fn calls_get_their_results_from_the_next_input() {
     ])]);
     let told = ["1 user: Find 7", r#"1 look({"id":7}) -> failed: Error: no 7"#];
     assert_eq!(outline(&evidence), [told[0], told[1], "1 agent: There is none."]);
+}
+
+#[test]
+fn calls_that_share_an_id_keep_their_own_results() {
+    let (one, other) =
+        (asks("c1", "look", &json!({"id": 7})), asks("c1", "book", &json!({"id": 7})));
+    let history = [user("Book 7"), one.clone(), gives("c1", "Error: no 7"), other.clone()];
+    let ended = json!([history[0], history[1], history[2], history[3], gives("c1", "booked")]);
+    let evidence = session(vec![trace(vec![
+        generation(json!([user("Book 7")]), one),
+        generation(json!(history[..3]), other),
+        generation(ended, agent("Booked.")),
+    ])]);
+    assert_eq!(
+        outline(&evidence),
+        [
+            "1 user: Book 7",
+            r#"1 look({"id":7}) -> failed: Error: no 7"#,
+            r#"1 book({"id":7}) -> booked"#,
+            "1 agent: Booked.",
+        ]
+    );
 }
 
 #[test]

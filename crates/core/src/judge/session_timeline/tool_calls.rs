@@ -2,11 +2,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::Call;
 use super::item::key_of;
-use super::{Call, tool_outcome};
 use crate::id::ObservationId;
 use crate::json_size::small_tree;
 use crate::judge::evidence::{Evidence, NumberedTrace};
+use crate::judge::notations::{CallOutcome, Notations};
 use crate::payload::Payload;
 use crate::record::observation::{Level, Observation, ObservationKind};
 
@@ -84,13 +85,17 @@ pub(super) fn calls(trace: &NumberedTrace) -> HashSet<&ObservationId> {
     whole.map(|step| &step.id).collect()
 }
 
-/// Converts an observation to a call.
-pub(super) fn call(step: &Observation) -> Call {
+/// Converts an observation to a call. Its outcome is what the record states beside the output.
+pub(super) fn call(step: &Observation, notations: &Notations) -> Call {
     let output = step.content.as_ref().and_then(|content| content.output.as_ref()).map(text);
-    let is_failure_output = output.as_deref().is_some_and(tool_outcome::is_failure_output);
-    let failed = step.level == Level::Error || is_failure_output;
+    let outcome = if step.level == Level::Error {
+        CallOutcome::Failed
+    } else {
+        let metadata = step.content.iter().flat_map(|content| &content.metadata);
+        notations.read_metadata(metadata.map(|(key, value)| (key.as_str(), value.as_str())))
+    };
     let output = output.or_else(|| step.status_message.clone());
-    Call { tool: name(step), input: input(step), output, failed }
+    Call { tool: name(step), input: input(step), output, outcome }
 }
 
 fn name(step: &Observation) -> String {

@@ -1,104 +1,98 @@
-use serde_json::{Map, Value};
+use std::collections::HashMap;
 
-/// Boolean keys that mark a result as failed.
-const FAILURE_FLAGS: [&str; 3] = ["is_error", "isError", "failed"];
-/// Keys that contain an error.
-const ERROR_KEYS: [&str; 4] = ["error", "errors", "error_message", "exception"];
-/// Keys that contain an exit code; anything but 0 is a failure.
-const EXIT_CODE_KEYS: [&str; 5] =
-    ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
-/// Prefixes of the output of a failed tool. Only the start counts: text further down may be a file,
-/// a page or an injection attempt.
-const FAILURE_PREFIXES: [&str; 9] = [
-    "error:",
-    "error -",
-    "error ",
-    "exception:",
-    "traceback (most recent call last)",
-    "fatal:",
-    "exit code ",
-    "command failed",
-    "<tool_use_error>",
-];
-/// The length of the prefix that is examined.
-const PREFIX_CHARS: usize = 64;
-/// Longer texts are files and pages, not error reports.
-const MAX_REPORT: usize = 100_000;
+use serde_json::Value;
 
-/// Returns whether a tool output has the form of a failure.
-pub(super) fn is_failure_output(text: &str) -> bool {
-    let text = text.trim_start();
-    let object = (text.starts_with('{') && text.len() <= MAX_REPORT)
-        .then(|| serde_json::from_str::<Map<String, Value>>(text).ok());
-    if let Some(object) = object.flatten() {
-        return is_failure(&object);
-    }
-    let opening: String = text.chars().take(PREFIX_CHARS).collect();
-    let opening = opening.to_lowercase();
-    // "exit code 0" can start a success.
-    !opening.starts_with("exit code 0")
-        && FAILURE_PREFIXES.iter().any(|failure| opening.starts_with(failure))
-}
+use super::{Call, TimelineAction, TimelineEvent};
+use crate::judge::notations::{CallOutcome, Notations, ReadResult};
 
-fn is_failure(object: &Map<String, Value>) -> bool {
-    let flagged = FAILURE_FLAGS.iter().any(|key| object.get(*key) == Some(&Value::Bool(true)));
-    let refused = object.get("success") == Some(&Value::Bool(false))
-        || object.get("ok") == Some(&Value::Bool(false));
-    let reason = ERROR_KEYS.iter().filter_map(|key| object.get(*key)).any(says_something);
-    let exit =
-        EXIT_CODE_KEYS.iter().filter_map(|key| object.get(*key)?.as_i64()).any(|code| code != 0);
-    let status = object.get("status").and_then(Value::as_str).unwrap_or_default();
-    let status =
-        ["error", "failed", "failure"].iter().any(|word| status.eq_ignore_ascii_case(word));
-    flagged || refused || reason || exit || status
-}
+/// Argument keys of tools that run commands.
+const COMMAND_KEYS: [&str; 6] = ["command", "cmd", "commands", "script", "code", "input"];
 
-fn says_something(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => false,
-        Value::String(text) => !text.is_empty(),
-        Value::Array(list) => !list.is_empty(),
-        Value::Object(object) => !object.is_empty(),
-        Value::Bool(true) | Value::Number(_) => true,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_are_known_by_their_form() {
-        let failures = [
-            "Error: user not found",
-            "  Traceback (most recent call last):\n  File",
-            r#"{"error": "no such order"}"#,
-            r#"{"success": false}"#,
-            r#"{"stdout": "", "exit_code": 2}"#,
-            r#"{"status": "Failed"}"#,
-            "Exit code 1\nboom",
-            "fatal: not a git repository",
-        ];
-        for text in failures {
-            assert!(is_failure_output(text), "{text}");
+/// Determines the outcomes that no recorded level or flag states, by the notations of the outputs.
+///
+/// A status line at the end of an output may be the end of a file that a command printed. It counts
+/// only where most commands of the session end with a line of the same family.
+pub(super) fn settle(events: &mut [TimelineEvent], notations: &Notations) {
+    let read: Vec<ReadResult<'_>> = events.iter().map(|event| read(event, notations)).collect();
+    let mut endings: HashMap<&str, usize> = HashMap::new();
+    let mut commands = 0;
+    for (event, read) in events.iter().zip(&read) {
+        commands += usize::from(
+            matches!(&event.act, TimelineAction::Calls(call) if is_command(call) && call.output.is_some()),
+        );
+        if let Some(family) = read.ends_as {
+            *endings.entry(family).or_default() += 1;
         }
     }
-
-    #[test]
-    fn only_the_start_of_an_output_indicates_failure() {
-        let fine = [
-            "",
-            "0 errors",
-            "A page on errors. Error: this is quoted",
-            r#"{"error": null, "rows": []}"#,
-            r#"{"rows": [{"error": "in a row"}]}"#,
-            r#"{"errors": []}"#,
-            r#"{"exit_code": 0, "stdout": "error: none"}"#,
-            "Exit code 0",
-            r#"[{"error": "x"}]"#,
-        ];
-        for text in fine {
-            assert!(!is_failure_output(text), "{text}");
+    for (event, read) in events.iter_mut().zip(read) {
+        let TimelineAction::Calls(call) = &mut event.act else { continue };
+        let is_usual = read.ends_as.is_none_or(|family| {
+            is_command(call) && endings.get(family).is_some_and(|count| count * 2 > commands)
+        });
+        if call.outcome == CallOutcome::Unknown && is_usual {
+            call.outcome = read.outcome;
         }
+    }
+}
+
+/// Removes calls from the agent's text that are events of their own: they are no words of the agent.
+pub(super) fn separate_calls(events: &mut Vec<TimelineEvent>, notations: &Notations) {
+    let next = events.iter().skip(1).map(Some).chain([None]);
+    let starts: Vec<Option<usize>> = events
+        .iter()
+        .zip(next)
+        .map(|(event, next)| call_in_text(event, next?, notations))
+        .collect();
+    add_last_call(events, notations, starts.iter().any(Option::is_some));
+    for (event, start) in events.iter_mut().zip(starts) {
+        if let (TimelineAction::AgentSays(text), Some(start)) = (&mut event.act, start) {
+            text.truncate(start);
+        }
+    }
+    let is_blank = |event: &TimelineEvent| matches!(&event.act, TimelineAction::AgentSays(text) if text.trim().is_empty());
+    events.retain(|event| !is_blank(event));
+}
+
+/// Adds the call at the end of a session whose calls are text: nobody recorded its result.
+fn add_last_call(events: &mut Vec<TimelineEvent>, notations: &Notations, is_usual: bool) {
+    let Some(TimelineEvent { trace, at, act: TimelineAction::AgentSays(text) }) = events.last_mut()
+    else {
+        return;
+    };
+    let found = notations.text_call(text).filter(|found| found.is_sure || is_usual);
+    let Some(found) = found else { return };
+    text.truncate(found.start);
+    let outcome = CallOutcome::Unknown;
+    let act = Call { tool: found.tool, input: found.input, output: None, outcome };
+    let call = TimelineEvent { trace: *trace, at: *at, act: TimelineAction::Calls(act) };
+    events.push(call);
+}
+
+/// Returns where an agent's text contains the call that is the next event.
+fn call_in_text(
+    event: &TimelineEvent,
+    next: &TimelineEvent,
+    notations: &Notations,
+) -> Option<usize> {
+    let (TimelineAction::AgentSays(text), TimelineAction::Calls(call)) = (&event.act, &next.act)
+    else {
+        return None;
+    };
+    let found = notations.text_call(text)?;
+    (found.tool == call.tool && found.input == call.input).then_some(found.start)
+}
+
+fn read<'a>(event: &TimelineEvent, notations: &'a Notations) -> ReadResult<'a> {
+    match &event.act {
+        TimelineAction::Calls(Call { output: Some(output), .. }) => notations.read_result(output),
+        _ => ReadResult::default(),
+    }
+}
+
+fn is_command(call: &Call) -> bool {
+    match &call.input {
+        Value::Object(object) => COMMAND_KEYS.iter().any(|key| object.contains_key(*key)),
+        Value::String(_) => true,
+        _ => false,
     }
 }

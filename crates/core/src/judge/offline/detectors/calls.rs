@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::tests_and_edits::command;
 use super::{Detections, DetectorInput};
-use crate::judge::offline::signals::Signal;
+use crate::judge::offline::signals::{Phrases, Signal, SignalSet};
 use crate::judge::session_timeline::Call;
 
 /// The number of identical calls that counts as a loop.
@@ -12,12 +12,23 @@ const LOOP_CALLS: usize = 3;
 pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     for (trace, call) in input.calls() {
         detections.count(Signal::ToolCall, trace);
-        if call.failed {
+        if is_failure(input.set, call) {
             detections.count(Signal::ToolError, trace);
         }
     }
     failures(input, detections);
     repetitions(input, detections);
+    let calls = input.calls().count();
+    for signal in [Signal::ToolError, Signal::BlindRetry, Signal::RepeatedCall, Signal::Loop] {
+        detections.share(signal, calls);
+    }
+}
+
+/// Returns whether a call failed. Some programs answer by their exit code: a search without a match
+/// is no failure.
+fn is_failure(set: &SignalSet, call: &Call) -> bool {
+    let answers = |command: &str| set.has(Phrases::CommandAnswers, command);
+    call.failed() && !command(set, call).is_some_and(answers)
 }
 
 /// Detects failures, and whether a later call of the same tool (in a shell: the same program)
@@ -27,7 +38,7 @@ fn failures(input: DetectorInput<'_>, detections: &mut Detections) {
     for (trace, call) in input.calls() {
         let command = command(input.set, call).unwrap_or_default();
         let what = [call.tool.as_str(), command.split_whitespace().next().unwrap_or_default()];
-        if call.failed {
+        if is_failure(input.set, call) {
             open.entry(what).or_default().push(trace);
         } else if let Some(failed) = open.remove(&what) {
             for trace in failed {
@@ -53,9 +64,10 @@ fn repetitions(input: DetectorInput<'_>, detections: &mut Detections) {
         if times + 1 >= LOOP_CALLS {
             detections.count(Signal::Loop, trace);
         }
-        let is_same = last
-            .is_some_and(|last| last.failed && last.tool == call.tool && last.input == call.input);
-        if is_same && call.failed {
+        let is_same = last.is_some_and(|last| {
+            last.failed() && last.tool == call.tool && last.input == call.input
+        });
+        if is_same && call.failed() {
             detections.count(Signal::BlindRetry, trace);
         }
         known.insert(key, (call, times + 1));

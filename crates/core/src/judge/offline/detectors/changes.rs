@@ -41,7 +41,7 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
             }
             TimelineAction::AgentSays(_) => {}
             TimelineAction::Calls(call) => {
-                if is_change(input.set, call) && !call.failed {
+                if is_change(input.set, call) && !call.failed() {
                     let leaves = leaves(&call.input);
                     values += leaves.len();
                     traces.insert(event.trace);
@@ -71,17 +71,19 @@ fn nothing(input: DetectorInput<'_>, detections: &mut Detections) {
             || input.set.has(Phrases::ToolShell, &call.tool)
     });
     let Some((end, _)) = input.calls().next_back() else { return };
-    if works_on_files || input.users().next().is_none() {
+    if works_on_files {
         return;
     }
     let is_handover = |call: &Call| input.set.has(Phrases::ToolHandover, &call.tool);
-    let looked = input.calls().filter(|(_, call)| !call.failed && !is_handover(call)).count();
+    let looked = input.calls().filter(|(_, call)| !call.failed() && !is_handover(call)).count();
     let handed_over = input.calls().find(|(_, call)| is_handover(call)).map(|(trace, _)| trace);
     let mut refusals =
         input.agents().filter(|(_, text)| input.set.has(Phrases::AgentRefuses, text));
     match refusals.next().map(|(trace, _)| trace).or(handed_over) {
         Some(trace) if looked >= MIN_READS => detections.count(Signal::RefusedAfterLooking, trace),
         Some(_) => {}
+        // Who only asks needs nothing changed.
+        None if !input.asks_change() => {}
         None => detections.count(Signal::NothingDone, end),
     }
 }

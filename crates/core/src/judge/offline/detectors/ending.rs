@@ -1,19 +1,21 @@
 use super::{Detections, DetectorInput};
-use crate::judge::offline::signals::{Phrases, Signal};
-use crate::judge::session_timeline::TimelineAction;
+use crate::judge::offline::signals::{Phrases, Signal, SignalSet};
+use crate::judge::session_timeline::{TimelineAction, TimelineEvent};
 
 /// Detects how the session ended.
 pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     let last_message = input.agents().next_back();
     let mut handed_over =
         input.calls().find(|(_, call)| input.set.has(Phrases::ToolHandover, &call.tool));
-    if let Some((trace, text)) = last_message {
-        if input.set.has(Phrases::AgentGaveUp, text) {
-            detections.count(Signal::GaveUp, trace);
-        }
-        if handed_over.is_none() && input.set.has(Phrases::AgentHandsOver, text) {
-            detections.count(Signal::Handover, trace);
-        }
+    let mut last_words = last_message.into_iter().chain(before_goodbye(input));
+    if let Some((trace, _)) = last_words.find(|(_, text)| has_given_up(input.set, text)) {
+        detections.count(Signal::GaveUp, trace);
+    }
+    if let Some((trace, text)) = last_message
+        && handed_over.is_none()
+        && input.set.has(Phrases::AgentHandsOver, text)
+    {
+        detections.count(Signal::Handover, trace);
     }
     if let Some((trace, _)) = handed_over.take() {
         detections.count(Signal::Handover, trace);
@@ -26,4 +28,21 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     {
         detections.count(Signal::Unanswered, last.trace);
     }
+}
+
+/// Returns whether a message reports failure. A refusal is none: it says what may not be, not what
+/// did not succeed.
+fn has_given_up(set: &SignalSet, text: &str) -> bool {
+    set.has(Phrases::AgentGaveUp, text) && !set.has(Phrases::AgentRefuses, text)
+}
+
+/// Returns the agent's last message before the user said goodbye: what follows is politeness.
+fn before_goodbye<'a>(input: DetectorInput<'a>) -> Option<(u32, &'a str)> {
+    let closes = |event: &TimelineEvent| {
+        matches!(&event.act, TimelineAction::UserSays(text)
+            if input.set.has(Phrases::UserCloses, text) || input.set.has(Phrases::UserThanks, text))
+    };
+    let goodbye = input.moves.iter().rposition(closes)?;
+    let earlier = DetectorInput { moves: input.moves.get(..goodbye)?, ..input };
+    earlier.agents().next_back()
 }
