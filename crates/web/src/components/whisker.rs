@@ -106,7 +106,8 @@ mod tests {
         assert_eq!(says(&[0.4, 0.5, 0.6]), Says::Rose);
         assert_eq!(says(&[-0.4, -0.5, -0.6]), Says::Fell);
         assert_eq!(says(&[-0.5, 0.6]), Says::Nothing);
-        assert_eq!(says(&[0.0, 0.0]), Says::Nothing);
+        assert_eq!(says(&[0.0, 0.1]), Says::Nothing);
+        assert_eq!(says(&[0.5, 0.5]), Says::TooFew, "equal pairs show no error");
         assert_eq!(says(&[0.5]), Says::TooFew);
     }
 
