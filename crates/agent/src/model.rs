@@ -120,7 +120,7 @@ impl Model {
     /// Sends a request and passes on each part of the response text as it arrives.
     ///
     /// # Errors
-    /// As of [`Model::ask`]. Once a part was passed on, the request is not retried.
+    /// As of [`Model::complete`]. Once a part was passed on, the request is not retried.
     pub async fn stream(
         &self,
         ask: &LlmRequest,

@@ -218,13 +218,13 @@ impl TelemetryDb {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// See [`Telemetry::prepare`].
+    /// See `Telemetry::prepare`.
     pub(crate) fn prepare(&self, batch: Batch) -> Prepared {
         let prices = self.shared.prices.of(&batch.project);
         prepare::prepare(batch, prices)
     }
 
-    /// See [`Telemetry::write_batch`].
+    /// See `Telemetry::write_batch`.
     pub(crate) async fn write_batch(&self, batch: WritableBatch) -> StoreResult<()> {
         self.shared.writer.commit(batch.into_prepared()).await
     }

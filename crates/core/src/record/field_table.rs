@@ -1,9 +1,9 @@
 //! The fields of records: one table per record, from which filters of the API, the filter language
 //! and the columns of lists, and exports derive.
 //!
-//! To add a field: a column ([`TraceColumn`] …) with its SQL in the store, a row in the table of
-//! its record, and, if lists show it or filter by it, a [`RecordField`] with a row in [`FIELDS`] and the
-//! value of its cell.
+//! To add a field: a column (`TraceColumn` …) with its SQL in the store, a row in the table of its
+//! record, and, if lists show it or filter by it, a `RecordField` with a row in `FIELDS` and the value
+//! of its cell.
 
 use crate::catalog::filter::FilterKind;
 
