@@ -64,7 +64,7 @@ impl McpPlan {
     /// use ratchet_core::chat::mcp_servers::{McpFile, McpPlan};
     ///
     /// let text = r#"{"mcpServers": {"lake": {"command": "batou"}}}"#;
-    /// let file = McpFile { layer: Layer::Platform, place: "/etc/mcp.json", text };
+    /// let file = McpFile { layer: Layer::Platform, path: "/etc/mcp.json", text };
     /// let plan = McpPlan::merge(&[file], "/work/a", Trust::Untrusted).unwrap();
     /// assert_eq!(plan.config()["mcpServers"]["lake"]["env"]["WORKSPACE_PATH"], "/work/a");
     /// ```
