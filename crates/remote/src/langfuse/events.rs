@@ -120,7 +120,7 @@ impl EventPatches {
     /// Takes real CPU time and does no IO: large requests belong on a blocking thread.
     ///
     /// ```
-    /// use ratchet_remote::langfuse::events::{Rules, Statements, Submitter};
+    /// use ratchet_remote::langfuse::events::{EventPatches, Rules, Submitter};
     ///
     /// let rules = Rules {
     ///     submitter: Submitter::Keyed,
@@ -130,8 +130,8 @@ impl EventPatches {
     /// };
     /// let event = r#"{"id": "1", "timestamp": "2026-11-15T10:00:00Z", "type": "trace-create",
     ///                 "body": {"id": "run-7", "name": "chat"}}"#;
-    /// let statements = Statements::from_batch(&[serde_json::from_str(event)?], &rules);
-    /// assert_eq!(statements.outcomes[0].result, Ok("run-7".to_owned()));
+    /// let patches = EventPatches::from_batch(&[serde_json::from_str(event)?], &rules);
+    /// assert_eq!(patches.outcomes[0].result, Ok("run-7".to_owned()));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn from_batch(batch: &[Raw], rules: &Rules) -> Self {

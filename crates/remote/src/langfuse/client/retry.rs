@@ -41,10 +41,10 @@ impl AttemptError {
     /// Returns the delay before the next attempt; `None` to give up.
     ///
     /// ```
-    /// use ratchet_remote::langfuse::client::retry::{AttemptError, CLIENT_BACKOFF, Repeat};
+    /// use ratchet_remote::langfuse::client::retry::{AttemptError, CLIENT_BACKOFF, Idempotency};
     ///
     /// let busy = AttemptError::Status { code: 429, retry_after: None };
-    /// let wait = busy.delay(Repeat::Harmless, (1, 0.5), &CLIENT_BACKOFF);
+    /// let wait = busy.delay(Idempotency::Idempotent, (1, 0.5), &CLIENT_BACKOFF);
     /// assert_eq!(wait.unwrap().as_millis(), 375);
     /// ```
     pub fn delay(
