@@ -9,7 +9,7 @@ use ratchet_remote::langfuse::wire::queue::{
     QueueItemRequest, QueueItemView, QueueRequest, QueueView, Success,
 };
 use ratchet_remote::langfuse::wire::wire_name::WireName;
-use ratchet_stages::validation::{Checks, MAX_NAME_CHARS};
+use ratchet_stages::validation::{Checks, MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS};
 use ratchet_store::catalog::{NewQueue, NewQueueItem, Queue, QueueId, QueueItem};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -21,7 +21,6 @@ use crate::app::App;
 use crate::auth::{Caller, Member, Reader};
 use crate::error::ApiResult;
 
-const MAX_DESCRIPTION_CHARS: usize = 5_000;
 const MAX_SCORE_CONFIGS: usize = 100;
 
 /// The routes of this resource.

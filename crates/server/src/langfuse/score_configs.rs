@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use ratchet_core::issue::Issue;
 use ratchet_core::record::score::config::{
-    Category, ConfigValues, ScoreConfig, StatedValues, check_name,
+    Category, ConfigValues, ScoreConfig, StatedValues, check_description, check_name,
 };
 use ratchet_core::record::score::rule::ScoreInvalid;
 use ratchet_core::time::Timestamp;
@@ -22,9 +22,6 @@ use super::path::PathOf;
 use crate::app::App;
 use crate::auth::{Member, Reader};
 use crate::error::{ApiError, ApiResult};
-
-/// Maximum length of a description.
-const MAX_DESCRIPTION_CHARS: usize = 10_000;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -178,15 +175,6 @@ fn or_kept<T>(sent: Maybe<T>, kept: Option<T>) -> Option<T> {
 
 fn categories(sent: Vec<ConfigCategory>) -> Vec<Category> {
     sent.into_iter().map(Category::from).collect()
-}
-
-fn check_description(text: Option<&str>) -> Result<(), ScoreInvalid> {
-    let is_too_long = text.is_some_and(|text| text.chars().count() > MAX_DESCRIPTION_CHARS);
-    if !is_too_long {
-        return Ok(());
-    }
-    let why = format!("at most {MAX_DESCRIPTION_CHARS} characters");
-    Err(ScoreInvalid { field: "description", why })
 }
 
 fn refuse(ScoreInvalid { field, why }: ScoreInvalid) -> ApiError {

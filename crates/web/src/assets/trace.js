@@ -330,9 +330,12 @@ async function open() {
   if (!(await fold(current(), true)) && belowOf(line(current()))) step(1);
 }
 
+/** Follows the link to the newer or older trace. */
+const go = (key) => document.querySelector(`.neighbours [data-key="${key}"]`)?.click();
+
 const KEYS = {
   j: () => step(1), k: () => step(-1), ArrowDown: () => step(1), ArrowUp: () => step(-1),
-  ArrowLeft: close, ArrowRight: open, e: nextError, c: copyLink,
+  ArrowLeft: close, ArrowRight: open, e: nextError, c: copyLink, "[": () => go("["), "]": () => go("]"),
   Home: () => choose(0, { focus: true, remember: true }),
   End: () => choose(total - 1, { focus: true, remember: true }),
   Enter: () => document.getElementById("content").focus(),

@@ -12,6 +12,8 @@ mod run;
 /// Two runs, item by item.
 mod compare;
 
+pub(super) use form::{to_type, typed};
+
 use std::borrow::Cow;
 
 use axum::Router;

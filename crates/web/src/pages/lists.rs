@@ -30,6 +30,8 @@ mod change;
 mod views;
 /// What can be done with chosen rows.
 mod bulk;
+/// The traces before and after one in its list.
+mod neighbours;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -37,6 +39,8 @@ use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Trace;
 
 use self::row::ListedRow;
+pub(super) use self::neighbours::{Neighbours, neighbours};
+pub(super) use self::row::trace_link;
 use crate::web::Web;
 
 pub(super) fn routes() -> Router<Web> {

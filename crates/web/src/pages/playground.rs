@@ -3,6 +3,8 @@
 /// What is to be tried, as the fields of a form.
 mod fields;
 mod form;
+/// The form filled in from a recorded model call.
+mod recorded_call;
 /// Asking, all at once and within bounds.
 mod model_calls;
 /// What came back, and how it is kept.
@@ -61,9 +63,10 @@ impl PlaygroundState {
 
 async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
     ctx.viewer.may_change()?;
-    let request = match ctx.params.get("prompt") {
-        None => PlaygroundForm::example(),
-        Some(name) => {
+    let request = match (ctx.params.get("prompt"), ctx.params.get("trace")) {
+        (None, None) => PlaygroundForm::example(),
+        (None, Some(trace)) => recorded_call::form(&web, &ctx, trace).await?,
+        (Some(name), _) => {
             let number = ctx.params.get("version").and_then(|number| number.parse().ok());
             let live = || Pick::Label(PRODUCTION.to_owned());
             let pick = number.map_or_else(live, Pick::Version);

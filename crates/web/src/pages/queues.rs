@@ -1,5 +1,8 @@
 //! Queues: what waits for people, and how far they are.
 
+/// Creating a queue.
+mod new_queue;
+
 use std::collections::HashMap;
 
 use axum::Router;
@@ -17,7 +20,7 @@ use ratchet_store::query::{
 
 use crate::components::badge::{self, Decider};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{copy, empty, figure};
+use crate::components::{empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::{Link, RequestContext};
@@ -30,7 +33,7 @@ const SHORT: usize = 8;
 
 pub(super) fn routes() -> Router<Web> {
     Router::new()
-        .route("/project/{project}/queues", get(list))
+        .route("/project/{project}/queues", get(list).post(new_queue::create))
         .route("/project/{project}/queues/{queue}", get(show))
 }
 
@@ -68,6 +71,9 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     ];
     let rows = queues.rows.iter().map(row).collect();
     let table = Table { caption: "Queues".to_owned(), columns, rows, select_for: None };
+    if ctx.viewer.can_change() {
+        page.action = new_queue::form(&web, &ctx).await?;
+    }
     page.body = if total == 0 {
         nothing()
     } else {
@@ -212,8 +218,8 @@ fn object(item: &QueueItem, ctx: &RequestContext) -> Link {
 
 fn nothing() -> Markup {
     let how = html! {
-        p { "A queue holds traces, observations or sessions for people to score with its score configs." }
-        (copy::snippet("curl -u $LANGFUSE_PUBLIC_KEY:$LANGFUSE_SECRET_KEY -H 'content-type: application/json' \\\n  -d '{\"name\": \"refunds\", \"scoreConfigIds\": [\"…\"]}' \\\n  http://127.0.0.1:3000/api/public/annotation-queues"))
+        p { "A queue holds traces, observations or sessions for people to score with its score configs. "
+            "Create one above, then add traces to it from their page or from a list." }
     };
     empty::empty("No queues yet", &how)
 }

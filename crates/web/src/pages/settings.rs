@@ -10,6 +10,7 @@ mod models;
 /// A price as people type it.
 mod tiers;
 mod connections;
+mod score_configs;
 /// Redaction rules and CORS origins.
 mod redaction;
 /// Notification receivers.
@@ -37,6 +38,7 @@ pub(super) fn routes() -> Router<Web> {
         .merge(keys::routes())
         .merge(models::routes())
         .merge(connections::routes())
+        .merge(score_configs::routes())
         .merge(redaction::routes())
         .merge(notifications::routes())
         .merge(audit::routes())
@@ -51,6 +53,7 @@ enum Tab {
     Keys,
     Models,
     Connections,
+    ScoreConfigs,
     Redaction,
     Notifications,
     Audit,
@@ -58,12 +61,13 @@ enum Tab {
 }
 
 impl Tab {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::General,
         Self::Members,
         Self::Keys,
         Self::Models,
         Self::Connections,
+        Self::ScoreConfigs,
         Self::Redaction,
         Self::Notifications,
         Self::Audit,
@@ -77,6 +81,7 @@ impl Tab {
             Self::Keys => "API keys",
             Self::Models => "Models and prices",
             Self::Connections => "LLM connections",
+            Self::ScoreConfigs => "Score configs",
             Self::Redaction => "Redaction and origins",
             Self::Notifications => "Notifications",
             Self::Audit => "Audit log",
@@ -91,6 +96,7 @@ impl Tab {
             Self::Keys => Some("keys"),
             Self::Models => Some("models"),
             Self::Connections => Some("connections"),
+            Self::ScoreConfigs => Some("score-configs"),
             Self::Redaction => Some("redaction"),
             Self::Notifications => Some("notifications"),
             Self::Audit => Some("audit"),
@@ -121,7 +127,7 @@ impl Tab {
     /// Whether a visitor may look at it.
     fn is_for(self, ctx: &RequestContext) -> bool {
         match self {
-            Self::General | Self::Models | Self::Connections => true,
+            Self::General | Self::Models | Self::Connections | Self::ScoreConfigs => true,
             Self::Notifications => ctx.viewer.can_change(),
             Self::Members | Self::Keys | Self::Redaction | Self::Audit => ctx.viewer.can_own(),
             Self::Projects => ctx.viewer.owns_server(),

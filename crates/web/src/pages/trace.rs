@@ -16,6 +16,10 @@ mod kinds;
 mod comments;
 /// Comment and annotation forms.
 pub(super) mod forms;
+/// Adding to queues, opening in the playground, going to other traces.
+mod actions;
+/// Adding to a dataset with an expected output.
+mod to_dataset;
 /// Payloads and media, loaded on demand.
 pub(super) mod payload;
 /// HTTP range requests for media.
@@ -33,6 +37,7 @@ use crate::assets;
 use crate::components::{badge, copy, figure, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
+use crate::pages::lists;
 use crate::request_context::{Link, RequestContext};
 use crate::viewer::Viewer;
 use crate::web::Web;
@@ -50,6 +55,8 @@ pub(super) fn routes() -> Router<Web> {
         .route(&of_trace("/content"), get(trace_content))
         .route(&of_trace("/comments"), post(forms::comment))
         .route(&of_trace("/scores"), post(forms::score))
+        .route(&of_trace("/queue"), post(actions::queue))
+        .route(&of_trace("/dataset"), get(to_dataset::show).post(to_dataset::add))
         .route(&of_trace("/payload"), get(payload::of_trace))
         .route(&of_trace("/picture"), get(payload::picture_of_trace))
         .route(&of_step("/content"), get(step_content))
@@ -97,7 +104,11 @@ async fn show(
         (format!("Session {session}"), ctx.to(&["sessions", &session]))
     }));
     page.summary = summary(&run, &ctx);
-    page.action = html! { (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string())) };
+    let neighbours = lists::neighbours(&web, &ctx, &run.trace).await?;
+    page.action = html! {
+        (kinds::menu_of(&run.spent())) (copy::id(&run.trace.id.to_string()))
+        (actions::neighbours(&ctx, &neighbours))
+    };
     let content = content::content(&web, &ctx, &subject, view).await?;
     page.body = html! {
         @if let (Some(wanted), None) = (wanted, selected) {
@@ -131,9 +142,9 @@ fn name(trace: &Trace) -> String {
     name.unwrap_or_else(|| "Unnamed trace".to_owned())
 }
 
-/// Link to a trace.
+/// Link to a trace. The filter of the list that the page was opened from is kept.
 fn link(ctx: &RequestContext, trace: &TraceId) -> Link {
-    ctx.to(&["traces", &trace.to_string()])
+    lists::trace_link(ctx, &trace.to_string())
 }
 
 /// One-line summary.

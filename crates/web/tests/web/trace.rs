@@ -237,10 +237,10 @@ async fn people_comment_and_judge_where_they_look() {
     let answer = site.post(page, "/project/shop/traces/t/comments", sent).await;
     let back = "/project/shop/traces/t?observation=g&done=commented";
     assert_eq!((answer.status, answer.header("location")), (303, back));
-    let sent = "observation=g&config=c&value=0.25";
+    let sent = "observation=g&score.c=0.25&comment=curt";
     assert_eq!(site.post(page, "/project/shop/traces/t/scores", sent).await.status, 303);
     let shown = site.get(back).await.text;
-    for words in ["Too &lt;b&gt;slow", "tone", "0.25", "Comment added"] {
+    for words in ["Too &lt;b&gt;slow", "tone", "0.25", "curt", "Comment added"] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
 }
@@ -255,7 +255,10 @@ async fn what_cannot_be_kept_is_refused_with_the_reason() {
         ("/project/shop/traces/t/comments", long.as_str(), 400),
         ("/project/shop/traces/t/comments", "observation=none&content=x", 404),
         ("/project/shop/traces/none/comments", "content=x", 404),
-        ("/project/shop/traces/t/scores", "config=none&value=1", 404),
+        ("/project/shop/traces/t/scores", "score.none=1", 404),
+        ("/project/shop/traces/t/scores", "comment=without+a+value", 400),
+        ("/project/shop/traces/t/queue", "queue=none", 404),
+        ("/project/shop/traces/none/dataset", "new_dataset=d", 404),
     ] {
         assert_eq!(site.post(page, address, sent).await.status, status, "{address} {sent}");
     }

@@ -78,6 +78,7 @@ pub(super) const PAGES: &[Listed] = &[
     Listed { name: "settings-keys", address: "/project/{project}/settings/keys" },
     Listed { name: "settings-models", address: "/project/{project}/settings/models" },
     Listed { name: "settings-connections", address: "/project/{project}/settings/connections" },
+    Listed { name: "settings-score-configs", address: "/project/{project}/settings/score-configs" },
     Listed { name: "settings-redaction", address: "/project/{project}/settings/redaction" },
     Listed { name: "settings-notifications", address: "/project/{project}/settings/notifications" },
     Listed {

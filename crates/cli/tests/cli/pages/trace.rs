@@ -77,8 +77,10 @@ fn a_trace_is_commented_and_judged() {
         hand.press(page, "form[action$=\"/comments\"] button");
         let is_there = format!("document.body.innerText.includes('{words}')");
         page.wait_until(&format!("!document.querySelector('#comment').value && {is_there}"));
-        hand.press(page, "details.judge > summary");
-        hand.press(page, "details.judge[open] form:has(select) button");
-        page.wait_until("!document.querySelector('details.judge[open]')");
+        let is_nothing_chosen = "!document.querySelector('.annotate :checked')";
+        assert_eq!(page.js(is_nothing_chosen), true, "a preselected value would be saved unseen");
+        hand.press(page, ".annotate fieldset label:last-of-type input");
+        hand.press(page, ".annotate button");
+        page.wait_until(&format!("{is_nothing_chosen} && location.search.includes('done=judged')"));
     });
 }

@@ -5,6 +5,8 @@ use super::rule::ScoreInvalid;
 
 /// The maximum length of a config name.
 const MAX_NAME_CHARS: usize = 35;
+/// The maximum length of a description.
+const MAX_DESCRIPTION_CHARS: usize = 10_000;
 /// The maximum number of categories, and the maximum length of a label.
 const MAX_CATEGORIES: usize = 1_000;
 const MAX_LABEL_CHARS: usize = 500;
@@ -95,6 +97,17 @@ impl ConfigValues {
             Self::Numeric { .. } | Self::Text => None,
         }
     }
+}
+
+/// Validates the description of a config.
+///
+/// # Errors
+/// Rejects descriptions that are too long.
+pub fn check_description(text: Option<&str>) -> Result<(), ScoreInvalid> {
+    if text.is_none_or(|text| text.chars().count() <= MAX_DESCRIPTION_CHARS) {
+        return Ok(());
+    }
+    Err(ScoreInvalid::new("description", format!("at most {MAX_DESCRIPTION_CHARS} characters")))
 }
 
 /// Validates the name of a config.

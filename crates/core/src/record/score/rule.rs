@@ -17,7 +17,8 @@ pub struct ScoreInvalid {
 }
 
 impl ScoreInvalid {
-    pub(super) fn new(field: &'static str, why: impl Into<String>) -> Self {
+    /// Makes an error of an API field.
+    pub fn new(field: &'static str, why: impl Into<String>) -> Self {
         Self { field, why: why.into() }
     }
 }

@@ -53,7 +53,7 @@ pub(super) fn sides([input, expected, metadata]: [&Option<Json>; 3]) -> Markup {
 
 /// What was typed as a part of an item: JSON where it is some, otherwise a text; nothing where
 /// nothing was typed.
-pub(super) fn typed(form: &Params, name: &str) -> Option<Json> {
+pub(in crate::pages) fn typed(form: &Params, name: &str) -> Option<Json> {
     let text = form.get(name).filter(|text| !text.trim().is_empty())?;
     // Browsers send line breaks as two characters.
     let text = text.replace("\r\n", "\n");
@@ -61,7 +61,7 @@ pub(super) fn typed(form: &Params, name: &str) -> Option<Json> {
 }
 
 /// A part of an item as it is typed: a text as it is where it would be read as one again.
-pub(super) fn to_type(part: Option<&Json>) -> String {
+pub(in crate::pages) fn to_type(part: Option<&Json>) -> String {
     let Some(part) = part else { return String::new() };
     match small_tree(part.as_str()) {
         Ok(Value::String(text))

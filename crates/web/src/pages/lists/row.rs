@@ -76,12 +76,20 @@ pub(super) struct RowFacts {
 
 impl RowFacts {
     pub(super) fn link(&self, on: ListKind, ctx: &RequestContext) -> Link {
-        let trace = ctx.to(&["traces", &self.trace]);
         match on {
-            ListKind::Traces => trace,
-            ListKind::Observations => trace.with("observation", self.id.clone()),
+            ListKind::Traces => trace_link(ctx, &self.trace),
+            ListKind::Observations => {
+                ctx.to(&["traces", &self.trace]).with("observation", self.id.clone())
+            }
         }
     }
+}
+
+/// Link to a trace that keeps the filter of the list, so that the page leads to the next match.
+pub(in crate::pages) fn trace_link(ctx: &RequestContext, trace: &str) -> Link {
+    let link = ctx.to(&["traces", trace]);
+    let filter = ctx.params.get("q").filter(|filter| !filter.is_empty());
+    filter.into_iter().fold(link, |link, filter| link.with("q", filter))
 }
 
 /// A cell as it is exported.

@@ -38,6 +38,14 @@ pub(super) struct PlaygroundForm {
     pub(super) body: Option<PromptBody>,
 }
 
+/// What a recorded model call was given.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum CallInput {
+    Text(String),
+    /// Objects with `role` and `content`.
+    Messages(Vec<Value>),
+}
+
 impl PlaygroundForm {
     pub(super) fn example() -> Self {
         let text = "Sort this message of a customer into refund, delivery or other, and say why in one \
@@ -61,6 +69,17 @@ impl PlaygroundForm {
             ..Self::usual()
         };
         request.understood()
+    }
+
+    /// The input of a model call: messages, or a text.
+    pub(super) fn of_call(input: CallInput) -> Self {
+        let (kind, text) = match input {
+            CallInput::Text(text) => (PromptKind::Text, text),
+            CallInput::Messages(messages) => {
+                (PromptKind::Chat, serde_json::to_string_pretty(&messages).unwrap_or_default())
+            }
+        };
+        Self { kind: Some(kind), text, ..Self::usual() }.understood()
     }
 
     fn usual() -> Self {

@@ -3,7 +3,7 @@ use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::ObservationKind;
 
 use super::run::{RecordDetail, Subject, TraceRun};
-use super::{changes, link, name, outline};
+use super::{actions, changes, link, name, outline};
 use crate::call_graph;
 use crate::components::icon::{Icon, icon};
 use crate::components::message::{ContentLinks, MessageStyle};
@@ -87,7 +87,8 @@ pub(super) async fn content(
             })
         }
     };
-    Ok(html! { (head(ctx, subject, view)) div.content-body { (body) } })
+    let actions = actions::bar(web, ctx, subject).await?;
+    Ok(html! { (head(ctx, subject, view, &actions)) div.content-body { (body) } })
 }
 
 /// Link to the current subject.
@@ -99,7 +100,7 @@ pub(super) fn here(ctx: &RequestContext, subject: &Subject) -> Link {
     }
 }
 
-fn head(ctx: &RequestContext, subject: &Subject, view: View) -> Markup {
+fn head(ctx: &RequestContext, subject: &Subject, view: View, actions: &Markup) -> Markup {
     let here = here(ctx, subject);
     html! {
         header.content-head {
@@ -113,6 +114,7 @@ fn head(ctx: &RequestContext, subject: &Subject, view: View) -> Markup {
                 (icon(Icon::Copy)) span { "Link" }
             }
         }
+        (actions)
         nav.tabs aria-label="Views" {
             @for one in View::ALL.into_iter().filter(|view| view.fits(subject)) {
                 @let to = if one == View::default() { here.clone() } else { here.clone().with("view", one.as_str()) };

@@ -25,7 +25,7 @@ pub(super) async fn facts(
     subject: &Subject,
 ) -> PageResult<Markup> {
     let comments = comments::comments(web, ctx, subject).await?;
-    let judging = forms::judge_forms(web, ctx, subject).await?;
+    let annotate = forms::annotation_form(web, ctx, subject).await?;
     Ok(html! {
         nav.jump aria-label="Jump to" {
             a href="#scores" { "Scores " span.muted { (subject.scores.len()) } }
@@ -37,7 +37,7 @@ pub(super) async fn facts(
             RecordDetail::Step(step) => { (of_step(ctx, step)) },
         }
         (scores(&subject.scores, ctx))
-        (judging)
+        (annotate)
         (comments::remarks(&comments, ctx.now))
         (forms::comment_form(ctx, subject))
         (metadata(subject))

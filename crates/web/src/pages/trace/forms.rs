@@ -17,11 +17,13 @@ use super::run::{RecordDetail, Subject, TraceRun};
 use super::{TracePath, content, run, trace_id};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
-use crate::request_context::{Params, RequestContext};
+use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
 /// Maximum comment length, as in the API.
 const MAX_CHARS: usize = 5_000;
+/// Maximum length of the comment of a score.
+const MAX_COMMENT: usize = 2_000;
 /// Maximum number of score configs shown.
 const MAX_CONFIGS: usize = 20;
 
@@ -39,8 +41,13 @@ pub(super) fn comment_form(ctx: &RequestContext, subject: &Subject) -> Markup {
     }
 }
 
-/// Annotation forms, one per score config.
-pub(super) async fn judge_forms(
+/// Id of the annotation form.
+pub(super) const ANNOTATE: &str = "annotate";
+/// Prefix of the fields of score configs.
+const SCORE: &str = "score.";
+
+/// Annotation form: all score configs, nothing preselected, and one comment.
+pub(super) async fn annotation_form(
     web: &Web,
     ctx: &RequestContext,
     subject: &Subject,
@@ -51,27 +58,29 @@ pub(super) async fn judge_forms(
     offered.sort_by(|one, other| one.name.cmp(&other.name));
     offered.truncate(MAX_CONFIGS);
     Ok(html! {
-        @if ctx.viewer.can_change() && !offered.is_empty() {
-            details.judge {
-                summary { "Annotate" }
-                @for config in offered {
-                    form method="post" action=(action(ctx, subject, "scores")) {
-                        (hidden(ctx, subject))
-                        input type="hidden" name="config" value=(config.id);
-                        label for={ "score-" (config.id) } { (config.name) }
-                        div.judge-line { (control(config)) button.button { "Save" } }
-                    }
+        @if ctx.viewer.can_change() {
+            h3 #(ANNOTATE) { "Annotate" }
+            @if offered.is_empty() {
+                p.muted { "No score configs yet. "
+                    a href=(ctx.to(&["settings", "score-configs"])) { "Create one" } " to annotate." }
+            } @else {
+                form.annotate method="post" action=(action(ctx, subject, "scores")) {
+                    (hidden(ctx, subject))
+                    @for config in offered { (control(config)) }
+                    label for="annotation-comment" { "Comment" }
+                    textarea #annotation-comment name="comment" maxlength=(MAX_COMMENT) {}
+                    button.button { "Save" }
                 }
             }
         }
     })
 }
 
-fn action(ctx: &RequestContext, subject: &Subject, what: &str) -> String {
-    ctx.to(&["traces", &subject.trace.to_string(), what]).to_string()
+pub(super) fn action(ctx: &RequestContext, subject: &Subject, what: &str) -> Link {
+    ctx.to(&["traces", &subject.trace.to_string(), what])
 }
 
-fn hidden(ctx: &RequestContext, subject: &Subject) -> Markup {
+pub(super) fn hidden(ctx: &RequestContext, subject: &Subject) -> Markup {
     html! {
         (ctx.viewer.form_token.field())
         @if let Some(step) = subject.step_id() { input type="hidden" name="observation" value=(step); }
@@ -79,27 +88,43 @@ fn hidden(ctx: &RequestContext, subject: &Subject) -> Markup {
 }
 
 fn control(config: &ScoreConfig) -> Markup {
-    let id = format!("score-{}", config.id);
+    let name = format!("{SCORE}{}", config.id);
     html! {
         @match &config.values {
             ConfigValues::Numeric { min, max } => {
-                input #(id) type="number" step="any" name="value" min=[min] max=[max] required;
+                label for=(name) { (config.name) }
+                input id=(name) type="number" step="any" name=(name) min=[min] max=[max];
             },
-            ConfigValues::Text => { input #(id) type="text" name="value" maxlength="500" required; },
-            ConfigValues::Boolean => {
-                select #(id) name="value" { option value="1" { "true" } option value="0" { "false" } }
+            ConfigValues::Text => {
+                label for=(name) { (config.name) }
+                input id=(name) type="text" name=(name) maxlength="500";
             },
+            ConfigValues::Boolean => { (choices(config, &name, [("1", "true"), ("0", "false")])) },
             ConfigValues::Categorical(categories) => {
-                select #(id) name="value" {
-                    @for category in categories { option { (category.label) } }
-                }
+                @let labels = categories.iter().map(|category| category.label.as_str());
+                (choices(config, &name, labels.map(|label| (label, label))))
             },
         }
     }
 }
 
+fn choices<'a>(
+    config: &ScoreConfig,
+    name: &str,
+    values: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Markup {
+    html! {
+        fieldset {
+            legend { (config.name) }
+            @for (value, label) in values {
+                label.choice { input type="radio" name=(name) value=(value); span { (label) } }
+            }
+        }
+    }
+}
+
 /// Target of a form; an error if it does not exist.
-async fn subject(
+pub(super) async fn subject(
     web: &Web,
     ctx: &RequestContext,
     trace: &str,
@@ -133,7 +158,7 @@ pub(super) async fn comment(
     Ok(back(&ctx, &subject, "commented"))
 }
 
-/// `POST …/traces/{trace}/scores`: adds a human score.
+/// `POST …/traces/{trace}/scores`: adds a human score for each score config that has a value.
 pub(super) async fn score(
     State(web): State<Web>,
     Path((_, trace)): TracePath,
@@ -141,21 +166,34 @@ pub(super) async fn score(
 ) -> PageResult<Redirect> {
     let subject = subject(&web, &ctx, &trace, &form).await?;
     let settings = web.store.catalog.recording_settings(&ctx.project_id()).await?;
-    let config = form.get("config").and_then(|id| settings.score_configs.get(id));
-    let config = config.ok_or_else(|| PageError::not_there("score config"))?;
-    let draft = annotation(&ctx, &subject, config, form.get("value").unwrap_or_default())?;
-    write_score(&web, &ctx, draft).await?;
+    let given = form.pairs().filter_map(|(name, value)| Some((name.strip_prefix(SCORE)?, value)));
+    let comment = form.get("comment").unwrap_or_default().trim().replace("\r\n", "\n");
+    if comment.chars().count() > MAX_COMMENT {
+        return Err(PageError::Bad(format!("comment: at most {MAX_COMMENT} characters")));
+    }
+    let mut drafts = Vec::new();
+    for (id, value) in given.filter(|(_, value)| !value.trim().is_empty()) {
+        let config = settings.score_configs.get(id);
+        let config = config.ok_or_else(|| PageError::not_there("score config"))?;
+        let draft = annotation(&ctx, &subject, config, value)?;
+        let comment = Some(comment.clone()).filter(|comment| !comment.is_empty());
+        drafts.push(ScoreDraft { comment: Field::if_some(comment, draft.stamp), ..draft });
+    }
+    if drafts.is_empty() {
+        return Err(PageError::Bad("choose a value for at least one score".to_owned()));
+    }
+    write_scores(&web, &ctx, drafts).await?;
     Ok(back(&ctx, &subject, "judged"))
 }
 
-/// Writes a score that was given on a page.
-pub(in crate::pages) async fn write_score(
+/// Writes scores that were given on a page: all of them, or none.
+pub(in crate::pages) async fn write_scores(
     web: &Web,
     ctx: &RequestContext,
-    draft: ScoreDraft,
+    drafts: Vec<ScoreDraft>,
 ) -> PageResult<()> {
     let store = (&web.store.telemetry, &web.store.catalog);
-    let written = scores::write(store, ctx.project_id(), vec![draft], ctx.now).await;
+    let written = scores::write(store, ctx.project_id(), drafts, ctx.now).await;
     written.map_err(|error| match error {
         ScoreWriteError::Store(error) => error.into(),
         ScoreWriteError::Refused { why, .. } => PageError::Bad(why.to_string()),
@@ -198,11 +236,13 @@ pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
     match ctx.params.get("done")? {
         "commented" => Some("Comment added"),
         "judged" => Some("Saved"),
+        "queued" => Some("Added to queue"),
+        "collected" => Some("Added to dataset"),
         _ => None,
     }
 }
 
 /// Redirect to the target of the form.
-fn back(ctx: &RequestContext, subject: &Subject, done: &str) -> Redirect {
+pub(super) fn back(ctx: &RequestContext, subject: &Subject, done: &str) -> Redirect {
     Redirect::to(&content::here(ctx, subject).with("done", done).to_string())
 }
