@@ -181,6 +181,13 @@ impl Section {
         }
     }
 
+    /// The entry of `/project/{project}/{segment}/…`; home if there is none.
+    pub(crate) fn of_path(path: &str) -> Self {
+        let segment = path.split('/').nth(3);
+        let entries = Self::RAIL.iter().flat_map(|(_, entries)| entries.iter().copied());
+        entries.into_iter().find(|entry| entry.segment() == segment).unwrap_or(Self::Home)
+    }
+
     const fn icon(self) -> Icon {
         match self {
             Self::Home => Icon::Home,

@@ -1,8 +1,10 @@
 //! Error pages: what happened, and what to do next.
 
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::StatusCode;
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
-use maud::html;
+use maud::{Markup, html};
 use ratchet_stages::dashboards::definitions::SaveError;
 use ratchet_stages::score::rubrics::RubricsError;
 use ratchet_store::StoreError;
@@ -10,8 +12,9 @@ use std::error::Error;
 use uuid::Uuid;
 
 use crate::form_budget::FormError;
-use crate::frame;
-use crate::request_context::Link;
+use crate::frame::{self, Page, Section};
+use crate::request_context::{Link, RequestContext};
+use crate::web::Web;
 
 /// Result of a page handler.
 pub type PageResult<T> = Result<T, PageError>;
@@ -174,6 +177,30 @@ impl IntoResponse for PageError {
             p { a.button href="/" { "Home" } }
         };
         let title = status.canonical_reason().unwrap_or("Request rejected");
-        (status, frame::bare(title, &body)).into_response()
+        let mut response = (status, frame::bare(title, &body)).into_response();
+        response.extensions_mut().insert(ErrorPage { title, body });
+        response
     }
+}
+
+/// The content of an error page, for the frame around it.
+#[derive(Clone, Debug)]
+struct ErrorPage {
+    title: &'static str,
+    body: Markup,
+}
+
+/// Middleware that shows errors of a project's pages inside its frame, so that people can go on.
+pub(crate) async fn in_frame(State(web): State<Web>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let sent = parts.clone();
+    let mut response = next.run(Request::from_parts(sent, body)).await;
+    let Some(error) = response.extensions_mut().remove::<ErrorPage>() else { return response };
+    // An unknown project, or somebody who is not signed in, has no frame.
+    let Ok(ctx) = RequestContext::from_request_parts(&mut parts, &web).await else {
+        return response;
+    };
+    let mut page = Page::new(Section::of_path(parts.uri.path()), error.title);
+    page.body = html! { section.problem { (error.body) } };
+    (response.status(), page.show(&ctx)).into_response()
 }

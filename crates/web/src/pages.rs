@@ -45,7 +45,7 @@ use crate::page_error::{PageError, PageResult};
 use crate::request_context::Link;
 use crate::viewer::Viewer;
 use crate::web::{Access, Web};
-use crate::{assets, csrf, docs, policy, sign_in};
+use crate::{assets, csrf, docs, page_error, policy, sign_in};
 
 pub use reports::report_document;
 
@@ -102,7 +102,8 @@ pub fn pages(web: Web) -> Router {
         .fallback(not_found)
         .with_state(web.clone())
         .merge(docs::pages())
-        .layer(from_fn_with_state(web, csrf::refuse))
+        .layer(from_fn_with_state(web.clone(), csrf::refuse))
+        .layer(from_fn_with_state(web, page_error::in_frame))
         .layer(from_fn(policy::apply))
 }
 

@@ -60,3 +60,30 @@ for (const note of document.querySelectorAll("[data-toast]")) {
   toast(note.textContent);
   note.remove();
 }
+
+// Forms that redirect when they succeed: an error is shown in the form, and the input stays.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (!form.matches("form[data-inline-errors]")) return;
+  event.preventDefault();
+  if (form.ariaBusy === "true") return;
+  form.ariaBusy = "true";
+  form.querySelector(":scope > .wrong")?.remove();
+  const body = new URLSearchParams(new FormData(form, event.submitter));
+  let problem;
+  try {
+    const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } });
+    if (response.redirected) return location.assign(response.url);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    problem = page.querySelector(".wrong, .lead")?.textContent ?? `the server returned ${response.status}`;
+  } catch {
+    problem = "the server cannot be reached; nothing was saved";
+  } finally {
+    form.ariaBusy = "false";
+  }
+  const note = document.createElement("p");
+  note.className = "wrong";
+  note.setAttribute("role", "alert");
+  note.textContent = problem;
+  form.append(note);
+});

@@ -104,7 +104,7 @@ fn maker(ctx: &RequestContext) -> Markup {
     html! {
         details.making {
             summary.button.primary { "New dataset" }
-            form.maker method="post" action=(ctx.to(&["datasets"])) {
+            form.maker method="post" data-inline-errors action=(ctx.to(&["datasets"])) {
                 (ctx.viewer.form_token.field())
                 div.form-row {
                     label for="name" { "Name" }

@@ -38,8 +38,8 @@ use axum::routing::{get, post};
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::trace::Trace;
 
-use self::row::ListedRow;
 pub(super) use self::neighbours::{Neighbours, neighbours};
+use self::row::ListedRow;
 pub(super) use self::row::trace_link;
 use crate::web::Web;
 

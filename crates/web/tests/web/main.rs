@@ -18,6 +18,7 @@ mod lists_live;
 mod lists_long;
 /// One trace.
 mod trace;
+mod trace_actions;
 /// Sums of which a part is approximate.
 mod approximate;
 mod shelf;

@@ -192,7 +192,7 @@ fn edit(dataset: &Dataset, item: &DatasetItem, ctx: &RequestContext) -> Markup {
     html! {
         details.edit {
             summary { "Edit item" }
-            form.maker method="post" action=(action) {
+            form.maker method="post" data-inline-errors action=(action) {
                 (ctx.viewer.form_token.field())
                 input type="hidden" name="action" value="change";
                 (fields(parts.map(|part| form::to_type(part.as_ref()))))
@@ -231,7 +231,7 @@ pub(super) async fn adding(
     page.title = "Add item".to_owned();
     page.summary = html! { "New item in " bdi { (dataset.name) } "." };
     page.body = html! {
-        form.maker method="post" action=(ctx.to(&["datasets", &dataset.name, "add"])) {
+        form.maker method="post" data-inline-errors action=(ctx.to(&["datasets", &dataset.name, "add"])) {
             (ctx.viewer.form_token.field())
             (fields(Default::default()))
             div.form-row {

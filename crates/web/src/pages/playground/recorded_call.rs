@@ -60,9 +60,7 @@ fn input(call: &Observation) -> CallInput {
     let input = call.content.as_ref().and_then(|content| content.input.as_ref());
     let Some(input) = input.map(Payload::to_json) else { return CallInput::Text(String::new()) };
     match message_formats::read(input.as_str()) {
-        Reading::Messages(messages) => {
-            CallInput::Messages(messages.iter().map(message).collect())
-        }
+        Reading::Messages(messages) => CallInput::Messages(messages.iter().map(message).collect()),
         Reading::Text(text) => CallInput::Text(text),
         Reading::Data(text) => CallInput::Text(text),
     }

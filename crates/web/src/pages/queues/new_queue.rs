@@ -19,7 +19,7 @@ pub(super) async fn form(web: &Web, ctx: &RequestContext) -> PageResult<Markup> 
     Ok(html! {
         details.making {
             summary.button.primary { "New queue" }
-            form.maker method="post" action=(ctx.to(&["queues"])) {
+            form.maker method="post" data-inline-errors action=(ctx.to(&["queues"])) {
                 (ctx.viewer.form_token.field())
                 div.form-row {
                     label for="name" { "Name" }
@@ -55,7 +55,9 @@ pub(super) async fn create(
     }
     let description = form.get("description").unwrap_or_default().trim().to_owned();
     if description.chars().count() > MAX_DESCRIPTION_CHARS {
-        return Err(PageError::Bad(format!("description: at most {MAX_DESCRIPTION_CHARS} characters")));
+        return Err(PageError::Bad(format!(
+            "description: at most {MAX_DESCRIPTION_CHARS} characters"
+        )));
     }
     let new = NewQueue {
         name,

@@ -62,7 +62,8 @@ impl ConfigForm {
 
     /// Validates the fields. Those of other data types are ignored.
     fn values(&self) -> Result<ConfigValues, ScoreInvalid> {
-        let data_type = self.data_type.ok_or_else(|| ScoreInvalid::new("dataType", "choose one"))?;
+        let data_type =
+            self.data_type.ok_or_else(|| ScoreInvalid::new("dataType", "choose one"))?;
         let mut stated = StatedValues::default();
         match data_type {
             DataType::Numeric => {
@@ -121,7 +122,8 @@ async fn drawn(web: &Web, ctx: &RequestContext, values: &ConfigForm) -> PageResu
     let at = PageNumber { page: ctx.params.page(), limit: ROWS };
     let found = web.store.catalog.score_configs(ctx.project_id(), at).await?;
     let total = found.total.unwrap_or_default();
-    let summary = html! { "A score config names a score that people give, and the values it can have." };
+    let summary =
+        html! { "A score config names a score that people give, and the values it can have." };
     let body = html! {
         section.settings {
             @if total == 0 {
@@ -290,6 +292,9 @@ mod tests {
             read.iter().map(|category| (category.label.as_str(), category.value)).collect();
         assert_eq!(read, [("good", 1.0), ("bad", 0.5), ("no idea", 2.0), ("a=b", 3.0)]);
         let refused = categories("good = one").unwrap_err();
-        assert_eq!((refused.field, refused.why.as_str()), ("categories", "good = one: a number must follow ="));
+        assert_eq!(
+            (refused.field, refused.why.as_str()),
+            ("categories", "good = one: a number must follow =")
+        );
     }
 }

@@ -31,7 +31,7 @@ const MAX_CONFIGS: usize = 20;
 pub(super) fn comment_form(ctx: &RequestContext, subject: &Subject) -> Markup {
     html! {
         @if ctx.viewer.can_change() {
-            form method="post" action=(action(ctx, subject, "comments")) {
+            form method="post" data-inline-errors action=(action(ctx, subject, "comments")) {
                 (hidden(ctx, subject))
                 label.sr for="comment" { "Comment" }
                 textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Add a comment" {}
@@ -64,7 +64,7 @@ pub(super) async fn annotation_form(
                 p.muted { "No score configs yet. "
                     a href=(ctx.to(&["settings", "score-configs"])) { "Create one" } " to annotate." }
             } @else {
-                form.annotate method="post" action=(action(ctx, subject, "scores")) {
+                form.annotate method="post" data-inline-errors action=(action(ctx, subject, "scores")) {
                     (hidden(ctx, subject))
                     @for config in offered { (control(config)) }
                     label for="annotation-comment" { "Comment" }

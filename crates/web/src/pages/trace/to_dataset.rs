@@ -1,4 +1,5 @@
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use ratchet_core::catalog::dataset::check_name;
@@ -79,7 +80,10 @@ pub(super) async fn add(
     let subject = forms::subject(&web, &ctx, &trace, &form).await?;
     match save(&web, &ctx, &subject, &form).await? {
         None => Ok(forms::back(&ctx, &subject, "collected").into_response()),
-        Some(refused) => Ok(page(&web, &ctx, &subject, &refused).await?.into_response()),
+        Some(refused) => {
+            let shown = page(&web, &ctx, &subject, &refused).await?;
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
+        }
     }
 }
 
@@ -154,10 +158,7 @@ async fn page(
     };
     let back = content::here(ctx, subject);
     let mut page = Page::new(Section::Traces, "Add to dataset");
-    page.crumbs = vec![
-        ("Traces".to_owned(), Section::Traces.link(ctx)),
-        (title, back.clone()),
-    ];
+    page.crumbs = vec![("Traces".to_owned(), Section::Traces.link(ctx)), (title, back.clone())];
     page.summary = html! { "The recorded input becomes a dataset item, with the output that is expected for it." };
     page.body = html! {
         form.maker method="post" action=(forms::action(ctx, subject, "dataset")) {
