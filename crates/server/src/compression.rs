@@ -1,7 +1,9 @@
-//! Compression of responses that are the same for every client.
+//! Compression of responses that are the same for every client, and of pages that our own pages
+//! request.
 //!
-//! Nothing else is compressed: the length of a compressed response reveals whether two texts in it
-//! are alike, and a page contains secrets beside content of other users (BREACH, ADR 0023).
+//! The length of a compressed response reveals whether two texts in it are alike, and a page contains
+//! secrets beside content of other users. Another site that makes a browser request pages and watches
+//! their lengths gets them uncompressed (BREACH, ADR 23 and 79).
 
 use std::io::Write as _;
 
@@ -25,11 +27,21 @@ const MIN_BYTES: u64 = 1_000;
 /// Most of the gain for a third of the work.
 const LEVEL: u32 = 4;
 
-/// Compresses a response if the client accepts gzip and it is the same for every client.
+/// Says which site caused a request. Browsers set it, scripts cannot.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Compresses a response if the client accepts gzip and its length reveals nothing.
 pub(crate) async fn pack(request: Request, next: Next) -> Response {
     let takes_packed = request.method() == Method::GET && takes_gzip(request.headers());
+    let is_from_us = is_from_us(request.headers());
     let mut response = next.run(request).await;
-    if !is_for_everyone(response.headers()) || !is_text(response.headers()) {
+    let headers = response.headers();
+    let is_page = kind(headers) == "text/html" && !headers.contains_key(CONTENT_ENCODING);
+    let is_safe = is_for_everyone(headers) && is_text(headers) || is_page && is_from_us;
+    if is_page {
+        response.headers_mut().append(VARY, HeaderValue::from_static("sec-fetch-site"));
+    }
+    if !is_safe {
         return response;
     }
     response.headers_mut().append(VARY, HeaderValue::from_static("accept-encoding"));
@@ -60,9 +72,18 @@ fn is_for_everyone(headers: &HeaderMap) -> bool {
     !is_packed && text(headers, &CACHE_CONTROL).starts_with("public")
 }
 
+/// Whether one of our own pages or the user caused the request, and not another site.
+fn is_from_us(headers: &HeaderMap) -> bool {
+    ["same-origin", "none"].contains(&text(headers, &SEC_FETCH_SITE))
+}
+
+/// The content type without parameters.
+fn kind(headers: &HeaderMap) -> &str {
+    text(headers, &CONTENT_TYPE).split(';').next().unwrap_or_default().trim()
+}
+
 fn is_text(headers: &HeaderMap) -> bool {
-    let kind = text(headers, &CONTENT_TYPE);
-    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let kind = kind(headers);
     kind.starts_with("text/") && kind != "text/event-stream"
         || ["application/json", "image/svg+xml"].contains(&kind)
 }
@@ -94,10 +115,20 @@ mod tests {
     use super::*;
 
     async fn answer(cache: &'static str, kind: &'static str, asked: &str) -> (HeaderMap, Vec<u8>) {
+        answer_to("cross-site", cache, kind, asked).await
+    }
+
+    async fn answer_to(
+        site: &str,
+        cache: &'static str,
+        kind: &'static str,
+        asked: &str,
+    ) -> (HeaderMap, Vec<u8>) {
         let says = [(CACHE_CONTROL, cache), (CONTENT_TYPE, kind)];
         let route = get(move || async move { (says, "a".repeat(5_000)) });
         let router = Router::new().route("/", route).layer(from_fn(pack));
-        let request = Request::get("/").header(ACCEPT_ENCODING, asked).body(Body::empty()).unwrap();
+        let request = Request::get("/").header(ACCEPT_ENCODING, asked).header(SEC_FETCH_SITE, site);
+        let request = request.body(Body::empty()).unwrap();
         let (parts, body) = router.oneshot(request).await.unwrap().into_parts();
         (parts.headers, to_bytes(body, 10_000).await.unwrap().to_vec())
     }
@@ -111,6 +142,24 @@ mod tests {
         let mut plain = String::new();
         GzDecoder::new(body.as_slice()).read_to_string(&mut plain).unwrap();
         assert_eq!(plain, "a".repeat(5_000));
+    }
+
+    #[tokio::test]
+    async fn a_page_goes_out_packed_only_to_our_own_pages_and_the_user() {
+        for (site, is_packed) in [
+            ("same-origin", true),
+            ("none", true),
+            ("same-site", false),
+            ("cross-site", false),
+            ("", false),
+        ] {
+            let page = answer_to(site, "private, no-cache", "text/html; charset=utf-8", "gzip");
+            let (headers, body) = page.await;
+            assert_eq!(headers.contains_key(CONTENT_ENCODING), is_packed, "{site}");
+            assert_eq!(body.len() < 5_000, is_packed, "{site}");
+            let json = answer_to(site, "private", "application/json", "gzip").await;
+            assert!(!json.0.contains_key(CONTENT_ENCODING), "{site}");
+        }
     }
 
     #[tokio::test]
