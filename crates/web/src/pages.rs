@@ -14,6 +14,8 @@ mod dashboards;
 mod settings;
 mod lists;
 mod lookup;
+mod comments;
+mod queue_menu;
 mod sessions;
 /// One session.
 mod session;

@@ -119,6 +119,40 @@ pub(crate) const fn colour(source: ScoreSource) -> &'static str {
     Decider::of_source(source).class()
 }
 
+/// Name of thumbs in user feedback.
+const THUMBS: &str = "thumbs_feedback";
+/// Name of the rule-based judge.
+const OFFLINE: &str = "offline";
+
+/// Who really judged: rules are code, models are models, thumbs and annotators are people.
+pub(crate) fn decider(score: &Score) -> Decider {
+    match (score.source, judge_of(score)) {
+        (ScoreSource::Annotation, _) => Decider::Human,
+        (ScoreSource::Eval, Some(OFFLINE)) => Decider::Code,
+        (ScoreSource::Eval, _) => Decider::Model,
+        (ScoreSource::Api, _) if score.name == THUMBS => Decider::Human,
+        (ScoreSource::Api, _) => Decider::Code,
+    }
+}
+
+/// Name of the judge for people.
+pub(crate) fn judge_name(score: &Score) -> String {
+    match (decider(score), judge_of(score)) {
+        (_, Some(OFFLINE)) => "Offline judge (rules)".to_owned(),
+        (_, Some(judge)) => judge.to_owned(),
+        (Decider::Human, None) if score.name == THUMBS => "User feedback".to_owned(),
+        (Decider::Human, None) => "Annotator".to_owned(),
+        (Decider::Model, None) => "Evaluator".to_owned(),
+        (Decider::Code, None) => "API".to_owned(),
+    }
+}
+
+/// The judge that a score names in its metadata.
+fn judge_of(score: &Score) -> Option<&str> {
+    let judge = score.metadata.iter().find(|(key, _)| key == "judge")?;
+    Some(judge.1.as_str().trim_matches('"'))
+}
+
 /// Total number of scores, `at least` where counting stopped.
 pub(crate) fn total(total: u64) -> String {
     let more = if total >= MAX_COUNTED { "at least " } else { "" };
@@ -156,8 +190,8 @@ pub(crate) fn chip(score: &Score, ctx: &RequestContext) -> Markup {
     let comment =
         score.comment.as_deref().map(|comment| ratchet_core::record::limit::elide(comment, 500));
     html! {
-        a class={ "badge score " (colour(score.source)) } href=(link(ctx, &score.name))
-          title={ "by " (judge(score.source)) ", " (score.timestamp)
+        a class={ "badge score " (decider(score).class()) } href=(link(ctx, &score.name))
+          title={ "by " (judge_name(score)) ", " (score.timestamp)
                   @if let Some(comment) = &comment { ": " (comment) } } {
             bdi { (ratchet_core::record::limit::elide(&score.name, 60)) } " " b { bdi { (shown) } }
         }

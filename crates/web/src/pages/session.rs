@@ -6,6 +6,10 @@ mod turn;
 mod outline;
 /// The steps of a turn, fetched when someone opens them.
 mod steps;
+/// Scores of the session with reasons and evidence.
+mod verdict;
+/// Labels, comments and queues.
+mod actions;
 
 use std::collections::BTreeMap;
 
@@ -24,14 +28,14 @@ use ratchet_store::query::{
 
 use self::outline::Outline;
 use self::turn::Turn;
+use self::verdict::Verdicts;
 use super::sessions;
 use crate::assets;
 use crate::components::stat::{self, Stat, Value};
-use crate::components::{copy, figure};
+use crate::components::{copy, figure, toast};
 use crate::frame::{Page, Section};
 use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
-use crate::score_summary;
 use crate::web::Web;
 
 const TURNS: u64 = 20;
@@ -41,7 +45,10 @@ const OUTLINED: u64 = 300;
 const SCORES: u64 = 2_000;
 
 pub(super) fn routes() -> Router<Web> {
-    Router::new().route("/project/{project}/sessions/{session}", get(show)).merge(steps::routes())
+    Router::new()
+        .route("/project/{project}/sessions/{session}", get(show))
+        .merge(steps::routes())
+        .merge(actions::routes())
 }
 
 async fn show(
@@ -56,8 +63,12 @@ async fn show(
     let mut page = Page::new(Section::Sessions, format!("Session {id}"));
     page.crumbs = vec![("Sessions".to_owned(), ctx.to(&["sessions"]))];
     page.summary = summary(&session, &read, &ctx);
-    page.action = copy::id(&id.to_string());
-    page.body = body(&session, &read, &ctx);
+    page.action = html! { (actions::menu(&web, &ctx, &id).await?) (copy::id(&id.to_string())) };
+    let comments = actions::comments(&web, &ctx, &id).await?;
+    page.body = html! {
+        @if let Some(words) = actions::done(&ctx) { (toast::toast(words)) }
+        (body(&session, &read, &comments, &ctx))
+    };
     Ok(page.show(&ctx))
 }
 
@@ -171,7 +182,7 @@ fn summary(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
     }
 }
 
-fn body(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
+fn body(session: &Session, read: &Read, comments: &Markup, ctx: &RequestContext) -> Markup {
     let outline = Outline { session, turns: &read.outlined, scores: &read.by_turn };
     let turns = read.turns.rows.iter().zip(read.first..).map(|(trace, number)| Turn {
         trace,
@@ -179,16 +190,20 @@ fn body(session: &Session, read: &Read, ctx: &RequestContext) -> Markup {
         called_by: outline.caller(trace, ctx),
         scores: read.by_turn.get(&trace.id).map_or(&[], Vec::as_slice),
     });
+    let shown = read.first..read.first.saturating_add(read.turns.rows.len() as u64);
+    let verdicts = Verdicts { scores: &read.scores, turns: &read.outlined, shown };
     html! {
         (stats(session, read))
-        @if !read.scores.is_empty() {
-            p.badges { @for score in &read.scores { (score_summary::chip(score, ctx)) } }
-        }
-        (outline.draw(ctx))
-        section.conversation aria-labelledby="conversation" {
-            h2 #conversation { "Conversation" }
-            @for turn in turns { (turn.draw(ctx)) }
-            (pager(session, read, ctx))
+        div.session-page {
+            div {
+                (outline.draw(ctx))
+                section.conversation aria-labelledby="conversation" {
+                    h2 #conversation { "Conversation" }
+                    @for turn in turns { (turn.draw(ctx)) }
+                    (pager(session, read, ctx))
+                }
+            }
+            aside.session-side aria-label="Verdict and comments" { (verdicts.draw(ctx)) (comments) }
         }
         script type="module" src=(assets::address("session.js")) {}
     }

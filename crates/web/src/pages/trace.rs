@@ -12,8 +12,6 @@ mod changes;
 mod facts;
 /// Tokens and cost by usage type.
 mod kinds;
-/// Comments.
-mod comments;
 /// Comment and annotation forms.
 pub(super) mod forms;
 /// Adding to queues, opening in the playground, going to other traces.

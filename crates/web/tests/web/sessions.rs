@@ -1,5 +1,6 @@
 use ratchet_core::payload::Payload;
 use ratchet_core::record::observation::Level;
+use ratchet_core::record::score::ScoreSource;
 use ratchet_testkit::build::{batch, generation, json, project, score, span, text, trace};
 
 use crate::browser::Site;
@@ -147,4 +148,57 @@ async fn what_is_not_there_and_what_is_nonsense_is_told_apart_from_a_failure() {
     assert_eq!(site.get(&last).await.status, 200);
     let long = format!("/project/shop/sessions/{}", "x".repeat(5_000));
     assert_eq!(site.get(&long).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_verdict_says_who_judged_and_leads_to_its_evidence() {
+    let site = site().await;
+    let mark = |id: &str| {
+        let mark = score(id).of_session("trip").from(ScoreSource::Eval).given(40_000);
+        mark.metadata("judge", "\"offline\"")
+            .metadata("rubric", "\"session-quality\"")
+            .metadata("rubric_version", "3")
+    };
+    let told = batch(&project("shop"))
+        .with(
+            mark("new")
+                .on("task_completion")
+                .number(0.5)
+                .comment("1 of 4 <b>calls</b> failed")
+                .metadata("evidence", "[2, 9]"),
+        )
+        .with(mark("old").on("task_completion").number(0.9).metadata("superseded_by", "\"new\""));
+    site.record(told).await;
+    let shown = site.get("/project/shop/sessions/trip").await.text;
+    for part in [
+        "Offline judge (rules), session-quality version 3",
+        "class=\"badge code\"><bdi>0.5</bdi>",
+        "1 of 4 &lt;b&gt;calls",
+        "href=\"#turn-2\"",
+        "turn 9",
+        "1 earlier scores are superseded",
+    ] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+    assert!(!shown.contains("<bdi>0.9</bdi>"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_session_is_commented_and_queued_on_its_page() {
+    let site = site().await;
+    let page = "/project/shop/sessions/trip";
+    let comments = format!("{page}/comments");
+    assert_eq!(site.post(page, &comments, "content=+").await.status, 400);
+    let answer = site.post(page, &comments, "content=Which+%3Cb%3Etrain").await;
+    let back = "/project/shop/sessions/trip?done=commented";
+    assert_eq!((answer.status, answer.header("location")), (303, back));
+    assert!(site.get(back).await.text.contains("Which &lt;b&gt;train"));
+    let queues = "/project/shop/queues";
+    let queue = site.post(queues, queues, "name=Trips").await.header("location").to_owned();
+    let id = queue.rsplit('/').next().unwrap();
+    let sent = format!("queue={id}");
+    assert_eq!(site.post(page, &format!("{page}/queue"), &sent).await.status, 303);
+    assert!(site.get(&queue).await.text.contains("/project/shop/sessions/trip"));
+    let missing = "/project/shop/sessions/none/comments";
+    assert_eq!(site.post(page, missing, "content=x").await.status, 404);
 }

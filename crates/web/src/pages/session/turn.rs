@@ -44,6 +44,9 @@ impl Turn<'_> {
                             }
                         }
                     }
+                    @if ctx.viewer.can_change() {
+                        a.quiet-link href=(ctx.to(&["traces", &id, "dataset"])) { "Add to dataset" }
+                    }
                     (self.steps(&id, ctx))
                 }
             }

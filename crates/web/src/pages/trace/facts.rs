@@ -5,12 +5,13 @@ use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Trace;
 
+use super::forms;
 use super::kinds::{self, UsageTotals};
 use super::run::{RecordDetail, Subject};
-use super::{comments, forms};
-use crate::components::badge::{self, Decider};
+use crate::components::badge;
 use crate::components::{copy, figure, json};
 use crate::page_error::PageResult;
+use crate::pages::comments;
 use crate::request_context::RequestContext;
 use crate::score_summary;
 use crate::web::Web;
@@ -24,7 +25,7 @@ pub(super) async fn facts(
     ctx: &RequestContext,
     subject: &Subject,
 ) -> PageResult<Markup> {
-    let comments = comments::comments(web, ctx, subject).await?;
+    let comments = comments::read(web, ctx, subject.commented()).await?;
     let annotate = forms::annotation_form(web, ctx, subject).await?;
     Ok(html! {
         nav.jump aria-label="Jump to" {
@@ -38,7 +39,7 @@ pub(super) async fn facts(
         }
         (scores(&subject.scores, ctx))
         (annotate)
-        (comments::remarks(&comments, ctx.now))
+        (comments::list(&comments, ctx.now))
         (forms::comment_form(ctx, subject))
         (metadata(subject))
     })
@@ -136,8 +137,8 @@ fn scores(scores: &[Score], ctx: &RequestContext) -> Markup {
             @for score in scores {
                 li {
                     span.verdict-name { bdi { (score.name) } }
-                    " " (badge::decided(Decider::of_source(score.source), &elide(&score_summary::value(&score.value), 200)))
-                    " " span.muted { (figure::when(score.timestamp, ctx.now)) }
+                    " " (badge::decided(score_summary::decider(score), &elide(&score_summary::value(&score.value), 200)))
+                    " " span.muted { (score_summary::judge_name(score)) ", " (figure::when(score.timestamp, ctx.now)) }
                     @if let Some(comment) = &score.comment { p { bdi { (elide(comment, MAX_VALUE)) } } }
                 }
             }

@@ -1,7 +1,6 @@
 use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
-use ratchet_core::catalog::annotation::CommentedKind;
 use ratchet_core::environment::Environment;
 use ratchet_core::id::ScoreId;
 use ratchet_core::record::field::{Field, Stamp, WriteKind};
@@ -10,18 +9,16 @@ use ratchet_core::record::score::draft::ScoreDraft;
 use ratchet_core::record::score::rule::SentValue;
 use ratchet_core::record::score::{ScoreSource, ScoreTarget};
 use ratchet_stages::record::scores::{self, ScoreWriteError};
-use ratchet_store::catalog::NewComment;
 use uuid::Uuid;
 
 use super::run::{RecordDetail, Subject, TraceRun};
 use super::{TracePath, content, run, trace_id};
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::comments;
 use crate::request_context::{Link, Params, RequestContext};
 use crate::web::Web;
 
-/// Maximum comment length, as in the API.
-const MAX_CHARS: usize = 5_000;
 /// Maximum length of the comment of a score.
 const MAX_COMMENT: usize = 2_000;
 /// Maximum number of score configs shown.
@@ -29,16 +26,7 @@ const MAX_CONFIGS: usize = 20;
 
 /// Comment form of a trace or observation.
 pub(super) fn comment_form(ctx: &RequestContext, subject: &Subject) -> Markup {
-    html! {
-        @if ctx.viewer.can_change() {
-            form method="post" data-inline-errors action=(action(ctx, subject, "comments")) {
-                (hidden(ctx, subject))
-                label.sr for="comment" { "Comment" }
-                textarea #comment name="content" maxlength=(MAX_CHARS) required placeholder="Add a comment" {}
-                button.button { "Comment" }
-            }
-        }
-    }
+    comments::form(ctx, &action(ctx, subject, "comments"), &hidden(ctx, subject))
 }
 
 /// Id of the annotation form.
@@ -143,18 +131,9 @@ pub(super) async fn comment(
     Path((_, trace)): TracePath,
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let content = form.get("content").unwrap_or_default().trim();
-    if !(1..=MAX_CHARS).contains(&content.chars().count()) {
-        return Err(PageError::Bad(format!("a comment has 1 to {MAX_CHARS} characters")));
-    }
+    let content = comments::content(&form)?;
     let subject = subject(&web, &ctx, &trace, &form).await?;
-    let (kind, object) = match &subject.about {
-        RecordDetail::Trace(trace, _) => (CommentedKind::Trace, trace.id.to_string()),
-        RecordDetail::Step(step) => (CommentedKind::Observation, step.id.to_string()),
-    };
-    let author = ctx.viewer.person().map(str::to_owned);
-    let new = NewComment { kind, object, content: content.to_owned(), author };
-    ctx.viewer.catalog(&web).create_comment(ctx.project_id(), new, ctx.now).await?;
+    comments::add(&web, &ctx, subject.commented(), content).await?;
     Ok(back(&ctx, &subject, "commented"))
 }
 

@@ -215,7 +215,7 @@ fn colour(step: &Observation) -> &'static str {
 fn few_scores(scores: &[&Score]) -> Markup {
     html! {
         @for score in scores.iter().take(MAX_SCORES) {
-            span class={ "score-mark " (Decider::of_source(score.source).class()) }
+            span class={ "score-mark " (score_summary::decider(score).class()) }
                  title={ (score.name) ": " (score_summary::value(&score.value)) } {
                 (score_summary::value(&score.value).chars().take(12).collect::<String>())
             }

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use ratchet_core::catalog::annotation::{CommentedKind, ItemKind};
 use ratchet_core::id::{ObservationId, TraceId};
 use ratchet_core::record::observation::Observation;
 use ratchet_core::record::score::{Score, ScoreTarget};
@@ -167,6 +168,22 @@ impl Subject {
             content,
             scores,
         })
+    }
+
+    /// What comments on it refer to.
+    pub(super) fn commented(&self) -> (CommentedKind, String) {
+        match self.step_id() {
+            Some(step) => (CommentedKind::Observation, step),
+            None => (CommentedKind::Trace, self.trace.to_string()),
+        }
+    }
+
+    /// What items of queues refer to.
+    pub(super) fn queued(&self) -> (ItemKind, String) {
+        match self.step_id() {
+            Some(step) => (ItemKind::Observation, step),
+            None => (ItemKind::Trace, self.trace.to_string()),
+        }
     }
 
     /// Observation ID, if any.

@@ -1,0 +1,95 @@
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use axum::routing::post;
+use maud::{Markup, html};
+use ratchet_core::catalog::annotation::{CommentedKind, ItemKind};
+use ratchet_core::id::SessionId;
+
+use crate::form::PageForm;
+use crate::page_error::{PageError, PageResult};
+use crate::pages::{comments, queue_menu};
+use crate::request_context::{Link, RequestContext};
+use crate::web::Web;
+
+pub(super) fn routes() -> Router<Web> {
+    Router::new()
+        .route("/project/{project}/sessions/{session}/comments", post(comment))
+        .route("/project/{project}/sessions/{session}/queue", post(queue))
+}
+
+/// Path parameters of a session.
+type SessionPath = Path<(String, String)>;
+
+fn link(ctx: &RequestContext, id: &SessionId, what: &str) -> Link {
+    ctx.to(&["sessions", &id.to_string(), what])
+}
+
+/// Actions on the whole session.
+pub(super) async fn menu(web: &Web, ctx: &RequestContext, id: &SessionId) -> PageResult<Markup> {
+    if !ctx.viewer.can_change() {
+        return Ok(Markup::default());
+    }
+    let token = ctx.viewer.form_token.field();
+    let queue = queue_menu::menu(web, ctx, &link(ctx, id, "queue"), &token).await?;
+    let label = ctx.to(&["labels", "session", &id.to_string()]);
+    Ok(html! { (queue) a.button href=(label) { "Label" } })
+}
+
+/// Comments on the session, and the form of a new one.
+pub(super) async fn comments(
+    web: &Web,
+    ctx: &RequestContext,
+    id: &SessionId,
+) -> PageResult<Markup> {
+    let read = comments::read(web, ctx, (CommentedKind::Session, id.to_string())).await?;
+    let token = ctx.viewer.form_token.field();
+    Ok(html! {
+        (comments::list(&read, ctx.now))
+        (comments::form(ctx, &link(ctx, id, "comments"), &token))
+    })
+}
+
+/// Toast message after a form.
+pub(super) fn done(ctx: &RequestContext) -> Option<&'static str> {
+    match ctx.params.get("done")? {
+        "commented" => Some("Comment added"),
+        "queued" => Some("Added to queue"),
+        _ => None,
+    }
+}
+
+async fn session(web: &Web, ctx: &RequestContext, id: &str) -> PageResult<SessionId> {
+    let id = SessionId::parse(id).map_err(|_| PageError::not_there("session"))?;
+    let found = web.store.telemetry.session(ctx.project_id(), id.clone()).await?;
+    found.ok_or_else(|| PageError::not_there("session"))?;
+    Ok(id)
+}
+
+fn back(ctx: &RequestContext, id: &SessionId, done: &str) -> Redirect {
+    let to = ctx.to(&["sessions", &id.to_string()]).with("done", done);
+    Redirect::to(&to.to_string())
+}
+
+/// `POST …/sessions/{session}/comments`: adds a comment.
+async fn comment(
+    State(web): State<Web>,
+    Path((_, id)): SessionPath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = session(&web, &ctx, &id).await?;
+    let content = comments::content(&form)?;
+    comments::add(&web, &ctx, (CommentedKind::Session, id.to_string()), content).await?;
+    Ok(back(&ctx, &id, "commented"))
+}
+
+/// `POST …/sessions/{session}/queue`: adds the session to an annotation queue.
+async fn queue(
+    State(web): State<Web>,
+    Path((_, id)): SessionPath,
+    PageForm { ctx, form }: PageForm,
+) -> PageResult<Redirect> {
+    let id = session(&web, &ctx, &id).await?;
+    queue_menu::add(&web, &ctx, (ItemKind::Session, id.to_string()), &form).await?;
+    Ok(back(&ctx, &id, "queued"))
+}
