@@ -29,6 +29,8 @@ pub mod log;
 pub mod semantic_conventions;
 /// Chat message formats of providers and frameworks, read from recorded inputs and outputs.
 pub mod message_formats;
+/// Titles of sessions.
+pub mod title;
 /// Claude Code's telemetry events and transcript files, converted to patches.
 pub mod claude_code;
 

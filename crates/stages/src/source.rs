@@ -128,6 +128,12 @@ impl Source {
                     session: trace.session,
                     timestamp: trace.timestamp,
                     environment: trace.environment,
+                    agent: trace.agent,
+                    user: trace.user,
+                    release: trace.release,
+                    tags: trace.tags,
+                    cost: trace.summary.cost,
+                    observations: Some(trace.summary.levels.total()),
                 });
                 Ok(slice(Page { rows: rows.collect(), total, cursor }))
             }
@@ -283,9 +289,12 @@ fn place_conditions(asked: &TraceRefFilter) -> Vec<Condition<TraceColumn>> {
         .tag
         .as_ref()
         .map(|tag| Condition { column: TraceColumn::Tags, test: Test::AllOf(vec![tag.clone()]) });
+    let agent = equals(TraceColumn::Agent, &asked.agent);
+    let release = equals(TraceColumn::Release, &asked.release);
     let user = equals(TraceColumn::User, &asked.user);
     let environment = equals(TraceColumn::Environment, &asked.environment);
-    [of_session(asked.session.as_ref()), user, environment, tag].into_iter().flatten().collect()
+    let session = of_session(asked.session.as_ref());
+    [session, agent, release, user, environment, tag].into_iter().flatten().collect()
 }
 
 fn paging(at: &Position, limit: u64) -> Paging {

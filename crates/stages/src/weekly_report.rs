@@ -5,6 +5,8 @@
 
 /// The marks of sessions, from their scores.
 mod session_scores;
+/// What is recorded of these sessions.
+mod session_facts;
 /// Storage of reports.
 mod report_store;
 /// Scoring of the sessions of a time range.
@@ -13,26 +15,27 @@ mod pipeline;
 /// The file that suggestions are appended to.
 mod learnings_file;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::calendar::Week;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
 use ratchet_core::quality::calibration::Statistic;
 use ratchet_core::quality::calibration::panel::{self, DriftAlert};
-use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::report::{LeftOut, ReportScope, SessionCard, WeekReport};
 use ratchet_core::quality::success_metrics::{SuccessFacts, SuccessMetric, success};
 use ratchet_core::quality::suggestion::{Progress, Suggestion, Templates};
-use ratchet_core::quality::synthesis::{Trend, WEEKS, synthesize};
+use ratchet_core::quality::synthesis::{SessionMarks, Trend, WEEKS, synthesize};
 use ratchet_core::time::Timestamp;
-use ratchet_remote::langfuse::client::ClientError;
+use ratchet_remote::langfuse::client::{ClientError, TimeWindow};
 use ratchet_store::StoreError;
 use ratchet_store::blocking::run_blocking;
-use ratchet_store::catalog::{SavedReport, StoredSuggestion};
+use ratchet_store::catalog::{ReportEffect, SavedReport, StoredSuggestion};
 
 use crate::improve::{Advice, AdviceInput};
 use crate::review;
 use crate::review::{ReviewError, panel as panels};
+use crate::session_title::session_title;
 use crate::sink::Sink;
 use crate::source::{Source, SourceError};
 
@@ -41,6 +44,8 @@ pub use pipeline::{PipelineError, WeekDelivery, WeeklyPipeline};
 pub use report_store::ReportStore;
 pub use session_scoring::{AT_ONCE, SessionScoring, WeekScored};
 
+/// This week and the previous one.
+const COMPARED_WEEKS: usize = 2;
 /// Four weeks, in nanoseconds: what "a month" is to a count of suggestions.
 const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;
 
@@ -49,6 +54,8 @@ const FOUR_WEEKS: i64 = 28 * 86_400 * 1_000_000_000;
 pub struct WeekRequest {
     pub week: Week,
     pub rubric: Rubric,
+    /// The part of the project that the report is about.
+    pub scope: ReportScope,
     /// What suggestions are made from where no model makes them.
     pub templates: Templates,
     /// The model that makes them.
@@ -95,7 +102,8 @@ pub async fn report(
     request: &WeekRequest,
     now: Timestamp,
 ) -> Result<WeekDone, WeekError> {
-    let weeks = session_scores::read(source, &request.week, &request.rubric).await?;
+    let mut weeks = session_scores::read(source, &request.week, &request.rubric).await?;
+    let left_out = tell_apart(source, &mut weeks, request).await?;
     let rubric = request.rubric.clone();
     // Thousands of sessions are rearranged thousands of times.
     let (synthesis, weeks) = run_blocking(move || {
@@ -121,7 +129,7 @@ pub async fn report(
         made: made(&tracked, &suggestions),
         trend: synthesis.overall.trend.clone(),
     };
-    let report = WeekReport {
+    let mut report = WeekReport {
         week,
         last_day,
         zone: request.week.zone().to_string(),
@@ -131,9 +139,65 @@ pub async fn report(
         drift: drift(sink, &request.week).await?,
         suggestions,
         advice: origin,
+        scope: request.scope.clone(),
+        sessions: BTreeMap::new(),
+        left_out,
     };
-    let saved = archive.keep(&report, now).await?;
+    report.sessions = cards(source, &report, weeks.last().map(Vec::as_slice)).await?;
+    let saved = match report.scope.is_all() {
+        true => archive.keep(&report, now).await?,
+        // The report of a week is that of the whole project.
+        false => SavedReport { effect: ReportEffect::Same, suggestions: Vec::new() },
+    };
     Ok(WeekDone { report, saved, advice_cost: cost })
+}
+
+/// Adds to marks what is recorded of their sessions, and leaves only those of the scope. Returns what
+/// else was recorded in the week.
+async fn tell_apart(
+    source: &Source,
+    weeks: &mut [Vec<SessionMarks>],
+    request: &WeekRequest,
+) -> Result<Vec<LeftOut>, WeekError> {
+    let WeekRequest { week, scope, .. } = request;
+    // Without a scope only the weeks that are compared need to be told apart.
+    let count = if scope.is_all() { COMPARED_WEEKS } else { weeks.len() };
+    let since = looked_at(week).iter().rev().take(count).map(Week::start).min();
+    let between = TimeWindow { from: since, to: Some(week.end()) };
+    let recordings = session_facts::read(source, between).await?;
+    let first = weeks.len().saturating_sub(count);
+    recordings.fill(weeks.get_mut(first..).unwrap_or_default(), week.zone());
+    if !scope.is_all() {
+        weeks.iter_mut().for_each(|week| week.retain(|marks| scope.holds(&marks.facts)));
+    }
+    let marks = weeks.last().map(Vec::as_slice).unwrap_or_default();
+    Ok(recordings.left_out(week, marks, scope))
+}
+
+/// What the report shows of the sessions that it names.
+async fn cards(
+    source: &Source,
+    report: &WeekReport,
+    marks: Option<&[SessionMarks]>,
+) -> Result<BTreeMap<String, SessionCard>, WeekError> {
+    let named: BTreeSet<&str> = report.shown_sessions().into_iter().collect();
+    let mut cards = BTreeMap::new();
+    for marks in marks.unwrap_or_default() {
+        let id = marks.session.to_string();
+        if !named.contains(id.as_str()) {
+            continue;
+        }
+        let facts = &marks.facts;
+        let card = SessionCard {
+            title: session_title(source, &marks.session).await?,
+            agent: facts.agent.clone(),
+            environment: facts.environment.to_string(),
+            release: facts.release().map(str::to_owned),
+            user: facts.user.clone(),
+        };
+        cards.insert(id, card);
+    }
+    Ok(cards)
 }
 
 /// Reads the success metrics of a project as of now, from its last report, its suggestions and how

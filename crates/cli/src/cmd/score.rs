@@ -103,6 +103,12 @@ struct ScoreArgs {
     /// Only sessions of this user
     #[arg(long, value_name = "ID")]
     user: Option<String>,
+    /// Only sessions of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only sessions of this release
+    #[arg(long, value_name = "NAME")]
+    release: Option<String>,
     /// Only sessions in this environment
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
@@ -159,6 +165,8 @@ impl ScoreArgs {
             min_observations: self.min_observations,
             idle_nanos: MINUTE * i64::from(self.idle),
             user: self.user.clone(),
+            agent: self.agent.clone(),
+            release: self.release.clone(),
             environment: self.environment.clone(),
             tag: self.tag.clone(),
             sample: self.sample,

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::judge::rubric;
 use ratchet_core::outbound::OutboundPolicy;
+use ratchet_core::quality::report::{ReportScope, TextDetail};
 use ratchet_core::secret::Secret;
 use ratchet_remote::webhook::Webhook;
 use ratchet_server::clock::Clock;
@@ -45,6 +46,8 @@ pub(crate) struct WeekArgs {
     #[arg(long, value_name = "NAME|FILE", default_value = rubric::DEFAULT)]
     rubric: String,
     #[command(flatten)]
+    scope: ScopeArgs,
+    #[command(flatten)]
     judge: JudgeArgs,
     /// Append new suggestions to this file
     #[arg(long, value_name = "FILE")]
@@ -52,11 +55,46 @@ pub(crate) struct WeekArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+    /// Show all rows in the text
+    #[arg(long)]
+    wide: bool,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
     #[command(flatten)]
     notify: NotifyArgs,
+}
+
+/// The part of a project that a report is about. Such a report is printed and not stored.
+#[derive(Args, Debug)]
+pub(crate) struct ScopeArgs {
+    /// Only sessions of this agent
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Only sessions in this environment
+    #[arg(long, value_name = "NAME")]
+    pub(crate) environment: Option<String>,
+    /// Only sessions of this release
+    #[arg(long, value_name = "NAME")]
+    pub(crate) release: Option<String>,
+    /// Only sessions with this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
+    /// Only sessions of this user
+    #[arg(long, value_name = "ID")]
+    pub(crate) user: Option<String>,
+}
+
+impl ScopeArgs {
+    pub(crate) fn scope(&self) -> ReportScope {
+        ReportScope {
+            agent: self.agent.clone(),
+            environment: self.environment.clone(),
+            release: self.release.clone(),
+            tag: self.tag.clone(),
+            user: self.user.clone(),
+        }
+    }
 }
 
 /// Receivers of report notifications.
@@ -110,7 +148,7 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
         let outcome = Cell::new(Outcome::Done);
         let work = data_target::with_scoring(&args.target, "ratchet week", async |target| {
             let delivery = Box::pin(run_week(args, target, &stop)).await?;
-            print(&answer(args.format(), &delivery)?)?;
+            print(&answer(args, &delivery)?)?;
             let is_bad = delivery.scoring.failed > 0;
             outcome.set(if is_bad { Outcome::FoundBad } else { Outcome::Done });
             Ok(())
@@ -130,6 +168,7 @@ async fn run_week(
     let scoring = SessionScoring {
         run: target.run.clone(),
         rubric: target.rubric(&args.rubric)?,
+        scope: args.scope.scope(),
         judge: if judge.is_none() { None } else { Some(Box::pin(judge.open(target)).await?) },
         at_once: judge.concurrency,
         batch: judge.batch(),
@@ -181,10 +220,11 @@ pub(crate) fn zone(name: Option<&str>) -> anyhow::Result<Zone> {
     name.map_or_else(|| Ok(Zone::of_this_machine()), |name| Ok(Zone::parse(name)?))
 }
 
-fn answer(format: Format, delivery: &WeekDelivery) -> anyhow::Result<String> {
+fn answer(args: &WeekArgs, delivery: &WeekDelivery) -> anyhow::Result<String> {
     let report = &delivery.done.report;
-    Ok(match format {
-        Format::Text => report.to_text(),
+    let detail = if args.wide { TextDetail::Wide } else { TextDetail::Short };
+    Ok(match args.format() {
+        Format::Text => report.to_text(detail),
         Format::Markdown => report.to_markdown(),
         Format::Html => ratchet_web::report_document(report),
         Format::Json => serde_json::to_string_pretty(&view(delivery)?)? + "\n",

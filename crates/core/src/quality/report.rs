@@ -3,7 +3,12 @@
 
 mod markdown;
 mod message;
+mod scope;
+mod summary;
 mod terminal;
+mod text_table;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +17,12 @@ use crate::quality::calibration::panel::DriftAlert;
 use crate::quality::success_metrics::{Measure, Reading, SuccessMetric};
 use crate::quality::suggestion::Suggestion;
 use crate::quality::suggestion::advice::{AdviceOrigin, TEMPLATES};
-use crate::quality::synthesis::{Change, DimensionStats, Synthesis, Trend};
+use crate::quality::synthesis::{Change, DimensionStats, Finding, Synthesis, Trend};
+pub use scope::{LeftOut, ReportScope, SessionCard, left_out_words};
+pub use summary::{agent_words, signed};
+
+/// Sessions of a list that a reader is shown.
+pub const MAX_SHOWN: usize = 12;
 
 /// The report of a week of scored sessions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,32 +41,52 @@ pub struct WeekReport {
     pub suggestions: Vec<Suggestion>,
     #[serde(default)]
     pub advice: AdviceOrigin,
+    /// The part of the project that the report is about.
+    #[serde(default, skip_serializing_if = "ReportScope::is_all")]
+    pub scope: ReportScope,
+    /// The sessions that the report names, by id.
+    #[serde(default)]
+    pub sessions: BTreeMap<String, SessionCard>,
+    /// Sessions of the week without a score, by reason.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
 }
 
 impl WeekReport {
-    /// Returns a one-sentence summary.
+    /// Returns a one-sentence summary of all sessions.
     pub fn headline(&self) -> String {
-        let sessions = counted(self.synthesis.sessions, "session");
-        let Some(marks) = self.synthesis.overall.marks else {
-            return "No sessions scored in this week.".to_owned();
-        };
-        let change = match &self.synthesis.overall.change {
-            Change::By { value, .. } if self.synthesis.overall.change.is_clear() => {
-                let word = if *value > 0.0 { "better" } else { "worse" };
-                format!(", {word} than the previous week by {:.2}", value.abs())
-            }
-            Change::By { p: Some(_), .. } => {
-                ", no significant change vs. the previous week".to_owned()
-            }
-            Change::By { p: None, .. } => String::new(),
-            Change::Unknown(_) => String::new(),
-        };
-        format!("{sessions} scored, overall quality {:.2}{change}.", marks.mean)
+        summary::headline(self)
     }
 
-    /// Renders for a terminal.
-    pub fn to_text(&self) -> String {
-        terminal::text(self)
+    /// Returns the sentences of the first paragraph, the worst finding first.
+    pub fn summary(&self) -> Vec<String> {
+        summary::sentences(self)
+    }
+
+    /// Returns whether no earlier week has scores.
+    pub fn is_first(&self) -> bool {
+        self.synthesis.earlier_weeks == Some(0)
+    }
+
+    /// Returns the ids of the sessions that a reader is shown, worst first.
+    pub fn shown_sessions(&self) -> Vec<&str> {
+        let synthesis = &self.synthesis;
+        let low = synthesis.poor.iter().take(MAX_SHOWN);
+        let outliers = low.chain(synthesis.excellent.iter().take(MAX_SHOWN));
+        let outliers = outliers.map(|outlier| &outlier.session);
+        let findings = synthesis.findings.iter().flat_map(|finding| &finding.sessions);
+        let issues = synthesis.issues.iter().flat_map(|issue| {
+            std::iter::once(&issue.example.session).chain(issue.sessions.iter().take(MAX_SHOWN))
+        });
+        let suggestions = self.suggestions.iter().flat_map(|suggestion| &suggestion.sessions);
+        let ids = outliers.chain(findings).chain(issues).chain(suggestions).map(String::as_str);
+        let mut seen = BTreeSet::new();
+        ids.filter(|id| seen.insert(*id)).collect()
+    }
+
+    /// Renders for a terminal of 100 columns.
+    pub fn to_text(&self, detail: TextDetail) -> String {
+        terminal::text(self, detail)
     }
 
     /// Renders as Markdown.
@@ -68,6 +98,16 @@ impl WeekReport {
     pub fn to_message(&self, link: Option<String>) -> Message {
         message::message(self, link)
     }
+}
+
+/// How much a text shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TextDetail {
+    /// The worst, in 100 columns.
+    #[default]
+    Short,
+    /// Everything.
+    Wide,
 }
 
 /// Says who judged, and which sessions are not in the figures because others judged them; `None`
@@ -83,6 +123,11 @@ pub fn judge_words(report: &WeekReport) -> Option<String> {
         format!(" {sessions} scored by {} {are} not in these figures.", other.words())
     });
     Some(format!("Scored by {}.{}", judge.words(), others.collect::<String>()))
+}
+
+/// Describes a finding in a sentence.
+pub fn finding_words(finding: &Finding) -> String {
+    summary::finding(finding)
 }
 
 /// Formats a confidence interval: `0.62 to 0.71`.
@@ -186,95 +231,4 @@ fn standings(report: &WeekReport) -> impl Iterator<Item = &DimensionStats> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::id::SessionId;
-    use crate::quality::success_metrics::{SuccessFacts, success};
-    use crate::quality::suggestion::{Templates, suggest};
-    use crate::quality::synthesis::{JudgeVersion, Mark, SessionMarks, synthesize};
-    use crate::stats::undefined::Undefined;
-
-    fn report(sessions: Vec<SessionMarks>) -> WeekReport {
-        let synthesis = synthesize(&["tool_mastery"], &[Vec::new(), sessions]);
-        let trend = synthesis.overall.trend.clone();
-        let sessions = synthesis.sessions;
-        let facts =
-            SuccessFacts { sessions, correlation: Err(Undefined::Empty), done: 0, made: 1, trend };
-        WeekReport {
-            week: "2026-11-08".to_owned(),
-            last_day: "2026-11-14".to_owned(),
-            zone: "UTC".to_owned(),
-            rubric: "session-quality".to_owned(),
-            suggestions: suggest(&synthesis, &Templates::shipped()),
-            success: success(&facts),
-            drift: Vec::new(),
-            synthesis,
-            advice: AdviceOrigin::default(),
-        }
-    }
-
-    fn session(id: &str, mark: f64, why: &str) -> SessionMarks {
-        let mark_of = Mark { value: mark, rationale: why.to_owned() };
-        SessionMarks {
-            session: SessionId::parse(id).unwrap(),
-            overall: mark,
-            marks: BTreeMap::from([("tool_mastery".to_owned(), mark_of)]),
-            judge: JudgeVersion::default(),
-        }
-    }
-
-    fn bad_week() -> WeekReport {
-        let why = "The *same* tool call failed | again and again.";
-        report(vec![session("a", 0.4, why), session("b", 0.6, why), session("c", 0.9, "")])
-    }
-
-    #[test]
-    fn a_week_reads_well_in_a_terminal() {
-        let text = bad_week().to_text();
-        for part in [
-            "Week 2026-11-08 to 2026-11-14 (UTC)",
-            "3 sessions scored, overall quality 0.63.",
-            "tool_mastery",
-            "not enough data: no sessions in the previous week",
-            "needs 8 weeks, 1 available",
-            "Check what a tool needs before calling it",
-        ] {
-            assert!(text.contains(part), "{part} is missing in\n{text}");
-        }
-    }
-
-    #[test]
-    fn what_judges_say_is_not_markdown() {
-        let text = bad_week().to_markdown();
-        assert!(text.contains(r"The \*same\* tool call failed \| again"), "{text}");
-        assert!(text.contains("\n```\n## Tools\n"), "{text}");
-    }
-
-    #[test]
-    fn drift_alerts_come_first_in_the_report() {
-        let mut report = report(Vec::new());
-        report.drift.push(DriftAlert {
-            judge: "a*judge".to_owned(),
-            rubric: "session-quality".to_owned(),
-            dimension: "overall_quality".to_owned(),
-            since: "2026-10-04".to_owned(),
-            week: "2026-11-15".to_owned(),
-            change: -0.4,
-            interval: [-0.5, -0.3],
-            n: 12,
-            p: Some(0.0005),
-        });
-        assert!(report.to_text().contains("\nALERT: a*judge scores overall_quality"));
-        assert!(report.to_markdown().contains(r"> **Judge drift.** a\*judge scores"));
-    }
-
-    #[test]
-    fn an_empty_week_says_so() {
-        let empty = report(Vec::new());
-        assert_eq!(empty.headline(), "No sessions scored in this week.");
-        assert!(empty.to_text().contains("ratchet score"));
-        assert!(empty.to_markdown().contains("ratchet score"));
-    }
-}
+mod tests;

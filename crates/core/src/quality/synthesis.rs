@@ -1,6 +1,18 @@
 //! Synthesis of a week of scored sessions: means and changes by dimension, outliers, and common
 //! issues.
 
+/// Scores of sessions, and what is recorded of them.
+mod facts;
+/// Comparisons of weeks, releases and prompt versions.
+mod comparison;
+/// Statistics by agent and environment.
+mod agent;
+/// Scores by day.
+mod days;
+/// Significant differences.
+mod finding;
+/// Sessions far from the others.
+mod outlier;
 /// Common issues in rationales.
 mod issue;
 /// Mean, change and trend of a dimension.
@@ -10,31 +22,29 @@ mod trouble;
 
 use std::collections::BTreeMap;
 
+use comparison::Family;
 use serde::{Deserialize, Serialize};
 
-use crate::id::SessionId;
 pub use crate::judge::rubric::OVERALL;
-pub use issue::{CommonIssue, Example};
+pub use agent::{AgentStats, CostStats, MeasureStats, VariantStats};
+pub use comparison::{Basis, Succession};
+pub use days::DayStats;
+pub use facts::{SessionFacts, SessionMarks};
+pub use finding::{DimensionChange, Finding, Group};
+pub use issue::{CommonIssue, Example, IssueShare};
+pub use outlier::{Outlier, Reason};
 pub use standing::{Change, DimensionStats, MIN_TO_ALARM, Marks, Slope, Trend, WEEKLY_LEVEL};
 
 /// Sessions above are high outliers.
 pub const EXCELLENT: f64 = 0.85;
 /// Sessions below are low outliers.
 pub const POOR: f64 = 0.5;
+/// Why groups are not compared.
+const TOO_FEW: &str = "needs 12 sessions in each group";
 /// Dimensions and sessions below are examined.
 pub const BELOW_TARGET: f64 = 0.7;
 /// The number of weeks in a synthesis, the current one included.
 pub const WEEKS: usize = 12;
-
-/// The scores of one session.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SessionMarks {
-    pub session: SessionId,
-    /// Overall score, from 0 to 1.
-    pub overall: f64,
-    pub marks: BTreeMap<String, Mark>,
-    pub judge: JudgeVersion,
-}
 
 /// Who judged, by which rubric and instructions. Scores of different ones are never compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,6 +75,8 @@ pub struct Mark {
     /// From 0 to 1.
     pub value: f64,
     pub rationale: String,
+    /// The numbers of the traces that show it, the first trace of the session being 1.
+    pub evidence: Vec<u32>,
 }
 
 /// The synthesis of a week.
@@ -78,6 +90,21 @@ pub struct Synthesis {
     /// Sessions of the week that were scored by others.
     #[serde(default)]
     pub other_judges: Vec<(JudgeVersion, usize)>,
+    /// Earlier weeks of the synthesis with scores by anyone; `None` in old reports.
+    #[serde(default)]
+    pub earlier_weeks: Option<usize>,
+    /// Significant differences: largest drop first, rises last.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// The number of comparisons that were tested, each for all scores.
+    #[serde(default)]
+    pub comparisons: usize,
+    /// By agent and environment: largest significant drop first, then lowest mean first.
+    #[serde(default)]
+    pub agents: Vec<AgentStats>,
+    /// This and the previous week.
+    #[serde(default)]
+    pub days: Vec<DayStats>,
     pub overall: DimensionStats,
     /// In the rubric's order.
     pub dimensions: Vec<DimensionStats>,
@@ -89,29 +116,32 @@ pub struct Synthesis {
     pub issues: Vec<CommonIssue>,
 }
 
-/// An outlier session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outlier {
-    pub session: String,
-    pub overall: f64,
-}
-
 /// Computes the synthesis of the last week; `weeks` is ordered oldest first.
 ///
 /// The order of sessions within a week does not matter.
 pub fn synthesize(dimensions: &[&str], weeks: &[Vec<SessionMarks>]) -> Synthesis {
     let mut judges = judges(weeks.last().map(Vec::as_slice).unwrap_or_default());
     let judge = if judges.is_empty() { JudgeVersion::default() } else { judges.remove(0).0 };
+    let earlier_weeks = weeks.iter().rev().skip(1).filter(|week| !week.is_empty()).count();
     let weeks: Vec<WeekOfJudge> = weeks.iter().map(|week| WeekOfJudge::new(week, &judge)).collect();
-    let this = weeks.last().map(|week| week.sessions.as_slice()).unwrap_or_default();
-    let mut standings = standing::standings(dimensions, &weeks);
+    let none = WeekOfJudge::default();
+    let (this, before) =
+        (weeks.last().unwrap_or(&none), weeks.iter().rev().nth(1).unwrap_or(&none));
+    let family = Family::new(dimensions, &before.sessions, &this.sessions);
+    let mut standings = standing::standings(dimensions, &weeks, &family);
+    let sessions = &this.sessions;
     Synthesis {
-        sessions: this.len(),
+        sessions: sessions.len(),
+        earlier_weeks: Some(earlier_weeks),
+        findings: finding::findings(dimensions, &family),
+        comparisons: family.comparisons.len(),
+        agents: agent::agents(dimensions, &family, before.sessions.len(), before.has_others),
+        days: days::days(&family.sessions),
         overall: standings.remove(0),
         dimensions: standings,
-        excellent: outliers(this, |overall| -overall, |overall| overall > EXCELLENT),
-        poor: outliers(this, |overall| overall, |overall| overall < POOR),
-        issues: issue::common(dimensions, this),
+        excellent: outlier::excellent(sessions),
+        poor: outlier::poor(sessions),
+        issues: issue::common(dimensions, sessions),
         judge,
         other_judges: judges,
     }
@@ -130,7 +160,7 @@ fn judges(week: &[SessionMarks]) -> Vec<(JudgeVersion, usize)> {
 }
 
 /// The sessions of a week that one judge has scored.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct WeekOfJudge<'a> {
     sessions: Vec<&'a SessionMarks>,
     /// Whether others have scored sessions of the week.
@@ -145,23 +175,6 @@ impl<'a> WeekOfJudge<'a> {
         sessions.sort_by(|one, other| one.session.cmp(&other.session));
         Self { has_others: sessions.len() < week.len(), sessions }
     }
-}
-
-fn outliers(
-    sessions: &[&SessionMarks],
-    order: impl Fn(f64) -> f64,
-    is_outlier: impl Fn(f64) -> bool,
-) -> Vec<Outlier> {
-    let mut found: Vec<Outlier> = sessions
-        .iter()
-        .filter(|session| is_outlier(session.overall))
-        .map(|session| Outlier { session: session.session.to_string(), overall: session.overall })
-        .collect();
-    found.sort_by(|one, other| {
-        let by_overall = order(one.overall).total_cmp(&order(other.overall));
-        by_overall.then_with(|| one.session.cmp(&other.session))
-    });
-    found
 }
 
 #[cfg(test)]

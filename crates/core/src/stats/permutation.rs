@@ -15,9 +15,9 @@ pub type Row = Vec<Option<f64>>;
 
 /// The maximum number of random rearrangements: p-values down to 1 in 10,000.
 const MAX_REARRANGEMENTS: usize = 9_999;
-/// Rearrangements end early when each measure's statistic was reached that often: the p-values are
-/// then known within about 10% (the stopping rule of Besag and Clifford).
-const ENOUGH: usize = 100;
+/// Rearrangements end early when each measure's statistic was reached that often: large p-values
+/// need no more (the stopping rule of Besag and Clifford, whose p-values are exact).
+const ENOUGH: usize = 20;
 /// Up to this many subjects all sign changes are tried instead of random ones.
 const MAX_EXACT: usize = 13;
 /// Statistics are equal but for the last bits when the same values are summed in another order.
@@ -61,19 +61,34 @@ pub fn paired(differences: &[Row], seed: u64) -> Vec<f64> {
     tally.p_values()
 }
 
-/// Tests whether two groups of subjects have the same distribution. Returns a p-value by measure,
-/// corrected for the number of measures.
+/// Two groups of subjects that are compared, by their indexes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contrast {
+    pub earlier: Vec<usize>,
+    pub later: Vec<usize>,
+}
+
+/// Tests several contrasts of the same subjects at once. Returns a p-value by contrast and measure,
+/// corrected for the number of all of them.
 ///
-/// Under the null hypothesis each subject could as well have been in the other group. The statistic
-/// is Welch's, so that a difference of variances alone is rarely taken for one of means.
-pub fn two_groups(earlier: &[Row], later: &[Row], seed: u64) -> Vec<f64> {
-    let mut subjects: Vec<&Row> = earlier.iter().chain(later).collect();
-    let measures = subjects.iter().map(|row| row.len()).max().unwrap_or_default();
-    let statistics = |subjects: &[&Row]| -> Vec<f64> {
-        let (one, other) = subjects.split_at(earlier.len());
-        (0..measures).map(|measure| welch(one, other, measure)).collect()
+/// Under the null hypothesis the subjects of a stratum could as well have changed places; each
+/// subject is in at most one stratum, and those in none keep theirs. So differences between strata
+/// are not taken for differences between groups. The statistic is Welch's, so that a difference of
+/// variances alone is rarely taken for one of means.
+pub fn contrasts(
+    subjects: &[Row],
+    strata: &[Vec<usize>],
+    contrasts: &[Contrast],
+    seed: u64,
+) -> Vec<Vec<f64>> {
+    let measures = subjects.iter().map(Vec::len).max().unwrap_or_default();
+    let values = Values::new(subjects, measures);
+    let mut places: Vec<usize> = (0..subjects.len()).collect();
+    let statistics = |places: &[usize]| -> Vec<f64> {
+        let of = |contrast: &Contrast| values.welch(contrast, places);
+        contrasts.iter().flat_map(of).collect()
     };
-    let found = statistics(&subjects);
+    let found = statistics(&places);
     let mut tally = Tally::new(&found);
     tally.count(&found);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -81,47 +96,99 @@ pub fn two_groups(earlier: &[Row], later: &[Row], seed: u64) -> Vec<f64> {
         if tally.is_enough() {
             break;
         }
-        shuffle(&mut subjects, earlier.len(), &mut random);
-        tally.count(&statistics(&subjects));
+        strata.iter().for_each(|stratum| shuffle(&mut places, stratum, &mut random));
+        tally.count(&statistics(&places));
     }
-    tally.p_values()
+    let p_values = tally.p_values();
+    match measures {
+        0 => vec![Vec::new(); contrasts.len()],
+        measures => p_values.chunks(measures).map(<[f64]>::to_vec).collect(),
+    }
 }
 
-/// Draws the first `count` elements at random, as far as the two groups are concerned.
-fn shuffle<T>(list: &mut [T], count: usize, random: &mut ChaCha8Rng) {
-    for at in 0..count.min(list.len()) {
-        let rest = list.len() - at;
+/// Puts the elements at some indexes of a list in a random order.
+fn shuffle(list: &mut [usize], indexes: &[usize], random: &mut ChaCha8Rng) {
+    for (at, index) in indexes.iter().enumerate() {
+        let rest = indexes.len() - at;
         #[expect(clippy::cast_possible_truncation, reason = "less than the length of the list")]
         let step = (random.next_u64() % rest as u64) as usize;
-        list.swap(at, at + step);
+        if let Some(other) = indexes.get(at + step) {
+            list.swap(*index, *other);
+        }
     }
 }
 
-/// Welch's statistic without its sign; 0 where a group has fewer than two values.
-fn welch(one: &[&Row], other: &[&Row], measure: usize) -> f64 {
-    let moments = |rows: &[&Row]| {
-        let (mut n, mut sum, mut squares) = (0_usize, 0.0, 0.0);
-        for value in rows.iter().filter_map(|row| row.get(measure).copied().flatten()) {
-            n += 1;
-            sum += value;
-            squares += value * value;
+/// The values of all subjects, by measure; NaN where one is missing.
+struct Values {
+    measures: usize,
+    rows: Vec<Vec<f64>>,
+}
+
+impl Values {
+    fn new(subjects: &[Row], measures: usize) -> Self {
+        let of = |row: &Row| {
+            let value = |measure: usize| row.get(measure).copied().flatten().unwrap_or(f64::NAN);
+            (0..measures).map(value).collect()
+        };
+        Self { measures, rows: subjects.iter().map(of).collect() }
+    }
+
+    /// Welch's statistic without its sign, by measure; 0 where a group has fewer than two values.
+    fn welch(&self, contrast: &Contrast, places: &[usize]) -> Vec<f64> {
+        let earlier = self.moments(&contrast.earlier, places);
+        let later = self.moments(&contrast.later, places);
+        earlier.iter().zip(&later).map(|(one, other)| one.distance(other)).collect()
+    }
+
+    /// Called thousands of times: plain loops, which are quick in unoptimised builds too.
+    fn moments(&self, group: &[usize], places: &[usize]) -> Vec<Moments> {
+        let mut moments = vec![Moments::default(); self.measures];
+        for index in group {
+            let Some(row) = places.get(*index).and_then(|place| self.rows.get(*place)) else {
+                continue;
+            };
+            for (moment, value) in moments.iter_mut().zip(row) {
+                if !value.is_nan() {
+                    moment.n += 1;
+                    moment.sum += value;
+                    moment.squares += value * value;
+                }
+            }
         }
-        if n < 2 {
+        moments
+    }
+}
+
+/// Count and sums of the values of a group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    n: usize,
+    sum: f64,
+    squares: f64,
+}
+
+impl Moments {
+    /// The mean and its variance.
+    fn mean(&self) -> Option<(f64, f64)> {
+        if self.n < 2 {
             return None;
         }
-        let mean = sum / float(n);
-        let variance = (squares - sum * mean).max(0.0) / (float(n) - 1.0);
-        Some((mean, variance / float(n)))
-    };
-    let (Some((one, one_error)), Some((other, other_error))) = (moments(one), moments(other))
-    else {
-        return 0.0;
-    };
-    let distance = (one - other).abs();
-    match distance > SAME {
-        // Two groups of equal values each: as clear as can be.
-        true => distance / (one_error + other_error).max(SAME * SAME).sqrt(),
-        false => 0.0,
+        let mean = self.sum / float(self.n);
+        let variance = (self.squares - self.sum * mean).max(0.0) / (float(self.n) - 1.0);
+        Some((mean, variance / float(self.n)))
+    }
+
+    fn distance(&self, other: &Self) -> f64 {
+        let (Some((one, one_error)), Some((other, other_error))) = (self.mean(), other.mean())
+        else {
+            return 0.0;
+        };
+        let distance = (one - other).abs();
+        match distance > SAME {
+            // Two groups of equal values each: as clear as can be.
+            true => distance / (one_error + other_error).max(SAME * SAME).sqrt(),
+            false => 0.0,
+        }
     }
 }
 

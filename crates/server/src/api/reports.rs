@@ -100,6 +100,10 @@ fn check(week: &str, report: &WeekReport) -> ApiResult<()> {
         let why = "week: a Sunday, the same in the address and in the report, with its Saturday";
         return Err(ApiError::Invalid(why.to_owned()));
     }
+    if !report.scope.is_all() {
+        let why = "scope: the report of a week is of the whole project";
+        return Err(ApiError::Invalid(why.to_owned()));
+    }
     let standings = &report.synthesis.dimensions;
     let is_long = |standing: &DimensionStats| standing.history.len() > WEEKS;
     if standings.len() > MAX_DIMENSIONS

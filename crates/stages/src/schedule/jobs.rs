@@ -5,6 +5,7 @@ use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeNameError;
 use ratchet_core::chat::notification::NotificationKind;
 use ratchet_core::message::Message;
+use ratchet_core::quality::report::ReportScope;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_remote::langfuse::client::backoff_clock::SystemBackoffClock;
@@ -155,7 +156,8 @@ impl Scheduler {
             None => None,
         };
         let run = Uuid::new_v4().to_string();
-        Ok(SessionScoring { run, rubric, judge, at_once: AT_ONCE, batch: None })
+        let scope = ReportScope::default();
+        Ok(SessionScoring { run, rubric, scope, judge, at_once: AT_ONCE, batch: None })
     }
 
     /// The webhooks of a run's schedule.

@@ -27,6 +27,8 @@ pub struct SessionCriteria {
     pub min_observations: u64,
     /// Without a new trace for so many nanoseconds.
     pub idle_nanos: i64,
+    pub agent: Option<String>,
+    pub release: Option<String>,
     pub user: Option<String>,
     pub environment: Option<String>,
     pub tag: Option<String>,
@@ -100,6 +102,8 @@ pub(super) async fn find(source: &Source, wanted: &SessionFilter) -> SourceResul
     let asked = TraceRefFilter {
         between: sieve.between,
         session: None,
+        agent: sieve.agent.clone(),
+        release: sieve.release.clone(),
         user: sieve.user.clone(),
         environment: sieve.environment.clone(),
         tag: sieve.tag.clone(),
@@ -169,6 +173,8 @@ mod tests {
             min_traces: 3,
             min_observations: MIN_OBSERVATIONS,
             idle_nanos: 30 * MINUTE,
+            agent: None,
+            release: None,
             user: None,
             environment: None,
             tag: None,

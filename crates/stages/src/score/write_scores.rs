@@ -18,6 +18,9 @@ use crate::sink::{Sink, SinkResult};
 /// Name of the rule-based judge in scores.
 const OFFLINE: &str = "offline";
 
+/// The metadata key of the agent: a server's list of traces does not name it.
+pub(crate) const AGENT: &str = "agent";
+
 /// Score config ids of a rubric, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScoreConfigs(BTreeMap<String, String>);
@@ -101,8 +104,12 @@ impl ScoreSheet<'_> {
         });
         let mut scores: Vec<Score> = marks.chain(overall).collect();
         let environment = evidence.traces.last().map(|last| last.trace.environment.clone());
+        let agent = evidence.traces.first().and_then(|first| first.trace.agent.as_ref());
+        let agent = agent.map(|agent| (AGENT.to_owned(), Json::from_value(&json!(agent))));
         for score in &mut scores {
             score.environment = environment.clone().unwrap_or_default();
+            score.metadata.extend(agent.clone());
+            score.metadata.sort();
         }
         scores
     }

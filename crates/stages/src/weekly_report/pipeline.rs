@@ -130,6 +130,7 @@ impl WeeklyPipeline {
         let request = WeekRequest {
             week: self.week.clone(),
             rubric: self.scoring.rubric.clone(),
+            scope: self.scoring.scope.clone(),
             templates: self.templates.clone(),
             adviser: self.adviser(),
         };

@@ -3,11 +3,14 @@ use std::collections::BTreeMap;
 use ratchet_core::calendar::Week;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{MARKS, Rubric};
-use ratchet_core::quality::synthesis::{JudgeVersion, Mark, OVERALL, SessionMarks};
+use ratchet_core::payload::Json;
+use ratchet_core::quality::synthesis::{JudgeVersion, Mark, OVERALL, SessionFacts, SessionMarks};
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
+use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow};
 
 use super::looked_at;
+use crate::score::write_scores::AGENT;
 use crate::source::{Source, SourceResult};
 
 /// A score that a judge gave a session.
@@ -16,7 +19,10 @@ struct SessionScore {
     week: usize,
     value: f64,
     rationale: String,
+    evidence: Vec<u32>,
     judge: JudgeVersion,
+    agent: Option<String>,
+    at: Timestamp,
 }
 
 /// Reads the marks of each week's sessions: those of a week and of the weeks before, oldest first.
@@ -70,6 +76,9 @@ impl Book<'_> {
             week,
             value,
             judge: judge(&score),
+            evidence: evidence(&score),
+            agent: text(&score, AGENT).map(str::to_owned),
+            at: score.timestamp,
             rationale: score.comment.unwrap_or_default(),
         };
         let marks = self.judged.entry(session.clone()).or_default();
@@ -117,12 +126,16 @@ fn newest(
     let (weight, sum) =
         weighed.fold((0.0, 0.0), |(weight, sum), (w, value)| (weight + w, sum + w * value));
     let reckoned = (weight > 0.0).then(|| sum / weight);
-    let judge = of_newest.values().next().map(|given| given.judge.clone())?;
+    let any = of_newest.values().next()?;
+    let judge = any.judge.clone();
+    let facts =
+        SessionFacts { agent: any.agent.clone(), last_at: any.at, ..SessionFacts::default() };
     let overall = of_newest.remove(OVERALL).map(|given| given.value).or(reckoned)?;
-    let marks = of_newest
-        .into_iter()
-        .map(|(name, given)| (name, Mark { value: given.value, rationale: given.rationale }));
-    Some((week, SessionMarks { session, overall, marks: marks.collect(), judge }))
+    let marks =
+        of_newest.into_iter().map(|(name, SessionScore { value, rationale, evidence, .. })| {
+            (name, Mark { value, rationale, evidence })
+        });
+    Some((week, SessionMarks { session, overall, marks: marks.collect(), judge, facts }))
 }
 
 /// Who gave a score, as far as its metadata says.
@@ -134,6 +147,13 @@ fn judge(score: &Score) -> JudgeVersion {
         fingerprint: owned("fingerprint"),
         prompt_hash: owned("prompt_hash"),
     }
+}
+
+/// The numbers of the traces that a score is based on.
+fn evidence(score: &Score) -> Vec<u32> {
+    let found = score.metadata.iter().find(|(name, _)| name == "evidence");
+    let read = |(_, value): &(String, Json)| serde_json::from_str(value.as_str()).ok();
+    found.and_then(read).unwrap_or_default()
 }
 
 /// A metadata value of a score. Some servers store numbers as strings.

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::money::Money;
+use ratchet_core::quality::report::ReportScope;
 use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_store::catalog::RunOutcome;
 
@@ -11,7 +12,7 @@ use crate::score::select_sessions::{MIN_OBSERVATIONS, SessionCriteria, SessionFi
 use crate::score::{self, Rescore, ScoringContext, Skip, WritePolicy};
 
 /// Traces that a session must have.
-const MIN_TRACES: u64 = 3;
+pub(super) const MIN_TRACES: u64 = 3;
 /// A session without activity for this long is complete, in nanoseconds.
 const IDLE: i64 = 30 * 60 * 1_000_000_000;
 /// Default number of sessions judged at a time.
@@ -23,6 +24,8 @@ pub struct SessionScoring {
     /// Id of the scoring run; never used before.
     pub run: String,
     pub rubric: Rubric,
+    /// The part of the project whose sessions are scored.
+    pub scope: ReportScope,
     /// `None` to use existing scores.
     pub judge: Option<Judge>,
     /// Sessions judged at a time.
@@ -80,9 +83,11 @@ impl SessionScoring {
                 min_traces: MIN_TRACES,
                 min_observations: MIN_OBSERVATIONS,
                 idle_nanos: IDLE,
-                user: None,
-                environment: None,
-                tag: None,
+                agent: self.scope.agent.clone(),
+                release: self.scope.release.clone(),
+                user: self.scope.user.clone(),
+                environment: self.scope.environment.clone(),
+                tag: self.scope.tag.clone(),
                 sample: None,
             }),
             again: Rescore::IfGrown,

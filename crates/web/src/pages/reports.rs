@@ -3,6 +3,10 @@
 /// One week.
 mod week;
 mod dimensions;
+/// Agents, environments and releases.
+mod agents;
+/// Sessions by their first request.
+mod sessions;
 /// What could be changed, and how far that is.
 mod suggestions;
 mod success;

@@ -1,5 +1,6 @@
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::judge::rubric;
+use ratchet_core::quality::report::ReportScope;
 use ratchet_core::quality::suggestion::{Progress, Templates};
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_core::time::Timestamp;
@@ -23,7 +24,8 @@ async fn report(site: &Site, week: Week, now: Timestamp) -> WeekDone {
     let archive = ReportStore::Catalog { catalog: &folder.catalog, project: &project("shop") };
     let rubric = rubric::shipped().find(|rubric| rubric.name == "session-quality").unwrap();
     let (rubric, templates) = (rubric.clone(), Templates::shipped());
-    let request = WeekRequest { week, rubric, templates, adviser: None };
+    let request =
+        WeekRequest { week, rubric, scope: ReportScope::default(), templates, adviser: None };
     let (telemetry, catalog) = (folder.telemetry.clone(), folder.catalog.clone());
     let sink = Sink::Local(LocalSink { telemetry, catalog, project: project("shop") });
     weekly_report::report((&source, &sink), archive, &request, now).await.unwrap()

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use ratchet_core::calendar::{Week, Zone};
 use ratchet_core::id::SessionId;
-use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::report::{LeftOut, ReportScope, SessionCard, WeekReport};
 use ratchet_core::quality::success_metrics::{SuccessFacts, success};
 use ratchet_core::quality::suggestion::advice::AdviceOrigin;
 use ratchet_core::quality::suggestion::{self, Edit, Severity, Suggestion};
 use ratchet_core::quality::synthesis::{
-    CommonIssue, Example, JudgeVersion, Mark, SessionMarks, synthesize,
+    CommonIssue, Example, IssueShare, JudgeVersion, Mark, SessionFacts, SessionMarks, synthesize,
 };
 use ratchet_core::stats::undefined::Undefined;
 use ratchet_server::clock::Clock;
@@ -36,11 +36,12 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
     let (first, last_day) = week.days();
     let marked = |(nth, id): (usize, &String)| {
         let value = f64::from(u8::try_from(nth * 13 % 100).unwrap()) / 100.0;
-        let mark = Mark { value, rationale: said.words.to_owned() };
+        let mark = Mark { value, rationale: said.words.to_owned(), evidence: vec![1] };
         let marks = DIMENSIONS.map(|name| (name.to_owned(), mark.clone()));
         let session = SessionId::parse(id).unwrap();
         let judge = JudgeVersion::default();
-        SessionMarks { session, overall: value, marks: BTreeMap::from(marks), judge }
+        let facts = SessionFacts { agent: Some(said.words.to_owned()), ..SessionFacts::default() };
+        SessionMarks { session, overall: value, marks: BTreeMap::from(marks), judge, facts }
     };
     let sessions: Vec<SessionMarks> = said.sessions.iter().enumerate().map(marked).collect();
     let before: Vec<SessionMarks> = sessions.iter().skip(1).cloned().collect();
@@ -50,7 +51,13 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
         title: said.words.to_owned(),
         count: said.sessions.len(),
         sessions: said.sessions.to_vec(),
-        example: Example { session: said.sessions[0].clone(), rationale: said.words.to_owned() },
+        example: Example {
+            session: said.sessions[0].clone(),
+            rationale: said.words.to_owned(),
+            turn: Some(1),
+        },
+        agents: vec![IssueShare { agent: Some(said.words.to_owned()), sessions: 1, of: 2 }],
+        traces: 3,
         key: said.words.to_owned(),
     }];
     let facts = SuccessFacts {
@@ -70,12 +77,20 @@ pub(super) fn report(writer: &Writer<'_>, said: &Said<'_>) -> String {
         suggestions: [Severity::High, Severity::Medium].map(|one| suggested(one, said)).to_vec(),
         advice: AdviceOrigin { by: said.words.to_owned(), ..AdviceOrigin::default() },
         synthesis,
+        scope: ReportScope::default(),
+        sessions: said.sessions.iter().map(|id| (id.clone(), card(said))).collect(),
+        left_out: vec![LeftOut { reason: said.words.to_owned(), sessions: 3 }],
     };
     let body = serde_json::to_string(&report).unwrap();
     let put = http::request("PUT", &format!("/api/v1/reports/{first}")).host("localhost");
     let answer = writer.server.send(put.json(body));
     assert_eq!(answer.status, 200, "{}", answer.text());
     first
+}
+
+fn card(said: &Said<'_>) -> SessionCard {
+    let words = Some(said.words.to_owned());
+    SessionCard { title: words.clone(), agent: words, ..SessionCard::default() }
 }
 
 fn suggested(severity: Severity, said: &Said<'_>) -> Suggestion {

@@ -1,8 +1,8 @@
 use serde_json::json;
 
-use super::{WeekReport, change_words, counted, interval_words, trend_words};
+use super::{WeekReport, agent_words, change_words, counted, interval_words, trend_words};
 use crate::message::{Message, MessageLine, MessageSection};
-use crate::quality::synthesis::DimensionStats;
+use crate::quality::synthesis::{AgentStats, DimensionStats};
 
 /// Event name of the message.
 const EVENT: &str = "week.report";
@@ -13,6 +13,7 @@ const MAX_LISTED: usize = 5;
 pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
     let drift = report.drift.iter().map(|alert| MessageLine::Item(alert.words()));
     let dimensions = report.synthesis.dimensions.iter().filter_map(field);
+    let agents = report.synthesis.agents.iter().take(MAX_LISTED).filter_map(agent_field);
     let issues = report.synthesis.issues.iter().take(MAX_LISTED).map(|issue| {
         let count = counted(issue.sessions.len(), "session");
         MessageLine::Item(format!("{count}: {}", issue.title))
@@ -23,6 +24,7 @@ pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
     });
     let sections = [
         section(Some("Judge drift"), drift),
+        section(Some("Agents, worst first"), agents),
         section(None, dimensions),
         section(Some("Common issues"), issues),
         section(Some("Suggestions"), suggestions),
@@ -30,11 +32,24 @@ pub(super) fn message(report: &WeekReport, link: Option<String>) -> Message {
     Message {
         event: EVENT.to_owned(),
         title: format!("Weekly quality report {}", report.week),
-        text: report.headline(),
+        text: report.summary().join(" "),
         sections: sections.into_iter().flatten().collect(),
         link,
         data: json!({ "report": report }),
     }
+}
+
+fn agent_field(agent: &AgentStats) -> Option<MessageLine> {
+    let marks = agent.overall.marks?;
+    let name = format!("{} ({})", agent_words(agent.agent.as_deref()), agent.environment);
+    let value = format!(
+        "{:.2} ({}, n = {}), {} vs. previous week",
+        marks.mean,
+        interval_words(marks.interval),
+        agent.overall.n,
+        change_words(&agent.overall.change),
+    );
+    Some(MessageLine::Field { name, value })
 }
 
 fn field(standing: &DimensionStats) -> Option<MessageLine> {

@@ -1,127 +1,173 @@
+use super::text_table::{self, fit, wrapped};
 use super::{
-    WeekReport, advice_words, change_words, counted, interval_words, judge_words, met_word,
-    reading_words, standings, target_words, trend_words,
+    LeftOut, MAX_SHOWN, TextDetail, WeekReport, advice_words, counted, judge_words, met_word,
+    reading_words, target_words,
 };
-use crate::quality::synthesis::Outlier;
+use crate::quality::success_metrics::{Reading, SuccessMetric};
+use crate::quality::suggestion::Suggestion;
+use crate::quality::synthesis::{CommonIssue, IssueShare, Outlier};
 
-/// Line width of prose.
-const WIDTH: usize = 96;
-/// The maximum number of sessions listed on a line.
-const MAX_SESSIONS: usize = 5;
+/// Columns of the terminal.
+pub(super) const WIDTH: usize = 100;
+/// Rows of a list in a short text.
+const SHORT_ROWS: usize = 5;
+/// Suggestions with their edit in a short text.
+const SHORT_SUGGESTIONS: usize = 2;
 
-pub(super) fn text(report: &WeekReport) -> String {
-    let mut out = format!(
-        "Week {} to {} ({}), rubric {}\n{}\n",
-        report.week,
-        report.last_day,
-        report.zone,
-        report.rubric,
-        report.headline()
-    );
-    out.extend(judge_words(report).map(|words| format!("{}\n", one_line(&words))));
-    out.extend(report.drift.iter().map(|alert| format!("ALERT: {}.\n", alert.words())));
+pub(super) fn text(report: &WeekReport, detail: TextDetail) -> String {
+    let mut out = head(report);
     if report.synthesis.sessions == 0 {
+        out.extend(left_out(&report.left_out));
         out.push_str("Score sessions with `ratchet score`, then run this command again.\n");
         return out;
     }
-    out.push('\n');
-    out.push_str(&table(report));
-    out.push_str(&outliers("High outliers", &report.synthesis.excellent));
-    out.push_str(&outliers("Low outliers", &report.synthesis.poor));
-    out.push_str(&issues(report));
-    out.push_str(&suggestions(report));
+    out.push_str(&text_table::agents(report, detail));
+    out.extend(text_table::days(&report.synthesis.days));
+    out.push_str(&text_table::dimensions(report, detail));
+    out.push_str(&outliers("Low outliers", &report.synthesis.poor, report, detail));
+    out.push_str(&outliers("High outliers", &report.synthesis.excellent, report, detail));
+    out.push_str(&issues(report, detail));
+    out.push_str(&suggestions(report, detail));
     out.push_str(&success(report));
+    out.extend(left_out(&report.left_out));
     out
 }
 
-fn table(report: &WeekReport) -> String {
+/// What the report is about, who judged, and the first paragraph.
+fn head(report: &WeekReport) -> String {
     let mut out = format!(
-        "{:<22} {:>4} {:>5}  {:<13} {:>5} {:>5} {:>5}\n",
-        "", "n", "mean", "95% CI", "stdev", "min", "max"
+        "Week {} to {} ({}), rubric {}\n",
+        report.week, report.last_day, report.zone, report.rubric
     );
-    for standing in standings(report) {
-        let Some(marks) = standing.marks else {
-            out.push_str(&format!("{:<22} {:>4}\n", standing.name, 0));
-            continue;
-        };
-        let stdev = marks.stdev.map_or_else(|| "-".to_owned(), |stdev| format!("{stdev:.2}"));
-        out.push_str(&format!(
-            "{:<22} {:>4} {:>5.2}  {:<13} {:>5} {:>5.2} {:>5.2}\n",
-            standing.name,
-            standing.n,
-            marks.mean,
-            interval_words(marks.interval),
-            stdev,
-            marks.min,
-            marks.max
-        ));
-        out.push_str(&format!(
-            "{:<22}      change {}; {}\n",
-            "",
-            change_words(&standing.change),
-            trend_words(&standing.trend)
-        ));
+    if !report.scope.is_all() {
+        out.push_str(&wrapped(&format!("Only {}.", report.scope.words()), ""));
     }
+    out.extend(judge_words(report).map(|words| wrapped(&words, "")));
+    let alerts = report.drift.iter();
+    out.extend(alerts.map(|alert| wrapped(&format!("ALERT: {}.", alert.words()), "")));
+    out.push('\n');
+    out.extend(report.summary().iter().map(|sentence| wrapped(sentence, "")));
     out
 }
 
-fn outliers(title: &str, outliers: &[Outlier]) -> String {
+fn rows(detail: TextDetail) -> usize {
+    match detail {
+        TextDetail::Short => SHORT_ROWS,
+        TextDetail::Wide => usize::MAX,
+    }
+}
+
+/// `... and 3 more`, with the flag that shows them.
+pub(super) fn more(all: usize, shown: usize) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        rest => format!("  … {rest} more with --wide\n"),
+    }
+}
+
+fn outliers(title: &str, outliers: &[Outlier], report: &WeekReport, detail: TextDetail) -> String {
     if outliers.is_empty() {
         return String::new();
     }
-    let named = outliers.iter().take(MAX_SESSIONS);
-    let named: Vec<String> =
-        named.map(|outlier| format!("{} {:.2}", outlier.session, outlier.overall)).collect();
-    let rest = outliers.len().saturating_sub(MAX_SESSIONS);
-    let rest = if rest == 0 { String::new() } else { format!(" and {rest} more") };
-    format!("\n{title}: {}{rest}\n", named.join(", "))
+    // Cards are there for so many.
+    let shown = rows(detail).min(MAX_SHOWN);
+    let line = |outlier: &Outlier| {
+        let card = report.sessions.get(&outlier.session);
+        let agent = card.and_then(|card| card.agent.as_deref()).unwrap_or("-");
+        let title = card.and_then(|card| card.title.as_deref()).unwrap_or(&outlier.session);
+        let first = format!("  {:.2}  {}  {}", outlier.overall, fit(agent, 18), title);
+        let why = outlier.reason.as_ref().map(|reason| {
+            let turn = reason.turn.map(|turn| format!(" (turn {turn})")).unwrap_or_default();
+            format!("\n        {}: {}{turn}", reason.dimension, reason.text)
+        });
+        let id = match detail {
+            TextDetail::Wide => format!("\n        session {}", outlier.session),
+            TextDetail::Short => String::new(),
+        };
+        let lines = format!("{first}{}{id}", why.unwrap_or_default());
+        lines.lines().map(|line| one_line(line) + "\n").collect::<String>()
+    };
+    let lines: String = outliers.iter().take(shown).map(line).collect();
+    format!("\n{title} ({})\n{lines}{}", outliers.len(), more(outliers.len(), shown))
 }
 
-fn issues(report: &WeekReport) -> String {
-    if report.synthesis.issues.is_empty() {
+fn issues(report: &WeekReport, detail: TextDetail) -> String {
+    let issues = &report.synthesis.issues;
+    if issues.is_empty() {
         return String::new();
     }
-    let lines = report.synthesis.issues.iter().map(|issue| {
+    let line = |issue: &CommonIssue| {
         let count = counted(issue.sessions.len(), "session");
-        format!("- {count}, {}: {}\n", issue.dimension, one_line(&issue.title))
-    });
-    std::iter::once("\nCommon issues\n".to_owned()).chain(lines).collect()
+        let shares: Vec<String> = issue.agents.iter().take(3).map(share_words).collect();
+        let shares =
+            if shares.is_empty() { String::new() } else { format!("\n    {}", shares.join(", ")) };
+        let lines = format!("- {count}, {}: {}{shares}", issue.dimension, issue.title);
+        lines.lines().map(|line| one_line(line) + "\n").collect::<String>()
+    };
+    let shown = rows(detail);
+    let lines: String = issues.iter().take(shown).map(line).collect();
+    format!("\nCommon issues\n{lines}{}", more(issues.len(), shown))
 }
 
-fn suggestions(report: &WeekReport) -> String {
+/// `support-bot 30% (12 of 41 sessions)`.
+pub(super) fn share_words(share: &IssueShare) -> String {
+    let agent = super::agent_words(share.agent.as_deref());
+    let percent = (share.sessions * 100).checked_div(share.of).unwrap_or_default();
+    format!("{agent} {percent}% ({} of {})", share.sessions, counted(share.of, "session"))
+}
+
+fn suggestions(report: &WeekReport, detail: TextDetail) -> String {
     if report.suggestions.is_empty() {
         return String::new();
     }
-    let lines = report.suggestions.iter().map(|suggestion| {
-        let indented: String =
-            suggestion.text.lines().map(|line| format!("    {line}\n")).collect();
+    let shown = match detail {
+        TextDetail::Short => SHORT_SUGGESTIONS,
+        TextDetail::Wide => usize::MAX,
+    };
+    let line = |suggestion: &Suggestion| {
+        let edit: String = suggestion.text.lines().map(|line| wrapped(line, "    ")).collect();
+        let reason = wrapped(&one_line(&suggestion.reason), "  ");
         format!(
-            "- [{}] {} ({}; {})\n{indented}",
+            "- [{}] {} ({})\n{reason}{edit}",
             suggestion.severity.as_str(),
             suggestion.title,
             suggestion.edit.as_str(),
-            one_line(&suggestion.reason)
         )
-    });
-    let by = advice_words(report).map(|words| format!("{}\n", one_line(&words)));
-    std::iter::once("\nSuggestions\n".to_owned()).chain(by).chain(lines).collect()
+    };
+    let by = advice_words(report).map(|words| wrapped(&words, "")).unwrap_or_default();
+    let lines: String = report.suggestions.iter().take(shown).map(line).collect();
+    format!("\nSuggestions\n{by}{lines}{}", more(report.suggestions.len(), shown))
 }
 
 fn success(report: &WeekReport) -> String {
-    let lines = report.success.iter().map(|metric| {
-        format!(
-            "- {}: {}, target {} ({})\n",
-            metric.measure.title(),
-            reading_words(metric),
-            target_words(metric),
-            met_word(metric)
-        )
-    });
-    std::iter::once("\nSuccess metrics\n".to_owned()).chain(lines).collect()
+    // In the first week nothing can be met or missed yet.
+    if report.is_first() {
+        return String::new();
+    }
+    let line = |metric: &SuccessMetric| {
+        let title = metric.measure.title();
+        match metric.reading {
+            Reading::Unknown(_) => wrapped(&format!("- {title}: {}", reading_words(metric)), ""),
+            Reading::Is { .. } => {
+                let (target, met) = (target_words(metric), met_word(metric));
+                wrapped(
+                    &format!("- {title}: {}, target {target} ({met})", reading_words(metric)),
+                    "",
+                )
+            }
+        }
+    };
+    let lines: String = report.success.iter().map(line).collect();
+    format!("\nSuccess metrics\n{lines}")
 }
 
-/// Removes line breaks and terminal control characters.
-fn one_line(text: &str) -> String {
+fn left_out(left_out: &[LeftOut]) -> Option<String> {
+    let words = super::left_out_words(left_out)?;
+    Some(format!("\n{}", wrapped(&words, "")))
+}
+
+/// A line without control characters that fits the terminal.
+pub(super) fn one_line(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if clean.chars().count() <= WIDTH {
         return clean;

@@ -300,7 +300,7 @@ mod tests {
     use super::*;
     use crate::id::SessionId;
     use crate::quality::suggestion::Severity;
-    use crate::quality::synthesis::{JudgeVersion, Mark, synthesize};
+    use crate::quality::synthesis::{JudgeVersion, Mark, SessionFacts, synthesize};
 
     fn sessions(why: &str) -> Vec<SessionMarks> {
         ["a", "b", "c"]
@@ -311,9 +311,10 @@ mod tests {
                 overall: value,
                 marks: BTreeMap::from([(
                     "tool_mastery".to_owned(),
-                    Mark { value, rationale: why.to_owned() },
+                    Mark { value, rationale: why.to_owned(), evidence: Vec::new() },
                 )]),
                 judge: JudgeVersion::default(),
+                facts: SessionFacts::default(),
             })
             .collect()
     }

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::id::SessionId;
-use crate::quality::synthesis::{JudgeVersion, Mark, SessionMarks, synthesize};
+use crate::quality::synthesis::{JudgeVersion, Mark, SessionFacts, SessionMarks, synthesize};
 
 const DIMENSIONS: [&str; 2] = ["task_completion", "tool_mastery"];
 
 fn session(at: usize, task: f64, tool: f64, why: &str) -> SessionMarks {
-    let mark = |value| Mark { value, rationale: why.to_owned() };
+    let mark = |value| Mark { value, rationale: why.to_owned(), evidence: Vec::new() };
     let marks =
         [("task_completion".to_owned(), mark(task)), ("tool_mastery".to_owned(), mark(tool))];
     let session = SessionId::parse(&format!("s{at}")).unwrap();
@@ -19,6 +19,7 @@ fn session(at: usize, task: f64, tool: f64, why: &str) -> SessionMarks {
         overall: f64::midpoint(task, tool),
         marks: BTreeMap::from(marks),
         judge,
+        facts: SessionFacts::default(),
     }
 }
 

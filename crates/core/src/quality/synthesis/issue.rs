@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{BELOW_TARGET, SessionMarks, trouble};
+use super::{BELOW_TARGET, Mark, SessionMarks, trouble};
 
 /// The Jaccard similarity from which two phrases count as the same.
 const MIN_SIMILARITY: f64 = 0.5;
@@ -29,6 +29,21 @@ pub struct CommonIssue {
     pub example: Example,
     /// The common stems of its phrases, sorted: its identity across weeks.
     pub key: String,
+    /// The agents in which it occurs, the largest share first.
+    #[serde(default)]
+    pub agents: Vec<IssueShare>,
+    /// The traces of these sessions that show it, at least.
+    #[serde(default)]
+    pub traces: usize,
+}
+
+/// The sessions of an agent with an issue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IssueShare {
+    pub agent: Option<String>,
+    pub sessions: usize,
+    /// All scored sessions of the agent in the week.
+    pub of: usize,
 }
 
 /// A rationale that contains an issue.
@@ -37,6 +52,9 @@ pub struct Example {
     pub session: String,
     /// The full text.
     pub rationale: String,
+    /// The number of the trace that shows it, the first trace of the session being 1.
+    #[serde(default)]
+    pub turn: Option<u32>,
 }
 
 /// A phrase of a rationale with its stems.
@@ -47,6 +65,8 @@ struct Phrase<'a> {
     text: String,
     session: String,
     rationale: &'a str,
+    evidence: &'a [u32],
+    agent: Option<&'a str>,
 }
 
 /// Finds the common issues of sessions under the threshold.
@@ -73,7 +93,7 @@ pub(super) fn common(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<Com
         }
     }
     let mut issues: Vec<(usize, CommonIssue)> =
-        groups.iter().filter_map(|group| issue(dimensions, group)).collect();
+        groups.iter().filter_map(|group| issue(dimensions, group, sessions)).collect();
     issues.sort_by(|(index, one), (other_place, other)| {
         let by_sessions = other.sessions.len().cmp(&one.sessions.len());
         by_sessions
@@ -87,9 +107,11 @@ pub(super) fn common(dimensions: &[&str], sessions: &[&SessionMarks]) -> Vec<Com
 fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>> {
     let low = dimensions.iter().enumerate().filter_map(|(dimension, name)| {
         let mark = session.marks.get(*name).filter(|mark| mark.value < BELOW_TARGET)?;
-        Some((dimension, mark.rationale.as_str()))
+        Some((dimension, mark))
     });
-    let of_rationale = |(dimension, rationale): (usize, &'a str)| {
+    let agent = session.facts.agent.as_deref();
+    let of_rationale = |(dimension, mark): (usize, &'a Mark)| {
+        let (rationale, evidence) = (mark.rationale.as_str(), mark.evidence.as_slice());
         let said = sentences(rationale).flat_map(|sentence| {
             let troubled = trouble::clauses(&sentence).filter(|clause| trouble::is_named(clause));
             troubled.map(titled).collect::<Vec<_>>()
@@ -98,7 +120,15 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
             let words = words(&text);
             let session = session.session.to_string();
             let says_something = words.len() >= MIN_STEMS;
-            says_something.then_some(Phrase { dimension, words, text, session, rationale })
+            says_something.then_some(Phrase {
+                dimension,
+                words,
+                text,
+                session,
+                rationale,
+                evidence,
+                agent,
+            })
         });
         said.collect::<Vec<_>>()
     };
@@ -114,7 +144,7 @@ fn titled(clause: &str) -> String {
 }
 
 /// Splits a text at sentence ends and semicolons.
-fn sentences(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = String> {
     let mut parts = vec![String::new()];
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
@@ -189,7 +219,11 @@ fn likeness(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f64 {
 }
 
 /// Summarises a group of phrases; `None` if it occurs in a single session.
-fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, CommonIssue)> {
+fn issue(
+    dimensions: &[&str],
+    group: &[Phrase<'_>],
+    all: &[&SessionMarks],
+) -> Option<(usize, CommonIssue)> {
     let sessions: BTreeSet<&str> = group.iter().map(|phrase| phrase.session.as_str()).collect();
     if sessions.len() < 2 {
         return None;
@@ -212,16 +246,58 @@ fn issue(dimensions: &[&str], group: &[Phrase<'_>]) -> Option<(usize, CommonIssu
     }
     let most = places.values().copied().max()?;
     let index = places.into_iter().find(|(_, count)| *count == most).map(|(index, _)| index)?;
-    let example = Example { session: best.session.clone(), rationale: best.rationale.to_owned() };
+    let traces: BTreeSet<(&str, Option<u32>)> = group
+        .iter()
+        .flat_map(|phrase| {
+            let shown = phrase.evidence.iter().copied().map(Some);
+            let shown: Vec<Option<u32>> = shown.collect();
+            let unknown = shown.is_empty().then_some(None);
+            shown.into_iter().chain(unknown).map(|turn| (phrase.session.as_str(), turn))
+        })
+        .collect();
     let issue = CommonIssue {
         dimension: (*dimensions.get(index)?).to_owned(),
         title: best.text.clone(),
         count: group.len(),
         sessions: sessions.into_iter().map(str::to_owned).collect(),
-        example,
+        example: example(group, best)?,
+        agents: shares(group, all),
+        traces: traces.len(),
         key: best.words.iter().map(String::as_str).collect::<Vec<_>>().join(" "),
     };
     Some((index, issue))
+}
+
+/// The clearest example: one that leads to a trace, in the words of the title, of the fewest words.
+fn example(group: &[Phrase<'_>], best: &Phrase<'_>) -> Option<Example> {
+    let clearest = group.iter().min_by_key(|phrase| {
+        let is_other = phrase.words != best.words;
+        (phrase.evidence.is_empty(), is_other, phrase.rationale.len(), &phrase.session)
+    })?;
+    Some(Example {
+        session: clearest.session.clone(),
+        rationale: clearest.rationale.to_owned(),
+        turn: clearest.evidence.first().copied(),
+    })
+}
+
+/// How many sessions of each agent have an issue.
+fn shares(group: &[Phrase<'_>], all: &[&SessionMarks]) -> Vec<IssueShare> {
+    let mut affected: BTreeMap<Option<&str>, BTreeSet<&str>> = BTreeMap::new();
+    for phrase in group {
+        affected.entry(phrase.agent).or_default().insert(&phrase.session);
+    }
+    let mut shares: Vec<IssueShare> = affected
+        .into_iter()
+        .map(|(agent, sessions)| IssueShare {
+            agent: agent.map(str::to_owned),
+            sessions: sessions.len(),
+            of: all.iter().filter(|one| one.facts.agent.as_deref() == agent).count(),
+        })
+        .collect();
+    // The larger share first, compared without division.
+    shares.sort_by(|one, other| (other.sessions * one.of).cmp(&(one.sessions * other.of)));
+    shares
 }
 
 #[cfg(test)]

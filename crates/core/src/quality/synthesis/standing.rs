@@ -1,11 +1,12 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use super::comparison::{Basis, Family};
 use super::{OVERALL, SessionMarks, WeekOfJudge};
 use crate::judge::rubric::MARKS;
 use crate::stats::difference::SampleStats;
 use crate::stats::interval::Interval;
-use crate::stats::permutation::{self, Row};
+use crate::stats::permutation::Row;
 use crate::stats::trend::{MIN_VALUES, TrendDirection, trend};
 use crate::stats::undefined::Undefined;
 use crate::stats::{bounded, float};
@@ -17,8 +18,6 @@ pub const WEEKLY_LEVEL: f64 = 0.05 / 13.0;
 pub const MIN_TO_ALARM: usize = 12;
 /// The probability with which a change of the detectable size is found.
 const POWER: f64 = 0.8;
-/// Any fixed number: the same scores give the same report.
-const SEED: u64 = 0;
 
 /// The statistics of a dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,7 +56,8 @@ pub enum Change {
         value: f64,
         /// 95% confidence interval.
         interval: [f64; 2],
-        /// p-value, corrected for the number of dimensions; `None` with too few sessions.
+        /// p-value, corrected for the number of all comparisons of the report; `None` with too few
+        /// sessions.
         #[serde(default)]
         p: Option<f64>,
         /// The smallest change that would be found significant with a probability of 80%.
@@ -91,18 +91,16 @@ pub struct Slope {
 }
 
 /// Computes the standings of the overall score and of the dimensions, in this order.
-pub(super) fn standings(dimensions: &[&str], weeks: &[WeekOfJudge<'_>]) -> Vec<DimensionStats> {
+pub(super) fn standings(
+    dimensions: &[&str],
+    weeks: &[WeekOfJudge<'_>],
+    family: &Family<'_>,
+) -> Vec<DimensionStats> {
     let rows = |week: &WeekOfJudge<'_>| -> Vec<Row> {
         week.sessions.iter().map(|session| row(dimensions, session)).collect()
     };
     let table: Vec<Vec<Row>> = weeks.iter().map(rows).collect();
-    let (this, before) = (table.last(), table.len().checked_sub(2).and_then(|at| table.get(at)));
-    let empty = Vec::new();
-    let (this, before) = (this.unwrap_or(&empty), before.unwrap_or(&empty));
-    let p_values = match this.len().min(before.len()) >= MIN_TO_ALARM {
-        true => permutation::two_groups(before, this, SEED),
-        false => Vec::new(),
-    };
+    let p_values = family.p_values(None, &Basis::Week).unwrap_or_default();
     let has_others = weeks.iter().rev().nth(1).is_some_and(|week| week.has_others);
     let names = std::iter::once(OVERALL).chain(dimensions.iter().copied());
     let standing = |(measure, name): (usize, &str)| {
@@ -115,13 +113,13 @@ pub(super) fn standings(dimensions: &[&str], weeks: &[WeekOfJudge<'_>]) -> Vec<D
         };
         let weeks: Vec<Vec<f64>> = table.iter().map(values).collect();
         let p = p_values.get(measure).copied();
-        DimensionStats::new(name, &weeks, (p, dimensions.len() + 1), has_others)
+        DimensionStats::new(name, &weeks, (p, family.size()), has_others)
     };
     names.enumerate().map(standing).collect()
 }
 
 /// The overall score of a session and those of its dimensions.
-fn row(dimensions: &[&str], session: &SessionMarks) -> Row {
+pub(super) fn row(dimensions: &[&str], session: &SessionMarks) -> Row {
     let of_dimension = |name: &&str| session.marks.get(*name).map(|mark| mark.value);
     let all = std::iter::once(Some(session.overall)).chain(dimensions.iter().map(of_dimension));
     all.map(|value| value.filter(|value| value.is_finite())).collect()
@@ -156,7 +154,7 @@ impl DimensionStats {
 }
 
 impl Marks {
-    fn of(values: &[f64]) -> Option<Self> {
+    pub(super) fn of(values: &[f64]) -> Option<Self> {
         let sampled = SampleStats::of(values)?;
         let interval = bounded::mean(values, MARKS).ok()?.interval;
         Some(Self {
@@ -170,7 +168,7 @@ impl Marks {
 }
 
 impl Change {
-    fn between(
+    pub(super) fn between(
         before: &[f64],
         this: &[f64],
         (p, measures): (Option<f64>, usize),
@@ -203,6 +201,14 @@ impl Change {
     /// Returns whether the change is significant.
     pub fn is_clear(&self) -> bool {
         matches!(self, Self::By { p: Some(p), .. } if *p <= WEEKLY_LEVEL)
+    }
+
+    /// Returns the change if it is significant and negative.
+    pub fn clear_drop(&self) -> Option<f64> {
+        match self {
+            Self::By { value, .. } if self.is_clear() && *value < 0.0 => Some(*value),
+            Self::By { .. } | Self::Unknown(_) => None,
+        }
     }
 }
 

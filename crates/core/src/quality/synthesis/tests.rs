@@ -1,14 +1,21 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::id::SessionId;
+
+mod agents;
 
 fn session(id: &str, overall: f64, marks: &[(&str, f64, &str)]) -> SessionMarks {
     let mark = |(name, value, rationale): &(&str, f64, &str)| {
-        ((*name).to_owned(), Mark { value: *value, rationale: (*rationale).to_owned() })
+        (
+            (*name).to_owned(),
+            Mark { value: *value, rationale: (*rationale).to_owned(), evidence: Vec::new() },
+        )
     };
     let session = SessionId::parse(id).unwrap();
     let judge = JudgeVersion::default();
-    SessionMarks { session, overall, marks: marks.iter().map(mark).collect(), judge }
+    let facts = SessionFacts::default();
+    SessionMarks { session, overall, marks: marks.iter().map(mark).collect(), judge, facts }
 }
 
 fn plain(id: &str, overall: f64) -> SessionMarks {

@@ -1,6 +1,14 @@
 use super::*;
 use crate::stats::near_by;
 
+/// One contrast of two groups.
+fn two_groups(earlier: &[Row], later: &[Row], seed: u64) -> Vec<f64> {
+    let subjects: Vec<Row> = earlier.iter().chain(later).cloned().collect();
+    let (first, all) = (earlier.len(), subjects.len());
+    let contrast = Contrast { earlier: (0..first).collect(), later: (first..all).collect() };
+    contrasts(&subjects, &[(0..all).collect()], &[contrast], seed).remove(0)
+}
+
 fn column(values: &[f64]) -> Vec<Row> {
     values.iter().map(|value| vec![Some(*value)]).collect()
 }
@@ -13,11 +21,12 @@ fn five_of_five_can_be_chance() {
 }
 
 /// All 20 ways to split 1 to 6 into two groups of three: two are as far apart as 1, 2, 3 and
-/// 4, 5, 6. Random splits come close to that.
+/// 4, 5, 6. Random splits come close to that; the stopping rule errs on the side of no alarm.
 #[test]
 fn groups_that_do_not_overlap() {
-    let p = two_groups(&column(&[1.0, 2.0, 3.0]), &column(&[4.0, 5.0, 6.0]), 1)[0];
-    near_by(p, 0.1, 0.01);
+    let (low, high) = (column(&[1.0, 2.0, 3.0]), column(&[4.0, 5.0, 6.0]));
+    let mean = (0..100).map(|seed| two_groups(&low, &high, seed)[0] / 100.0).sum::<f64>();
+    near_by(mean, 0.11, 0.01);
 }
 
 #[test]
@@ -69,4 +78,37 @@ fn the_false_alarm_rate_is_that_of_all_measures_together() {
         .count();
     // With 60 cases 5% are 3; 9 and more have a probability below 0.3%.
     assert!(alarms < 9, "{alarms} of 60");
+}
+
+/// Two strata of different levels, unequally spread over the groups: the groups differ, but not
+/// within a stratum.
+#[test]
+fn a_different_mix_of_strata_is_no_difference() {
+    let level = |index: usize| if index.is_multiple_of(4) { 0.2 } else { 0.8 };
+    let noise = |index: usize| f64::from(u32::try_from(index * 7 % 10).unwrap()) / 100.0;
+    let subjects: Vec<Row> = (0..80).map(|index| vec![Some(level(index) + noise(index))]).collect();
+    let (low, high): (Vec<usize>, Vec<usize>) = (0..80).partition(|index| level(*index) < 0.5);
+    // All of the low level but one, and a few of the high level.
+    let earlier: Vec<usize> = low[1..].iter().chain(&high[..5]).copied().collect();
+    let later: Vec<usize> = low[..1].iter().chain(&high[5..]).copied().collect();
+    let contrast = [Contrast { earlier, later }];
+    let p = |strata: &[Vec<usize>]| contrasts(&subjects, strata, &contrast, 1)[0][0];
+    assert!(p(&[(0..80).collect()]) < 0.001);
+    assert!(p(&[low, high]) > 0.1);
+}
+
+#[test]
+fn contrasts_are_corrected_for_their_number() {
+    let rows: Vec<Row> = (0..48_u32).map(|at| vec![Some(f64::from(at * 29 % 48))]).collect();
+    let split = |from: usize| Contrast {
+        earlier: (from..from + 6).collect(),
+        later: (from + 6..from + 12).collect(),
+    };
+    let strata: Vec<Vec<usize>> = (0..4).map(|at| (at * 12..at * 12 + 12).collect()).collect();
+    let all = contrasts(&rows, &strata, &[0, 12, 24, 36].map(split), 5);
+    for (at, found) in all.iter().enumerate() {
+        let alone = contrasts(&rows, &strata, &[split(at * 12)], 5);
+        assert!(found[0] >= alone[0][0], "{found:?} {alone:?}");
+    }
+    assert_eq!(contrasts(&[], &[], &[], 0), Vec::<Vec<f64>>::new());
 }

@@ -2,6 +2,7 @@
 
 use ratchet_core::environment::Environment;
 use ratchet_core::id::{SessionId, TraceId};
+use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use serde::Deserialize;
 
@@ -19,13 +20,22 @@ use ratchet_core::issue::Issue;
 /// Page size; the maximum of all servers.
 const PAGE_SIZE: u64 = 100;
 
-/// The id, time and session of a trace.
+/// A trace without content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceRef {
     pub trace: TraceId,
     pub session: Option<SessionId>,
     pub timestamp: Timestamp,
     pub environment: Environment,
+    /// Its agent. A server's list does not say what metadata names: it is the trace's name then.
+    pub agent: Option<String>,
+    pub user: Option<String>,
+    pub release: Option<String>,
+    pub tags: Vec<String>,
+    /// `None` where it is unknown, as in a server's list.
+    pub cost: Option<Money>,
+    /// Observations; `None` where their number is unknown.
+    pub observations: Option<u64>,
 }
 
 /// A filter for traces.
@@ -33,6 +43,9 @@ pub struct TraceRef {
 pub struct TraceRefFilter {
     pub between: TimeWindow,
     pub session: Option<SessionId>,
+    /// The agent; on a server the name of the trace.
+    pub agent: Option<String>,
+    pub release: Option<String>,
     pub user: Option<String>,
     pub environment: Option<String>,
     pub tag: Option<String>,
@@ -46,6 +59,10 @@ struct PlaceView {
     timestamp: Time,
     session_id: Option<String>,
     environment: Option<String>,
+    name: Option<String>,
+    user_id: Option<String>,
+    release: Option<String>,
+    tags: Option<Vec<String>>,
 }
 
 impl LangfuseClient {
@@ -63,6 +80,8 @@ impl LangfuseClient {
             .with("limit", &PAGE_SIZE)
             .with("fields", "core")
             .with_some("sessionId", query.session.as_ref())
+            .with_some("name", query.agent.as_ref())
+            .with_some("release", query.release.as_ref())
             .with_some("userId", query.user.as_ref())
             .with_some("environment", query.environment.as_ref())
             .with_some("tags", query.tag.as_ref())
@@ -104,6 +123,8 @@ fn is_asked(view: &ObservationV2View, query: &TraceRefFilter) -> bool {
     };
     let has_tag = |tag: &String| view.tags.as_value().is_some_and(|tags| tags.contains(tag));
     is(&query.user, view.user_id.as_value())
+        && is(&query.agent, view.trace_name.as_value())
+        && is(&query.release, view.release.as_value())
         && is(&query.environment, view.environment.as_value())
         && query.tag.as_ref().is_none_or(has_tag)
 }
@@ -114,6 +135,12 @@ fn trace_ref(view: &PlaceView) -> Result<TraceRef, Issue> {
         session: some_id("sessionId", view.session_id.as_ref())?,
         timestamp: view.timestamp.0,
         environment: Environment::normalise(view.environment.as_deref().unwrap_or_default()),
+        agent: view.name.clone(),
+        user: view.user_id.clone(),
+        release: view.release.clone(),
+        tags: view.tags.clone().unwrap_or_default(),
+        cost: None,
+        observations: None,
     })
 }
 
@@ -124,5 +151,11 @@ fn walked_place(view: &ObservationV2View) -> Result<TraceRef, Issue> {
         session: some_id("sessionId", view.session_id.as_value())?,
         timestamp: view.start_time.0,
         environment: Environment::normalise(environment),
+        agent: view.trace_name.as_value().cloned(),
+        user: view.user_id.as_value().cloned(),
+        release: view.release.as_value().cloned(),
+        tags: view.tags.as_value().cloned().unwrap_or_default(),
+        cost: None,
+        observations: None,
     })
 }

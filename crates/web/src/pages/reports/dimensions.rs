@@ -35,8 +35,8 @@ pub(super) fn table(report: &WeekReport) -> Markup {
     let caption = "Scores by dimension".to_owned();
     html! {
         div.standings { (table::table(&Table { caption, columns, rows, select_for: None })) }
-        @if !has_change { p.muted { "Change vs. previous week: " (change_words(&overall.change)) "." } }
-        @if !has_trend { p.muted { "Trend: " (trend_words(&overall.trend)) "." } }
+        @if !has_change && !report.is_first() { p.muted { "Change vs. previous week: " (change_words(&overall.change)) "." } }
+        @if !has_trend && !report.is_first() { p.muted { "Trend: " (trend_words(&overall.trend)) "." } }
     }
 }
 
@@ -64,7 +64,7 @@ fn row(standing: &DimensionStats, has_change: bool, has_trend: bool) -> Row {
 }
 
 /// The mean as a dot, its interval as a line, and the line below which suggestions are made.
-fn reach(name: &str, marks: Marks) -> Markup {
+pub(super) fn reach(name: &str, marks: Marks) -> Markup {
     let x = |value: f64| format!("{:.1}", value * 100.0);
     let words = interval_words(marks.interval);
     html! {

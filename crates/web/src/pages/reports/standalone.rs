@@ -1,7 +1,7 @@
 use maud::{DOCTYPE, PreEscaped, html};
 use ratchet_core::quality::report::WeekReport;
 
-use super::{dimensions, week};
+use super::{agents, dimensions, week};
 use crate::assets;
 use crate::components::alarm;
 
@@ -21,8 +21,10 @@ pub fn report_document(report: &WeekReport) -> String {
             body {
                 main.alone #main {
                     h1 { (title) }
-                    p.summary { (report.headline()) }
+                    p.summary { (report.summary().join(" ")) }
                     (alarm::drift(&report.drift))
+                    (agents::table(report, None))
+                    (agents::days(report, None))
                     (dimensions::table(report))
                     (week::course(report))
                     h2 { "As text" }

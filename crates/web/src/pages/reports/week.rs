@@ -3,11 +3,13 @@ use axum::extract::{Path, State};
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::calendar::{Week, Zone};
-use ratchet_core::quality::report::{WeekReport, advice_words, counted, judge_words};
-use ratchet_core::quality::synthesis::{CommonIssue, Outlier};
+use ratchet_core::quality::report::{
+    WeekReport, advice_words, agent_words, counted, judge_words, left_out_words,
+};
+use ratchet_core::quality::synthesis::CommonIssue;
 use ratchet_store::catalog::StoredSuggestion;
 
-use super::{dimensions, read, success, suggestions};
+use super::{agents, dimensions, read, sessions, success, suggestions};
 use crate::components::chart::{self, OverTime, Series};
 use crate::components::stat::{self, Stat, Value};
 use crate::components::{alarm, badge, figure, toast};
@@ -36,7 +38,7 @@ async fn show(
     let mut page =
         Page::new(Section::Quality, format!("Week {} to {}", report.week, report.last_day));
     page.crumbs = vec![("Quality".to_owned(), Section::Quality.link(&ctx))];
-    page.summary = html! { (report.headline()) };
+    page.summary = html! { (report.summary().join(" ")) };
     let weeks = catalog.reports(ctx.project_id()).await?;
     let weeks: Vec<String> = weeks.into_iter().map(|kept| kept.week).collect();
     page.action = neighbours(&report, &weeks, &ctx);
@@ -72,19 +74,22 @@ fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext)
     html! {
         (alarm::drift(&report.drift))
         @if let Some(words) = judge_words(report) { p.muted { bdi { (words) } } }
+        (agents::findings(report, ctx))
         (stat::row(&figures(report)))
+        section.report-part { h2 { "Agents" } (agents::table(report, Some(ctx))) (agents::days(report, Some(ctx))) }
         section.report-part { h2 { "Dimensions" } (dimensions::table(report)) (course(report)) }
         section.report-part {
             h2 { "Outliers" }
-            (outliers("High outliers (above 0.85)", &report.synthesis.excellent, ctx))
-            (outliers("Low outliers (below 0.5)", &report.synthesis.poor, ctx))
+            (sessions::outliers("Low outliers (below 0.5)", &report.synthesis.poor, report, ctx))
+            (sessions::outliers("High outliers (above 0.85)", &report.synthesis.excellent, report, ctx))
         }
         section.report-part {
             h2 { "Common issues" }
-            @if report.synthesis.issues.is_empty() {
+            @let issues = issues_in_scope(report, ctx);
+            @if issues.is_empty() {
                 p.muted { "No issues shared by sessions below 0.7." }
             } @else {
-                ol.issues { @for issue in &report.synthesis.issues { (shared(issue, ctx)) } }
+                ol.issues { @for issue in issues { (shared(issue, report, ctx)) } }
             }
         }
         section.report-part #suggestions {
@@ -97,7 +102,10 @@ fn body(report: &WeekReport, tracked: &[StoredSuggestion], ctx: &RequestContext)
                 (suggestions::card(suggestion, suggestions::newest(tracked, suggestion), ctx))
             }
         }
-        section.report-part { h2 { "Success metrics" } (success::table(&report.success)) }
+        @if !report.is_first() {
+            section.report-part { h2 { "Success metrics" } (success::table(&report.success)) }
+        }
+        @if let Some(words) = left_out_words(&report.left_out) { p.muted { bdi { (short(&words)) } } }
     }
 }
 
@@ -148,39 +156,37 @@ pub(super) fn course(report: &WeekReport) -> Markup {
     })
 }
 
-fn outliers(title: &str, outliers: &[Outlier], ctx: &RequestContext) -> Markup {
-    html! {
-        h3 { (title) " " span.muted { (outliers.len()) } }
-        @if outliers.is_empty() { p.muted { "None." } } @else {
-            ul.chips.outliers {
-                @for outlier in outliers.iter().take(SHOWN) {
-                    li { a href=(ctx.to(&["sessions", &outlier.session])) title=(short(&outlier.session)) {
-                        bdi { (short(&outlier.session)) } span.num { (format!("{:.2}", outlier.overall)) }
-                    } }
-                }
-                @if outliers.len() > SHOWN { li.muted { (outliers.len() - SHOWN) " more" } }
-            }
-        }
-    }
+/// The issues of the agents in the page's scope.
+fn issues_in_scope<'a>(report: &'a WeekReport, ctx: &RequestContext) -> Vec<&'a CommonIssue> {
+    let is_of = |issue: &&CommonIssue| match &ctx.scope.agent {
+        Some(agent) => issue.agents.iter().any(|share| share.agent.as_ref() == Some(agent)),
+        None => true,
+    };
+    report.synthesis.issues.iter().filter(is_of).collect()
 }
 
-fn shared(issue: &CommonIssue, ctx: &RequestContext) -> Markup {
+fn shared(issue: &CommonIssue, report: &WeekReport, ctx: &RequestContext) -> Markup {
+    let example = &issue.example;
     html! {
         li {
             p { bdi { (short(&issue.title)) } }
             p.muted {
                 (badge::tag(&issue.dimension)) " in " (counted(issue.sessions.len(), "session"))
-                ", " (counted(issue.count, "occurrence")) ". "
+                @for share in issue.agents.iter().take(4) {
+                    ", " bdi { (agent_words(share.agent.as_deref())) } " " (share.sessions) " of " (share.of)
+                }
+                ". " a href=(sessions::to_turn(&example.session, example.turn, ctx)) { "See an example" }
             }
             details {
                 summary { "Example and affected sessions" }
-                blockquote { bdi { (ratchet_core::record::limit::elide(&issue.example.rationale, 1_000)) } }
-                (sessions(&issue.sessions, ctx))
+                blockquote { bdi { (ratchet_core::record::limit::elide(&example.rationale, 1_000)) } }
+                (sessions::list(&issue.sessions, report, ctx))
             }
         }
     }
 }
 
+/// Sessions by id, where no report names them.
 pub(super) fn sessions(sessions: &[String], ctx: &RequestContext) -> Markup {
     html! {
         ul.chips {

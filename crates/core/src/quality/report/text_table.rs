@@ -1,0 +1,185 @@
+use super::terminal::{WIDTH, more, one_line};
+use super::{TextDetail, WeekReport, agent_words, interval_words, signed, standings, trend_words};
+use crate::quality::synthesis::{AgentStats, Change, DayStats, Marks, VariantStats};
+use crate::stats::float;
+
+/// Agents in a short text.
+const SHORT_AGENTS: usize = 8;
+/// Bars of a sparkline, lowest first.
+const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Agents and environments, worst first, with their releases.
+pub(super) fn agents(report: &WeekReport, detail: TextDetail) -> String {
+    let all = &report.synthesis.agents;
+    if all.is_empty() {
+        return String::new();
+    }
+    let shown = match detail {
+        TextDetail::Short => SHORT_AGENTS,
+        TextDetail::Wide => usize::MAX,
+    };
+    let change = if report.is_first() { "" } else { "vs. previous week" };
+    let head = row(["agent", "environment", "n", "mean", "95% CI", change]);
+    let mut lines = String::new();
+    for agent in all.iter().take(shown) {
+        lines.push_str(&agent_row(agent, report.is_first()));
+        let releases = agent.releases.iter().chain(&agent.prompts);
+        let is_shown =
+            |variant: &&VariantStats| detail == TextDetail::Wide || variant.change.is_clear();
+        lines.extend(releases.filter(is_shown).map(variant_row));
+        lines.extend(cost_line(agent).filter(|_| detail == TextDetail::Wide));
+    }
+    let is_marked = lines.contains(MARK);
+    let note = if is_marked { "  * significant; see docs/scoring.md for the test\n" } else { "" };
+    format!("\nAgents, worst first\n{head}{lines}{}{note}", more(all.len(), shown))
+}
+
+/// Marks a significant change.
+const MARK: &str = " *";
+
+fn agent_row(agent: &AgentStats, is_first: bool) -> String {
+    let name = agent_words(agent.agent.as_deref());
+    let change = if is_first { String::new() } else { change_cell(&agent.overall.change) };
+    let (mean, interval) = cells(agent.overall.marks);
+    let n = agent.overall.n.to_string();
+    row([&name, &agent.environment, &n, &mean, &interval, &change])
+}
+
+fn variant_row(variant: &VariantStats) -> String {
+    let name = format!("  {}", variant.name);
+    let (mean, interval) = cells(variant.marks);
+    let against = variant.against.as_ref().map(|against| format!(" vs. {against}"));
+    let change = match &variant.change {
+        Change::By { .. } => change_cell(&variant.change) + &against.unwrap_or_default(),
+        Change::Unknown(_) => String::new(),
+    };
+    let since = format!("from {}", variant.first_day);
+    row([&name, &since, &variant.n.to_string(), &mean, &interval, &change])
+}
+
+fn cost_line(agent: &AgentStats) -> Option<String> {
+    let cost = agent.cost?;
+    Some(format!(
+        "    cost ${:.2}, ${:.4} per session (n = {}), {:.0}% of all agents\n",
+        cost.total,
+        cost.per_session,
+        cost.n,
+        cost.share * 100.0
+    ))
+}
+
+fn cells(marks: Option<Marks>) -> (String, String) {
+    let Some(marks) = marks else { return ("-".to_owned(), String::new()) };
+    (format!("{:.2}", marks.mean), interval_words(marks.interval))
+}
+
+/// `−0.19 (−0.27 to −0.11) *`.
+fn change_cell(change: &Change) -> String {
+    match change {
+        Change::By { value, interval: [lower, upper], .. } => {
+            let mark = if change.is_clear() { MARK } else { "" };
+            let (value, lower, upper) = (signed(*value), signed(*lower), signed(*upper));
+            format!("{value} ({lower} to {upper}){mark}")
+        }
+        Change::Unknown(_) => "-".to_owned(),
+    }
+}
+
+fn row([name, place, n, mean, interval, change]: [&str; 6]) -> String {
+    let (name, place) = (fit(name, 24), fit(place, 15));
+    let line = format!("  {name} {place} {n:>4} {mean:>5}  {interval:<13} {change}");
+    one_line(line.trim_end()) + "\n"
+}
+
+/// Overall quality by day, as a sparkline with its ends.
+pub(super) fn days(days: &[DayStats]) -> Option<String> {
+    let (first, last) = (days.first()?, days.last()?);
+    if days.len() < 2 {
+        return None;
+    }
+    let by_mean = |one: &&DayStats, other: &&DayStats| one.mean.total_cmp(&other.mean);
+    let (low, high) = (days.iter().min_by(by_mean)?, days.iter().max_by(by_mean)?);
+    let bar = |day: &DayStats| {
+        let span = (high.mean - low.mean).max(f64::EPSILON);
+        let part = (day.mean - low.mean) / span * float(BARS.len() - 1);
+        let level = (0..BARS.len()).rev().find(|level| float(*level) <= part + 0.5);
+        BARS.get(level.unwrap_or_default()).copied().unwrap_or(' ')
+    };
+    let line: String = days.iter().map(bar).collect();
+    let end = |day: &DayStats| format!("{:.2} on {} (n = {})", day.mean, day.day, day.n);
+    let words = format!(
+        "{line}  {} to {}: lowest {}, highest {}",
+        first.day,
+        last.day,
+        end(low),
+        end(high)
+    );
+    Some(format!("\nOverall quality by day\n{}", wrapped(&words, "  ")))
+}
+
+/// Dimensions, lowest first after the overall score.
+pub(super) fn dimensions(report: &WeekReport, detail: TextDetail) -> String {
+    let is_wide = detail == TextDetail::Wide;
+    let mut all: Vec<_> = standings(report).collect();
+    if let Some(dimensions) = all.get_mut(1..) {
+        dimensions.sort_by(|one, other| {
+            let mean = |mean: Option<f64>| mean.unwrap_or(f64::INFINITY);
+            mean(one.mean()).total_cmp(&mean(other.mean()))
+        });
+    }
+    let change = if report.is_first() { "" } else { "vs. previous week" };
+    let head = format!("  {:<24} {:>4} {:>5}  {:<13} {change}", "dimension", "n", "mean", "95% CI");
+    let mut out = format!("\nDimensions\n{}\n", head.trim_end());
+    for standing in all {
+        let (mean, interval) = cells(standing.marks);
+        let change = if report.is_first() { String::new() } else { change_cell(&standing.change) };
+        let name = fit(&standing.name, 24);
+        let line = format!("  {name} {:>4} {mean:>5}  {interval:<13} {change}", standing.n);
+        out.push_str(&(one_line(line.trim_end()) + "\n"));
+        if let Some(marks) = standing.marks.filter(|_| is_wide) {
+            let stdev = marks.stdev.map_or_else(|| "-".to_owned(), |stdev| format!("{stdev:.2}"));
+            out.push_str(&wrapped(
+                &format!(
+                    "std dev {stdev}, min {:.2}, max {:.2}; {}",
+                    marks.min,
+                    marks.max,
+                    trend_words(&standing.trend)
+                ),
+                "      ",
+            ));
+        }
+    }
+    out
+}
+
+/// A text in a column of that width: padded, or cut with an ellipsis.
+pub(super) fn fit(text: &str, width: usize) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let count = clean.chars().count();
+    if count <= width {
+        return clean + &" ".repeat(width - count);
+    }
+    clean.chars().take(width - 1).chain(['…']).collect()
+}
+
+/// Breaks a text into lines that fit the terminal, without control characters.
+pub(super) fn wrapped(text: &str, indent: &str) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    let is_space = |c: char| c.is_whitespace() || c.is_control();
+    let room = WIDTH.saturating_sub(indent.len());
+    for word in text.split(is_space).filter(|word| !word.is_empty()) {
+        let needed = line.chars().count() + 1 + word.chars().count();
+        if !line.is_empty() && needed > room {
+            out.push_str(&format!("{indent}{line}\n"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(room));
+    }
+    out.push_str(format!("{indent}{line}").trim_end());
+    out.push('\n');
+    out
+}
