@@ -4,6 +4,8 @@
 mod one;
 /// Who changed what of it.
 mod changes;
+/// New versions and new prompts.
+pub(super) mod editor;
 
 use axum::Router;
 use axum::extract::State;
@@ -27,6 +29,7 @@ pub(super) fn routes() -> Router<Web> {
         .route("/project/{project}/prompts", get(list))
         .route("/project/{project}/prompts/{name}", get(one::show))
         .route("/project/{project}/prompts/{name}/label", post(one::label))
+        .route("/project/{project}/prompt-editor", get(editor::show).post(editor::save))
 }
 
 async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup> {
@@ -45,7 +48,10 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let mut page = Page::new(Section::Prompts, "Prompts");
     page.summary = html! { (figure::grouped(total)) " prompts" @if total == 1 { ", 1 name" } "." };
     if ctx.viewer.can_change() {
-        page.action = html! { a.button href=(ctx.to(&["playground"])) { "Playground" } };
+        page.action = html! {
+            a.button href=(ctx.to(&["playground"])) { "Playground" } " "
+            a.button.primary href=(editor::link(&ctx, None)) { "New prompt" }
+        };
     }
     page.body = if total == 0 {
         nothing()

@@ -52,6 +52,7 @@ const DIFFERENT: &[(&str, &str, Needs)] = &[
     ("GET", "/project/{project}/playground", Needs::Member),
     ("GET", "/project/{project}/settings/models/{model}", Needs::Member),
     ("GET", "/project/{project}/traces/{trace}/dataset", Needs::Member),
+    ("GET", "/project/{project}/prompt-editor", Needs::Member),
     ("GET", "/project/{project}/settings/notifications", Needs::Member),
     ("GET", "/project/{project}/settings/notifications/{receiver}", Needs::Member),
     ("POST", "/project/{project}/settings/notifications", Needs::Owner),

@@ -41,9 +41,50 @@ async fn a_prompt_shows_what_is_live_and_what_changed() {
     browser.get("/project/shop/prompts").await.check(200, "support/greeting");
     browser.get(PROMPT).await.check(200, "Be &lt;b&gt;brief");
     let newest = browser.get(&format!("{PROMPT}?version=2")).await;
-    newest.check(200, "Changes since version 1").check(200, "<ins>");
+    newest.check(200, "Changes since version 1, which is production").check(200, "<ins>");
     assert!(!newest.text.contains("<b>kind"), "a prompt is text, never markup");
     assert!(!newest.text.contains("Set as production"), "a viewer changes nothing");
+}
+
+#[tokio::test]
+async fn a_version_becomes_production_after_its_diff_to_production_was_shown() {
+    let (site, mut browser) = two_versions(Role::Member).await;
+    let asked = browser.get(&format!("{PROMPT}?version=2&confirm=production")).await;
+    asked.check(200, "Set version 2 as production?").check(200, "since version 1");
+    let question = asked.text.split("data-question").nth(1).unwrap();
+    let question = question.split("</section>").next().unwrap();
+    assert!(question.contains("<ins>") && question.contains("<del>"), "{question}");
+    prompt(&site, "Be <b>patient</b> please", &[]).await;
+    let newest = browser.get(&format!("{PROMPT}?version=3")).await;
+    newest.check(200, "Changes since version 1, which is production");
+    let live = browser.get(&format!("{PROMPT}?version=1&confirm=production")).await;
+    assert!(!live.text.contains("data-question"), "version 1 is production already");
+}
+
+#[tokio::test]
+async fn a_version_is_written_in_the_editor() {
+    let (_site, mut browser) = two_versions(Role::Member).await;
+    const EDITOR: &str = "/project/shop/prompt-editor";
+    let edit = format!("{EDITOR}?prompt=support%2Fgreeting&version=2");
+    browser.get(&edit).await.check(200, "Be &lt;b&gt;kind&lt;/b&gt; please");
+    let fields = |config| {
+        [
+            ("name", "support/greeting"),
+            ("kind", "text"),
+            ("text", "Be <b>quick</b>"),
+            ("config", config),
+            ("message", "faster"),
+        ]
+    };
+    let refused = browser.post(&edit, &fields("[1]")).await;
+    refused.check(422, "must be a JSON object").check(422, "Be &lt;b&gt;quick&lt;/b&gt;");
+    let saved = browser.post(&edit, &fields(r#"{"temperature": 0}"#)).await;
+    assert_eq!(saved.header("location"), format!("{PROMPT}?version=3&done=made"));
+    let shown = browser.get(&format!("{PROMPT}?version=3")).await;
+    shown.check(200, "Be &lt;b&gt;quick").check(200, "temperature").check(200, "faster");
+    browser.get(EDITOR).await.check(200, "New prompt");
+    let chat = [("name", "chatty"), ("kind", "chat"), ("text", "[{\"role\": 1}]")];
+    browser.post(EDITOR, &chat).await.check(422, "must be a text");
 }
 
 #[tokio::test]

@@ -1,13 +1,12 @@
 use axum::extract::State;
 use axum::response::Redirect;
-use ratchet_core::catalog::prompt::{PromptBody, PromptKind, check_message, check_name};
-use ratchet_core::json_size::small_tree;
 use ratchet_core::payload::Json;
-use ratchet_store::catalog::{NewDatasetItem, NewPrompt};
+use ratchet_store::catalog::NewDatasetItem;
 use serde_json::{Value, json};
 
 use crate::form::PageForm;
 use crate::page_error::{PageError, PageResult};
+use crate::pages::prompts::editor::{self, VersionForm};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -46,28 +45,7 @@ pub(super) async fn version(
     State(web): State<Web>,
     PageForm { ctx, form }: PageForm,
 ) -> PageResult<Redirect> {
-    let name = form.get("name").unwrap_or_default().trim().to_owned();
-    check_name(&name).map_err(|why| PageError::Bad(format!("name: {why}")))?;
-    let message = form.get("message").unwrap_or_default().trim().to_owned();
-    check_message(&message).map_err(|why| PageError::Bad(format!("message: {why}")))?;
-    let kind = form.get("kind").and_then(PromptKind::parse).unwrap_or(PromptKind::Text);
-    let text = form.get("text").unwrap_or_default().replace("\r\n", "\n");
-    let wrong = |why: String| PageError::Bad(format!("prompt: {why}"));
-    let json = match kind {
-        PromptKind::Text => Value::from(text),
-        PromptKind::Chat => small_tree(&text).map_err(|why| wrong(why.to_string()))?,
-    };
-    let body = PromptBody::read(kind, json).map_err(|why| wrong(why.to_string()))?;
-    let new = NewPrompt {
-        name: name.clone(),
-        body,
-        config: Json::from_value(&json!({})),
-        labels: Vec::new(),
-        tags: None,
-        commit_message: Some(message).filter(|message| !message.is_empty()),
-        created_by: ctx.viewer.name().to_owned(),
-    };
-    let made = ctx.viewer.catalog(&web).create_prompt(ctx.project_id(), new, ctx.now).await?;
-    let to = ctx.to(&["prompts", &name]).with("version", made.version.to_string());
-    Ok(Redirect::to(&to.with("done", "made").to_string()))
+    let new = VersionForm::read(&form).new_prompt(&ctx);
+    let new = new.map_err(|(field, why)| PageError::Bad(format!("{field}: {why}")))?;
+    editor::create(&web, &ctx, new).await
 }

@@ -10,7 +10,7 @@ use ratchet_store::query::{
     Test,
 };
 
-use super::{changes, labels};
+use super::{changes, editor, labels};
 use crate::components::table::{self, Column, Row, Table};
 use crate::components::{diff, figure, json, toast};
 use crate::form::PageForm;
@@ -46,9 +46,15 @@ pub(super) async fn show(
         },
     };
     let chosen = &chosen.ok_or_else(|| PageError::not_there("prompt version"))?;
-    let against = match number("against").or(chosen.version.checked_sub(1)) {
-        Some(number) => find(Pick::Version(number)).await?,
-        None => None,
+    let live = find(Pick::Label(PRODUCTION.to_owned())).await?;
+    let live = live.filter(|live| live.version != chosen.version);
+    let against = match (number("against"), &live) {
+        (Some(number), _) => find(Pick::Version(number)).await?,
+        (None, Some(live)) => Some(live.clone()),
+        (None, None) => match chosen.version.checked_sub(1) {
+            Some(number) => find(Pick::Version(number)).await?,
+            None => None,
+        },
     };
     let uses = uses(&web, &ctx, chosen).await?;
     let changes = changes::changes(&web, &ctx, &name).await?;
@@ -56,6 +62,7 @@ pub(super) async fn show(
         Some(against) => changed(against, chosen).await,
         None => Markup::default(),
     };
+    let promotion = promotion(chosen, live.as_ref(), &ctx).await;
     let mut page = Page::new(Section::Prompts, name);
     page.crumbs = vec![("Prompts".to_owned(), Section::Prompts.link(&ctx))];
     page.summary = html! {
@@ -72,6 +79,7 @@ pub(super) async fn show(
         div.prompt {
             (history(&versions, chosen, &ctx))
             div {
+                (promotion)
                 (head(chosen, &ctx))
                 (body(&chosen.body))
                 (changed)
@@ -93,7 +101,7 @@ fn labelled(version: u32, ctx: &RequestContext) -> String {
 }
 
 fn history(versions: &[Prompt], chosen: &Prompt, ctx: &RequestContext) -> Markup {
-    let here = ctx.here().without("against").without("done");
+    let here = ctx.here().without("against").without("done").without("confirm");
     html! {
         nav.versions aria-label="Versions" {
             ol {
@@ -122,31 +130,54 @@ fn head(chosen: &Prompt, ctx: &RequestContext) -> Markup {
             (labels(&chosen.labels))
             @if ctx.viewer.can_change() {
                 a.button href=(ctx.to(&["playground"]).with("prompt", chosen.name.clone()).with("version", chosen.version.to_string())) { "Open in playground" }
-                @if !is_live { (label_form(chosen, ctx, Some(PRODUCTION))) }
-                (label_form(chosen, ctx, None))
+                a.button href=(editor::link(ctx, Some(chosen))) { "New version" }
+                @if !is_live {
+                    a.button.primary href=(ctx.here().without("done").with("version", chosen.version.to_string()).with("confirm", PRODUCTION)) {
+                        "Set as production"
+                    }
+                }
+                (label_form(chosen, ctx))
             }
         }
     }
 }
 
-/// Puts a label at a version: the production label in one click, any other by name.
-fn label_form(chosen: &Prompt, ctx: &RequestContext, label: Option<&str>) -> Markup {
-    let action = ctx.to(&["prompts", &chosen.name, "label"]);
+/// The question before a version becomes production: what changes for agents.
+async fn promotion(chosen: &Prompt, live: Option<&Prompt>, ctx: &RequestContext) -> Markup {
+    let is_asked = ctx.params.get("confirm") == Some(PRODUCTION) && ctx.viewer.can_change();
+    let is_live = chosen.labels.iter().any(|label| label == PRODUCTION);
+    if !is_asked || is_live {
+        return Markup::default();
+    }
+    let changes = match live {
+        Some(live) => diff::beside(written(&live.body), written(&chosen.body)).await,
+        None => html! { p.muted { "No version is production yet." } },
+    };
     html! {
-        form.inline method="post" action=(action) {
+        section.promotion data-question="promotion" {
+            h2 { "Set version " (chosen.version) " as production?" }
+            p { "Agents that fetch the label production get it at once. Changes"
+                @if let Some(live) = live { " since version " (live.version) } ":" }
+            (changes)
+            form.inline method="post" action=(ctx.to(&["prompts", &chosen.name, "label"])) {
+                (ctx.viewer.form_token.field())
+                input type="hidden" name="version" value=(chosen.version);
+                input type="hidden" name="label" value=(PRODUCTION);
+                button.button.primary type="submit" { "Set as production" } " "
+                a.button href=(ctx.here().without("confirm")) data-keep { "Cancel" }
+            }
+        }
+    }
+}
+
+/// Sets any label at a version.
+fn label_form(chosen: &Prompt, ctx: &RequestContext) -> Markup {
+    html! {
+        form.inline method="post" action=(ctx.to(&["prompts", &chosen.name, "label"])) {
             (ctx.viewer.form_token.field())
             input type="hidden" name="version" value=(chosen.version);
-            @match label {
-                Some(label) => {
-                    input type="hidden" name="label" value=(label);
-                    button.button.primary type="submit" { "Set as production" }
-                },
-                None => {
-                    input type="text" name="label" required placeholder="label"
-                          aria-label="Label" size="12";
-                    button.button type="submit" { "Set label" }
-                },
-            }
+            input type="text" name="label" required placeholder="label" aria-label="Label" size="12";
+            button.button type="submit" { "Set label" }
         }
     }
 }
@@ -163,7 +194,10 @@ fn body(body: &PromptBody) -> Markup {
 async fn changed(old: &Prompt, new: &Prompt) -> Markup {
     let changes = diff::beside(written(&old.body), written(&new.body)).await;
     html! {
-        h2 { "Changes since version " (old.version) }
+        h2 {
+            "Changes since version " (old.version)
+            @if old.labels.iter().any(|label| label == PRODUCTION) { ", which is production" }
+        }
         (changes)
     }
 }
