@@ -78,7 +78,7 @@ fn packed(method: &str, path: &str, body: &[u8]) -> Request {
 }
 
 /// The most memory that a process has had, in bytes.
-fn peak(server: &Ratchet) -> usize {
+pub(crate) fn peak(server: &Ratchet) -> usize {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1_024

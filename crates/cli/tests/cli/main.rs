@@ -54,6 +54,8 @@ mod import_langfuse;
 mod bad_input;
 /// Small bodies that become large ones.
 mod bombs;
+/// Responses of any length.
+mod long_answers;
 /// Every page, in a real browser.
 mod pages;
 

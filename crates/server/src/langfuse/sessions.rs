@@ -2,19 +2,14 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use ratchet_core::record::session::Session;
-use ratchet_core::record::trace::Trace;
 use ratchet_remote::langfuse::wire::page::Paged;
-use ratchet_remote::langfuse::wire::session::{SessionTraces, SessionView, SessionWithTraces};
+use ratchet_remote::langfuse::wire::session::{SessionView, SessionWithTraces};
 use ratchet_remote::langfuse::wire::time::Time;
-use ratchet_remote::langfuse::wire::trace::TraceView;
-use ratchet_store::project::ProjectId;
-use ratchet_store::query::{
-    Condition, Detail, Direction, Paging, SessionQuery, TimeRange, TraceColumn, TraceOrder,
-    TraceQuery,
-};
+use ratchet_store::query::{Paging, SessionQuery};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::stream::SessionStream;
 use super::params::{PageParams, Params, meta};
 use super::path::PathId;
 use super::response;
@@ -22,8 +17,8 @@ use crate::app::App;
 use crate::auth::Reader;
 use crate::error::ApiResult;
 
-/// Rows fetched at a time for a whole list.
-const SLICE: u64 = 500;
+/// One session with its traces, streamed.
+mod stream;
 
 /// The routes of this resource.
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -77,35 +72,5 @@ pub(super) async fn show(
 ) -> ApiResult<Response> {
     let session = app.store.telemetry.session(caller.project.clone(), id.clone()).await?;
     let session = session.ok_or_else(|| response::not_found("Session"))?;
-    let traces = traces_of(&app, &caller.project, &session).await?;
-    let size = response::size(traces.iter().map(|trace| trace.content.as_ref()));
-    let view = move || {
-        let project = caller.project.as_str();
-        let traces = traces.iter().map(|trace| TraceView::new(trace, project)).collect();
-        let session = SessionView::new(&session, project);
-        SessionWithTraces { session, content: SessionTraces { traces } }
-    };
-    response::json(&app, size, view).await
-}
-
-async fn traces_of(app: &App, project: &ProjectId, session: &Session) -> ApiResult<Vec<Trace>> {
-    let of_session = Condition::equals(TraceColumn::Session, session.id.to_string());
-    let mut traces = Vec::new();
-    let mut cursor = None;
-    loop {
-        let query = TraceQuery {
-            project: project.clone(),
-            range: TimeRange::default(),
-            conditions: vec![of_session.clone()],
-            order: (TraceOrder::Timestamp, Direction::Ascending),
-            paging: Paging::After { cursor, limit: SLICE },
-            detail: Detail::Content,
-        };
-        let page = app.store.telemetry.traces(query).await?;
-        traces.extend(page.rows);
-        cursor = page.cursor;
-        if cursor.is_none() {
-            return Ok(traces);
-        }
-    }
+    SessionStream::new(app, caller.project, &session)?.answer().await
 }

@@ -1,0 +1,78 @@
+//! Responses of any length are sent while they are read.
+
+use std::path::Path;
+
+use ratchet_testkit::http;
+use ratchet_testkit::otlp::{self, SpanBuilder};
+use ratchet_testkit::process::Ratchet;
+use ratchet_testkit::soak::scaled;
+
+use crate::bombs::peak;
+use crate::server;
+
+/// Bytes of a long text, which the store compresses.
+const LONG: usize = 500_000;
+/// Bytes that a response may take in the server.
+const BOUND: usize = 64 * 1024 * 1024;
+
+/// Records spans, so many in a request, and stops the server: reading begins with fresh memory.
+fn record(data: &Path, count: u64, at_once: u64, span: impl Fn(u64) -> SpanBuilder) {
+    let running = server(data).start();
+    for first in (0..count).step_by(usize::try_from(at_once).unwrap()) {
+        let spans = (first..count.min(first + at_once)).map(&span);
+        let body = otlp::request("long").with_all(spans).to_protobuf();
+        let answer = running.send(http::post("/v1/traces").protobuf(body));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    running.kill_hard();
+}
+
+/// Checks that a response has so many bytes, and took little memory.
+#[track_caller]
+fn check(running: &Ratchet, path: &str, expected_bytes: usize) -> serde_json::Value {
+    let before = peak(running);
+    let answer = running.send(http::get(path));
+    assert_eq!(answer.status, 200, "{path}");
+    assert!(answer.body.len() > expected_bytes, "{path}: {} bytes", answer.body.len());
+    let taken = peak(running) - before;
+    assert!(taken < BOUND, "{path} took {taken} bytes for {}", answer.body.len());
+    answer.json()
+}
+
+#[test]
+fn a_session_with_long_traces_takes_the_memory_of_a_few() {
+    let data = tempfile::tempdir().unwrap();
+    let (traces, long) = (scaled(300, 1_500), "x".repeat(LONG));
+    record(data.path(), traces, 4, |nth| {
+        let span =
+            otlp::span(u128::from(nth) + 1, 1).lasting(i64::try_from(nth).unwrap(), 1_000_000);
+        let span = span.saying("langfuse.session.id", "s");
+        span.saying("langfuse.trace.input", long.as_str())
+    });
+    let running = server(data.path()).start();
+    let count = usize::try_from(traces).unwrap();
+    let session = check(&running, "/api/public/sessions/s", count * LONG);
+    let ids: Vec<_> = session["traces"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+    let expected: Vec<_> = (1..=traces).map(|nth| otlp::trace_id(u128::from(nth))).collect();
+    assert_eq!(ids, expected.iter().collect::<Vec<_>>(), "all of them, oldest first");
+}
+
+#[test]
+fn a_trace_with_long_or_many_spans_takes_the_memory_of_a_few() {
+    let data = tempfile::tempdir().unwrap();
+    let (spans, long) = (300, "x".repeat(LONG));
+    let of_one = |trace: u128, nth: u64| {
+        otlp::span(trace, nth + 1).lasting(i64::try_from(nth).unwrap(), 10_000_000)
+    };
+    record(data.path(), spans, 4, |nth| {
+        of_one(1, nth).saying("langfuse.observation.input", long.as_str())
+    });
+    let many = scaled(20_000, 1_000_000);
+    record(data.path(), many, 5_000, |nth| of_one(2, nth));
+    let running = server(data.path()).start();
+    let of_trace = |trace| format!("/api/public/traces/{}", otlp::trace_id(trace));
+    let trace = check(&running, &of_trace(1), 300 * LONG);
+    assert_eq!(trace["observations"].as_array().unwrap().len(), 300);
+    let trace = check(&running, &of_trace(2), 0);
+    assert_eq!(trace["observations"].as_array().unwrap().len() as u64, many);
+}
