@@ -126,7 +126,7 @@ impl EmbeddedEngine {
         let room = DiskMonitor::new(path.to_owned(), options.reserve);
         let sizes =
             Sizes { queue_len: options.queue_len, readers: options.readers, room: room.clone() };
-        let catalog = CatalogDb::open(path.join(CATALOG_FILE), lock.clone())?;
+        let catalog = CatalogDb::open(path.join(CATALOG_FILE), lock.clone(), room.clone())?;
         // Before a project of the same id can be created.
         let deleted = catalog.transact_here(catalog::administration::deleted)?;
         let telemetry = TelemetryDb::open(path, sizes, prices.clone(), lock, &deleted)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use ratchet_testkit::http::{self, Answer, Request};
 use ratchet_testkit::mount::SmallDisk;
 use ratchet_testkit::otlp;
-use ratchet_testkit::process::Ratchet;
+use ratchet_testkit::process::{PROJECT, Ratchet};
 use ratchet_testkit::seeded_random::Chance;
 use ratchet_testkit::soak::scaled;
 
@@ -124,6 +124,34 @@ fn deleting_and_compacting_work_on_a_full_disk_and_make_room() {
         assert!(after < before, "{report}");
         assert_eq!(running.send(http::get("/api/public/ready")).status, 200);
     }
+    running.kill_hard();
+    assert_sound(&disk.folder());
+}
+
+#[test]
+fn content_stops_at_the_reserve_and_settings_and_deleting_do_not() {
+    let Some(disk) = SmallDisk::mount(16 * 1024) else { return };
+    let mut chance = Chance::from_environment("content on a full disk");
+    let running = server(&disk.folder()).start();
+    let dataset = http::post("/api/public/v2/datasets").json(r#"{"name":"d"}"#.to_owned());
+    assert_eq!(running.send(dataset).status, 200);
+    let mut item = |id: u32, kilobytes: usize| {
+        let input: String =
+            (0..kilobytes * 64).map(|_| format!("{:016x}", chance.number())).collect();
+        let body = serde_json::json!({"datasetName": "d", "id": format!("i{id}"), "input": input});
+        running.send(http::post("/api/public/dataset-items").json(body.to_string()))
+    };
+    let refused = (0..1_000).map(|id| item(id, 100)).find(|answer| answer.status != 200).unwrap();
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert!(refused.text().contains("disk.reserve"), "{}", refused.text());
+    let prompt = serde_json::json!({"name": "p", "prompt": "x".repeat(200_000)});
+    let prompt = http::post("/api/public/v2/prompts").json(prompt.to_string());
+    assert_eq!(running.send(prompt).status, 503, "all content is refused");
+    let key = http::post(&format!("/api/v1/projects/{PROJECT}/keys"));
+    let key = running.send(key.json(r#"{"role":"viewer"}"#.to_owned()));
+    assert_eq!(key.status, 201, "{}", key.text());
+    let gone = running.send(http::request("DELETE", "/api/public/dataset-items/i0"));
+    assert_eq!(gone.status, 200, "{}", gone.text());
     running.kill_hard();
     assert_sound(&disk.folder());
 }

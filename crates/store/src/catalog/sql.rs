@@ -7,7 +7,10 @@
 mod value;
 /// `WHERE` conditions.
 mod conditions;
+/// Which statements add content.
+mod content;
 
+use std::cell::Cell;
 use std::path::Path;
 
 use rusqlite::types::ValueRef;
@@ -37,6 +40,8 @@ pub(crate) struct Tx<'db> {
     db: &'db rusqlite::Transaction<'db>,
     file: &'db Path,
     actor: &'db Actor,
+    /// Approximate bytes of content that its statements have added.
+    added: &'db Cell<u64>,
 }
 
 /// A row of a result.
@@ -47,13 +52,17 @@ pub(crate) struct Row<'row> {
 }
 
 impl<'db> Tx<'db> {
-    pub(crate) fn new(db: &'db rusqlite::Transaction<'db>, file: &'db Path) -> Self {
-        Self { db, file, actor: &Actor::Server }
+    pub(crate) fn new(
+        db: &'db rusqlite::Transaction<'db>,
+        file: &'db Path,
+        added: &'db Cell<u64>,
+    ) -> Self {
+        Self { db, file, actor: &Actor::Server, added }
     }
 
     /// The same transaction on behalf of another actor.
     pub(crate) fn by<'short>(&'short self, actor: &'short Actor) -> Tx<'short> {
-        Tx { db: self.db, file: self.file, actor }
+        Tx { db: self.db, file: self.file, actor, added: self.added }
     }
 
     pub(crate) fn actor(&self) -> &Actor {
@@ -64,6 +73,7 @@ impl<'db> Tx<'db> {
     pub(crate) fn execute(&self, sql: &str, values: &[Value]) -> StoreResult<u64> {
         let run = || self.db.prepare_cached(&numbered(sql))?.execute(params_from_iter(values));
         let rows = run().map_err(|error| sqlite_error(self.file, error))?;
+        self.added.set(self.added.get().saturating_add(content::added_by(sql, values)));
         Ok(u64::try_from(rows).unwrap_or(u64::MAX))
     }
 

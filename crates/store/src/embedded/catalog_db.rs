@@ -1,15 +1,18 @@
 //! The catalog in SQLite.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::compact::log_bytes;
 use super::connection::{self, Purpose};
 use super::lock::Lock;
 use super::{CATALOG_MIGRATIONS, sqlite_error};
 use crate::blocking::{BlockingPool, Outcome, downcast};
 use crate::catalog::Tx;
+use crate::disk_reserve::DiskMonitor;
 use crate::{StoreError, StoreResult};
 
 /// Threads for transactions. One of them works, the others wait for the connection, so that it is
@@ -27,8 +30,34 @@ struct Shared {
     file: PathBuf,
     db: Mutex<Connection>,
     threads: BlockingPool,
-    /// The lock against other processes; `None` if the file is shared.
-    lock: Option<Arc<Lock>>,
+    /// The lock against other processes, and the disk; `None` if the file is shared.
+    owned: Option<(Arc<Lock>, DiskMonitor)>,
+}
+
+impl Shared {
+    /// Checkpoints and truncates the WAL if the disk would have less than its reserve afterwards.
+    fn checkpoint_if_low(&self, db: &Connection) {
+        let Some((_, room)) = &self.owned else { return };
+        let log = log_bytes(&self.file);
+        if log == 0 || room.check(log).is_ok() {
+            return;
+        }
+        let checkpoint = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
+        if let Err(error) = checkpoint {
+            tracing::warn!(error.cause = %error, "cannot checkpoint the WAL to free disk space");
+        }
+    }
+
+    /// Rejects content that would use the disk reserve.
+    fn check_room(&self, added: u64) -> StoreResult<()> {
+        match &self.owned {
+            Some((_, room)) if added > 0 => {
+                // Data is written twice: to the WAL, then from the WAL to the database.
+                room.check(added.saturating_mul(2).saturating_add(log_bytes(&self.file)))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Boxed work in a transaction: the code around it is compiled once.
@@ -48,20 +77,20 @@ impl From<StoreError> for RolledBack {
 }
 
 impl CatalogDb {
-    pub(super) fn open(file: PathBuf, lock: Arc<Lock>) -> StoreResult<Self> {
-        Self::with_lock(file, Some(lock))
+    pub(super) fn open(file: PathBuf, lock: Arc<Lock>, room: DiskMonitor) -> StoreResult<Self> {
+        Self::with_owner(file, Some((lock, room)))
     }
 
     /// Opens a catalog that other processes may have open too.
     pub(crate) fn open_shared(file: PathBuf) -> StoreResult<Self> {
-        Self::with_lock(file, None)
+        Self::with_owner(file, None)
     }
 
-    fn with_lock(file: PathBuf, lock: Option<Arc<Lock>>) -> StoreResult<Self> {
+    fn with_owner(file: PathBuf, owned: Option<(Arc<Lock>, DiskMonitor)>) -> StoreResult<Self> {
         let mut db = connection::open(&file, Purpose::Write)?;
         connection::migrate(&mut db, &file, CATALOG_MIGRATIONS)?;
         let threads = BlockingPool::new(THREADS);
-        Ok(Self { shared: Arc::new(Shared { file, db: Mutex::new(db), threads, lock }) })
+        Ok(Self { shared: Arc::new(Shared { file, db: Mutex::new(db), threads, owned }) })
     }
 
     pub(super) fn file(&self) -> &Path {
@@ -100,15 +129,18 @@ impl CatalogDb {
     ) -> Result<T, E> {
         let failed = |error| sqlite_error(&self.shared.file, error);
         let mut db = self.shared.db.lock().map_err(|_| StoreError::Closing)?;
-        let behavior = match self.shared.lock {
+        let behavior = match self.shared.owned {
             Some(_) => TransactionBehavior::Deferred,
             // A deferred transaction that has read could not write any more once another process
             // has written in between.
             None => TransactionBehavior::Immediate,
         };
+        self.shared.checkpoint_if_low(&db);
         let transaction = db.transaction_with_behavior(behavior).map_err(failed)?;
         // Dropped without a commit, it is rolled back.
-        let done = work(&Tx::new(&transaction, &self.shared.file))?;
+        let added = Cell::new(0);
+        let done = work(&Tx::new(&transaction, &self.shared.file, &added))?;
+        self.shared.check_room(added.get())?;
         transaction.commit().map_err(failed)?;
         Ok(done)
     }
