@@ -11,6 +11,9 @@ use crate::time::Timestamp;
 /// The longest lease. A lease that expires later than this was granted before the clock was set
 /// back, and is shortened.
 pub const MAX_LEASE: Duration = Duration::from_secs(60 * 60);
+/// The longest delay before a first attempt. A job that is due later was enqueued or revived before
+/// the clock was set back, and is due now.
+pub const MAX_FIRST_DELAY: Duration = Duration::from_secs(5 * 60);
 /// The longest delay before a retry, for the same reason.
 pub const MAX_RETRY_DELAY: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 

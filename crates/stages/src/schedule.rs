@@ -141,15 +141,13 @@ impl Runner {
     ) -> StoreResult<Option<Timestamp>> {
         let name = schedule.name.clone();
         let runs = self.catalog.schedule_runs(project.clone(), name, RECENT_RUNS).await?;
-        // A run of the future was due before the clock was set back: it must not keep all others
-        // from running until then.
-        let runs: Vec<ScheduleRun> = runs.into_iter().filter(|run| run.due_at <= now).collect();
-        let is_free = |run: &ScheduleRun| run.leased_until.is_none_or(|until| until <= now);
-        let is_open = |run: &&ScheduleRun| run.ended_at.is_none() && is_free(run);
         // Requested by a person, or retried after it was given up: also while the schedule is
-        // paused, and however old.
-        let requested = runs.iter().filter(is_open).find(|run| run.runner.is_empty());
-        let requested = requested.map(|run| run.due_at);
+        // paused, however old, and if the clock was set back since.
+        let requested = runs.iter().find(|run| run.is_requested()).map(|run| run.due_at);
+        // Another run of the future was due before the clock was set back: it must not keep all
+        // others from running until then.
+        let runs: Vec<ScheduleRun> = runs.into_iter().filter(|run| run.due_at <= now).collect();
+        let is_open = |run: &&ScheduleRun| run.ended_at.is_none() && !run.is_leased(now);
         if !schedule.is_on {
             return Ok(requested);
         }

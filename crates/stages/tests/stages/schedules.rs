@@ -5,6 +5,7 @@ use futures_util::future::BoxFuture;
 use ratchet_agent::judge::JudgeName;
 use ratchet_core::calendar::Zone;
 use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::job::JobKind;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
@@ -13,11 +14,12 @@ use ratchet_core::secret::Secret;
 use ratchet_core::time::Timestamp;
 use ratchet_stages::notify;
 use ratchet_stages::schedule::{
-    DueRun, EnvironmentError, JobEnvironment, Runner, Scheduler, SuggestionTexts,
+    DueRun, EnvironmentError, JobEnvironment, LEASE, Runner, Scheduler, SuggestionTexts,
 };
 use ratchet_stages::score::judge::Judge;
 use ratchet_store::catalog::{
-    NewProject, NewSchedule, Schedule, ScheduleOutcome, ScheduleRun, ScheduledJob, ScheduledScoring,
+    LeaseStatus, NewProject, NewSchedule, Schedule, ScheduleOutcome, ScheduleRun, ScheduledJob,
+    ScheduledScoring,
 };
 use ratchet_store::project::ProjectId;
 use ratchet_testkit::build::{START, project};
@@ -186,4 +188,29 @@ async fn a_run_that_a_stop_ends_is_continued_by_the_next_server() {
     let next = runner(&server.data, "b").claim_due(&server.shop, later(1)).await.unwrap();
     assert_eq!(next.iter().map(|run| run.due_at).collect::<Vec<_>>(), [START]);
     assert_eq!(server.last_run("weekly").await.runner, "b");
+}
+
+#[tokio::test]
+async fn a_requested_or_retried_run_does_not_wait_for_a_clock_that_was_set_back() {
+    let server = Server::start(false).await;
+    let (catalog, ten_years) = (server.data.catalog(), later(10 * 365 * 86_400));
+    let shop = || server.shop.clone();
+    catalog.request_run(shop(), "weekly".into(), ten_years).await.unwrap();
+    let due = runner(&server.data, "b").claim_due(&server.shop, START).await.unwrap();
+    assert_eq!(due.iter().map(|run| run.due_at).collect::<Vec<_>>(), [ten_years]);
+    server.scheduler.run_one(&due[0], &|| false).await.unwrap_err();
+
+    let key = (JobKind::ScheduleRun, due[0].lease.id.clone());
+    catalog.revive_job(shop(), key, ten_years).await.unwrap();
+    let due = runner(&server.data, "c").claim_due(&server.shop, later(1)).await.unwrap();
+    assert_eq!(due.len(), 1);
+
+    // Nor for a lease of a server that is gone: an hour is the longest.
+    let renewed = catalog.renew_job(due[0].lease.clone(), LEASE, ten_years).await.unwrap();
+    assert_eq!(renewed, LeaseStatus::Held);
+    catalog.request_run(shop(), "weekly".into(), later(2)).await.unwrap();
+    for (now, expected) in [(later(3), 0), (later(3_604), 1)] {
+        let due = runner(&server.data, "d").claim_due(&server.shop, now).await.unwrap();
+        assert_eq!(due.len(), expected);
+    }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ratchet_core::job::{JobClaim, JobKind, MAX_LEASE, MAX_RETRY_DELAY, later};
+use ratchet_core::job::{JobClaim, JobKind, MAX_FIRST_DELAY, MAX_LEASE, MAX_RETRY_DELAY, later};
 use ratchet_core::time::Timestamp;
 
 use super::rows::{COLUMNS, enqueue, one, read, save};
@@ -116,6 +116,10 @@ fn shorten(tx: &Tx<'_>, kind: JobKind, now: Timestamp) -> StoreResult<()> {
     let leases = "UPDATE job SET expires_at = $2 WHERE kind = $1 AND phase = 'leased' \
                   AND expires_at > $2";
     tx.execute(leases, &[kind.as_str().into(), later(now, MAX_LEASE).into()])?;
+    let first = "UPDATE job SET run_at = $2 WHERE kind = $1 AND phase = 'queued' \
+                 AND attempts = 0 AND run_at > $3";
+    let latest = later(now, MAX_FIRST_DELAY);
+    tx.execute(first, &[kind.as_str().into(), now.into(), latest.into()])?;
     let retries = "UPDATE job SET run_at = $2 WHERE kind = $1 AND phase = 'queued' \
                    AND attempts > 0 AND run_at > $2";
     tx.execute(retries, &[kind.as_str().into(), later(now, MAX_RETRY_DELAY).into()]).map(drop)

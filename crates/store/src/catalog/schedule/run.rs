@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use ratchet_core::job::{JobKind, JobPhase, Retry};
+use ratchet_core::job::{JobKind, JobPhase, MAX_LEASE, Retry, later};
 use ratchet_core::record::limit::elide;
 use ratchet_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,19 @@ pub struct ScheduleRun {
     pub outcome: ScheduleOutcome,
     /// Summary, or the error.
     pub message: String,
+}
+
+impl ScheduleRun {
+    /// Returns whether a server has it. A lease of the far future was granted before the clock was
+    /// set back, and counts as expired.
+    pub fn is_leased(&self, now: Timestamp) -> bool {
+        self.leased_until.is_some_and(|until| until > now && until <= later(now, MAX_LEASE))
+    }
+
+    /// Returns whether a person requested it, and no server has had it yet.
+    pub const fn is_requested(&self) -> bool {
+        self.ended_at.is_none() && self.runner.is_empty()
+    }
 }
 
 /// State of a run.
@@ -106,11 +119,10 @@ impl Catalog {
         self.transact(move |tx| {
             super::SCHEDULES.require(tx, &project, &schedule)?;
             let last = last_runs(tx, &project, &schedule, 1)?.into_iter().next();
-            if last.as_ref().is_some_and(|run| run.leased_until.is_some_and(|until| until > now)) {
+            if last.as_ref().is_some_and(|run| run.is_leased(now)) {
                 return Err(StoreError::BadQuery(format!("{schedule} is running already")));
             }
-            let is_waiting = |run: &ScheduleRun| run.ended_at.is_none() && run.runner.is_empty();
-            if let Some(run) = last.filter(is_waiting) {
+            if let Some(run) = last.filter(ScheduleRun::is_requested) {
                 return Ok(run);
             }
             job::enqueue(tx, &project, &new_run(&schedule, now), now)?;

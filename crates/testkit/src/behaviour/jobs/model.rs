@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ratchet_core::job::{JobPhase, MAX_LEASE, MAX_RETRY_DELAY, later};
+use ratchet_core::job::{JobPhase, MAX_FIRST_DELAY, MAX_LEASE, MAX_RETRY_DELAY, later};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::JobRecord;
 
@@ -268,6 +268,7 @@ impl ModelQueue {
                 Place::Waiting(at) if job.attempts > 0 => {
                     job.wait_until(at.min(later(now, MAX_RETRY_DELAY)));
                 }
+                Place::Waiting(at) if at > later(now, MAX_FIRST_DELAY) => job.wait_until(now),
                 Place::Waiting(_) | Place::Done | Place::Dead => {}
             }
         }
