@@ -163,6 +163,34 @@ async fn payloads_come_back_to_the_digit() {
 }
 
 #[tokio::test]
+async fn documents_that_are_only_stored_come_back_to_the_digit() {
+    let server = TestServer::start().await;
+    let odd = r#"{"big": 12345678901234567890123, "price": 1.50, "b": 1, "a": "\u00e9"}"#;
+    let post = |path: &str, body: String| server.post(path).json(body).send();
+    let dataset = format!(r#"{{"name":"d","metadata":{odd}}}"#);
+    let metadata = format!(r#""metadata":{odd}"#);
+    post("/api/public/v2/datasets", dataset).await.check(200, &metadata);
+    server.get("/api/public/v2/datasets/d").send().await.check(200, &metadata);
+    let fields = format!(r#""input":{odd},"expectedOutput":{odd},"metadata":{odd}"#);
+    let item = format!(r#"{{"datasetName":"d","id":"i",{fields}}}"#);
+    post("/api/public/dataset-items", item).await.check(200, "");
+    let item = server.get("/api/public/dataset-items/i").send().await;
+    for field in ["input", "expectedOutput", "metadata"] {
+        item.check(200, &format!("\"{field}\":{odd}"));
+    }
+    let prompt = format!(r#"{{"name":"p","prompt":"hi","config":{odd}}}"#);
+    post("/api/public/v2/prompts", prompt).await.check(200, "");
+    let config = format!(r#""config":{odd}"#);
+    server.get("/api/public/v2/prompts/p?label=latest").send().await.check(200, &config);
+    let score = format!(r#"{{"id":"s","traceId":"t","name":"n","value":1,"metadata":{odd}}}"#);
+    post("/api/public/scores", score).await.check(200, "");
+    // Metadata of scores is merged by key.
+    let by_key = r#""metadata":{"a":"\u00e9","b":1,"big":12345678901234567890123,"price":1.50}"#;
+    server.get("/api/public/v2/scores/s").send().await.check(200, by_key);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_lone_observation_has_a_trace_of_its_own() {
     let server = TestServer::start().await;
     record(&server, &[event("span-create", 0, json!({"id": "alone", "name": "x"}))]).await;

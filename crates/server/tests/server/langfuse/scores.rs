@@ -24,6 +24,26 @@ async fn one_score_is_answered_with_its_id() {
 }
 
 #[tokio::test]
+async fn a_number_comes_back_as_the_nearest_double() {
+    let server = TestServer::start().await;
+    // Texts whose last bit a fast parser gets wrong, and one with more digits than a double has.
+    let sent = [
+        "0.9856906946328695",
+        "0.21291890726713458",
+        "0.9259338926496359",
+        "0.1234567890123456789",
+    ];
+    for (nth, text) in sent.iter().enumerate() {
+        let score = format!(r#"{{"id":"s{nth}","traceId":"t","name":"n","value":{text}}}"#);
+        server.post("/api/public/scores").json(score).send().await.check(200, "");
+        let stored = server.get(&format!("/api/public/v2/scores/s{nth}")).send().await;
+        let expected: f64 = text.parse().unwrap();
+        stored.check(200, &format!("\"value\":{expected:?}"));
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn several_scores_are_answered_together() {
     let server = TestServer::start().await;
     let good = json!({"id": "a", "traceId": "t", "name": "n", "value": 1});
