@@ -119,10 +119,11 @@ async fn a_person_says_something_else() {
 async fn an_interrupt_stops_the_turn_and_cancels_requests() {
     let stage = Stage::new();
     let silent = Reply::failing(Failure::Silence);
+    // The last first: a request has the words of the interrupted turns before it, too.
     stage.model.script([
-        silent.on("Think."),
-        make("x").on("Make"),
         Reply::text("Here.").on("Still"),
+        make("x").on("Make"),
+        silent.on("Think."),
     ]);
     let mut talk = Talk::start(&stage.real()).await;
     talk.say("Think.").await;
@@ -150,7 +151,7 @@ async fn an_interrupt_stops_the_turn_and_cancels_requests() {
 async fn a_message_that_waits_can_be_taken_back() {
     let stage = Stage::new();
     let silent = Reply::failing(Failure::Silence);
-    stage.model.script([silent.on("Think."), Reply::text("Here.").on("Still")]);
+    stage.model.script([Reply::text("Here.").on("Still"), silent.on("Think.")]);
     let mut talk = Talk::start(&stage.real()).await;
     talk.say("Think.").await;
     talk.until(|line| line.is_a("system", "status")).await;

@@ -146,6 +146,13 @@ esac
     }
 }
 
+/// What `ps` shows; nothing where there is no `/proc`.
+fn arguments_of_all_processes() -> String {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let arguments = processes.filter_map(|one| std::fs::read(one.path().join("cmdline")).ok());
+    arguments.map(|one| String::from_utf8_lossy(&one).into_owned() + "\n").collect()
+}
+
 #[tokio::test]
 async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     const KEY: &str = "sk-tool-server-0a1b2c3d4e5f";
@@ -160,7 +167,7 @@ async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     assert!(!settings.write().as_str().contains(KEY));
     settings.allowed_tools = vec!["mcp__p".to_owned()];
     let mut talking = Talking::start(stage, settings).await;
-    talking.say("Ask it.").await;
+    let turn = talking.say("Ask it.").await;
     assert_eq!(talking.done().await["result"], "So.");
     let leaks = |folder: &Path| {
         let found = std::process::Command::new("grep").args(["-r", "-l", KEY]).arg(folder).output();
@@ -174,6 +181,13 @@ async fn keys_of_tool_servers_lie_nowhere_but_in_their_files() {
     for event in &talking.client.seen {
         assert!(!event.body.contains(KEY), "{}", event.body);
     }
+    // Payloads are compressed: no search of files finds what they say.
+    let recorded = format!("{:?} {:?}", talking.trace(&turn).await, talking.steps(&turn).await);
+    assert!(recorded.contains("I am p") && !recorded.contains(KEY), "{recorded}");
+    // Anyone on the machine can read arguments, while the agent and its tool server run.
+    let arguments = arguments_of_all_processes();
+    assert!(!arguments.contains(KEY), "{arguments}");
+    assert!(arguments.is_empty() || arguments.contains("mcp-config"), "{arguments}");
 
     // What the next agent gets is what stands in the files then.
     talking.chats.stop().await;

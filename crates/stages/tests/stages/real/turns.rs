@@ -2,8 +2,8 @@ use ratchet_agent::claude::control::Rewind;
 use ratchet_core::chat::event::EventKind;
 use ratchet_core::record::observation::{Level, ObservationKind};
 use ratchet_stages::chat::{ChatError, ChatSettings};
-use ratchet_testkit::ask;
 use ratchet_testkit::scripted::{Failure, Reply, Tokens};
+use ratchet_testkit::{ask, wait};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -13,9 +13,10 @@ use crate::talk::{Stage, assert_in_order, body};
 #[tokio::test]
 async fn a_turn_that_is_interrupted_says_so_and_what_it_did() {
     let stage = Stage::real();
-    stage.model.say(touch("toolu_a", "a").on("Work"));
-    stage.model.say(Reply::failing(Failure::Silence).on("toolu_a"));
+    // First: the next request has the words of the interrupted turn, too.
     stage.model.say(Reply::text("Here.").on("Still"));
+    stage.model.say(Reply::failing(Failure::Silence).on("toolu_a"));
+    stage.model.say(touch("toolu_a", "a").on("Work"));
     let mut talking = Talking::start(stage, free_shell()).await;
     let turn = talking.say("Work, and then think.").await;
     talking.client.until(EventKind::ToolResult).await;
@@ -35,11 +36,33 @@ async fn a_turn_that_is_interrupted_says_so_and_what_it_did() {
     assert_in_order(&talking.client.seen);
 }
 
+/// A model that says nothing to "Work", and answers the next message.
+fn silent_at_work() -> Stage {
+    let stage = Stage::real();
+    stage.model.say(Reply::text("Here.").on("Still"));
+    stage.model.say(Reply::failing(Failure::Silence).on("Work"));
+    stage
+}
+
+#[tokio::test]
+async fn a_message_after_an_interrupt_does_not_wait_for_a_silent_model() {
+    let stage = silent_at_work();
+    let model = stage.model.clone();
+    let mut talking = Talking::start(stage, ChatSettings::default()).await;
+    talking.say("Work.").await;
+    wait::until_async("the silent call", async || model.requests().len() == 1).await;
+    let (project, chat_id) = (talking.stage.shop.clone(), talking.chat_id.clone());
+    talking.chats.interrupt(project, chat_id).await.unwrap();
+    assert_eq!(talking.done().await["is_error"], true);
+    talking.say("Still there?").await;
+    assert_eq!(talking.done().await["result"], "Here.");
+    // A call that is waited for is repeated when its connection ends.
+    assert_eq!(model.requests().len(), 2);
+}
+
 #[tokio::test]
 async fn a_turn_that_is_stopped_as_soon_as_it_runs_ends() {
-    let stage = Stage::real();
-    stage.model.say(Reply::failing(Failure::Silence).on("Work"));
-    stage.model.say(Reply::text("Here.").on("Still"));
+    let stage = silent_at_work();
     let mut talking = Talking::start(stage, ChatSettings::default()).await;
     talking.say("Work.").await;
     talking.client.until_state("running").await;
