@@ -43,12 +43,10 @@ clients: ## run LangChain, LiteLLM, the OpenAI drop-in, openai-agents and the La
 	scripts/setup clients
 	scripts/client-checks
 
-# The same tests as in `make test`, each at its full length: kills, oversized bodies, slow clients,
-# full disks, wrong clocks, fuzzing.
-soak: export RATCHET_SOAK = 1
-soak: export RATCHET_FUZZ_SECONDS ?= 600
-soak: setup ## run the long proofs at full length (hours)
-	$(CARGO) test --workspace --all-targets --locked --no-fail-fast
+# Only the tests that have a long form; `make test` runs a short form of each. CONTRIBUTING.md says how
+# long it takes.
+soak: setup ## run the long tests at full length: kills, bombs, slow clients, full disks, clocks, fuzzing
+	scripts/soak
 
 claude-newest: setup ## try a newer Claude Code than the pinned one, if npm has one
 	scripts/claude-newest

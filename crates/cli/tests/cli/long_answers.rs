@@ -67,7 +67,7 @@ fn a_trace_with_long_or_many_spans_takes_the_memory_of_a_few() {
     record(data.path(), spans, 4, |nth| {
         of_one(1, nth).saying("langfuse.observation.input", long.as_str())
     });
-    let many = scaled(20_000, 1_000_000);
+    let many = scaled(20_000, 200_000);
     record(data.path(), many, 5_000, |nth| of_one(2, nth));
     let running = server(data.path()).start();
     let of_trace = |trace| format!("/api/public/traces/{}", otlp::trace_id(trace));

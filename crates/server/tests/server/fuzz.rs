@@ -1,6 +1,6 @@
 //! Fuzzes every decoder for some seconds. None may panic, hang or use much memory.
 //!
-//! `RATCHET_FUZZ_SECONDS` sets the duration of each.
+//! `RATCHET_FUZZ_SECONDS` sets another duration of each.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -32,6 +32,7 @@ use ratchet_testkit::build::{START, project};
 use ratchet_testkit::folder::DataFolder;
 use ratchet_testkit::fuzz::{Shape, Target, run};
 use ratchet_testkit::http::gzip;
+use ratchet_testkit::soak::scaled;
 use ratchet_testkit::{fixtures, otlp};
 use tokio::runtime::Runtime;
 use tower::ServiceExt as _;
@@ -76,7 +77,7 @@ fn feed(target: Target, seeds: &[Vec<u8>]) {
     let seconds = std::env::var("RATCHET_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     let seeds: Vec<&[u8]> = seeds.iter().map(Vec::as_slice).collect();
     LazyLock::force(&SERVER);
-    run(target, &seeds, Duration::from_secs(seconds.unwrap_or(5)));
+    run(target, &seeds, Duration::from_secs(seconds.unwrap_or_else(|| scaled(5, 120))));
 }
 
 /// Decodes spans like a server, without writing them.

@@ -39,3 +39,24 @@ fn no_module_is_a_dumping_ground() {
         .collect();
     report(offences, "name a module after the idea it holds");
 }
+
+/// Whether a file has tests with a long form that `make soak` does not run: it names their module.
+fn is_left_out_of_soak(file: &SourceFile, script: &str) -> bool {
+    let is_long = is_rust(&file.path) && file.text.contains("soak::scaled");
+    let (_, name) = file.path.rsplit_once('/').unwrap_or_default();
+    let is_named = script.contains(name.trim_end_matches(".rs"));
+    is_long && !file.path.starts_with("crates/testkit/") && !is_named
+}
+
+#[test]
+fn every_long_test_is_part_of_make_soak() {
+    let path = "crates/cli/tests/cli/floods.rs".to_owned();
+    let long = SourceFile { path, text: "use ratchet_testkit::soak::scaled;".into() };
+    assert!(is_left_out_of_soak(&long, "suite cli crash::"));
+    assert!(!is_left_out_of_soak(&long, "suite cli floods::"));
+    let files = repository();
+    let script = files.iter().find(|file| file.path == "scripts/soak").expect("scripts/soak");
+    let left_out = files.iter().filter(|file| is_left_out_of_soak(file, &script.text));
+    let offences = left_out.map(|file| file.offence(1, "has a long form")).collect();
+    report(offences, "name its suite in scripts/soak");
+}
