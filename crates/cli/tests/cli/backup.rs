@@ -235,16 +235,19 @@ fn what_conversations_and_users_keep_comes_back_with_both_kinds_of_backup() {
     let streamed = full_backup(home.path());
     let (data, copied) = (home.path().join("data"), home.path().join("copied"));
     write(&data.join("chats/f/.credentials.json"), "hush");
+    write(&data.join("mcp.json"), r#"{"mcpServers":{"p":{"env":{"KEY":"hush"}}}}"#);
     let made = json(ratchet(&["backup"]).arg(&copied).arg("--data").arg(&data));
-    let left = serde_json::json!(["chats/f/.credentials.json", "secret.key"]);
-    assert_eq!(made["leftOut"], left, "whose sign-in it is, it stays");
+    let left = serde_json::json!(["chats/f/.credentials.json", "mcp.json", "secret.key"]);
+    assert_eq!(made["leftOut"], left, "sign-ins and keys stay where they are");
     for backup in [&streamed, &copied] {
         let restored = home.path().join("restored");
         ok(ratchet(&["restore"]).arg(backup).arg("--data").arg(&restored));
         for name in KEPT {
             assert_eq!(std::fs::read_to_string(restored.join(name)).unwrap(), name);
         }
-        assert!(!restored.join("secret.key").exists());
+        for secret in ["secret.key", "mcp.json"] {
+            assert!(!restored.join(secret).exists(), "{secret}");
+        }
         std::fs::remove_dir_all(&restored).unwrap();
     }
 }
