@@ -66,6 +66,7 @@ impl LocalEnvironment {
             store: Some(&self.store),
             project,
             data: Some(&self.data),
+            models: &self.data,
             seed: &seed,
             outbound: &self.outbound,
         };

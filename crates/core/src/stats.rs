@@ -14,6 +14,8 @@ pub mod difference;
 pub mod distribution;
 /// Confidence intervals of proportions and means.
 pub mod interval;
+/// Ridge logistic regression.
+pub mod logistic;
 /// Permutation tests for several measures at once.
 pub mod permutation;
 /// Area under the ROC curve.
@@ -41,6 +43,6 @@ pub(crate) fn near(is: f64, want: f64) {
 
 #[cfg(test)]
 #[track_caller]
-fn near_by(is: f64, want: f64, tolerance: f64) {
+pub(crate) fn near_by(is: f64, want: f64, tolerance: f64) {
     assert!((is - want).abs() <= tolerance, "{is} is not {want}");
 }

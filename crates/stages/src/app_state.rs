@@ -5,16 +5,21 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use ratchet_core::judge::offline::SuccessModel;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::time::Timestamp;
 use ratchet_store::Store;
 use ratchet_store::blocking::BlockingPool;
+use ratchet_store::project::ProjectId;
 use tokio::sync::Notify;
 
 use crate::chat::Chats;
 use crate::clock::Clock;
+use crate::score::judge_factory::own_signals;
 use crate::score::rubrics::{Rubrics, RubricsError};
+use crate::score::success;
+use crate::user_files::UserFileError;
 
 /// What every handler of a server may need. Clones share it.
 #[derive(Clone, Debug)]
@@ -68,6 +73,22 @@ impl AppState {
     /// As [`Rubrics::open`].
     pub fn rubrics(&self) -> Result<Vec<Rubric>, RubricsError> {
         Ok(Rubrics::open(&self.data)?.all().iter().map(|file| file.rubric.clone()).collect())
+    }
+
+    /// Returns what was fitted to the labels of a project, and whether it is used with a rubric;
+    /// `None` if nothing was fitted. It is read again each time.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or is invalid.
+    pub fn success_model(
+        &self,
+        project: &ProjectId,
+        rubric: &Rubric,
+    ) -> Result<Option<(SuccessModel, bool)>, UserFileError> {
+        let Some((model, _)) = success::read(&self.data, project)? else { return Ok(None) };
+        let own = own_signals(Some(&self.data))?.unwrap_or_default();
+        let is_used = model.fits(own.signals(), &rubric.name);
+        Ok(Some((model, is_used)))
     }
 
     /// Wakes the retention sweep before its next hourly run.

@@ -8,6 +8,8 @@ pub mod judge_scores;
 /// What judges say of the same sessions week by week.
 pub mod panel;
 pub mod trial;
+/// P(success), fitted to labels.
+pub mod success;
 
 use std::collections::BTreeMap;
 

@@ -12,6 +12,8 @@ pub mod judge_factory;
 pub mod rubrics;
 /// What other sessions of the same agent took.
 mod peers;
+/// P(success), fitted to labels.
+pub mod success;
 pub mod previous_scores;
 pub mod write_scores;
 /// Journal of model calls, verdicts and costs.

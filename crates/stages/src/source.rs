@@ -141,6 +141,33 @@ impl Source {
         }
     }
 
+    /// Returns the stored number of observations of a session; `None` for a server, which does not
+    /// tell without listing them.
+    ///
+    /// # Errors
+    /// Fails if the store cannot be read.
+    pub async fn observation_count(&self, session: &SessionId) -> SourceResult<Option<u64>> {
+        let Self::Local(telemetry, project) = self else { return Ok(None) };
+        let asked = TraceRefFilter { session: Some(session.clone()), ..TraceRefFilter::default() };
+        let mut count = 0;
+        let mut next = Some(Position::Start);
+        while let Some(at) = next {
+            let query = TraceQuery {
+                project: project.clone(),
+                range: range(&asked.between),
+                conditions: place_conditions(&asked),
+                order: (TraceOrder::Timestamp, Direction::Descending),
+                paging: paging(&at, PLACES),
+                detail: Detail::Row,
+            };
+            let page = slice(telemetry.traces(query).await?);
+            count +=
+                page.rows.iter().map(|trace: &Trace| trace.summary.levels.total()).sum::<u64>();
+            next = page.next;
+        }
+        Ok(Some(count))
+    }
+
     /// Returns the traces of a session with all their observations, some at a time, newest first.
     ///
     /// # Errors

@@ -4,6 +4,8 @@ mod text;
 mod revise;
 /// Rewrites criteria with a model.
 mod rewrite;
+/// P(success), fitted to labels.
+mod success;
 
 use std::cell::Cell;
 
@@ -94,6 +96,8 @@ struct Found {
     sat: Option<score::Report>,
     drift: Vec<PanelDrift>,
     applied: Option<revise::Applied>,
+    /// P(success); `None` unless the offline judge is calibrated.
+    success: Option<success::Success>,
 }
 
 impl Found {
@@ -154,13 +158,26 @@ async fn calibrate(
     };
     let with = (args.draft_with.as_deref(), &budget);
     let drafts = rewrite::drafts(target, with, &held, (&rubric, &calibration)).await?;
-    let asked = request(args, &rubric, &judge);
-    let mut found =
-        Found { rubric, held, calibration, drafts, trial: None, sat, drift, applied: None };
+    let mut asked = request(args, &rubric, &judge);
+    let success = success::fit(ctx, &held, (&judge, &rubric)).await?;
+    let mut found = Found {
+        rubric,
+        held,
+        calibration,
+        drafts,
+        trial: None,
+        sat,
+        drift,
+        applied: None,
+        success,
+    };
     let tries = args.revise || args.change.apply || !judge.wants_money();
     if !found.drafts.is_empty() && tries {
         let drafted = (&found.calibration, found.drafts.as_slice());
         found.trial = Some(trial::run(ctx, &found.held, drafted, &asked).await?);
+    }
+    if args.change.apply && success::save(target, args, &mut found)? {
+        asked.judge = args.judge.open(target).await?;
     }
     if args.change.apply && !found.drafts.is_empty() {
         found.applied = revise::apply(ctx, args, &found, &asked).await?;

@@ -1,6 +1,7 @@
 //! People label sessions, and the judge is held against them: in a folder, and on a server.
 
 mod models;
+mod success;
 /// The panel, week by week.
 mod weekly;
 

@@ -1,8 +1,11 @@
 //! Calibration: whether sessions with a mark of 0.8 are good eight times in ten.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use ratchet_core::judge::offline::success::OUTCOME;
 use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::judge::verdict::Finding;
 
 use crate::report::{Judged, Marked, overall};
 
@@ -27,6 +30,7 @@ pub(crate) fn report(rubric: &Rubric, judged: &[Judged]) -> String {
             );
         }
     }
+    let _infallible = writeln!(text, "\n{}", grades(judged));
     let brier = mean(&marked, |one| (one.mark - is_good(one)).powi(2));
     let good = mean(&marked, is_good);
     let constant = good * (1.0 - good);
@@ -35,6 +39,23 @@ pub(crate) fn report(rubric: &Rubric, judged: &[Judged]) -> String {
         "\nBrier score {brier:.3}; the share of good sessions alone has {constant:.3}. Uncalibrated: no mark was fitted to labels."
     );
     text
+}
+
+/// Formats how often each grade of completion was given, and how many of those sessions were good.
+fn grades(judged: &[Judged]) -> String {
+    let grade = |one: &Judged| match &one.verdict.judgement(OUTCOME)?.finding {
+        Finding::Grade(grade) => Some(grade.label.clone()),
+        Finding::Number(_) | Finding::NotObservable => None,
+    };
+    let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for one in judged {
+        let label = grade(one).unwrap_or_else(|| "no signal".to_owned());
+        let [all, good] = counts.entry(label).or_default();
+        *all += 1;
+        *good += usize::from(one.is_good);
+    }
+    let counts = counts.iter().map(|(label, [all, good])| format!("{label} {all} ({good} good)"));
+    format!("Completion: {}.", counts.collect::<Vec<_>>().join(", "))
 }
 
 fn is_good(one: &Marked<'_>) -> f64 {

@@ -6,8 +6,8 @@
 //! and the agreement with the labels at a threshold chosen without the task at hand. Beside it: what
 //! counting messages, characters or failed calls would reach, how good sessions of each mark were,
 //! and the AUC of the same sessions in the notations of other agents, which must not fall by more
-//! than 0.03. Nothing is fitted here, so every task is unseen by the judge, unless its signals were
-//! chosen by looking at this very file.
+//! than 0.03. The judge is not fitted, so every task is unseen by it, unless its signals were chosen
+//! by looking at this very file. With enough labels, P(success) is fitted and cross-validated.
 
 mod labelled;
 /// Conversion of messages to traces.
@@ -17,6 +17,8 @@ mod notation;
 mod report;
 mod baselines;
 mod calibration;
+/// P(success), fitted to the labels at hand.
+mod success;
 
 use std::error::Error;
 use std::io::Write;
@@ -55,6 +57,7 @@ fn run() -> Result<(), Box<dyn Error>> {
                 if (shape, company) == (Shape::Turns, Company::Peers) {
                     writeln!(out, "{}", baselines::report(rubric, &judged))?;
                     writeln!(out, "{}", calibration::report(rubric, &judged))?;
+                    writeln!(out, "{}", success::report(&asked.signals, rubric, &judged))?;
                 }
                 if asked.wants_reasons {
                     writeln!(out, "{}", report::reasons(&judged))?;
@@ -145,7 +148,8 @@ fn judge_all(
         let others = others.filter(|_| company == Company::Peers);
         let peers = Peers::new(others.map(|(_, size)| *size));
         let verdict = offline::judge_with(signals, rubric, evidence, &peers);
-        Judged { task: one.task.clone(), is_good: one.is_good, verdict, counts }
+        let features = offline::success::features(signals, rubric, evidence, &peers);
+        Judged { task: one.task.clone(), is_good: one.is_good, verdict, counts, features }
     };
     all.iter().zip(&evidence).map(judge).collect()
 }

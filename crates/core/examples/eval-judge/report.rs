@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use ratchet_core::judge::offline::success::SessionFeatures;
 use ratchet_core::judge::rubric::{OVERALL, Rubric};
 use ratchet_core::judge::verdict::Verdict;
 use ratchet_core::stats::agreement::{RatingPair, spearman};
@@ -19,6 +20,7 @@ pub(crate) struct Judged {
     pub(crate) is_good: bool,
     pub(crate) verdict: Verdict,
     pub(crate) counts: Counts,
+    pub(crate) features: SessionFeatures,
 }
 
 /// A score with its label.

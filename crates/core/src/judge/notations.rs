@@ -14,6 +14,7 @@ mod speakers;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use sha2::{Digest, Sha256};
 
 pub(crate) use results::ReadResult;
 pub(crate) use speakers::UserRole;
@@ -48,6 +49,13 @@ pub struct Notations {
     results: Vec<results::ResultNotation>,
     user_roles: Vec<speakers::UserRoleNotation>,
     calls: Vec<speakers::CallNotation>,
+    /// Hash of the file.
+    pub(crate) hash: String,
+}
+
+/// Returns a short hash of a file.
+pub(crate) fn hash(text: &str) -> String {
+    Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Notations {

@@ -15,15 +15,18 @@ mod file;
 mod detectors;
 /// Scores from detected signals.
 mod dimension_scores;
+/// P(success), fitted to labels.
+pub mod success;
 
 use crate::judge::evidence::Evidence;
 use crate::judge::rubric::Rubric;
-use crate::judge::session_timeline;
+use crate::judge::session_timeline::{self, TimelineEvent};
 use crate::judge::verdict::Verdict;
 
-use detectors::PeerRanks;
+use detectors::{Detections, PeerRanks};
 pub use peers::{Peers, Size};
 pub use signals::{Signal, SignalSet};
+pub use success::{SuccessEstimate, SuccessModel};
 
 /// Judges a session by the built-in signals.
 ///
@@ -51,6 +54,40 @@ pub fn judge_with(
     evidence: &Evidence,
     peers: &Peers,
 ) -> Verdict {
+    verdict(signals, rubric, &examine(signals, evidence, peers).detections)
+}
+
+/// Judges a session by signals, and its outcome by a model that was fitted to labels.
+pub fn judge_calibrated(
+    (signals, model): (&SignalSet, &SuccessModel),
+    rubric: &Rubric,
+    evidence: &Evidence,
+    peers: &Peers,
+) -> (Verdict, SuccessEstimate) {
+    let Examined { moves, detections } = examine(signals, evidence, peers);
+    let mut verdict = verdict(signals, rubric, &detections);
+    let features = success::of(signals, rubric, (&moves, &detections), &verdict);
+    let estimate = model.estimate(&features);
+    let outcomes = rubric.dimensions.iter().zip(&mut verdict.dimensions);
+    for (dimension, judgement) in outcomes.filter(|(it, _)| it.name == success::OUTCOME) {
+        let probability = estimate.probability;
+        judgement.finding = success::finding(dimension, probability);
+        judgement.rationale = format!("{} {}", estimate.sentence(), judgement.rationale);
+        judgement.confidence = probability.max(1.0 - probability);
+        if judgement.evidence.is_empty() {
+            judgement.evidence = moves.last().map(|event| event.trace).into_iter().collect();
+        }
+    }
+    (verdict, estimate)
+}
+
+/// What was found in a session.
+struct Examined {
+    moves: Vec<TimelineEvent>,
+    detections: Detections,
+}
+
+fn examine(signals: &SignalSet, evidence: &Evidence, peers: &Peers) -> Examined {
     let moves = session_timeline::of_with(evidence, &signals.notations);
     let size = Size::with(evidence, &moves);
     let among = PeerRanks {
@@ -59,10 +96,14 @@ pub fn judge_with(
         need_no_tools: peers.do_without_tools(),
     };
     let detections = detectors::detect(signals, &moves, among);
+    Examined { moves, detections }
+}
+
+fn verdict(signals: &SignalSet, rubric: &Rubric, detections: &Detections) -> Verdict {
     let dimensions = rubric
         .dimensions
         .iter()
-        .map(|dimension| dimension_scores::judge(signals, dimension, &detections));
+        .map(|dimension| dimension_scores::judge(signals, dimension, detections));
     Verdict { dimensions: dimensions.collect() }
 }
 

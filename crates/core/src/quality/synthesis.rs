@@ -54,8 +54,9 @@ pub struct JudgeVersion {
     pub rubric_version: Option<u64>,
     /// Hash of all rubric text that a judge sees.
     pub fingerprint: Option<String>,
-    /// Hash of the judge's instructions, or of its signals.
-    pub prompt_hash: Option<String>,
+    /// Hash of the judge's instructions, or of its signals and what was fitted to labels.
+    #[serde(default)]
+    pub version: Option<String>,
 }
 
 impl JudgeVersion {

@@ -189,7 +189,21 @@ impl ScoringTarget {
     /// Creates judges for this target. `seed` is [`Self::seed`].
     pub fn judge_factory<'a>(&'a self, seed: &'a str) -> JudgeFactory<'a> {
         let (store, data) = (self.store(), self.data());
-        JudgeFactory { store, project: &self.journal.project, data, seed, outbound: &self.outbound }
+        JudgeFactory {
+            store,
+            project: &self.journal.project,
+            data,
+            models: self.models(),
+            seed,
+            outbound: &self.outbound,
+        }
+    }
+
+    /// Returns the folder that has what was fitted to the labels of projects.
+    pub fn models(&self) -> &Path {
+        match &self.location {
+            JournalLocation::Folder(_, folder) | JournalLocation::State(folder) => folder,
+        }
     }
 
     /// Returns a secret that stays the same, from which the markers around evidence are derived:

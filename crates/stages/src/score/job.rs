@@ -146,7 +146,10 @@ impl Job<'_> {
         let Some(span) = select_sessions::span(self.ctx.source, session).await? else {
             return Err(ScoreError::NoSession(session.clone()));
         };
-        let fit = self.request.wanted.is_fit(&span, (self.ctx.clock)());
+        let wanted = &self.request.wanted;
+        let span =
+            select_sessions::count_observations(self.ctx.source, session, wanted, span).await?;
+        let fit = wanted.is_fit(&span, (self.ctx.clock)());
         Ok(fit.and_then(|()| match self.request.again {
             Rescore::IfGrown => known.is_grown(span.traces),
             Rescore::Always => Ok(()),

@@ -12,7 +12,7 @@ use ratchet_core::judge::chunk::ChunkLimits;
 use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::judge_prompt::{Instructions, JudgeCase, Seed};
 use ratchet_core::judge::notations::Notations;
-use ratchet_core::judge::offline::{self, SignalSet};
+use ratchet_core::judge::offline::{self, SignalSet, SuccessEstimate, SuccessModel};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::judge::verdict::{self, ChunkVerdict, SessionVerdict};
 use ratchet_core::money::Money;
@@ -40,11 +40,21 @@ pub enum Judge {
     HandedIn(ExternalJudge),
 }
 
-/// Signals or notations that are not those that come with Ratchet.
+/// Signals or notations that are not those that come with Ratchet, or a model that was fitted to
+/// labels of the project.
 #[derive(Clone, Debug)]
 pub struct OwnSignals {
     set: SignalSet,
-    hash: String,
+    /// Hash of the user's files; `None` if there are none.
+    hash: Option<String>,
+    /// P(success), and the hash of its file.
+    model: Option<(SuccessModel, String)>,
+}
+
+impl Default for OwnSignals {
+    fn default() -> Self {
+        Self::new(None, None, &[])
+    }
 }
 
 impl OwnSignals {
@@ -56,7 +66,22 @@ impl OwnSignals {
             Some(notations) => set.with_notations(notations),
             None => set,
         };
-        Self { set, hash: hash(texts) }
+        Self { set, hash: (!texts.is_empty()).then(|| hash(texts)), model: None }
+    }
+
+    /// Adds a model that was fitted to labels, with the text of its file.
+    #[must_use]
+    pub fn with_model(self, model: SuccessModel, text: &str) -> Self {
+        Self { model: Some((model, hash(&[text]))), ..self }
+    }
+
+    pub fn signals(&self) -> &SignalSet {
+        &self.set
+    }
+
+    /// Returns the model, if it is about these signals and this rubric.
+    fn model(&self, rubric: &Rubric) -> Option<&(SuccessModel, String)> {
+        self.model.as_ref().filter(|(model, _)| model.fits(&self.set, &rubric.name))
     }
 }
 
@@ -98,6 +123,11 @@ pub struct Judged {
     pub whole: SessionVerdict,
     /// Hash of all prompts; `None` without one.
     pub prompt_hash: Option<String>,
+    /// Hash of what the judge goes by beside the rubric, the same for all sessions: instructions, or
+    /// signals with what was fitted to labels.
+    pub version: String,
+    /// P(success), where it was fitted to labels.
+    pub success: Option<SuccessEstimate>,
     pub cost: Money,
 }
 
@@ -191,10 +221,11 @@ impl Judge {
         evidence: &Evidence,
     ) -> Result<Judged, NoVerdict> {
         match self {
-            Self::Offline => by_signals(SignalSet::shipped(), judge_ctx, evidence).await,
+            Self::Offline => by_signals(SignalSet::shipped(), None, judge_ctx, evidence).await,
             Self::OwnSignals(own) => {
-                let judged = by_signals(&own.set, judge_ctx, evidence).await?;
-                Ok(Judged { prompt_hash: Some(own.hash.clone()), ..judged })
+                let model = own.model(judge_ctx.rubric);
+                let judged = by_signals(&own.set, model, judge_ctx, evidence).await?;
+                Ok(Judged { prompt_hash: own.hash.clone(), ..judged })
             }
             Self::Model(judge) => {
                 let chunked =
@@ -213,13 +244,26 @@ impl Judge {
 /// Judges a session beside its peers.
 async fn by_signals(
     signals: &SignalSet,
+    model: Option<&(SuccessModel, String)>,
     judge_ctx: &JudgeContext<'_>,
     evidence: &Evidence,
 ) -> Result<Judged, NoVerdict> {
     let peers = judge_ctx.peers.of(judge_ctx.source, evidence).await?;
-    let verdict = offline::judge_with(signals, judge_ctx.rubric, evidence, &peers);
-    let whole = verdict::aggregate(judge_ctx.rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
-    Ok(Judged { whole, prompt_hash: None, cost: Money::ZERO })
+    let rubric = judge_ctx.rubric;
+    let (verdict, success) = match model {
+        Some((model, _)) => {
+            let (verdict, estimate) =
+                offline::judge_calibrated((signals, model), rubric, evidence, &peers);
+            (verdict, Some(estimate))
+        }
+        None => (offline::judge_with(signals, rubric, evidence, &peers), None),
+    };
+    let version = match model {
+        Some((_, fitted)) => hash(&[&signals.fingerprint(), fitted]),
+        None => signals.fingerprint(),
+    };
+    let whole = verdict::aggregate(rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
+    Ok(Judged { whole, prompt_hash: None, version, success, cost: Money::ZERO })
 }
 
 /// Whether the same would befall every other session.

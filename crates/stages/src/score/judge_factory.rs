@@ -17,6 +17,7 @@ use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
 use super::judge::{Briefing, Judge, ModelJudge, OwnSignals};
+use super::success;
 use crate::llm_connections::ConnectError;
 use crate::llm_connections::judge::{self, JudgeAccess};
 use crate::user_files::{self, UserFileError};
@@ -34,6 +35,9 @@ pub struct JudgeFactory<'a> {
     pub project: &'a ProjectId,
     /// The data folder, which may have the user's own prompts.
     pub data: Option<&'a Path>,
+    /// The folder that has what was fitted to labels: the data folder, or the state of a server's
+    /// client.
+    pub models: &'a Path,
     /// The secret from which the markers around evidence are derived.
     pub seed: &'a str,
     pub outbound: &'a OutboundPolicy,
@@ -67,29 +71,18 @@ impl JudgeFactory<'_> {
         }))
     }
 
-    /// The offline judge, with the user's signals and notations if there are any.
+    /// The offline judge, with the user's signals and notations and a model fitted to labels, if
+    /// there are any.
     fn offline(&self) -> Result<Judge, UserFileError> {
-        let (signals, signals_text) = self.own(SIGNALS_FILE, SignalSet::parse)?.unzip();
-        let (notations, notations_text) = self.own(NOTATIONS_FILE, Notations::parse)?.unzip();
-        let texts: Vec<&str> =
-            signals_text.iter().chain(&notations_text).map(String::as_str).collect();
-        if texts.is_empty() {
-            return Ok(Judge::Offline);
-        }
-        Ok(Judge::OwnSignals(Arc::new(OwnSignals::new(signals, notations, &texts))))
-    }
-
-    /// Reads a file of the user's own; `None` if there is none.
-    fn own<T, E: std::error::Error + Send + Sync + 'static>(
-        &self,
-        name: &str,
-        parse: impl Fn(&str) -> Result<T, E>,
-    ) -> Result<Option<(T, String)>, UserFileError> {
-        let file = self.data.map(|data| data.join(name)).filter(|file| file.exists());
-        let Some(file) = file else { return Ok(None) };
-        let text = user_files::read(&file)?;
-        let parsed = parse(&text).map_err(UserFileError::invalid("", &file))?;
-        Ok(Some((parsed, text)))
+        let own = own_signals(self.data)?;
+        let model = success::read(self.models, self.project)?;
+        Ok(match (own, model) {
+            (None, None) => Judge::Offline,
+            (own, None) => Judge::OwnSignals(Arc::new(own.unwrap_or_default())),
+            (own, Some((model, text))) => {
+                Judge::OwnSignals(Arc::new(own.unwrap_or_default().with_model(model, &text)))
+            }
+        })
     }
 
     /// Model prices of the project.
@@ -114,4 +107,28 @@ impl JudgeFactory<'_> {
         let projects = self.store?.catalog.projects().await.ok()?;
         projects.into_iter().find(|known| known.id == *self.project).map(|known| known.name)
     }
+}
+
+/// Reads signals and notations of the user's own; `None` if there are none.
+///
+/// # Errors
+/// Fails if a file cannot be read or is invalid.
+pub fn own_signals(data: Option<&Path>) -> Result<Option<OwnSignals>, UserFileError> {
+    let (signals, signals_text) = own(data, SIGNALS_FILE, SignalSet::parse)?.unzip();
+    let (notations, notations_text) = own(data, NOTATIONS_FILE, Notations::parse)?.unzip();
+    let texts: Vec<&str> = signals_text.iter().chain(&notations_text).map(String::as_str).collect();
+    Ok((!texts.is_empty()).then(|| OwnSignals::new(signals, notations, &texts)))
+}
+
+/// Reads a file of the user's own; `None` if there is none.
+fn own<T, E: std::error::Error + Send + Sync + 'static>(
+    data: Option<&Path>,
+    name: &str,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<(T, String)>, UserFileError> {
+    let file = data.map(|data| data.join(name)).filter(|file| file.exists());
+    let Some(file) = file else { return Ok(None) };
+    let text = user_files::read(&file)?;
+    let parsed = parse(&text).map_err(UserFileError::invalid("", &file))?;
+    Ok(Some((parsed, text)))
 }

@@ -125,6 +125,24 @@ pub(super) async fn find(source: &Source, wanted: &SessionFilter) -> SourceResul
     Ok(found.into_iter().map(|(_, session)| session).collect())
 }
 
+/// Adds the number of observations where the number of traces does not decide, from stored counts.
+/// A server has none: there they are counted as they are read.
+pub(super) async fn count_observations(
+    source: &Source,
+    session: &SessionId,
+    wanted: &SessionFilter,
+    length: SessionLength,
+) -> SourceResult<SessionLength> {
+    let is_decided = match wanted {
+        SessionFilter::Active(sieve) => length.traces >= sieve.min_traces,
+        SessionFilter::These(_) => true,
+    };
+    if is_decided {
+        return Ok(length);
+    }
+    Ok(SessionLength { observations: source.observation_count(session).await?, ..length })
+}
+
 /// Says how long a session is; `None` if it is not there.
 pub(crate) async fn span(
     source: &Source,

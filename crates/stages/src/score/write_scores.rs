@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use ratchet_core::id::ScoreId;
 use ratchet_core::judge::evidence::Evidence;
+use ratchet_core::judge::offline::success::OUTCOME;
 use ratchet_core::judge::rubric::{OVERALL, Rubric, Scale};
 use ratchet_core::judge::verdict::{Finding, Judgement};
 use ratchet_core::payload::Json;
@@ -15,6 +16,8 @@ use super::previous_scores::{GENERATION, PreviousScores, RUBRIC, SUPERSEDED_BY, 
 use super::{ScoreError, Scored};
 use crate::sink::{Sink, SinkResult};
 
+/// The metadata key of what a judge goes by beside the rubric.
+pub const JUDGE_VERSION: &str = "judge_version";
 /// Name of the rule-based judge in scores.
 const OFFLINE: &str = "offline";
 
@@ -160,6 +163,7 @@ impl ScoreSheet<'_> {
             ("scored_at", json!(self.now.to_string())),
         ];
         // An ingestion API drops nulls: what is unknown is left out here too.
+        about.push((JUDGE_VERSION, json!(scored.judged.version)));
         about.extend(scored.judged.prompt_hash.iter().map(|hash| ("prompt_hash", json!(hash))));
         about.extend(self.sampled.map(|rate| ("inclusion_probability", json!(rate))));
         about
@@ -171,6 +175,12 @@ impl ScoreSheet<'_> {
             ("evidence", json!(judgement.evidence)),
         ];
         about.extend(judgement.finding.value().map(|value| ("value", json!(value))));
+        if let Some(success) = &scored.judged.success
+            && judgement.dimension == OUTCOME
+        {
+            about.push(("p_success", json!(success.probability)));
+            about.push(("labels", json!(success.labels)));
+        }
         if let Some(marks) = scored.marks(&judgement.dimension).filter(|_| scored.chunks() > 1) {
             let (min, max, variance) = (marks.min, marks.max, marks.variance);
             about.push(("spread", json!({"min": min, "max": max, "variance": variance})));
@@ -189,7 +199,17 @@ impl ScoreSheet<'_> {
         let note =
             if unseen == 0 { "" } else { "; the weight of what was not to be seen is shared" };
         // Only labels can tell how often a session of this mark is good.
-        let level = if self.judge == OFFLINE { "; uncalibrated" } else { "" };
+        let level = match &scored.judged.success {
+            Some(success) => {
+                format!(
+                    "; P(success) {:.0}% by {} labels",
+                    success.probability * 100.0,
+                    success.labels
+                )
+            }
+            None if self.judge == OFFLINE => "; uncalibrated".to_owned(),
+            None => String::new(),
+        };
         format!("{}{note}{level}", parts.join(" + "))
     }
 }

@@ -10,7 +10,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow};
 
 use super::looked_at;
-use crate::score::write_scores::AGENT;
+use crate::score::write_scores::{AGENT, JUDGE_VERSION};
 use crate::source::{Source, SourceResult};
 
 /// A score that a judge gave a session.
@@ -145,7 +145,7 @@ fn judge(score: &Score) -> JudgeVersion {
         judge: owned("judge").unwrap_or_default(),
         rubric_version: text(score, "rubric_version").and_then(|text| text.parse().ok()),
         fingerprint: owned("fingerprint"),
-        prompt_hash: owned("prompt_hash"),
+        version: owned(JUDGE_VERSION),
     }
 }
 

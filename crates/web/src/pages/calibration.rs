@@ -4,6 +4,8 @@
 mod dimension;
 /// The sessions of which both think differently.
 mod disagreements;
+/// P(success), fitted to labels.
+mod success;
 
 use axum::Router;
 use axum::extract::State;
@@ -105,6 +107,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         (alarm::drift(&drift))
         @if calibration.sessions == 0 { (nothing(&held, &ctx)) }
         @else { (body(&calibration, &held, rubric, &ctx)) }
+        (success::draw(&web, &ctx, &held, rubric)?)
         (rubrics(&web, &ctx, rubric)?)
     };
     Ok(page.show(&ctx))

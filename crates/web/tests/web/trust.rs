@@ -1,6 +1,7 @@
 //! Labels that people give blind, and how far the judge agrees with them.
 
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::offline::SignalSet;
 use ratchet_core::quality::calibration::panel::{PanelKey, PanelVerdict};
 use ratchet_core::quality::calibration::sample::Band;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, Mark};
@@ -224,6 +225,29 @@ async fn a_judge_that_drifts_is_told_at_home_and_beside_the_numbers() {
         check(&page, 200, "&lt;b&gt;judge scores overall_quality");
         check(&page, 200, "lower since the week of 2020-01-05: -0.40");
     }
+}
+
+#[tokio::test]
+async fn the_page_says_whether_levels_are_calibrated() {
+    let site = site().await;
+    label(&site, |n| (f64::from(n) / 11.0, if n < 6 { "failed" } else { "complete" })).await;
+    check(&site.get(CALIBRATION).await, 200, "12 of 30 labels needed");
+    let folder = site.data.path().join("offline/success");
+    std::fs::create_dir_all(&folder).unwrap();
+    let model = |signals: &str| {
+        format!(
+            "format = 1\nrubric = \"session-quality\"\nsignals = \"{signals}\"\nlabels = 40\n\
+             successes = 25\nchecked = \"Cross-validated on 40 labels\"\nintercept = 0.3\n\n\
+             [feature.length]\nmean = 2.0\ndeviation = 1.0\nweight = -0.8\n"
+        )
+    };
+    let file = folder.join("shop.toml");
+    std::fs::write(&file, model(&SignalSet::shipped().fingerprint())).unwrap();
+    let page = site.get(CALIBRATION).await;
+    check(&page, 200, "fitted to 40 labels, 25 of them a success");
+    check(&page, 200, "length (steps): less likely");
+    std::fs::write(&file, model("others")).unwrap();
+    check(&site.get(CALIBRATION).await, 200, "Not in use: it was fitted for another rubric");
 }
 
 #[tokio::test]

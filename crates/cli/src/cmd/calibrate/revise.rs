@@ -106,7 +106,7 @@ async fn affected(
     Ok(trial::there(ctx.source, &all.into_iter().collect::<Vec<_>>()).await?)
 }
 
-fn agreed(question: &str) -> io::Result<bool> {
+pub(super) fn agreed(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr();
     write!(stderr, "{question}")?;
     stderr.flush()?;

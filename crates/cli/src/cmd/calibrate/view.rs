@@ -55,6 +55,7 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
             "cost": report.tally.cost.dollars(),
         })),
         "drift": found.drift.iter().map(panel).collect::<Vec<_>>(),
+        "success": found.success.as_ref().map(super::success::view),
         "applied": found.applied.as_ref().map(|applied| json!({
             "file": applied.file.display().to_string(),
             "rubric_version": applied.version,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::results::{Place, ResultNotation};
 use super::speakers::{CallNotation, Meaning, UserRoleNotation};
-use super::{CallOutcome, Notations, NotationsError};
+use super::{CallOutcome, Notations, NotationsError, hash};
 
 /// The maximum size of a compiled regular expression.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
@@ -92,6 +92,7 @@ pub(super) fn parse(text: &str) -> Result<Notations, NotationsError> {
         results: document.result.into_iter().map(result).collect::<Result<_, _>>()?,
         user_roles: document.user_role.iter().map(user_role).collect::<Result<_, _>>()?,
         calls: document.call.into_iter().map(call).collect::<Result<_, _>>()?,
+        hash: hash(text),
     })
 }
 

@@ -45,6 +45,10 @@ fn facts_of_an_object_decide() {
         r#"{"status": "Failed", "message": "no"}"#,
         r#"{"output": "Error: no such file"}"#,
         "Observation: Error: no such user",
+        "bash: line 1: steghide: command not found",
+        "/bin/sh: 1: zsteg: not found",
+        "cat: /etc/app.conf: No such file or directory",
+        "ls: cannot access 'x': No such file or directory",
         "<tool_response>\n{\"success\": false}\n</tool_response>",
     ] {
         check(text, CallOutcome::Failed);
@@ -66,6 +70,7 @@ fn what_no_notation_knows_is_unknown() {
         r#"{"order_id": "W1", "status": "failed", "items": []}"#,
         r#"{"status": "cancelled"}"#,
         "It said: Exit code: 1, and went on.",
+        "README: how to use the command not found handler",
         "<returncode>one</returncode>",
     ] {
         check(text, CallOutcome::Unknown);

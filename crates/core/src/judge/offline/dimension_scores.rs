@@ -99,8 +99,13 @@ fn rationale(causes: &[Cause<'_>], detections: &Detections) -> String {
 }
 
 fn describe(cause: &Cause<'_>) -> String {
-    let Detection { count, strength, .. } = cause.detection;
-    let text = if *count > 1 { &cause.weighing.many } else { &cause.weighing.one };
+    describe_signal(cause.weighing, cause.detection)
+}
+
+/// Formats a detected signal in words.
+pub(super) fn describe_signal(weighing: &Weighing, detection: &Detection) -> String {
+    let Detection { count, strength, .. } = detection;
+    let text = if *count > 1 { &weighing.many } else { &weighing.one };
     let share = format!("{:.0}", strength * 100.0);
     text.replace("{n}", &count.to_string()).replace("{p}", &share)
 }

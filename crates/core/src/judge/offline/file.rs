@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use crate::judge::notations::Notations;
+use crate::judge::notations::{Notations, hash};
 
 use super::signals::{Phrases, Signal, SignalSet, SignalsError};
 
@@ -76,6 +76,7 @@ pub(super) fn parse(text: &str) -> Result<SignalSet, SignalsError> {
         dangers: compile_all(&document.danger)?,
         near_leaks: compile_all(&document.near_leak)?,
         notations: Notations::shipped().clone(),
+        hash: hash(text),
     })
 }
 

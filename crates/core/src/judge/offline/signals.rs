@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::file::{self, ScoringParameters, Weighing};
-use crate::judge::notations::Notations;
+use crate::judge::notations::{Notations, hash};
 
 /// The built-in signals, in a file for users to read.
 const BUILTIN: &str = include_str!("../../../offline/signals.toml");
@@ -74,6 +74,8 @@ pub enum Signal {
     Handover,
     /// The user's last request was not answered.
     Unanswered,
+    /// The session ends with a tool call that the agent did not answer.
+    Unfinished,
     /// A dangerous command was run.
     Danger,
     /// The agent wrote out a secret.
@@ -132,6 +134,8 @@ pub(super) enum Phrases {
     ToolChange,
     /// A read-only tool.
     ToolLook,
+    /// A tool that ends the work.
+    ToolFinal,
     /// A tool that edits files.
     ToolFiles,
     /// A tool that runs commands.
@@ -140,6 +144,8 @@ pub(super) enum Phrases {
     CommandTests,
     /// A command that reverts edits.
     CommandReverts,
+    /// A command that ends the work.
+    CommandFinal,
     /// A command that edits files.
     CommandEdits,
     /// A command that ends with a program whose exit code is an answer.
@@ -166,6 +172,8 @@ pub struct SignalSet {
     pub(super) near_leaks: Vec<Regex>,
     /// How results and speakers are recognised.
     pub(super) notations: Notations,
+    /// Hash of the file.
+    pub(super) hash: String,
 }
 
 impl SignalSet {
@@ -196,6 +204,11 @@ impl SignalSet {
     #[must_use]
     pub fn with_notations(self, notations: Notations) -> Self {
         Self { notations, ..self }
+    }
+
+    /// Returns a hash of the signals and notations: other ones may give another verdict.
+    pub fn fingerprint(&self) -> String {
+        hash(&format!("{} {}", self.hash, self.notations.hash))
     }
 
     /// Returns where a text contains a phrase of a list.

@@ -46,7 +46,34 @@ pub(super) fn read(evidence: &Evidence, notations: &Notations) -> Vec<TimelineEv
     for trace in &evidence.traces {
         reader.trace(trace);
     }
-    reader.moves
+    without_re_prompts(reader.moves)
+}
+
+/// A message of this length is not sent three times by a person.
+const MIN_RE_PROMPT_CHARS: usize = 20;
+/// How often the same message is a program's.
+const RE_PROMPTS: usize = 3;
+
+/// Removes messages that a program sends whenever the agent stops: the same text, again and again.
+/// The first message is the request, whoever sends it.
+fn without_re_prompts(moves: Vec<TimelineEvent>) -> Vec<TimelineEvent> {
+    let mut counts: HashMap<u64, usize> = HashMap::new();
+    let key = |event: &TimelineEvent| match &event.act {
+        TimelineAction::UserSays(text) if text.trim().len() >= MIN_RE_PROMPT_CHARS => {
+            Some(key_of(&text.trim()))
+        }
+        _ => None,
+    };
+    for key in moves.iter().filter_map(key) {
+        *counts.entry(key).or_default() += 1;
+    }
+    let is_user = |event: &TimelineEvent| matches!(event.act, TimelineAction::UserSays(_));
+    let first = moves.iter().position(is_user);
+    let is_kept = |(place, event): &(usize, TimelineEvent)| {
+        let count = key(event).and_then(|key| counts.get(&key)).copied().unwrap_or_default();
+        count < RE_PROMPTS || Some(*place) == first
+    };
+    moves.into_iter().enumerate().filter(is_kept).map(|(_, event)| event).collect()
 }
 
 #[derive(Debug)]

@@ -130,7 +130,8 @@ impl<'a> ChunkedSession<'a> {
             })
             .collect();
         let whole = verdict::aggregate(self.judge_ctx.rubric, &said);
-        Judged { whole, prompt_hash: Some(prompt_hash), cost }
+        let version = self.instructions.fingerprint();
+        Judged { whole, prompt_hash: Some(prompt_hash), version, success: None, cost }
     }
 }
 

@@ -25,6 +25,7 @@ fn is_change(set: &SignalSet, call: &Call) -> bool {
         && !is(Phrases::ToolFiles)
         && !is(Phrases::ToolShell)
         && !is(Phrases::ToolHandover)
+        && !is(Phrases::ToolFinal)
 }
 
 /// Detects changes of external records, and whether they were justified.

@@ -1,6 +1,7 @@
+use super::tests_and_edits::command;
 use super::{Detections, DetectorInput};
 use crate::judge::offline::signals::{Phrases, Signal, SignalSet};
-use crate::judge::session_timeline::{TimelineAction, TimelineEvent};
+use crate::judge::session_timeline::{Call, TimelineAction, TimelineEvent};
 
 /// Detects how the session ended.
 pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
@@ -21,6 +22,12 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
         detections.count(Signal::Handover, trace);
     }
     let Some(last) = input.moves.last() else { return };
+    if let TimelineAction::Calls(call) = &last.act
+        && last_message.is_some()
+        && !is_final(input.set, call)
+    {
+        detections.count(Signal::Unfinished, last.trace);
+    }
     if let TimelineAction::UserSays(text) = &last.act
         && input.set.has(Phrases::UserRequests, text)
         && !input.set.has(Phrases::UserThanks, text)
@@ -34,6 +41,14 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
 /// did not succeed.
 fn has_given_up(set: &SignalSet, text: &str) -> bool {
     set.has(Phrases::AgentGaveUp, text) && !set.has(Phrases::AgentRefuses, text)
+}
+
+/// Returns whether a call ends the work, so that no answer follows.
+fn is_final(set: &SignalSet, call: &Call) -> bool {
+    let ends = |command: &str| set.has(Phrases::CommandFinal, command);
+    set.has(Phrases::ToolFinal, &call.tool)
+        || set.has(Phrases::ToolHandover, &call.tool)
+        || command(set, call).is_some_and(ends)
 }
 
 /// Returns the agent's last message before the user said goodbye: what follows is politeness.
