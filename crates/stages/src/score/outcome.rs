@@ -50,8 +50,9 @@ impl Scored {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Skip {
     #[error(
-        "too short: {} and {}, at least {} or {} needed",
-        counted(has[0], "trace"), counted(has[1], "observation"), wanted[0], wanted[1]
+        "too short: {} and {}; at least {} or {} needed",
+        counted(has[0], "trace"), counted(has[1], "observation"),
+        counted(wanted[0], "trace"), counted(wanted[1], "observation")
     )]
     TooShort {
         /// Traces and observations.

@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn a_session_is_ready_once_it_is_long_enough_and_quiet() {
         let short = Skip::TooShort { has: [2, 9], wanted: [3, 10] };
-        let why = "too short: 2 traces and 9 observations, at least 3 or 10 needed";
+        let why =
+            "too short: 2 traces and 9 observations; at least 3 traces or 10 observations needed";
         assert_eq!(short.to_string(), why);
         check(3, Some(0), 959, &Ok(()));
         check(2, Some(9), 959, &Err(short));

@@ -22,6 +22,8 @@ pub(super) struct ScoringView {
     pub(super) outcome: &'static str,
     /// Dollars.
     pub(super) cost: f64,
+    /// How many labels P(success) of the offline judge is fitted to.
+    pub(super) labels: Option<u64>,
     #[serde(skip)]
     dimensions: Vec<String>,
 }
@@ -97,6 +99,10 @@ impl ScoringView {
             run: request.run.clone(),
             outcome: report.outcome.as_str(),
             cost: report.tally.cost.dollars(),
+            labels: report
+                .sessions
+                .iter()
+                .find_map(|scored| Some(scored.judged.success.as_ref()?.labels)),
             dimensions: request.rubric.dimensions.iter().map(|one| one.name.clone()).collect(),
         }
     }
@@ -260,7 +266,8 @@ pub(super) fn detail(view: &ScoringView) -> String {
 
 fn summary(view: &ScoringView) -> String {
     let Counts { scored, skipped, failed, calls, repeated } = view.counts;
-    let mut text = format!("scored {scored}, skipped {skipped}, failed {failed}");
+    let all = scored + skipped + failed;
+    let mut text = format!("scored {scored} of {all} sessions, skipped {skipped}, failed {failed}");
     if calls > 0 {
         text += &format!("; {calls} calls of {} for ${:.4}", view.judge, view.cost);
     }
@@ -268,14 +275,16 @@ fn summary(view: &ScoringView) -> String {
         text += &format!(", {repeated} of them started by an interrupted run");
     }
     text += "\n";
-    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
     for left_out in &view.skipped {
         *reasons.entry(gist(&left_out.reason)).or_default() += 1;
     }
     for (reason, count) in reasons {
         text += &format!("  {count} skipped: {reason}\n");
     }
-    if view.judge == "offline" && !view.sessions.is_empty() {
+    if let Some(labels) = view.labels {
+        text += &format!("  calibrated: P(success) is fitted to {labels} labels of this project\n");
+    } else if view.judge == "offline" && !view.sessions.is_empty() {
         text += "  uncalibrated: the offline judge ranks sessions; only labels tell what a mark means\n";
     }
     for left_out in &view.failed {
@@ -284,9 +293,14 @@ fn summary(view: &ScoringView) -> String {
     text + next_step(view)
 }
 
-/// A reason without what differs from session to session.
-fn gist(reason: &str) -> &str {
-    reason.split([':', ',']).next().unwrap_or(reason)
+/// A reason without what differs from session to session: what stands between a colon or a comma and
+/// a semicolon.
+fn gist(reason: &str) -> String {
+    let head = reason.split([':', ',', ';']).next().unwrap_or(reason);
+    match reason.split_once("; ") {
+        Some((_, rule)) => format!("{head}; {rule}"),
+        None => head.to_owned(),
+    }
 }
 
 fn next_step(view: &ScoringView) -> &'static str {
@@ -306,6 +320,15 @@ fn next_step(view: &ScoringView) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasons_keep_the_rule_and_not_the_session() {
+        let long =
+            "too short: 2 traces and 9 observations; at least 3 traces or 10 observations needed";
+        assert_eq!(gist(long), "too short; at least 3 traces or 10 observations needed");
+        assert_eq!(gist("already scored, with 2 new traces since"), "already scored");
+        assert_eq!(gist("not in the sample"), "not in the sample");
+    }
 
     #[test]
     fn bars_are_as_long_as_marks_are_high() {

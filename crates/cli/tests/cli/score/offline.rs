@@ -23,7 +23,7 @@ fn sessions_are_scored_once_and_say_why() {
     assert_eq!(ids(&first, "sessions"), ["failing", "good"]);
     assert_eq!(
         reason(&first, "skipped", "short"),
-        "too short: 1 trace and 2 observations, at least 3 or 10 needed"
+        "too short: 1 trace and 2 observations; at least 3 traces or 10 observations needed"
     );
     assert_eq!(first["failed"], json!([]));
     for session in first["sessions"].as_array().unwrap() {
