@@ -72,7 +72,7 @@ pub fn judge_calibrated(
     for (dimension, judgement) in outcomes.filter(|(it, _)| it.name == success::OUTCOME) {
         let probability = estimate.probability;
         judgement.finding = success::finding(dimension, probability);
-        judgement.rationale = format!("{} {}", estimate.sentence(), judgement.rationale);
+        judgement.rationale = format!("{} {}", judgement.rationale, estimate.sentence());
         judgement.confidence = probability.max(1.0 - probability);
         if judgement.evidence.is_empty() {
             judgement.evidence = moves.last().map(|event| event.trace).into_iter().collect();

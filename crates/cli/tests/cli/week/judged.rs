@@ -93,6 +93,7 @@ fn a_model_judges_a_week_by_the_users_rubric_and_within_a_budget() {
     assert!(rich["cost"].as_f64().unwrap() > 0.0, "{rich}");
     let overall = &rich["report"]["synthesis"]["overall"]["marks"];
     assert_eq!((&rich["report"]["rubric"], &overall["mean"]), (&json!("plain"), &json!(0.9)));
+    assert_eq!(rich["report"]["synthesis"]["sessions"], 2, "one judge, though prompts differ");
     assert_eq!(judges(data), ["anthropic:claude-sonnet-5"]);
 }
 

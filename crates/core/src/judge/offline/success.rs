@@ -29,6 +29,8 @@ pub use model::{SuccessEstimate, SuccessModel};
 pub const OUTCOME: &str = "task_completion";
 /// Labels from here on are a success: "complete" and better, in all rubrics that ship.
 pub const SUCCESS: f64 = 0.6;
+/// How the part of a rationale that explains a probability begins. It repeats signals.
+pub const EXPLANATION: &str = "P(success)";
 /// The uncalibrated overall score, as a feature.
 const SCORE: &str = "offline_score";
 /// The number of characters of a first request that tell tasks apart.

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::{BELOW_TARGET, Mark, SessionMarks, trouble};
+use crate::judge::offline::success::EXPLANATION;
 
 /// The Jaccard similarity from which two phrases count as the same.
 const MIN_SIMILARITY: f64 = 0.5;
@@ -112,7 +113,8 @@ fn phrases<'a>(dimensions: &[&str], session: &'a SessionMarks) -> Vec<Phrase<'a>
     let agent = session.facts.agent.as_deref();
     let of_rationale = |(dimension, mark): (usize, &'a Mark)| {
         let (rationale, evidence) = (mark.rationale.as_str(), mark.evidence.as_slice());
-        let said = sentences(rationale).flat_map(|sentence| {
+        let found = rationale.split(EXPLANATION).next().unwrap_or_default();
+        let said = sentences(found).flat_map(|sentence| {
             let troubled = trouble::clauses(&sentence).filter(|clause| trouble::is_named(clause));
             troubled.map(titled).collect::<Vec<_>>()
         });

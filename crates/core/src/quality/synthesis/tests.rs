@@ -134,6 +134,17 @@ fn issues_are_what_several_sessions_under_the_line_share() {
     assert_eq!((issue.dimension.as_str(), issue.count), (tool, 2));
 }
 
+#[test]
+fn the_explanation_of_a_probability_is_no_issue() {
+    let task = "task_completion";
+    let why = "2 tool calls failed. P(success) 20%, fitted to 40 labels of this project; against it: \
+               the user was annoyed once, the last test run failed.";
+    let week = vec![session("a", 0.5, &[(task, 0.4, why)]), session("b", 0.5, &[(task, 0.4, why)])];
+    let found = synthesize(&[task], &[week]);
+    let titles: Vec<&str> = found.issues.iter().map(|issue| issue.title.as_str()).collect();
+    assert_eq!(titles, ["Tool calls failed"]);
+}
+
 fn any_session() -> impl Strategy<Value = SessionMarks> {
     let phrase = prop::sample::select(vec![
         "Tests failed twice.",

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{SCORE, SessionFeatures};
+use super::{EXPLANATION, SCORE, SessionFeatures};
 use crate::judge::offline::signals::{Signal, SignalSet};
 use crate::stats::logistic::{Logistic, Standardisation};
 
@@ -189,8 +189,10 @@ impl SuccessEstimate {
     /// Formats the estimate as a sentence.
     pub fn sentence(&self) -> String {
         let percent = self.probability * 100.0;
-        let mut text =
-            format!("P(success) {percent:.0}%, fitted to {} labels of this project", self.labels);
+        let mut text = format!(
+            "{EXPLANATION} {percent:.0}%, fitted to {} labels of this project",
+            self.labels
+        );
         for (side, named) in [("for it", &self.raised_by), ("against it", &self.lowered_by)] {
             if !named.is_empty() {
                 text += &format!("; {side}: {}", named.join(", "));
