@@ -225,7 +225,7 @@ fn a_model_writes_the_drafts_if_one_is_named() {
     assert_eq!(found["drafts"][0]["after"], "Look at what the tools gave back.");
     let asked = model.requests();
     assert_eq!(asked.len(), found["drafts"].as_array().unwrap().len(), "once for each dimension");
-    let reason = "the user gave up";
+    let reason = r#"people_reason\": \"fine"#;
     assert!(asked[0].to_string().contains(reason), "{}", asked[0]);
     let refused = drafted("").run();
     assert_eq!(refused.code, Some(1));

@@ -95,7 +95,9 @@ fn examine(signals: &SignalSet, evidence: &Evidence, peers: &Peers) -> Examined 
         cost: size.cost.map(|cost| peers.cost_rank(cost)),
         need_no_tools: peers.do_without_tools(),
     };
-    let detections = detectors::detect(signals, &moves, among);
+    let last = evidence.traces.last().and_then(|last| last.trace.content.as_ref());
+    let has_output = last.is_some_and(|content| content.output.is_some());
+    let detections = detectors::detect(signals, &moves, among, has_output);
     Examined { moves, detections }
 }
 

@@ -84,6 +84,8 @@ const MIN_ANSWERS: usize = 3;
 struct DetectorInput<'a> {
     set: &'a SignalSet,
     moves: &'a [TimelineEvent],
+    /// Whether the last trace has an output: its answer, wherever the timeline shows it.
+    has_output: bool,
 }
 
 impl<'a> DetectorInput<'a> {
@@ -115,8 +117,13 @@ impl<'a> DetectorInput<'a> {
     }
 }
 
-pub(super) fn detect(set: &SignalSet, moves: &[TimelineEvent], among: PeerRanks) -> Detections {
-    let input = DetectorInput { set, moves };
+pub(super) fn detect(
+    set: &SignalSet,
+    moves: &[TimelineEvent],
+    among: PeerRanks,
+    has_output: bool,
+) -> Detections {
+    let input = DetectorInput { set, moves, has_output };
     let mut detections = Detections::default();
     messages::detect(input, &mut detections);
     calls::detect(input, &mut detections);

@@ -24,6 +24,7 @@ pub(super) fn detect(input: DetectorInput<'_>, detections: &mut Detections) {
     let Some(last) = input.moves.last() else { return };
     if let TimelineAction::Calls(call) = &last.act
         && last_message.is_some()
+        && !input.has_output
         && !is_final(input.set, call)
     {
         detections.count(Signal::Unfinished, last.trace);

@@ -187,6 +187,10 @@ fn a_session_that_ends_with_a_call_is_unfinished() {
     assert!(!ends_with("submit", json!({"answer": "42"})));
     assert!(!ends_with("bash", json!({"command": "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"})));
     assert!(!ends_with("transfer_to_human_agents", json!({})));
+    // Some recorders write the answer before the calls that it is about.
+    let steps = vec![main(), tool("bash", json!({"command": "ls"}), json!("fine"))];
+    let answered = session(vec![turn(json!(ASKED), steps, json!("I sort."))]);
+    assert!(!of(&answered, "task_completion").rationale.contains("ended with a tool call"));
 }
 
 #[test]
