@@ -58,7 +58,7 @@ pub(super) fn findings(dimensions: &[&str], family: &Family<'_>) -> Vec<Finding>
     let explained: BTreeSet<(Option<String>, String, bool)> = found
         .iter()
         .filter(|finding| finding.basis != Basis::Week)
-        .map(|finding| finding.subject())
+        .map(Finding::subject)
         .collect();
     found.retain(|finding| finding.basis != Basis::Week || !explained.contains(&finding.subject()));
     found.sort_by(|one, other| {
