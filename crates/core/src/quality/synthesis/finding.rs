@@ -55,11 +55,8 @@ pub(super) fn findings(dimensions: &[&str], family: &Family<'_>) -> Vec<Finding>
     let of = |comparison: &Comparison| finding(dimensions, family, comparison);
     let mut found: Vec<Finding> = family.comparisons.iter().filter_map(of).collect();
     // A change of the week that a release or a prompt explains is not told twice.
-    let explained: BTreeSet<(Option<String>, String, bool)> = found
-        .iter()
-        .filter(|finding| finding.basis != Basis::Week)
-        .map(Finding::subject)
-        .collect();
+    let explained: BTreeSet<(Option<String>, String, bool)> =
+        found.iter().filter(|finding| finding.basis != Basis::Week).map(Finding::subject).collect();
     found.retain(|finding| finding.basis != Basis::Week || !explained.contains(&finding.subject()));
     found.sort_by(|one, other| {
         let by_size = one.change.total_cmp(&other.change);
