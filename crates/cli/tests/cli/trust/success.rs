@@ -24,7 +24,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn fails(nth: usize) -> bool {
-    nth % 3 == 0
+    nth.is_multiple_of(3)
 }
 
 fn turn_events(nth: usize, turn: usize) -> [Value; 2] {
