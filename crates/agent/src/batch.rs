@@ -88,6 +88,11 @@ impl Model {
         batch["id"].as_str().map(|id| BatchId(id.to_owned())).ok_or_else(no_batch)
     }
 
+    /// Returns the maximum cost of a request in a batch; `None` when the price is unknown.
+    pub fn most_in_batch(&self, ask: &LlmRequest) -> Option<Money> {
+        self.most(ask).map(share)
+    }
+
     /// Returns the status of a batch.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ratchet_core::money::Money;
+use tokio::sync::Notify;
 
 /// Spending limits; `None` is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +65,23 @@ pub enum BudgetExceeded {
 pub struct Budget {
     allowance: Allowance,
     began: Instant,
-    spent: Arc<Mutex<Spending>>,
+    shared: Arc<Shared>,
+}
+
+/// What the clones of a budget have in common.
+#[derive(Debug, Default)]
+struct Shared {
+    spent: Mutex<Spending>,
+    calls: Mutex<OpenCalls>,
+    /// Notified when a call is settled.
+    settled: Notify,
+}
+
+/// Calls that hold a reservation, and those that did.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenCalls {
+    open: u64,
+    settled: u64,
 }
 
 /// The cost of a call, actual or maximum.
@@ -94,7 +112,7 @@ pub(crate) struct Reservation<'a> {
 impl Budget {
     /// Creates a budget; its time starts now.
     pub fn new(allowance: Allowance) -> Self {
-        Self { allowance, began: Instant::now(), spent: Arc::default() }
+        Self { allowance, began: Instant::now(), shared: Arc::default() }
     }
 
     /// Creates a budget without limits, which still counts spending.
@@ -110,6 +128,44 @@ impl Budget {
     /// Returns the remaining budget, where there is a limit.
     pub fn left(&self) -> Allowance {
         self.left_after(self.spent())
+    }
+
+    /// Returns how many calls have ended so far: an argument of [`Budget::more_is_left`].
+    pub fn settled(&self) -> u64 {
+        self.calls().settled
+    }
+
+    /// Waits until a call ends that was open after `settled` calls, so that the unused part of its
+    /// reservation is available; false if there is none to wait for.
+    pub async fn more_is_left(&self, settled: u64) -> bool {
+        loop {
+            let next = self.shared.settled.notified();
+            let mut next = pin!(next);
+            // From here on no notification is missed.
+            next.as_mut().enable();
+            let calls = self.calls();
+            if calls.settled > settled {
+                return true;
+            }
+            if calls.open == 0 {
+                return false;
+            }
+            next.await;
+        }
+    }
+
+    /// Returns the share of the allowed money that is spent; `None` without a limit.
+    pub fn spent_share(&self) -> Option<f64> {
+        let most = self.allowance.money?.dollars();
+        Some(if most > 0.0 { self.spent().money.dollars() / most } else { 1.0 })
+    }
+
+    fn calls(&self) -> OpenCalls {
+        *self.shared.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change_calls(&self, change: impl FnOnce(&mut OpenCalls)) {
+        change(&mut self.shared.calls.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Returns whether the maximum of a call must be known in advance.
@@ -138,6 +194,7 @@ impl Budget {
         spent.calls += 1;
         spent.add(taken.unwrap_or(CallCost::NOTHING));
         drop(spent);
+        self.change_calls(|calls| calls.open += 1);
         Ok(Reservation { budget: self, max_cost, taken, is_settled: false })
     }
 
@@ -178,7 +235,7 @@ impl Budget {
     }
 
     fn lock(&self) -> MutexGuard<'_, Spending> {
-        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -208,11 +265,15 @@ impl Reservation<'_> {
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
-        if self.is_settled || self.taken.is_some() {
-            return;
+        if !self.is_settled && self.taken.is_none() {
+            let max_cost = (self.max_cost)();
+            self.budget.lock().add(max_cost);
         }
-        let max_cost = (self.max_cost)();
-        self.budget.lock().add(max_cost);
+        self.budget.change_calls(|calls| {
+            calls.open = calls.open.saturating_sub(1);
+            calls.settled += 1;
+        });
+        self.budget.shared.settled.notify_waiters();
     }
 }
 
@@ -248,6 +309,21 @@ mod tests {
         let budget = Budget::unlimited();
         drop(budget.reserve(&|| TEN, "m").unwrap());
         assert_eq!(budget.spent().tokens, 10, "it may be billed");
+    }
+
+    #[tokio::test]
+    async fn whoever_is_refused_can_wait_for_what_others_do_not_use() {
+        let budget = budget(12);
+        let settled = budget.settled();
+        let hold = budget.reserve(&|| TEN, "m").unwrap();
+        let waiting = {
+            let budget = budget.clone();
+            tokio::spawn(async move { budget.more_is_left(settled).await })
+        };
+        hold.settle(CallCost { tokens: 1, money: None });
+        assert!(waiting.await.unwrap());
+        assert!(budget.more_is_left(settled).await, "it ended before one began to wait");
+        assert!(!budget.more_is_left(budget.settled()).await, "nobody is left to wait for");
     }
 
     #[test]

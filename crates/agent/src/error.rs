@@ -1,9 +1,7 @@
 use std::time::Duration;
 
-use ratchet_core::money::Money;
-use ratchet_core::record::usage::Usage;
-
 use crate::budget::BudgetExceeded;
+use crate::response::Bill;
 
 /// Error of a model call. Each text suggests a remedy.
 #[derive(Debug, thiserror::Error)]
@@ -39,8 +37,8 @@ pub enum ModelError {
     #[error("the provider rejects the request (status {status}: {why})")]
     Rejected { status: u16, why: String },
     /// The model refused to answer.
-    #[error("the model refuses to answer{}; rephrase the request, or use another model", because(.0))]
-    Refused(String),
+    #[error("the model refuses to answer{}; rephrase the request, or use another model", because(&.0.said))]
+    Refused(Box<Refusal>),
     /// The response violates the requested format.
     #[error("the response does not have the requested format: {}", .0.why)]
     InvalidResponse(Box<InvalidResponse>),
@@ -65,9 +63,14 @@ pub struct InvalidResponse {
     /// The violation, as feedback for the model.
     pub why: String,
     pub said: String,
-    pub usage: Usage,
-    /// `None` when the price is unknown.
-    pub cost: Option<Money>,
+    pub bill: Bill,
+}
+
+/// A refusal. It was billed all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub said: String,
+    pub bill: Bill,
 }
 
 impl ModelError {
@@ -90,6 +93,15 @@ impl ModelError {
             | Self::Garbled(_)
             | Self::NotSetUp(_)
             | Self::Unsupported { .. } => false,
+        }
+    }
+
+    /// Returns what a provider bills for the failed call, where it answered.
+    pub fn bill(&self) -> Option<&Bill> {
+        match self {
+            Self::Refused(refusal) => Some(&refusal.bill),
+            Self::InvalidResponse(invalid) => Some(&invalid.bill),
+            _ => None,
         }
     }
 

@@ -10,8 +10,10 @@ use crate::access::ModelAccess;
 use crate::error::ModelError;
 use crate::sse::{SseEvent, SseReader};
 
-/// The maximum size of a response, in bytes.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// The maximum size of a response, in bytes: several times the longest answer of any model.
+const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// The same for a streamed response: each token is an event of some hundred bytes.
+const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum length of a provider's error text.
 const MAX_ERROR_CHARS: usize = 500;
 
@@ -107,17 +109,25 @@ pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     last.map_or_else(String::new, ToString::to_string)
 }
 
-/// Reads the whole body.
+/// Reads the whole body, and no more of it than the limit.
 pub(crate) async fn whole(answer: Response) -> Result<Vec<u8>, ModelError> {
+    let announced = answer.content_length().unwrap_or(0);
+    if announced > MAX_BYTES as u64 {
+        return Err(too_long());
+    }
     let mut body = Vec::new();
     let mut pieces = answer.bytes_stream();
     while let Some(piece) = pieces.next().await {
         body.extend(piece.map_err(|error| cut(&error))?);
         if body.len() > MAX_BYTES {
-            return Err(ModelError::Garbled(format!("it has more than {MAX_BYTES} bytes")));
+            return Err(too_long());
         }
     }
     Ok(body)
+}
+
+fn too_long() -> ModelError {
+    ModelError::Garbled(format!("it has more than {MAX_BYTES} bytes"))
 }
 
 /// Reads the body as one JSON document.
@@ -133,8 +143,14 @@ pub(crate) async fn events(
 ) -> Result<(), ModelError> {
     let mut reader = SseReader::default();
     let mut pieces = answer.bytes_stream();
+    let mut read = 0;
     while let Some(piece) = pieces.next().await {
-        for event in reader.push(&piece.map_err(|error| cut(&error))?)? {
+        let piece = piece.map_err(|error| cut(&error))?;
+        read += piece.len();
+        if read > MAX_STREAM_BYTES {
+            return Err(ModelError::Garbled(format!("it has more than {MAX_STREAM_BYTES} bytes")));
+        }
+        for event in reader.push(&piece)? {
             if take(event)? == StreamControl::All {
                 return Ok(());
             }

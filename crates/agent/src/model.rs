@@ -13,11 +13,11 @@ use tracing::warn;
 
 use crate::budget::{Budget, CallCost};
 use crate::capabilities::Capabilities;
-use crate::error::{InvalidResponse, ModelError};
+use crate::error::{InvalidResponse, ModelError, Refusal};
 use crate::pool::ModelPool;
 use crate::provider::{Listener, Provider, ProviderRequest};
 use crate::request::LlmRequest;
-use crate::response::{LlmResponse, OUTPUT_TOOL, ProviderResponse, StopReason};
+use crate::response::{Bill, LlmResponse, OUTPUT_TOOL, ProviderResponse, StopReason};
 use crate::retry::{MODEL_BACKOFF, failed};
 
 /// Timeout of one call.
@@ -139,6 +139,11 @@ impl Model {
             Provider::Anthropic(provider) => provider.count(self.provider_request(ask)).await,
             Provider::OpenAi(_) | Provider::Bedrock(_) | Provider::Claude(_) => Ok(ask.tokens()),
         }
+    }
+
+    /// Returns whether the provider counts the tokens of requests.
+    pub fn counts_tokens(&self) -> bool {
+        matches!(self.provider, Provider::Anthropic(_))
     }
 
     /// Returns the maximum cost of a request; `None` when the price is unknown.
@@ -276,18 +281,18 @@ impl Model {
         schema: Option<&Schema>,
         answered: ResponseMetadata,
     ) -> Result<LlmResponse, ModelError> {
-        let ResponseMetadata { bill: Bill { usage, provenance, cost }, attempts } = answered;
+        let ResponseMetadata { bill, attempts } = answered;
         if response.stop == StopReason::Refused {
-            return Err(ModelError::Refused(response.text));
+            return Err(ModelError::Refused(Box::new(Refusal { said: response.text, bill })));
         }
         let calls_tools = response.calls.iter().any(|call| call.name != OUTPUT_TOOL);
         let schema = schema.filter(|_| ask.tools.is_empty() || !calls_tools);
         let document = schema.map(|schema| response.document(schema)).transpose();
         let json = document.map_err(|why| {
-            let bad =
-                InvalidResponse { why, said: response.text.clone(), usage: usage.clone(), cost };
+            let bad = InvalidResponse { why, said: response.text.clone(), bill: bill.clone() };
             ModelError::InvalidResponse(Box::new(bad))
         })?;
+        let Bill { usage, provenance, cost } = bill;
         Ok(LlmResponse {
             text: response.text,
             json,
@@ -309,9 +314,10 @@ impl Model {
 
     /// Returns the maximum tokens and cost of a request.
     pub(crate) fn max_cost(&self, ask: &LlmRequest) -> CallCost {
-        let input = if ask.uses_cache() { "input_cache_creation" } else { "input" };
+        let (cached, plain) = ask.tokens_by_caching();
         let kinds = [
-            (input.to_owned(), ask.tokens().count),
+            ("input_cache_creation".to_owned(), cached),
+            ("input".to_owned(), plain),
             ("output".to_owned(), u64::from(ask.max_tokens)),
         ];
         let usage = Usage::new(kinds.into());
@@ -336,12 +342,6 @@ impl Bill {
     fn max_cost(&self) -> CallCost {
         CallCost { tokens: self.usage.total(), money: self.cost }
     }
-}
-
-struct Bill {
-    usage: Usage,
-    provenance: Provenance,
-    cost: Option<Money>,
 }
 
 /// Metadata of a response.

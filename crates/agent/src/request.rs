@@ -137,13 +137,22 @@ impl LlmRequest {
         Tokens { count: sum.count.saturating_add(headroom), ..sum }
     }
 
-    /// Returns whether any part ends a cache prefix.
-    pub(crate) fn uses_cache(&self) -> bool {
-        let parts = self.turns.iter().flat_map(|turn| match turn {
+    /// Counts the input like [`LlmRequest::tokens`]: first what may be written to the cache, which
+    /// costs more, then the rest.
+    pub(crate) fn tokens_by_caching(&self) -> (u64, u64) {
+        let all = self.tokens().count;
+        let parts = self.turns.iter().map(|turn| match turn {
             Turn::User(passages) => passages.as_slice(),
             Turn::Model { .. } | Turn::Tools(_) => &[],
         });
-        self.system.iter().chain(parts).any(CacheablePart::ends_cache)
+        // All that comes after the last breakpoint is billed as usual. Turns without parts are
+        // counted as cached: they are few.
+        let parts: Vec<&CacheablePart> = self.system.iter().chain(parts.flatten()).collect();
+        let Some(last) = parts.iter().rposition(|part| part.ends_cache()) else { return (0, all) };
+        let after = parts.get(last + 1..).unwrap_or_default();
+        let after: u64 = after.iter().map(|part| Tokens::approximate(&part.text).count).sum();
+        let plain = (after.saturating_mul(100 + HEADROOM_PERCENT) / 100).min(all);
+        (all - plain, plain)
     }
 
     /// Returns the JSON Schema of the response, if there is one.

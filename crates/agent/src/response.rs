@@ -35,6 +35,16 @@ impl LlmResponse {
     }
 }
 
+/// What a provider bills for a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bill {
+    pub usage: Usage,
+    /// Verified, unless the provider does not report usage.
+    pub provenance: Provenance,
+    /// `None` when the price is unknown.
+    pub cost: Option<Money>,
+}
+
 /// Why generation stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
@@ -60,6 +70,9 @@ pub(crate) struct ProviderResponse {
     pub(crate) cost: Option<Money>,
     pub(crate) model: Option<String>,
     pub(crate) request: Option<String>,
+    /// A key that an object in the response has twice, in words. A parsed document has lost one of
+    /// the values.
+    pub(crate) duplicate_key: Option<String>,
 }
 
 /// The name of the tool that carries structured output.
@@ -73,6 +86,9 @@ impl ProviderResponse {
             Some(at) => {
                 let document = self.calls.remove(at).input;
                 self.text = document.to_string();
+                if let Some(duplicate) = self.duplicate_key.take() {
+                    return Err(duplicate);
+                }
                 document
             }
             None => read(&self.text).map_err(|why| self.bad(why))?,
@@ -109,6 +125,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_document_with_a_key_twice_is_refused() {
+        let id = "call_1".to_owned();
+        let call = ToolCall { id, name: OUTPUT_TOOL.to_owned(), input: json!({"a": 2}) };
+        let mut response = ProviderResponse {
+            text: String::new(),
+            calls: vec![call],
+            stop: StopReason::Tools,
+            usage: None,
+            cost: None,
+            model: None,
+            request: None,
+            duplicate_key: ratchet_core::unique_keys::duplicate_key(br#"{"x": {"a": 1, "a": 2}}"#),
+        };
+        let schema = Schema::read(&ratchet_core::payload::Json::from_value(&json!({}))).unwrap();
+        let fault = response.document(&schema).unwrap_err();
+        assert!(fault.starts_with("the key \"a\" stands twice"), "{fault}");
+        assert_eq!(response.text, r#"{"a":2}"#, "what was said is shown to the model again");
+    }
 
     #[test]
     fn a_document_is_found_within_words() {

@@ -35,6 +35,7 @@ pub mod catalog;
 pub mod chat;
 /// JSON Schema validation of dataset items.
 pub mod json_schema;
+pub mod unique_keys;
 /// Memory estimates for JSON before it is parsed.
 pub mod json_size;
 /// Validation issues of submitted documents.

@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use crate::chat::Chats;
 use crate::clock::Clock;
 use crate::score::judge_factory::own_signals;
-use crate::score::rubrics::{Rubrics, RubricsError};
+use crate::score::rubrics::{ReadableRubrics, Rubrics};
 use crate::score::success;
 use crate::user_files::UserFileError;
 
@@ -66,13 +66,10 @@ impl AppState {
         self.clock.now()
     }
 
-    /// Returns the rubrics, built-in ones first. They are read again each time: files may change
-    /// while the server runs.
-    ///
-    /// # Errors
-    /// As [`Rubrics::open`].
-    pub fn rubrics(&self) -> Result<Vec<Rubric>, RubricsError> {
-        Ok(Rubrics::open(&self.data)?.all().iter().map(|file| file.rubric.clone()).collect())
+    /// Returns the rubrics that can be read, built-in ones first. They are read again each time:
+    /// files may change while the server runs.
+    pub fn rubrics(&self) -> ReadableRubrics {
+        Rubrics::readable(&self.data)
     }
 
     /// Returns what was fitted to the labels of a project, and whether it is used with a rubric;

@@ -2,12 +2,12 @@ use ratchet_agent::error::ModelError;
 use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, Turn};
 use ratchet_agent::response::LlmResponse;
 use ratchet_core::judge::judge_prompt;
-use ratchet_core::money::Money;
 use ratchet_core::quality::report::WeekReport;
 use ratchet_core::quality::suggestion::advice::{AdviceCase, AdviceOrigin, shown_hash};
 use ratchet_core::quality::suggestion::{Suggestion, Templates, suggest};
 use ratchet_core::quality::synthesis::{SessionMarks, Synthesis};
 
+use crate::score::JudgingCost;
 use crate::score::judge::ModelJudge;
 
 /// How often a model may put an answer right that cannot be used.
@@ -29,7 +29,7 @@ pub struct SuggestionModel {
 pub(super) struct Advice {
     pub(super) suggestions: Vec<Suggestion>,
     pub(super) origin: AdviceOrigin,
-    pub(super) cost: Money,
+    pub(super) cost: JudgingCost,
 }
 
 /// The data of a week that suggestions are based on.
@@ -53,7 +53,7 @@ impl AdviceInput<'_> {
         is_same.then(|| Advice {
             suggestions: known.suggestions.clone(),
             origin: known.advice.clone(),
-            cost: Money::ZERO,
+            cost: JudgingCost::default(),
         })
     }
 }
@@ -63,25 +63,25 @@ impl AdviceInput<'_> {
 /// A model is not called again for the same prompt: its response is in the report.
 /// If the call fails or the response is invalid, templates are used, and the reason is reported.
 pub(super) async fn advise(adviser: Option<&SuggestionModel>, shown: AdviceInput<'_>) -> Advice {
-    let from_templates = |origin: AdviceOrigin, cost: Money| {
+    let from_templates = |origin: AdviceOrigin, cost: JudgingCost| {
         let suggestions = suggest(shown.synthesis, shown.templates);
         Advice { suggestions, origin, cost }
     };
     let Some(adviser) = adviser else {
         return shown
             .kept()
-            .unwrap_or_else(|| from_templates(AdviceOrigin::default(), Money::ZERO));
+            .unwrap_or_else(|| from_templates(AdviceOrigin::default(), JudgingCost::default()));
     };
     let seed = &adviser.judge.briefing.seed;
     let Some(case) = AdviceCase::new(shown.synthesis, shown.marks, seed) else {
-        return from_templates(AdviceOrigin::default(), Money::ZERO);
+        return from_templates(AdviceOrigin::default(), JudgingCost::default());
     };
     let origin = case.origin(&adviser.judge.name, &adviser.words);
     if let Some(known) = shown.known.filter(|known| known.advice == origin) {
         let suggestions = known.suggestions.clone();
-        return Advice { suggestions, origin, cost: Money::ZERO };
+        return Advice { suggestions, origin, cost: JudgingCost::default() };
     }
-    let mut cost = Money::ZERO;
+    let mut cost = JudgingCost::default();
     match adviser.ask(&case, &mut cost).await {
         Ok(suggestions) => Advice { suggestions, origin, cost },
         Err(why) => {
@@ -95,7 +95,7 @@ impl SuggestionModel {
     async fn ask(
         &self,
         case: &AdviceCase<'_>,
-        cost: &mut Money,
+        cost: &mut JudgingCost,
     ) -> Result<Vec<Suggestion>, String> {
         let mut ask = LlmRequest {
             system: vec![CacheablePart::new(self.words.trim())],
@@ -106,18 +106,17 @@ impl SuggestionModel {
         };
         let mut faults = Vec::new();
         for _ in 0..=REPAIRS {
-            let (said, wrong) = match self.judge.model.complete(&ask, &self.judge.budget).await {
-                Ok(LlmResponse { text, cost: paid, .. }) => {
-                    *cost = *cost + paid.unwrap_or(Money::ZERO);
-                    match case.read(&text) {
-                        Ok(suggestions) => return Ok(suggestions),
-                        Err(wrong) => (text, wrong),
-                    }
-                }
-                Err(ModelError::InvalidResponse(bad)) => {
-                    *cost = *cost + bad.cost.unwrap_or(Money::ZERO);
-                    (bad.said, vec![bad.why])
-                }
+            let answer = self.judge.model.complete(&ask, &self.judge.budget).await;
+            match &answer {
+                Ok(response) => *cost += response.into(),
+                Err(error) => error.bill().into_iter().for_each(|bill| *cost += bill.into()),
+            }
+            let (said, wrong) = match answer {
+                Ok(LlmResponse { text, .. }) => match case.read(&text) {
+                    Ok(suggestions) => return Ok(suggestions),
+                    Err(wrong) => (text, wrong),
+                },
+                Err(ModelError::InvalidResponse(bad)) => (bad.said, vec![bad.why]),
                 Err(error) => {
                     tracing::warn!(%error, "a model was asked for suggestions in vain");
                     // All viewers of the project can read the report.

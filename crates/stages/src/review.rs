@@ -23,7 +23,7 @@ use ratchet_core::quality::calibration::draft::{self, CriterionDraft, Disagreeme
 use ratchet_core::quality::calibration::{
     self, Agreement, Calibration, LabelledSession, Statistic, THRESHOLD,
 };
-use ratchet_core::quality::label::{DATASET, Label};
+use ratchet_core::quality::label::{DATASET, Label, LabelOrigin};
 use ratchet_core::stats::agreement::RatingPair;
 
 use crate::score::ScoreError;
@@ -81,6 +81,8 @@ pub struct LabelComparison {
     pub labels: Vec<Label>,
     /// The judge's first scores of each session.
     pub spoken: BTreeMap<SessionId, JudgeScore>,
+    /// All sessions that were drawn for labelling.
+    pub drawn: Vec<LabelOrigin>,
 }
 
 impl LabelComparison {
@@ -104,7 +106,9 @@ impl LabelComparison {
                 judge_scores::first(source, &label.session, whom.rubric, whom.judge).await?;
             spoken.extend(first.map(|first| (label.session.clone(), first)));
         }
-        Ok(Self { labels, spoken })
+        let drawn = labels::asked(sink, whom.dataset).await?;
+        let drawn = drawn.into_iter().map(|(_, draw)| draw).collect();
+        Ok(Self { labels, spoken, drawn })
     }
 
     /// Labels and scores of the rubric's dimensions.
@@ -135,7 +139,8 @@ impl LabelComparison {
 
     /// How far the judge is to be trusted.
     pub fn calibration(&self, rubric: &Rubric, threshold: f64) -> Calibration {
-        calibration::report(rubric, &self.labelled_sessions(rubric), threshold)
+        let labelled = self.labelled_sessions(rubric);
+        calibration::report_of_sample(rubric, &labelled, &self.drawn, threshold)
     }
 
     /// How many sessions people labelled.

@@ -15,12 +15,16 @@ mod peers;
 /// P(success), fitted to labels.
 pub mod success;
 pub mod previous_scores;
+/// Scores of sessions on their first traces, for old servers.
+pub mod attach;
 pub mod write_scores;
 /// Journal of model calls, verdicts and costs.
 pub mod journal;
 /// A part of many, the same part each time.
 pub mod sample;
 mod outcome;
+/// Costs of judging.
+mod cost;
 /// One session, from its first look to its scores.
 mod job;
 /// Questions that can wait are cheaper.
@@ -42,6 +46,7 @@ use ratchet_store::catalog::RunOutcome;
 
 use crate::sink::{Sink, SinkError};
 use crate::source::{Source, SourceError};
+use attach::Attach;
 use job::Job;
 use journal::{Journal, RunJournal};
 use judge::Judge;
@@ -49,6 +54,7 @@ use peers::PeerCache;
 use select_sessions::SessionFilter;
 use write_scores::ScoreConfigs;
 
+pub use cost::JudgingCost;
 pub use estimate::estimate;
 pub use outcome::{Report, Scored, ScoringProgress, Skip};
 
@@ -80,6 +86,8 @@ pub struct Request {
     /// Whether sessions that are scored are scored again.
     pub again: Rescore,
     pub keeping: WritePolicy,
+    /// What scores are attached to.
+    pub attach: Attach,
     /// Sessions under way at once.
     pub at_once: usize,
     /// Whether questions are handed in together, and how often one looks for answers then.
@@ -171,5 +179,6 @@ async fn work(
         outcomes.push((session, outcome));
     }
     drop(running);
-    Ok(Report::new(outcomes, ledger.tally()))
+    let report = Report::new(outcomes, ledger.tally());
+    Ok(Report { is_over_budget: ledger.is_over_budget(), ..report })
 }

@@ -10,7 +10,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{ClientError, LangfuseClient};
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{
-    Catalog, DatasetItem, DatasetItemQuery, NewDataset, NewDatasetItem, NewPrompt,
+    Catalog, Collected, DatasetItem, DatasetItemQuery, NewDataset, NewDatasetItem, NewPrompt,
     StoredScoreConfig,
 };
 use ratchet_store::project::ProjectId;
@@ -152,6 +152,36 @@ impl Sink {
                 Ok(local.catalog.save_dataset_item(project, new, now).await?.id)
             }
             Self::Remote(client) => langfuse::dataset_item(client, new).await,
+        }
+    }
+
+    /// Makes or changes dataset items. The local store writes all of them or none; a server takes
+    /// them one by one.
+    ///
+    /// # Errors
+    /// Fails if one cannot be written, or does not fit its dataset.
+    pub async fn save_dataset_items(
+        &self,
+        new: Vec<NewDatasetItem>,
+        now: Timestamp,
+    ) -> SinkResult<()> {
+        match self {
+            Self::Local(local) => {
+                let saved = local.catalog.save_dataset_items(local.project.clone(), new, now);
+                match saved.await? {
+                    Collected::Kept(_) => Ok(()),
+                    Collected::Unfit(unfit) => {
+                        let why = unfit.into_iter().next().map(|(_, why)| why);
+                        Err(StoreError::BadQuery(why.unwrap_or_default()).into())
+                    }
+                }
+            }
+            Self::Remote(client) => {
+                for item in new {
+                    langfuse::dataset_item(client, item).await?;
+                }
+                Ok(())
+            }
         }
     }
 

@@ -259,11 +259,23 @@ impl Source {
     /// # Errors
     /// Fails if the source cannot be read.
     pub async fn scores_of_session(&self, session: &SessionId) -> SourceResult<Vec<Score>> {
-        let asked = ScoreFilter { session: Some(session.clone()), ..ScoreFilter::default() };
+        self.all_scores(&ScoreFilter { session: Some(session.clone()), ..ScoreFilter::default() })
+            .await
+    }
+
+    /// Returns all scores of a trace.
+    ///
+    /// # Errors
+    /// Fails if the source cannot be read.
+    pub async fn scores_of_trace(&self, trace: &TraceId) -> SourceResult<Vec<Score>> {
+        self.all_scores(&ScoreFilter { trace: Some(trace.clone()), ..ScoreFilter::default() }).await
+    }
+
+    async fn all_scores(&self, asked: &ScoreFilter) -> SourceResult<Vec<Score>> {
         let mut scores = Vec::new();
         let mut next = Some(Position::Start);
         while let Some(at) = next {
-            let slice = self.scores(&asked, &at).await?;
+            let slice = self.scores(asked, &at).await?;
             scores.extend(slice.rows);
             next = slice.next;
         }

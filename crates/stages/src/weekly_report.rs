@@ -19,7 +19,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ratchet_core::calendar::Week;
 use ratchet_core::judge::rubric::Rubric;
-use ratchet_core::money::Money;
 use ratchet_core::quality::calibration::Statistic;
 use ratchet_core::quality::calibration::panel::{self, DriftAlert};
 use ratchet_core::quality::report::{LeftOut, ReportScope, SessionCard, WeekReport};
@@ -35,6 +34,7 @@ use ratchet_store::catalog::{ReportEffect, SavedReport, StoredSuggestion};
 use crate::improve::{Advice, AdviceInput};
 use crate::review;
 use crate::review::{ReviewError, panel as panels};
+use crate::score::JudgingCost;
 use crate::session_title::session_title;
 use crate::sink::Sink;
 use crate::source::{Source, SourceError};
@@ -69,7 +69,7 @@ pub struct WeekDone {
     /// What that changed, and its suggestions as they are tracked.
     pub saved: SavedReport,
     /// What asking for suggestions cost.
-    pub advice_cost: Money,
+    pub advice_cost: JudgingCost,
 }
 
 /// Why there is no report.

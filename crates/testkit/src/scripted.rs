@@ -55,6 +55,8 @@ struct State {
     batches: Batches,
     /// Number of requests it still answers before it pauses; unlimited when `None`.
     left: Option<u32>,
+    /// What it counts of any request; by the length of texts when `None`.
+    counts: Option<u64>,
 }
 
 /// A line of the script.
@@ -131,6 +133,11 @@ impl ScriptedModel {
         self.speaks.notify_all();
     }
 
+    /// Counts so many tokens in any request. By default it counts two for nine bytes of text.
+    pub fn count_tokens_as(&self, tokens: u64) {
+        self.state().counts = Some(tokens);
+    }
+
     /// Marks submitted batches as done.
     pub fn finish_batches(&self) {
         self.state().batches.finish();
@@ -192,7 +199,8 @@ impl ScriptedModel {
             return self.turn(state).reply(asked, format);
         }
         if path == "/v1/messages/count_tokens" {
-            return ScriptedResponse::json(200, &json!({"input_tokens": 100}));
+            let counted = state.counts.unwrap_or_else(|| text_bytes(&asked.body) * 2 / 9);
+            return ScriptedResponse::json(200, &json!({"input_tokens": counted}));
         }
         if path == "/v1/embeddings" {
             return openai::embedding(asked);
@@ -235,6 +243,7 @@ impl State {
             Some(Failure::Later(status, seconds)) => ScriptedResponse::failure(status, &reply.text)
                 .with("retry-after", seconds.to_string()),
             Some(Failure::Silence) => ScriptedResponse::silence(),
+            Some(Failure::Endless) => ScriptedResponse::endless(),
             Some(Failure::Malformed) => (format.say)(asked, &reply, &id).malformed(),
             Some(Failure::Cut) => (format.say)(asked, &reply, &id).cut(),
             Some(Failure::Stall) => (format.say)(asked, &reply, &id).stalled(),
@@ -255,6 +264,16 @@ impl Line {
             },
             Self::Spent => None,
         }
+    }
+}
+
+/// The length of all texts in a document.
+fn text_bytes(document: &Value) -> u64 {
+    match document {
+        Value::String(text) => text.len() as u64,
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(fields) => fields.values().map(text_bytes).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 

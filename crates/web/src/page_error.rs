@@ -6,9 +6,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use ratchet_stages::dashboards::definitions::SaveError;
-use ratchet_stages::score::rubrics::RubricsError;
 use ratchet_store::StoreError;
-use std::error::Error;
 use uuid::Uuid;
 
 use crate::form_budget::FormError;
@@ -135,14 +133,6 @@ impl From<SaveError> for PageError {
             SaveError::Store(error) => Self::Store(error),
             invalid @ SaveError::Invalid(_) => Self::Bad(invalid.to_string()),
         }
-    }
-}
-
-impl From<RubricsError> for PageError {
-    fn from(error: RubricsError) -> Self {
-        let causes = std::iter::successors(error.source(), |&cause| cause.source());
-        let causes: String = causes.map(|cause| format!(": {cause}")).collect();
-        Self::Bad(format!("{error}{causes}"))
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use ratchet_core::record::score::{DataType, Score, ScoreSource, ScoreTarget, ScoreValue};
+use ratchet_core::stats::bounded;
 use ratchet_core::stats::distribution::{self, HistogramBin};
 use ratchet_core::stats::interval::{self, Estimate};
 use ratchet_core::time::Timestamp;
@@ -69,7 +70,7 @@ fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> ScoreAggregat
         DataType::Numeric => {
             let numbers: Vec<f64> =
                 judgements.iter().filter_map(|judgement| judgement.value.number()).collect();
-            ScoreAggregate::Numbers(interval::mean(&numbers).ok(), distribution::bins(&numbers, 20))
+            ScoreAggregate::Numbers(bounded::mean_of_scores(&numbers).ok(), distribution::bins(&numbers, 20))
         }
         DataType::Boolean => {
             let is_yes = |judgement: &&&ScoreValueRow| judgement.value == ScoreValue::Boolean(true);

@@ -5,6 +5,7 @@ mod batches;
 
 use ratchet_core::record::tokens::{Provenance, Tokens};
 use ratchet_core::record::usage::Usage;
+use ratchet_core::unique_keys::duplicate_key;
 use reqwest::Client;
 use serde_json::Value;
 
@@ -44,7 +45,11 @@ impl Anthropic {
         let Some(listener) = listener else {
             let answer = self.wire.post("/v1/messages", &body).await?;
             let request = http::request_id(&answer);
-            return response(&http::json(answer).await?, request);
+            let body = http::whole(answer).await?;
+            let message = serde_json::from_slice(&body)
+                .map_err(|error| ModelError::Garbled(error.to_string()))?;
+            let duplicate_key = duplicate_key(&body);
+            return Ok(ProviderResponse { duplicate_key, ..response(&message, request)? });
         };
         body["stream"] = Value::Bool(true);
         let answer = self.wire.post("/v1/messages", &body).await?;
@@ -85,6 +90,7 @@ fn response(message: &Value, request: Option<String>) -> Result<ProviderResponse
         cost: None,
         model: message["model"].as_str().map(str::to_owned),
         request,
+        duplicate_key: None,
     })
 }
 

@@ -203,7 +203,8 @@ fn response(
         Stopped::ContentFiltered | Stopped::GuardrailIntervened => StopReason::Refused,
         other => StopReason::Other(other.as_str().to_owned()),
     };
-    ProviderResponse { text, calls, stop, usage, cost: None, model: None, request }
+    let (cost, model, duplicate_key) = (None, None, None);
+    ProviderResponse { text, calls, stop, usage, cost, model, request, duplicate_key }
 }
 
 /// In this API `inputTokens` excludes cached tokens.

@@ -78,6 +78,7 @@ fn response(completion: &Value, request: Option<String>) -> Result<ProviderRespo
         cost: None,
         model: completion["model"].as_str().map(str::to_owned),
         request,
+        duplicate_key: None,
     })
 }
 

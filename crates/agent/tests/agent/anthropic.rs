@@ -54,7 +54,7 @@ async fn a_document_fits_its_schema_or_is_no_answer() {
         panic!("no")
     };
     assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
-    assert!(bad.cost.is_some());
+    assert!(bad.bill.cost.is_some());
     assert_eq!(model.complete(&ask, &budget).await.unwrap().json, Some(json!({"score": 2})));
     assert_eq!(server.requests()[0]["tool_choice"]["name"], "answer");
 }
@@ -92,6 +92,7 @@ async fn nothing_is_sent_that_could_exceed_the_budget() {
 #[tokio::test]
 async fn tokens_are_counted_by_the_provider() {
     let server = ScriptedModel::start().unwrap();
+    server.count_tokens_as(100);
     let count = kit::anthropic(&server).count(&LlmRequest::new("?")).await.unwrap();
     assert_eq!((count.count, count.provenance), (100, Provenance::Measured));
 }

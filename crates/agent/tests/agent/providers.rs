@@ -63,7 +63,7 @@ async fn documents_are_checked() {
             panic!("{model:?} takes anything")
         };
         assert!(bad.why.contains("/score") && bad.said.contains("high"), "{bad:?}");
-        assert!(bad.cost.is_some());
+        assert!(bad.bill.cost.is_some());
     }
 }
 
@@ -159,6 +159,16 @@ async fn an_invalid_response_is_an_error() {
 }
 
 #[tokio::test]
+async fn an_answer_without_end_is_cut_off() {
+    let server = ScriptedModel::start().unwrap();
+    server.say_always(Reply::failing(Failure::Endless));
+    for model in [kit::anthropic(&server), kit::openai(&server)] {
+        let error = model.complete(&LlmRequest::new("?"), &Budget::unlimited()).await.unwrap_err();
+        assert!(error.to_string().contains("more than 8388608 bytes"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_is_no_answer() {
     let server = ScriptedModel::start().unwrap();
     for model in kit::each(&server).await {
@@ -168,6 +178,8 @@ async fn a_refusal_is_no_answer() {
         for _ in 0..2 {
             let error = model.complete(&document(), &budget).await.unwrap_err();
             assert!(matches!(error, ModelError::Refused(_)), "{error} from {model:?}");
+            let bill = error.bill().unwrap();
+            assert_eq!(bill.usage.total(), 110, "the caller hears what it was billed");
             assert!(error.to_string().contains("I will not."), "{error}");
         }
         assert_eq!(budget.spent().tokens, 220, "it is billed");

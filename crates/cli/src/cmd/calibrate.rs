@@ -19,6 +19,7 @@ use ratchet_server::shutdown;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::review::trial::DraftTrial;
 use ratchet_stages::review::{JudgeSelection, LabelComparison, panel as panels, trial};
+use ratchet_stages::score::attach::Attach;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::select_sessions::SessionFilter;
 use ratchet_stages::score::{self, Request, Rescore, ScoringContext, WritePolicy};
@@ -57,6 +58,9 @@ pub(crate) struct CalibrateArgs {
     /// Test the drafted criteria on the labelled sessions, even with a paid judge
     #[arg(long)]
     revise: bool,
+    /// Show all statistics
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     change: ChangeArgs,
     #[command(flatten)]
@@ -98,6 +102,8 @@ struct Found {
     applied: Option<revise::Applied>,
     /// P(success); `None` unless the offline judge is calibrated.
     success: Option<success::Success>,
+    /// Whether all statistics are shown.
+    shows_all: bool,
 }
 
 impl Found {
@@ -170,6 +176,7 @@ async fn calibrate(
         drift,
         applied: None,
         success,
+        shows_all: args.all,
     };
     let tries = args.revise || args.change.apply || !judge.wants_money();
     if !found.drafts.is_empty() && tries {
@@ -194,6 +201,7 @@ fn request(args: &CalibrateArgs, rubric: &Rubric, judge: &Judge) -> Request {
         wanted: SessionFilter::These(Vec::new()),
         again: Rescore::Always,
         keeping: WritePolicy::NoScores,
+        attach: Attach::Session,
         at_once: args.judge.concurrency,
         batch: args.judge.batch(),
     }

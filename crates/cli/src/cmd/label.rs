@@ -157,8 +157,11 @@ async fn label_each(
         };
         let now = Clock::System.now();
         let (by, rubric_name) = (args.who.by.clone(), rubric.name.clone());
-        let label = Label { session, by, at: now, why, rubric: rubric_name, marks, drawn };
-        labels::keep(&target.sink, &args.at.dataset, std::slice::from_ref(&label), now).await?;
+        let (at, judged) = (now, None);
+        let label = Label { session, by, at, why, rubric: rubric_name, marks, drawn, judged };
+        let place = (&target.source, &target.sink);
+        let to = (args.at.dataset.as_str(), rubric);
+        labels::keep(place, to, std::slice::from_ref(&label), now).await?;
         kept += 1;
         let judged = judge_scores::first(&target.source, &label.session, rubric, None).await?;
         print(&ask::revealed(&label, judged.as_ref(), rubric))?;

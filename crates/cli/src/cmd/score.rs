@@ -9,13 +9,14 @@ mod progress;
 
 use std::cell::Cell;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric;
 use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_server::clock::Clock;
 use ratchet_server::shutdown;
 use ratchet_stages::data_target::ScoringTarget;
+use ratchet_stages::score::attach::Attach;
 use ratchet_stages::score::judge::Judge;
 use ratchet_stages::score::previous_scores::PreviousScores;
 use ratchet_stages::score::sample::SampleRate;
@@ -56,6 +57,30 @@ enum One {
     Submit(external_verdicts::SubmitArgs),
 }
 
+/// What scores are attached to.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct AttachArgs {
+    /// Attach scores to the session, or to its first trace: for a Langfuse too old for scores of
+    /// sessions
+    #[arg(long, value_name = "TARGET", value_enum, default_value_t = AttachTarget::Session)]
+    attach: AttachTarget,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AttachTarget {
+    Session,
+    FirstTrace,
+}
+
+impl AttachArgs {
+    pub(crate) fn target(self) -> Attach {
+        match self.attach {
+            AttachTarget::Session => Attach::Session,
+            AttachTarget::FirstTrace => Attach::FirstTrace,
+        }
+    }
+}
+
 /// By what sessions are judged.
 #[derive(Args, Debug)]
 struct RubricArgs {
@@ -79,6 +104,8 @@ struct HowArgs {
     /// Rescore; earlier scores are kept and marked as superseded
     #[arg(long)]
     rescore: bool,
+    #[command(flatten)]
+    attach: AttachArgs,
     /// Dry run: write no scores and call no paid judge
     #[arg(long)]
     dry_run: bool,
@@ -228,6 +255,7 @@ impl HowArgs {
             wanted,
             again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
             keeping: if self.dry_run { WritePolicy::Nothing } else { WritePolicy::Write },
+            attach: self.attach.target(),
             at_once: self.judge.concurrency,
             batch: self.judge.batch(),
         })
@@ -255,8 +283,9 @@ async fn scored(
     let mut view = ScoringView::new(request, &report);
     if let SessionFilter::These(sessions) = &request.wanted {
         // A session that is requested by id is shown even if it was scored long ago.
+        let by = (request.rubric.name.as_str(), request.attach);
         for session in sessions {
-            let known = PreviousScores::read(&target.source, session, &request.rubric.name).await?;
+            let known = PreviousScores::read(&target.source, session, by).await?;
             view.show_known(session, &known);
         }
     }

@@ -14,11 +14,11 @@ use ratchet_server::shutdown;
 use ratchet_server::shutdown::Stop;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::ScoringContext;
-use ratchet_stages::weekly_report::{SessionScoring, WeekDelivery, WeeklyPipeline};
+use ratchet_stages::weekly_report::{SessionScoring, WeekDelivery, WeekScored, WeeklyPipeline};
 use ratchet_store::catalog::ReportEffect;
 use serde_json::{Value, json};
 
-use crate::cmd::score::JudgeArgs;
+use crate::cmd::score::{AttachArgs, JudgeArgs};
 use crate::config::Config;
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
@@ -49,6 +49,8 @@ pub(crate) struct WeekArgs {
     scope: ScopeArgs,
     #[command(flatten)]
     judge: JudgeArgs,
+    #[command(flatten)]
+    attach: AttachArgs,
     /// Append new suggestions to this file
     #[arg(long, value_name = "FILE")]
     learnings: Option<PathBuf>,
@@ -149,8 +151,12 @@ pub(crate) fn run(args: &WeekArgs) -> anyhow::Result<Outcome> {
         let work = data_target::with_scoring(&args.target, "ratchet week", async |target| {
             let delivery = Box::pin(run_week(args, target, &stop)).await?;
             print(&answer(args, &delivery)?)?;
-            let is_bad = delivery.scoring.failed > 0;
-            outcome.set(if is_bad { Outcome::FoundBad } else { Outcome::Done });
+            let WeekScored { is_cut, failed, .. } = delivery.scoring;
+            outcome.set(match (is_cut, failed) {
+                (true, _) => Outcome::OverBudget,
+                (false, 0) => Outcome::Done,
+                (false, _) => Outcome::FoundBad,
+            });
             Ok(())
         });
         signals.supervise(work, &stopper).await?;
@@ -172,6 +178,7 @@ async fn run_week(
         judge: if judge.is_none() { None } else { Some(Box::pin(judge.open(target)).await?) },
         at_once: judge.concurrency,
         batch: judge.batch(),
+        attach: args.attach.target(),
     };
     let pipeline = WeeklyPipeline {
         week: args.week()?,
@@ -248,7 +255,8 @@ fn view(delivery: &WeekDelivery) -> anyhow::Result<Value> {
         "scored": delivery.scoring.scored,
         "failed": delivery.scoring.failed,
         "too_short": delivery.scoring.short,
-        "cost": delivery.cost().dollars(),
+        "cost": delivery.cost().total.dollars(),
+        "approximate_cost": delivery.cost().approximate.dollars(),
         "stopped_by_budget": delivery.scoring.is_cut,
         "report": serde_json::to_value(&delivery.done.report)?,
         "tracked": tracked.collect::<Vec<_>>(),

@@ -11,6 +11,12 @@ mod batches;
 /// Judges who are not asked but hand their verdict in.
 mod outside;
 mod sizes;
+/// One judge for each dimension.
+mod critics;
+/// Budgets, and what calls cost.
+mod costs;
+/// Scores on the first traces of sessions.
+mod attach;
 
 use std::path::Path;
 

@@ -39,6 +39,11 @@ impl ChunkLimits {
         Self { overlap, ..self }
     }
 
+    /// Returns the size above which a session is split.
+    pub const fn plan_above(&self) -> u64 {
+        self.plan_above
+    }
+
     /// Returns the hard limit of a chunk.
     pub const fn hard(&self) -> u64 {
         self.hard
@@ -62,6 +67,8 @@ pub struct Chunk {
     pub elided: Vec<Elision>,
     /// Total size after truncation, without headroom.
     pub tokens: Tokens,
+    /// The part of it that no earlier chunk has: the weight of the chunk in a mean.
+    pub new_tokens: Tokens,
 }
 
 /// A trace that is truncated because no chunk can hold it.
@@ -237,13 +244,17 @@ impl<'a> Sizes<'a> {
 
     fn chunk(&self, piece: Piece) -> Chunk {
         let traces = piece.first..piece.end;
-        let sizes = self.left.get(traces.clone()).unwrap_or_default().iter().copied();
         let none = Tokens { count: 0, provenance: Provenance::Verified };
+        let sum = |traces: Range<usize>| {
+            let sizes = self.left.get(traces).unwrap_or_default().iter().copied();
+            sizes.fold(none, |sum, size| sum + size)
+        };
         let elided = self.elided.iter().filter(|elision| traces.contains(&elision.trace)).copied();
         Chunk {
             overlap: piece.fresh - piece.first,
             elided: elided.collect(),
-            tokens: sizes.fold(none, |sum, size| sum + size),
+            tokens: sum(traces.clone()),
+            new_tokens: sum(piece.fresh..piece.end),
             traces,
         }
     }

@@ -25,11 +25,11 @@ use crate::judge::chunk::{self, Chunk, ChunkLimits};
 use crate::judge::evidence::{Evidence, TaskContext};
 use crate::judge::verdict::{Finding, Judgement, Verdict};
 use crate::record::limit::elide;
-use crate::record::tokens::Tokens;
+use crate::record::tokens::{Provenance, Tokens};
 use quoting::QuotedText;
 use trace_text::TraceWriter;
 
-pub use estimate::{JudgingEstimate, OfferError, PricedJudge, Quote};
+pub use estimate::{DIMENSION_TOKENS, JudgingEstimate, OfferError, PricedJudge, Quote};
 pub use instructions::{FILE, Instructions, SHIPPED};
 use marker::Marker;
 pub use marker::Seed;
@@ -83,6 +83,8 @@ pub struct JudgePrompt {
     /// Same for all chunks of a session: its context.
     pub shared: String,
     pub chunk: String,
+    /// What one critic of several is asked; empty where one judge is asked about all dimensions.
+    pub ending: String,
 }
 
 impl JudgeCase {
@@ -138,7 +140,38 @@ impl JudgeCase {
             system: instructions.as_str().to_owned(),
             shared: self.shared.clone(),
             chunk: self.chunk_text(chunk, earlier),
+            ending: instructions.ending.clone(),
         }
+    }
+
+    /// Returns the text of each trace, to be counted.
+    pub fn trace_texts(&self) -> impl Iterator<Item = &str> {
+        self.traces.iter().map(|trace| self.text.get(trace.range.clone()).unwrap_or_default())
+    }
+
+    /// Returns the planned size of all traces, before any is elided.
+    pub fn planned_size(&self) -> u64 {
+        let sizes = self.traces.iter().map(|trace| chunk::planned(trace.tokens));
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// Plans the chunks again with counts of a provider, one for each trace.
+    pub fn replan(&mut self, counts: &[Tokens], limits: &ChunkLimits) {
+        for (trace, tokens) in self.traces.iter_mut().zip(counts) {
+            trace.tokens = *tokens;
+        }
+        let sizes: Vec<Tokens> = self.traces.iter().map(|trace| trace.tokens).collect();
+        self.chunks = chunk::plan(&sizes, limits);
+    }
+
+    /// Returns the session as a single chunk, whatever its size.
+    #[must_use]
+    pub fn as_one_chunk(&self) -> Self {
+        let none = Tokens { count: 0, provenance: Provenance::Verified };
+        let tokens = self.traces.iter().fold(none, |sum, trace| sum + trace.tokens);
+        let traces = 0..self.traces.len();
+        let whole = Chunk { traces, overlap: 0, elided: Vec::new(), tokens, new_tokens: tokens };
+        Self { chunks: vec![whole], ..self.clone() }
     }
 
     fn chunk_text(&self, chunk: &Chunk, earlier: &[EarlierSummary<'_>]) -> String {
@@ -269,12 +302,13 @@ impl JudgePrompt {
             hash.update(part.len().to_be_bytes());
             hash.update(part);
         }
+        hash.update(&self.ending);
         digits(hash, 64)
     }
 
     /// Returns the user message: all but the system prompt.
     pub fn message(&self) -> String {
-        format!("{}{}", self.shared, self.chunk)
+        format!("{}{}{}", self.shared, self.chunk, self.ending)
     }
 }
 

@@ -34,11 +34,12 @@ pub use success::{SuccessEstimate, SuccessModel};
 /// use ratchet_core::judge::evidence::Evidence;
 /// use ratchet_core::id::SessionId;
 /// use ratchet_core::judge::offline::{self, Peers};
-/// use ratchet_core::judge::rubric::{JudgeSettings, Rubric};
+/// use ratchet_core::judge::rubric::{Critics, JudgeSettings, Rubric};
 ///
+/// let critics = Critics::Together;
 /// let judge = JudgeSettings { temperature: 0.0, max_output_tokens: 1_000 };
 /// let (name, description) = ("mine".to_owned(), String::new());
-/// let rubric = Rubric { name, version: 1, description, dimensions: Vec::new(), judge };
+/// let rubric = Rubric { name, version: 1, description, dimensions: Vec::new(), judge, critics };
 /// let session = Evidence::new(SessionId::parse("s-1")?, Vec::new());
 /// assert!(offline::judge(&rubric, &session, &Peers::default()).dimensions.is_empty());
 /// # Ok::<(), ratchet_core::id::IdError>(())

@@ -45,6 +45,17 @@ pub struct Rubric {
     pub description: String,
     pub dimensions: Vec<Dimension>,
     pub judge: JudgeSettings,
+    pub critics: Critics,
+}
+
+/// How a model is asked about the dimensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Critics {
+    /// About all of them in one call.
+    #[default]
+    Together,
+    /// About each in a call of its own, all on the same evidence.
+    PerDimension,
 }
 
 /// A dimension of quality.
@@ -81,7 +92,7 @@ pub struct Grade {
 /// The aggregation of scores over chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregation {
-    /// Mean weighted by tokens. Numeric scales only.
+    /// Mean weighted by the tokens that are new in a chunk. Numeric scales only.
     Mean,
     /// Majority vote weighted by confidence; ties go to the worse grade. Ordered scales only.
     Vote,
@@ -128,6 +139,20 @@ impl Rubric {
         self.dimensions.iter().find(|dimension| dimension.name == name)
     }
 
+    /// Returns the rubric of each critic: itself, or one for each dimension.
+    pub fn critics(&self) -> Vec<Self> {
+        match self.critics {
+            Critics::Together => vec![self.clone()],
+            Critics::PerDimension => {
+                let critic = |dimension: &Dimension| {
+                    let dimensions = vec![Dimension { weight: 1.0, ..dimension.clone() }];
+                    Self { dimensions, ..self.clone() }
+                };
+                self.dimensions.iter().map(critic).collect()
+            }
+        }
+    }
+
     /// Returns a short hash of everything that affects verdicts and the overall score: rubrics with
     /// the same fingerprint judge alike, whatever their names and versions.
     pub fn fingerprint(&self) -> String {
@@ -149,6 +174,15 @@ impl Scale {
         match self {
             Self::Numeric => &[],
             Self::Ordered(grades) => grades,
+        }
+    }
+}
+
+impl Critics {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Together => "together",
+            Self::PerDimension => "per-dimension",
         }
     }
 }

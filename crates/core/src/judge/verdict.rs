@@ -2,7 +2,9 @@
 
 use crate::judge::rubric::{Grade, Rubric};
 
-pub use crate::judge::verdict::aggregate::{ChunkMarks, ChunkVerdict, SessionVerdict, aggregate};
+pub use crate::judge::verdict::aggregate::{
+    ChunkMark, ChunkMarks, ChunkVerdict, SessionVerdict, aggregate,
+};
 pub use crate::judge::verdict::find::MAX_ANSWER_BYTES;
 pub use crate::judge::verdict::read::VerdictFault;
 pub use crate::judge::verdict::schema::schema;

@@ -15,6 +15,8 @@ pub mod drift;
 pub mod panel;
 /// Weighted agreement: estimates for all sessions from a sample.
 pub mod weighted;
+/// What a calibration means, in a sentence.
+pub mod advice;
 
 use std::collections::BTreeMap;
 
@@ -32,6 +34,9 @@ use weighted::WeightedAgreement;
 
 /// The target correlation of judge and human labels.
 pub const TARGET: f64 = 0.8;
+/// The labelled sessions that a judge's agreement with people can be told from: with fewer, a
+/// correlation says more about chance than about the judge.
+pub const MIN_LABELS: usize = 30;
 /// The maximum acceptable difference of scores.
 pub const THRESHOLD: f64 = 0.2;
 /// Scores below are problems that a judge has to find; same threshold as the weekly suggestions.
@@ -70,6 +75,20 @@ pub struct Calibration {
     pub threshold: f64,
     /// Sessions by disagreement, largest first.
     pub apart: Vec<DisagreedSession>,
+}
+
+/// The figures of a calibration that come first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Headline {
+    /// Sessions with both an overall score and a label.
+    pub labels: u64,
+    /// Whether the figures are estimates for all sessions.
+    pub is_weighted: bool,
+    pub correlation: Statistic,
+    /// Mean absolute error.
+    pub error: Statistic,
+    /// Mean difference, judge minus people.
+    pub bias: Statistic,
 }
 
 /// Agreement on one dimension.
@@ -170,10 +189,29 @@ impl Calibration {
     /// unweighted.
     ///
     /// # Errors
-    /// Too few labels, or a constant side.
+    /// Fewer than [`MIN_LABELS`] labels, or a constant side.
     pub fn correlation(&self) -> Statistic {
-        let weighted = self.weighted.as_ref().and_then(|weighted| weighted.pearson.ok());
-        weighted.map_or(self.overall.pearson, Ok)
+        self.headline().correlation
+    }
+
+    /// Returns the figures that come first: weighted where sessions were sampled, else unweighted.
+    pub fn headline(&self) -> Headline {
+        let overall = &self.overall;
+        let weighted = self.weighted.as_ref().filter(|_| self.is_weighted());
+        let [correlation, error, bias] = match weighted {
+            Some(all) => [all.pearson, all.error, all.bias],
+            None => [overall.pearson, overall.error, overall.bias],
+        };
+        let labels = overall.pairs.len();
+        let enough = Undefined::check(labels, MIN_LABELS);
+        let told = |statistic: Statistic| enough.and(statistic);
+        Headline {
+            labels: labels as u64,
+            is_weighted: weighted.is_some(),
+            correlation: told(correlation),
+            error: told(error),
+            bias: told(bias),
+        }
     }
 
     /// Returns whether [`Calibration::correlation`] is weighted.
@@ -215,13 +253,13 @@ impl Agreement {
         let limits = agreement::limits(&rated);
         let problems =
             Confusion::of(2, rated.iter().map(|pair| (well(pair.human), well(pair.judge))));
-        let error = agreement::mean_absolute_error(&rated);
+        let error = possible(agreement::mean_absolute_error(&rated), 0.0);
         Self {
             dimension: name.to_owned(),
             pearson: agreement::pearson(&rated),
             spearman: agreement::spearman(&rated),
             error,
-            bias: mean(&differences(&rated)),
+            bias: possible(mean(&differences(&rated)), -1.0),
             limits: limits.map(|limits| (limits.lower, limits.upper)),
             sensitivity: problems.found(0),
             specificity: problems.spared(0),
@@ -252,6 +290,17 @@ impl Grades {
 
 /// Computes the calibration report. Scores of dimensions that are not in the rubric are ignored.
 pub fn report(rubric: &Rubric, cases: &[LabelledSession], threshold: f64) -> Calibration {
+    report_of_sample(rubric, cases, &[], threshold)
+}
+
+/// Computes the same, with all sessions that were drawn for labelling: those without a label say
+/// what the figures do not stand for.
+pub fn report_of_sample(
+    rubric: &Rubric,
+    cases: &[LabelledSession],
+    drawn: &[LabelOrigin],
+    threshold: f64,
+) -> Calibration {
     let cases: Vec<LabelledSession> = cases.iter().map(|case| completed(rubric, case)).collect();
     let overall = Agreement::of(None, OVERALL, &cases, threshold);
     let of =
@@ -259,7 +308,7 @@ pub fn report(rubric: &Rubric, cases: &[LabelledSession], threshold: f64) -> Cal
     let dimensions: Vec<Agreement> = rubric.dimensions.iter().map(of).collect();
     let apart = apart(&dimensions);
     let draws = cases.iter().filter_map(|case| Some((&case.session, case.drawn.as_ref()?)));
-    let weighted = WeightedAgreement::of(&overall.pairs, &draws.collect(), threshold);
+    let weighted = WeightedAgreement::of(&overall.pairs, (&draws.collect(), drawn), threshold);
     let mut report = Calibration {
         sessions: apart.len() as u64,
         target: ThresholdResult::CannotTell,
@@ -349,6 +398,17 @@ fn grade_index(scale: &Scale, value: f64) -> Option<usize> {
     let near =
         grades.iter().enumerate().min_by(|(_, a), (_, b)| far(a.value).total_cmp(&far(b.value)));
     near.map(|(at, _)| at)
+}
+
+/// Cuts an interval to the values that are possible: from `least` to 1.
+fn possible(statistic: Statistic, least: f64) -> Statistic {
+    statistic.map(|mut estimate| {
+        if let Some(interval) = &mut estimate.interval {
+            interval.lower = interval.lower.max(least);
+            interval.upper = interval.upper.min(1.0);
+        }
+        estimate
+    })
 }
 
 fn differences(pairs: &[RatingPair]) -> Vec<f64> {

@@ -37,6 +37,20 @@ pub struct Label {
     pub marks: BTreeMap<String, Mark>,
     /// The sampling design; `None` where a person chose the session.
     pub drawn: Option<LabelOrigin>,
+    /// What the judge had said when the label was given; `None` where it had not.
+    pub judged: Option<JudgedBefore>,
+}
+
+/// A judge's verdict at the time of a label: what the label is about stays known when the session
+/// is scored again, or deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedBefore {
+    pub judge: String,
+    pub rubric_version: u32,
+    /// Number of the verdict on the session, from 1.
+    pub generation: u32,
+    /// Scores by dimension, and the overall one.
+    pub marks: Marks,
 }
 
 /// A score as a person gave it.
@@ -147,8 +161,8 @@ impl Mark {
 }
 
 impl Label {
-    /// Converts the label to a dataset item.
-    pub fn item(&self) -> LabelItem {
+    /// Converts the label to an item of a dataset.
+    pub fn item(&self, dataset: &str) -> LabelItem {
         let mut metadata = json!({
             "labeled_by": self.by,
             "labeled_at": self.at.to_string(),
@@ -157,12 +171,14 @@ impl Label {
         if let Some(object) = metadata.as_object_mut() {
             object.extend(self.why.as_ref().map(|why| ("why".to_owned(), json!(why))));
             object.extend(self.drawn.as_ref().map(|drawn| ("sample".to_owned(), drawn.to_json())));
+            object.extend(self.judged.as_ref().map(|it| ("judged".to_owned(), it.to_json())));
         }
         let marks = self.marks.iter().map(|(name, mark)| (name.clone(), mark.to_json()));
         let session = self.session.to_string();
         let mut about = vec![session.as_str(), &self.by];
         // A person can label the same session by several rubrics.
         about.extend((self.rubric != rubric::DEFAULT).then_some(self.rubric.as_str()));
+        about.extend(apart(dataset));
         LabelItem {
             id: item_id("label", &about),
             input: json!({ "session_id": self.session.to_string() }),
@@ -185,6 +201,7 @@ impl Label {
             rubric: text("rubric").unwrap_or_default(),
             marks: marks.collect(),
             drawn: metadata.get("sample").and_then(LabelOrigin::read),
+            judged: metadata.get("judged").and_then(JudgedBefore::read),
         })
     }
 
@@ -207,6 +224,34 @@ impl Label {
     }
 }
 
+impl JudgedBefore {
+    fn to_json(&self) -> Value {
+        json!({
+            "judge": self.judge,
+            "rubric_version": self.rubric_version,
+            "generation": self.generation,
+            "scores": self.marks,
+        })
+    }
+
+    fn read(value: &Value) -> Option<Self> {
+        let count = |name: &str| value.get(name)?.as_u64()?.try_into().ok();
+        let scores = value.get("scores")?.as_object()?.iter();
+        Some(Self {
+            judge: value.get("judge")?.as_str()?.to_owned(),
+            rubric_version: count("rubric_version")?,
+            generation: count("generation")?,
+            marks: scores.filter_map(|(name, mark)| Some((name.clone(), mark.as_f64()?))).collect(),
+        })
+    }
+}
+
+/// The name of a dataset, where it is not the default one: ids of items are unique in a project, and
+/// several datasets can have the same session.
+fn apart(dataset: &str) -> Option<&str> {
+    (dataset != DATASET).then_some(dataset)
+}
+
 impl LabelOrigin {
     /// Creates the origin of a sampled session.
     pub fn of(drawn: &SampledSession, week: &str, seed: &str) -> Self {
@@ -220,12 +265,16 @@ impl LabelOrigin {
         }
     }
 
-    /// Returns a dataset item without an expected output, for a session to be labelled.
+    /// Returns an item of the dataset's sample, without an expected output, for a session to be
+    /// labelled.
     ///
     /// It reveals nothing of the judge's verdict but the band, which labellers do not see.
-    pub fn item(&self, session: &SessionId) -> LabelItem {
+    pub fn item(&self, session: &SessionId, dataset: &str) -> LabelItem {
+        let session_id = session.to_string();
+        let mut about = vec![self.week.as_str(), &session_id];
+        about.extend(apart(dataset));
         LabelItem {
-            id: item_id("sample", &[&self.week, &session.to_string()]),
+            id: item_id("sample", &about),
             input: json!({ "session_id": session.to_string() }),
             expected_output: None,
             metadata: json!({ "sample": self.to_json() }),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::quality::calibration::Statistic;
+use crate::quality::calibration::advice::missing;
 use crate::quality::synthesis::Trend;
 use crate::stats::undefined::Undefined;
 
@@ -134,7 +135,7 @@ fn correlation(statistic: Statistic) -> Reading {
         Err(Undefined::Empty) => {
             Reading::Unknown("no labelled sessions with judge scores".to_owned())
         }
-        Err(why) => Reading::Unknown(why.to_string()),
+        Err(why) => Reading::Unknown(missing(why)),
     }
 }
 

@@ -34,6 +34,30 @@ pub fn mean(values: &[f64], bounds: RangeInclusive<f64>) -> Result<Estimate, Und
     Ok(Estimate { value, interval, n: values.len() as u64 })
 }
 
+/// Returns the mean of scores whose bounds nobody states. If all lie between 0 and 1, as most scores
+/// do, these are the bounds; otherwise the interval is Student's.
+///
+/// # Errors
+/// No values.
+pub fn mean_of_scores(values: &[f64]) -> Result<Estimate, Undefined> {
+    mean_within(values, 0.0..=1.0)
+}
+
+/// Returns the mean of differences between such scores, in the same way.
+///
+/// # Errors
+/// No values.
+pub fn mean_of_differences(values: &[f64]) -> Result<Estimate, Undefined> {
+    mean_within(values, -1.0..=1.0)
+}
+
+fn mean_within(values: &[f64], bounds: RangeInclusive<f64>) -> Result<Estimate, Undefined> {
+    if values.iter().all(|value| bounds.contains(value)) {
+        return mean(values, bounds);
+    }
+    super::interval::mean(values)
+}
+
 /// The end of the interval on the side of `bound`.
 fn end(values: &[f64], mean: f64, bound: f64) -> f64 {
     let n = float(values.len());

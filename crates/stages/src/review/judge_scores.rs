@@ -3,9 +3,10 @@ use std::collections::BTreeMap;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{Rubric, Scale};
 use ratchet_core::quality::calibration::{Marks, OVERALL, mark_of};
-use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
+use ratchet_core::record::score::{Score, ScoreSource};
 
 use crate::score::Scored;
+use crate::score::attach::{scores_about, session_of};
 use crate::source::{Source, SourceResult};
 
 /// The scores of one verdict on a session.
@@ -54,14 +55,14 @@ pub async fn verdicts(
     session: &SessionId,
     rubric: &Rubric,
 ) -> SourceResult<Vec<JudgeScore>> {
-    let scores = source.scores_of_session(session).await?;
+    let scores = scores_about(source, session).await?;
     Ok(grouped(&scores, session, rubric))
 }
 
 fn grouped(scores: &[Score], session: &SessionId, rubric: &Rubric) -> Vec<JudgeScore> {
     let mut verdicts: BTreeMap<u32, JudgeScore> = BTreeMap::new();
     for score in scores {
-        let is_on_session = score.target == ScoreTarget::Session(session.clone());
+        let is_on_session = session_of(score).as_ref() == Some(session);
         let by_rubric = text(score, "rubric").is_none_or(|name| name == rubric.name);
         let Some(mark) = mark(score, rubric) else { continue };
         if score.source == ScoreSource::Annotation || !is_on_session || !by_rubric {

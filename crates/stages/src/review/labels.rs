@@ -1,11 +1,15 @@
 use ratchet_core::id::SessionId;
+use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::payload::Json;
-use ratchet_core::quality::label::{Label, LabelItem, LabelOrigin, sample_dataset};
+use ratchet_core::quality::label::{JudgedBefore, Label, LabelItem, LabelOrigin, sample_dataset};
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 use ratchet_store::catalog::{Change, NewDataset, NewDatasetItem};
 
+use super::ReviewError;
+use super::judge_scores::{self, JudgeScore};
 use crate::sink::{Sink, SinkError, SinkResult, StoredItem};
+use crate::source::Source;
 
 /// What the dataset of labels is for.
 const LABELS: &str = "What people say of sessions: the ground truth that the judge is held against";
@@ -26,15 +30,31 @@ pub async fn read(sink: &Sink, dataset: &str) -> SinkResult<Vec<Label>> {
     Ok(labels)
 }
 
-/// Keeps what people say. A label that the same person gave the same session before is changed.
+/// Keeps what people say, with what the judge has said by then. A label that the same person gave
+/// the same session before is changed.
 ///
 /// # Errors
-/// Fails if one cannot be written; earlier ones remain.
-pub async fn keep(sink: &Sink, dataset: &str, labels: &[Label], now: Timestamp) -> SinkResult<()> {
+/// Fails if scores cannot be read, or if one cannot be written; earlier ones remain.
+pub async fn keep(
+    (source, sink): (&Source, &Sink),
+    (dataset, rubric): (&str, &Rubric),
+    labels: &[Label],
+    now: Timestamp,
+) -> Result<(), ReviewError> {
     for label in labels {
-        save(sink, (dataset, LABELS), label.item(), now).await?;
+        let verdicts = judge_scores::verdicts(source, &label.session, rubric).await?;
+        let judged = verdicts.into_iter().next_back().map(JudgedBefore::from);
+        let label = Label { judged: judged.or_else(|| label.judged.clone()), ..label.clone() };
+        save(sink, (dataset, LABELS), label.item(dataset), now).await?;
     }
     Ok(())
+}
+
+impl From<JudgeScore> for JudgedBefore {
+    fn from(score: JudgeScore) -> Self {
+        let JudgeScore { marks, judge, version, generation, .. } = score;
+        Self { judge, rubric_version: version, generation, marks }
+    }
 }
 
 /// Reads the samples of all weeks.
@@ -46,7 +66,7 @@ pub async fn asked(sink: &Sink, dataset: &str) -> SinkResult<Vec<(SessionId, Lab
     Ok(items.iter().filter_map(|item| LabelOrigin::of_item(&item.input, &item.metadata)).collect())
 }
 
-/// Saves a sample.
+/// Saves a sample, all of it or nothing where the sink can.
 ///
 /// # Errors
 /// Fails if it cannot be written.
@@ -56,11 +76,13 @@ pub(super) async fn ask(
     drawn: &[(SessionId, LabelOrigin)],
     now: Timestamp,
 ) -> SinkResult<()> {
-    let dataset = sample_dataset(dataset);
-    for (session, draw) in drawn {
-        save(sink, (&dataset, DRAWS), draw.item(session), now).await?;
+    if drawn.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let name = sample_dataset(dataset);
+    let items = drawn.iter().map(|(session, draw)| item(&name, draw.item(session, dataset)));
+    sink.dataset(new_dataset(&name, DRAWS), now).await?;
+    sink.save_dataset_items(items.collect(), now).await
 }
 
 /// Saves an item; the dataset is made with the first.
@@ -70,27 +92,34 @@ pub(super) async fn save(
     item: LabelItem,
     now: Timestamp,
 ) -> SinkResult<()> {
-    let item = NewDatasetItem {
+    let item = self::item(dataset, item);
+    match sink.dataset_item(item.clone(), now).await {
+        Err(why) if is_missing(&why) => {
+            sink.dataset(new_dataset(dataset, description), now).await?;
+            sink.dataset_item(item, now).await.map(drop)
+        }
+        saved => saved.map(drop),
+    }
+}
+
+fn item(dataset: &str, item: LabelItem) -> NewDatasetItem {
+    NewDatasetItem {
         dataset_name: dataset.to_owned(),
         id: Some(item.id),
         input: Some(Json::from_value(&item.input)),
         expected_output: item.expected_output.as_ref().map(Json::from_value),
         metadata: Some(Json::from_value(&item.metadata)),
         ..NewDatasetItem::default()
-    };
-    match sink.dataset_item(item.clone(), now).await {
-        Err(why) if is_missing(&why) => {
-            let new = NewDataset {
-                name: dataset.to_owned(),
-                description: Some(description.to_owned()),
-                metadata: None,
-                input_schema: Change::Keep,
-                expected_output_schema: Change::Keep,
-            };
-            sink.dataset(new, now).await?;
-            sink.dataset_item(item, now).await.map(drop)
-        }
-        saved => saved.map(drop),
+    }
+}
+
+fn new_dataset(name: &str, description: &str) -> NewDataset {
+    NewDataset {
+        name: name.to_owned(),
+        description: Some(description.to_owned()),
+        metadata: None,
+        input_schema: Change::Keep,
+        expected_output_schema: Change::Keep,
     }
 }
 

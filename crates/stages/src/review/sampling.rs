@@ -6,15 +6,17 @@ use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::quality::calibration::OVERALL;
 use ratchet_core::quality::calibration::sample::{self, Candidate};
 use ratchet_core::quality::label::LabelOrigin;
-use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
+use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow, TraceFilter};
 use ratchet_store::query::{
     Condition, Detail, Direction, Paging, TimeRange, TraceColumn, TraceOrder, TraceQuery,
 };
+use tokio::sync::Mutex;
 
 use super::judge_scores::{count, text};
 use super::{ReviewError, labels};
+use crate::score::attach::session_of;
 use crate::sink::Sink;
 use crate::source::{Source, SourceResult};
 
@@ -34,6 +36,10 @@ pub struct SamplePlan<'a> {
     pub size: usize,
 }
 
+/// Held while a sample is drawn, so that two people who ask at the same time get the same one. Only
+/// one process can have a data folder open.
+static DRAWING: Mutex<()> = Mutex::const_new(());
+
 /// Returns this week's sample for labelling, creating it if there is none.
 ///
 /// What was drawn stays drawn: how likely a session was to be drawn can only be known then.
@@ -46,6 +52,7 @@ pub async fn this_week(
     asking: SamplePlan<'_>,
     now: Timestamp,
 ) -> Result<Vec<(SessionId, LabelOrigin)>, ReviewError> {
+    let _drawing = DRAWING.lock().await;
     let week = week(now);
     let mut asked = labels::asked(sink, asking.dataset).await?;
     asked.retain(|(_, draw)| draw.week == week);
@@ -119,14 +126,11 @@ async fn candidates(
 
 fn overall(score: &Score, rubric: &Rubric) -> Option<(SessionId, f64)> {
     let by_rubric = text(score, "rubric").is_none_or(|name| name == rubric.name);
-    match &score.target {
-        ScoreTarget::Session(session)
-            if score.name == OVERALL && score.source != ScoreSource::Annotation && by_rubric =>
-        {
-            Some((session.clone(), score.value.number()?))
-        }
-        _ => None,
+    let is_overall = score.name == OVERALL && score.source != ScoreSource::Annotation;
+    if !is_overall || !by_rubric {
+        return None;
     }
+    Some((session_of(score)?, score.value.number()?))
 }
 
 /// The agent that ran in a session: of several, the first by name.

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use ratchet_core::id::SessionId;
-use ratchet_core::money::Money;
 use ratchet_core::quality::calibration::change::{self, Shift};
 use ratchet_core::quality::calibration::draft::{self, CriterionDraft};
 use ratchet_core::quality::calibration::{self, Calibration, Marks};
@@ -11,7 +10,7 @@ use super::judge_scores;
 use super::judge_scores::JudgeScore;
 use super::{LabelComparison, ReviewError};
 use crate::score::select_sessions::{self, SessionFilter};
-use crate::score::{self, Request, Rescore, ScoringContext, WritePolicy};
+use crate::score::{self, JudgingCost, Request, Rescore, ScoringContext, WritePolicy};
 use crate::source::{Source, SourceResult};
 
 /// What drafts would change, as far as they were tried.
@@ -24,7 +23,7 @@ pub struct DraftTrial {
     pub judged: usize,
     /// Those that could not be judged, and why.
     pub failed: Vec<(SessionId, String)>,
-    pub cost: Money,
+    pub cost: JudgingCost,
     /// Whether it came to its end.
     pub outcome: RunOutcome,
     /// What the drafts change, the overall mark first.
@@ -70,8 +69,8 @@ pub async fn run(
         of: sessions.len(),
         judged: report.sessions.len(),
         shifts: change::compare(before, &after),
+        cost: report.cost(),
         failed: report.failed,
-        cost: report.tally.cost,
         outcome: report.outcome,
     })
 }

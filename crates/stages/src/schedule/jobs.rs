@@ -4,7 +4,11 @@ use std::path::PathBuf;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::judge::JudgeNameError;
 use ratchet_core::chat::notification::NotificationKind;
+use ratchet_core::id::SessionId;
+use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::message::Message;
+use ratchet_core::quality::calibration::sample::SIZE;
+use ratchet_core::quality::label::DATASET;
 use ratchet_core::quality::report::ReportScope;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::TimeWindow;
@@ -16,7 +20,10 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{DueRun, EnvironmentError, Scheduler, judge};
+use crate::review::sampling::{self, SamplePlan};
+use crate::review::{ReviewError, labels};
 use crate::score::ScoringContext;
+use crate::score::attach::Attach;
 use crate::score::judge::Judge;
 use crate::weekly_report::{
     AT_ONCE, PipelineError, ReportStore, SessionScoring, WeekDelivery, WeeklyPipeline,
@@ -60,6 +67,21 @@ impl ScheduledJobError {
             Self::Store(_) | Self::Judge(_) | Self::Webhook(_) | Self::LeaseLost => chain(self),
         }
     }
+}
+
+/// Draws the week's sample for people to label; returns how many sessions wait.
+async fn draw_labels(
+    context: &ScoringContext<'_>,
+    rubric: &Rubric,
+) -> Result<usize, ScheduledJobError> {
+    let plan = SamplePlan { dataset: DATASET, rubric, days: 7, size: SIZE };
+    let now = (context.clock)();
+    let drawn = sampling::this_week(context.source, context.sink, plan, now).await;
+    let drawn = drawn.map_err(PipelineError::from)?;
+    let given = labels::read(context.sink, DATASET).await.map_err(ReviewError::from);
+    let given = given.map_err(PipelineError::from)?;
+    let is_open = |session: &SessionId| given.iter().all(|label| label.session != *session);
+    Ok(drawn.iter().filter(|(session, _)| is_open(session)).count())
 }
 
 fn chain(error: &(dyn Error + 'static)) -> String {
@@ -107,10 +129,15 @@ impl Scheduler {
         let journal = context.journal;
         let archive = ReportStore::Catalog { catalog: &journal.catalog, project: &journal.project };
         let delivered = pipeline.run(context, archive).await?;
+        let waiting = draw_labels(context, &pipeline.scoring.rubric).await?;
         if delivered.done.saved.effect == ReportEffect::Made {
-            self.notify_report(run, &delivered, (context.clock)()).await?;
+            self.notify_report(run, (&delivered, waiting), (context.clock)()).await?;
         }
-        Ok(delivered.line())
+        let waiting = match waiting {
+            0 => String::new(),
+            waiting => format!("; {waiting} sessions wait for labels"),
+        };
+        Ok(format!("{}{waiting}", delivered.line()))
     }
 
     async fn score_sessions(
@@ -134,7 +161,8 @@ impl Scheduler {
             data: json!({
                 "scored": scored.scored,
                 "failed": scored.failed,
-                "cost": scored.cost.dollars(),
+                "cost": scored.cost.total.dollars(),
+                "approximate_cost": scored.cost.approximate.dollars(),
             }),
         };
         for hook in self.hooks(run).await? {
@@ -157,7 +185,15 @@ impl Scheduler {
         };
         let run = Uuid::new_v4().to_string();
         let scope = ReportScope::default();
-        Ok(SessionScoring { run, rubric, scope, judge, at_once: AT_ONCE, batch: None })
+        Ok(SessionScoring {
+            run,
+            rubric,
+            scope,
+            judge,
+            at_once: AT_ONCE,
+            batch: None,
+            attach: Attach::Session,
+        })
     }
 
     /// The webhooks of a run's schedule.
@@ -176,13 +212,17 @@ impl Scheduler {
     async fn notify_report(
         &self,
         run: &DueRun,
-        delivered: &WeekDelivery,
+        (delivered, waiting): (&WeekDelivery, usize),
         now: Timestamp,
     ) -> Result<(), ScheduledJobError> {
         let (project, report) = (run.project(), &delivered.done.report);
         let path = format!("/project/{project}/reports/{}", report.week);
         let url = format!("{}{path}", self.server);
-        let message = report.to_message(Some(url.clone()));
+        let mut message = report.to_message(Some(url.clone()));
+        if waiting > 0 {
+            let labels = format!("{}/project/{project}/labels", self.server);
+            message.text += &format!(" {waiting} sessions wait for labels: {labels}");
+        }
         // The report itself is too large for a push service.
         let data = json!({
             "project": project.as_str(),

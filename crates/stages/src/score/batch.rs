@@ -8,11 +8,11 @@ use ratchet_core::judge::verdict::Verdict;
 use ratchet_core::money::Money;
 use ratchet_store::catalog::ScoringBatch;
 
-use super::ScoreError;
 use super::job::Job;
 use super::journal::JudgeAnswer;
 use super::judge::chunks::{ChunkedSession, Question};
 use super::judge::{Judge, ModelJudge, NoVerdict};
+use super::{JudgingCost, ScoreError};
 
 /// Bytes of questions that are held at once, and handed in together.
 const BATCH_BYTES: usize = 40_000_000;
@@ -47,7 +47,7 @@ pub(super) async fn ask(
         let open = job.ledger.open_batches().await?;
         match open.iter().find(|batch| wave.is_wanted(batch, &pending)) {
             Some(batch) => asked.extend(wave.collect(batch, &pending).await?),
-            None => wave.hand_in(&pending).await?,
+            None => wave.hand_in(wave.affordable(&pending)).await?,
         }
     }
     Ok(())
@@ -60,7 +60,7 @@ struct Wave<'a> {
 }
 
 impl Wave<'_> {
-    /// The next question of each session, as many as are held at once.
+    /// The questions on the next chunk of each session, as many as are held at once.
     async fn pending(
         &self,
         sessions: &[SessionId],
@@ -79,17 +79,19 @@ impl Wave<'_> {
                 continue;
             }
             let Ok(ready) = self.job.prepare(session).await? else { continue };
-            let (name, briefing) = (&self.judge.name, &self.judge.briefing);
-            let chunked = ChunkedSession::new(&judge_ctx, &ready.evidence, name, briefing);
-            let question = match chunked.next(&mut Vec::new()).await {
-                Ok(Some(question)) if !asked.contains(&question.key) => question,
+            let chunked = ChunkedSession::of_model(&judge_ctx, &ready.evidence, self.judge).await;
+            let open = match chunked.next(&mut Vec::new()).await {
+                Ok(Some(open)) => open,
                 Err(NoVerdict::Broken(error)) => return Err(error),
-                Ok(_) | Err(_) => continue,
+                Ok(None) | Err(_) => continue,
             };
-            let ask = ModelJudge::first(judge_ctx.rubric, &question);
-            bytes += question.prompt.chunk.len() + question.prompt.shared.len();
-            let ask = BatchRequest { name: question.key.clone(), ask };
-            pending.push(Pending { session: session.clone(), question, ask });
+            for question in open.unanswered().filter(|one| !asked.contains(&one.key)) {
+                let ask = ModelJudge::request(&question.rubric, &question.prompt);
+                bytes += question.prompt.chunk.len() + question.prompt.shared.len();
+                let ask = BatchRequest { name: question.key.clone(), ask };
+                let (session, question) = (session.clone(), question.clone());
+                pending.push(Pending { session, question, ask });
+            }
         }
         Ok(pending)
     }
@@ -98,6 +100,21 @@ impl Wave<'_> {
     fn is_wanted(&self, batch: &ScoringBatch, pending: &[Pending]) -> bool {
         let is_kept = (self.job.ctx.clock)().since(batch.submitted_at) < KEPT_NANOS;
         is_kept && pending.iter().any(|one| batch.prompts.contains(&one.question.key))
+    }
+
+    /// The first questions that the budget allows to be handed in together; all of them if it
+    /// allows none, so that the provider's client says why.
+    fn affordable<'p>(&self, pending: &'p [Pending]) -> &'p [Pending] {
+        let Some(left) = self.judge.budget.left().money else { return pending };
+        let mut sum = Money::ZERO;
+        let fits = |one: &&Pending| {
+            sum = sum + self.judge.model.most_in_batch(&one.ask.ask).unwrap_or(Money::ZERO);
+            sum <= left
+        };
+        match pending.iter().take_while(fits).count() {
+            0 => pending,
+            some => pending.get(..some).unwrap_or(pending),
+        }
     }
 
     /// Submits prompts. They are recorded before, so that a batch can be found again by the
@@ -121,7 +138,7 @@ impl Wave<'_> {
             Err(error) => {
                 self.job.ledger.close_batch(&batch.id).await?;
                 if let ModelError::OverBudget(_) = error {
-                    self.job.ledger.run_dry();
+                    self.job.ledger.stop_for_budget();
                     return Ok(());
                 }
                 Err(ScoreError::Judge(error))
@@ -149,11 +166,17 @@ impl Wave<'_> {
         let answers = model.batch_answers(&id, &asks, &self.judge.budget).await;
         for (name, answer) in answers.map_err(ScoreError::Judge)? {
             let Some(one) = pending.iter().find(|one| one.question.key == name) else { continue };
-            // On any error, the prompt is sent directly.
-            let Ok(answer) = answer else { continue };
-            let cost = answer.cost.unwrap_or(Money::ZERO);
+            let answer = match answer {
+                Ok(answer) => answer,
+                // On any error, the prompt is sent directly. It may have been billed.
+                Err(error) => {
+                    error.bill().into_iter().for_each(|bill| self.job.ledger.pay(bill.into()));
+                    continue;
+                }
+            };
+            let cost = JudgingCost::from(&answer);
             self.job.ledger.pay(cost);
-            let read = Verdict::read(&answer.text, &self.job.request.rubric, &one.question.traces);
+            let read = Verdict::read(&answer.text, &one.question.rubric, &one.question.traces);
             if read.is_ok() {
                 let (prompt, session) = (name.as_str(), &one.session);
                 let said = JudgeAnswer { prompt, session, answer: &answer.text, cost };

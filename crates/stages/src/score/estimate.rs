@@ -20,7 +20,8 @@ pub async fn estimate(
     let configs = ScoreConfigs::default();
     let peers = PeerCache::default();
     let job = Job { ctx, request, ledger: &ledger, configs: &configs, peers: &peers };
-    let instructions = briefing.instructions(&request.rubric);
+    let critics = briefing.critics(&request.rubric);
+    let critics: Vec<_> = critics.into_iter().map(|critic| critic.instructions).collect();
     let mut found = select_sessions::find(ctx.source, &request.wanted).await?;
     found.retain(|session| request.wanted.holds(session));
     let of = found.len() as u64;
@@ -31,7 +32,7 @@ pub async fn estimate(
         }
         if let Ok(ready) = job.prepare(session).await? {
             let case = briefing.case(&ready.evidence);
-            sum = sum + JudgingEstimate::of(&case, &instructions, &request.rubric);
+            sum = sum + JudgingEstimate::of(&case, &critics, &request.rubric);
         }
         (ctx.watch)(&ScoringProgress { done, of, tally: ledger.tally() });
     }

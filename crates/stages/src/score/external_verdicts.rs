@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::judge_prompt::JudgePrompt;
 use ratchet_core::judge::verdict::Verdict;
-use ratchet_core::money::Money;
 
 use super::job::Job;
 use super::journal::{JudgeAnswer, RunJournal};
@@ -14,7 +13,7 @@ use super::judge::{Judge, NoVerdict};
 use super::outcome::Outcome;
 use super::peers::PeerCache;
 use super::write_scores::ScoreConfigs;
-use super::{Request, ScoreError, ScoringContext};
+use super::{JudgingCost, Request, ScoreError, ScoringContext};
 
 /// The next task of an external judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +108,8 @@ pub async fn hand_in(
         return Err(TaskError::Refused(faults));
     }
     let now = (ctx.clock)();
-    let said = JudgeAnswer { prompt: &key, session, answer: &handed.answer, cost: Money::ZERO };
+    let said =
+        JudgeAnswer { prompt: &key, session, answer: &handed.answer, cost: JudgingCost::default() };
     let ledger = RunJournal::idle(ctx, request, now);
     ledger.keep(said, now).await.map_err(ScoreError::from)?;
     Ok(())
@@ -136,8 +136,7 @@ async fn next(
         Err(Outcome::Scored(_)) => return Err(TaskError::AllJudged),
     };
     let judge_ctx = job.judge_ctx();
-    let chunked =
-        ChunkedSession::new(&judge_ctx, &ready.evidence, &outsider.name, &outsider.briefing);
+    let chunked = ChunkedSession::external(&judge_ctx, &ready.evidence, outsider);
     let of = chunked.chunks();
     let mut heard = Vec::new();
     let found = chunked.next(&mut heard).await.map_err(|why| match why {
@@ -146,6 +145,8 @@ async fn next(
             TaskError::AllJudged
         }
     })?;
+    // An external judge is one judge: it is asked about all dimensions at once.
+    let found = found.and_then(|open| open.unanswered().next().cloned());
     let asked = chunk.or(found.as_ref().map(|question| question.chunk)).unwrap_or(of);
     if asked == 0 || asked > of {
         return Err(TaskError::NoChunk { asked, of });

@@ -99,7 +99,8 @@ impl Job<'_> {
     ) -> Result<Result<Ready, Outcome>, ScoreError> {
         let Request { rubric, wanted, again, .. } = self.request;
         // Only now that the session is ours: another run may just have scored it.
-        let known = PreviousScores::read(self.ctx.source, session, &rubric.name).await?;
+        let by = (rubric.name.as_str(), self.request.attach);
+        let known = PreviousScores::read(self.ctx.source, session, by).await?;
         if let Err(why) = self.is_due(session, &known).await? {
             if self.request.keeping == WritePolicy::Write {
                 write_scores::mark_superseded(self.ctx.sink, &known, (self.ctx.clock)()).await?;
@@ -118,7 +119,7 @@ impl Job<'_> {
         let fit = wanted.is_fit(&length, (self.ctx.clock)());
         let due = fit.and_then(|()| match again {
             Rescore::IfGrown => known.is_grown(traces),
-            Rescore::Always => Ok(()),
+            Rescore::Always => self.is_left(&known),
         });
         Ok(match due {
             Ok(()) => Ok(Ready { evidence, known, last_at }),
@@ -152,8 +153,18 @@ impl Job<'_> {
         let fit = wanted.is_fit(&span, (self.ctx.clock)());
         Ok(fit.and_then(|()| match self.request.again {
             Rescore::IfGrown => known.is_grown(span.traces),
-            Rescore::Always => Ok(()),
+            Rescore::Always => self.is_left(known),
         }))
+    }
+
+    /// Whether an interrupted rescoring has still to come to a session.
+    fn is_left(&self, known: &PreviousScores) -> Result<(), Skip> {
+        let Some(since) = self.ledger.rescore_since() else { return Ok(()) };
+        let (judge, fingerprint) = (self.request.judge.name(), self.request.rubric.fingerprint());
+        if known.is_scored_since(since, judge, &fingerprint) {
+            return Err(Skip::Rescored);
+        }
+        Ok(())
     }
 
     async fn write(
@@ -168,6 +179,7 @@ impl Job<'_> {
             judge: self.request.judge.name(),
             configs: self.configs,
             sampled: self.request.wanted.sampled(),
+            attach: self.request.attach,
             now,
         };
         self.ctx.sink.scores(&page.scores(scored, evidence), now).await?;

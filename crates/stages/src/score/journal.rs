@@ -2,8 +2,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ratchet_agent::budget::Budget;
 use ratchet_core::id::SessionId;
-use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreResult;
 use ratchet_store::catalog::{
@@ -12,11 +12,17 @@ use ratchet_store::catalog::{
 use ratchet_store::project::{ProjectId, ProjectIdError};
 
 use super::outcome::{Outcome, ScoringProgress};
+use super::select_sessions::SessionFilter;
 use super::write_scores::hash;
-use super::{Request, ScoringContext, WritePolicy};
+use super::{JudgingCost, Request, Rescore, ScoringContext, WritePolicy};
 
 /// Lease of a session, renewed by the run. Longer than any model call.
 const LEASE: Duration = Duration::from_secs(15 * 60);
+
+/// The share of a budget that is enough to stop at the first call that does not fit.
+const ENOUGH_SPENT: f64 = 0.8;
+/// How long an interrupted rescoring can be continued, in nanoseconds.
+const RESUMABLE_NANOS: i64 = 7 * 24 * 60 * 60 * 1_000_000_000;
 
 /// Journal of model calls, verdicts and costs: a project's part of a catalog.
 #[derive(Clone, Debug)]
@@ -66,7 +72,10 @@ pub(super) struct RunJournal<'a> {
     run: ScoringRun,
     progress: Mutex<ScoringProgress>,
     watch: &'a (dyn Fn(&ScoringProgress) + Sync),
+    /// Whether nothing more is tried.
     is_spent: AtomicBool,
+    /// Whether a call was not made for lack of money.
+    is_over_budget: AtomicBool,
 }
 
 impl<'a> RunJournal<'a> {
@@ -75,9 +84,28 @@ impl<'a> RunJournal<'a> {
         request: &Request,
         now: Timestamp,
     ) -> StoreResult<Self> {
-        let ledger = Self::idle(ctx, request, now);
+        let mut ledger = Self::idle(ctx, request, now);
+        let is_whole = matches!(request.wanted, SessionFilter::Active(_));
+        if request.again == Rescore::Always && request.keeping == WritePolicy::Write && is_whole {
+            ledger.run.rescore_since = Some(ledger.interrupted_rescoring().await?.unwrap_or(now));
+        }
         ledger.write(None).await?;
         Ok(ledger)
+    }
+
+    /// Returns when a rescoring began that did not come to its end, so that the run goes on there.
+    async fn interrupted_rescoring(&self) -> StoreResult<Option<Timestamp>> {
+        let by = (self.run.rubric.clone(), self.run.judge.clone());
+        let last = self.journal.catalog.last_rescoring(self.project(), by).await?;
+        Ok(last.and_then(|last| {
+            let is_recent = self.run.started_at.since(last.started_at) < RESUMABLE_NANOS;
+            last.rescore_since.filter(|_| is_recent && last.outcome != RunOutcome::Done)
+        }))
+    }
+
+    /// Returns when the rescoring began; sessions that were scored since are left alone.
+    pub(super) fn rescore_since(&self) -> Option<Timestamp> {
+        self.run.rescore_since
     }
 
     /// A ledger of no run: nothing is written down about it.
@@ -90,6 +118,7 @@ impl<'a> RunJournal<'a> {
             ended_at: None,
             outcome: RunOutcome::Running,
             tally: RunTally::default(),
+            rescore_since: None,
         };
         Self {
             journal: ctx.journal,
@@ -98,6 +127,7 @@ impl<'a> RunJournal<'a> {
             progress: Mutex::default(),
             watch: ctx.watch,
             is_spent: AtomicBool::new(false),
+            is_over_budget: AtomicBool::new(false),
         }
     }
 
@@ -176,23 +206,40 @@ impl<'a> RunJournal<'a> {
             rubric: self.run.rubric.clone(),
             judge: self.run.judge.clone(),
             answer: said.answer.to_owned(),
-            cost: said.cost,
+            cost: said.cost.total,
+            approximate_cost: said.cost.approximate,
             created_at: now,
         };
         self.journal.catalog.save_verdict(self.project(), paid).await
     }
 
     /// Counts a finished call and its cost, and reports progress.
-    pub(super) fn pay(&self, cost: Money) {
+    pub(super) fn pay(&self, cost: JudgingCost) {
         let mut progress = self.lock();
-        progress.tally.calls += 1;
-        progress.tally.cost = progress.tally.cost + cost;
+        let tally = &mut progress.tally;
+        tally.calls += 1;
+        tally.cost = tally.cost + cost.total;
+        tally.approximate_cost = tally.approximate_cost + cost.approximate;
         self.tell(progress);
     }
 
-    /// Says that there is no money left.
-    pub(super) fn run_dry(&self) {
+    /// Notes that a call could have exceeded the budget. Other sessions may take less: they are
+    /// tried until most of it is spent.
+    pub(super) fn refuse_call(&self, budget: &Budget) {
+        self.is_over_budget.store(true, Ordering::Relaxed);
+        if budget.spent_share().is_none_or(|share| share >= ENOUGH_SPENT) {
+            self.is_spent.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins nothing more, because the budget is used up.
+    pub(super) fn stop_for_budget(&self) {
+        self.is_over_budget.store(true, Ordering::Relaxed);
         self.is_spent.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_over_budget(&self) -> bool {
+        self.is_over_budget.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_spent(&self) -> bool {
@@ -256,5 +303,5 @@ pub(super) struct JudgeAnswer<'a> {
     pub(super) prompt: &'a str,
     pub(super) session: &'a SessionId,
     pub(super) answer: &'a str,
-    pub(super) cost: Money,
+    pub(super) cost: JudgingCost,
 }

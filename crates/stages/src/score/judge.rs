@@ -2,10 +2,12 @@
 pub(super) mod chunks;
 /// Model calls with retries.
 mod model_calls;
+/// Chunks by the provider's own token counts.
+mod token_counts;
 
 use std::sync::Arc;
 
-use ratchet_agent::budget::Budget;
+use ratchet_agent::budget::{Budget, BudgetExceeded};
 use ratchet_agent::error::ModelError;
 use ratchet_agent::model::Model;
 use ratchet_core::judge::chunk::ChunkLimits;
@@ -13,19 +15,19 @@ use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::judge_prompt::{Instructions, JudgeCase, Seed};
 use ratchet_core::judge::notations::Notations;
 use ratchet_core::judge::offline::{self, SignalSet, SuccessEstimate, SuccessModel};
-use ratchet_core::judge::rubric::Rubric;
+use ratchet_core::judge::rubric::{Critics, Rubric};
 use ratchet_core::judge::verdict::{self, ChunkVerdict, SessionVerdict};
-use ratchet_core::money::Money;
 use ratchet_core::time::Timestamp;
 use ratchet_store::StoreError;
 
-use super::ScoreError;
 use super::journal::RunJournal;
 use super::outcome::{Outcome, Skip};
 use super::peers::PeerCache;
 use super::write_scores::hash;
+use super::{JudgingCost, ScoreError};
 use crate::source::{Source, SourceError};
 use chunks::ChunkedSession;
+pub use token_counts::TokenCounts;
 
 #[derive(Clone, Debug)]
 pub enum Judge {
@@ -94,6 +96,8 @@ pub struct ModelJudge {
     pub budget: Budget,
     /// How sessions are put before it.
     pub briefing: Briefing,
+    /// Token counts of the provider.
+    pub counts: TokenCounts,
 }
 
 #[derive(Clone, Debug)]
@@ -128,7 +132,7 @@ pub struct Judged {
     pub version: String,
     /// P(success), where it was fitted to labels.
     pub success: Option<SuccessEstimate>,
-    pub cost: Money,
+    pub cost: JudgingCost,
 }
 
 impl Briefing {
@@ -143,9 +147,35 @@ impl Briefing {
         JudgeCase::in_project(self.project.as_deref(), evidence, &self.seed, &self.limits)
     }
 
-    pub(super) fn instructions(&self, rubric: &Rubric) -> Instructions {
-        Instructions::new(&self.words, rubric, &verdict::schema(rubric))
+    /// One judge for all dimensions.
+    fn one_judge(&self, rubric: &Rubric) -> Critic {
+        let instructions = Instructions::new(&self.words, rubric, &verdict::schema(rubric));
+        Critic { rubric: rubric.clone(), instructions }
     }
+
+    /// The critics that a rubric asks for: one, or one for each dimension.
+    pub(super) fn critics(&self, rubric: &Rubric) -> Vec<Critic> {
+        match rubric.critics {
+            Critics::Together => vec![self.one_judge(rubric)],
+            Critics::PerDimension => rubric
+                .critics()
+                .into_iter()
+                .map(|rubric| {
+                    let schema = verdict::schema(&rubric);
+                    let instructions = Instructions::critic(&self.words, &rubric, &schema);
+                    Critic { rubric, instructions }
+                })
+                .collect(),
+        }
+    }
+}
+
+/// One of the judges of a chunk.
+#[derive(Clone, Debug)]
+pub(super) struct Critic {
+    /// What it is asked about.
+    pub(super) rubric: Rubric,
+    pub(super) instructions: Instructions,
 }
 
 /// What a judge has before it besides the session.
@@ -228,13 +258,11 @@ impl Judge {
                 Ok(Judged { prompt_hash: own.hash.clone(), ..judged })
             }
             Self::Model(judge) => {
-                let chunked =
-                    ChunkedSession::new(judge_ctx, evidence, &judge.name, &judge.briefing);
+                let chunked = ChunkedSession::of_model(judge_ctx, evidence, judge).await;
                 chunked.to_the_end(Some(judge)).await
             }
             Self::HandedIn(outsider) => {
-                let chunked =
-                    ChunkedSession::new(judge_ctx, evidence, &outsider.name, &outsider.briefing);
+                let chunked = ChunkedSession::external(judge_ctx, evidence, outsider);
                 chunked.to_the_end(None).await
             }
         }
@@ -262,8 +290,8 @@ async fn by_signals(
         Some((_, fitted)) => hash(&[&signals.fingerprint(), fitted]),
         None => signals.fingerprint(),
     };
-    let whole = verdict::aggregate(rubric, &[ChunkVerdict { verdict, tokens: 1 }]);
-    Ok(Judged { whole, prompt_hash: None, version, success, cost: Money::ZERO })
+    let whole = verdict::aggregate(rubric, &[ChunkVerdict { verdict, new_tokens: 1 }]);
+    Ok(Judged { whole, prompt_hash: None, version, success, cost: JudgingCost::default() })
 }
 
 /// Whether the same would befall every other session.
@@ -275,5 +303,6 @@ fn is_hopeless(error: &ModelError) -> bool {
             | ModelError::NotThere { .. }
             | ModelError::NotSetUp(_)
             | ModelError::Unsupported { .. }
+            | ModelError::OverBudget(BudgetExceeded::NoPrice { .. })
     )
 }

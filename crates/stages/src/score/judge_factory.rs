@@ -16,7 +16,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_store::Store;
 use ratchet_store::project::ProjectId;
 
-use super::judge::{Briefing, Judge, ModelJudge, OwnSignals};
+use super::judge::{Briefing, Judge, ModelJudge, OwnSignals, TokenCounts};
 use super::success;
 use crate::llm_connections::ConnectError;
 use crate::llm_connections::judge::{self, JudgeAccess};
@@ -68,6 +68,7 @@ impl JudgeFactory<'_> {
             model: Arc::new(model),
             budget,
             briefing: self.briefing().await?,
+            counts: TokenCounts::default(),
         }))
     }
 

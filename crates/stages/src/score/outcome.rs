@@ -3,6 +3,7 @@ use ratchet_core::judge::verdict::{ChunkMarks, Verdict};
 use ratchet_core::time::Timestamp;
 use ratchet_store::catalog::{RunOutcome, RunTally};
 
+use super::JudgingCost;
 use super::judge::Judged;
 
 /// Progress of a run.
@@ -42,7 +43,7 @@ impl Scored {
     }
 
     pub fn chunks(&self) -> usize {
-        self.judged.whole.marks.first().map_or(0, |marks| marks.findings.len())
+        self.judged.whole.marks.first().map_or(0, |marks| marks.verdicts.len())
     }
 }
 
@@ -69,6 +70,9 @@ pub enum Skip {
         /// Traces recorded since.
         new_traces: u64,
     },
+    /// An interrupted rescoring came as far as this session.
+    #[error("already rescored, before the rescoring was interrupted")]
+    Rescored,
     #[error("not in the sample")]
     NotSampled,
     #[error("another run is scoring it")]
@@ -118,12 +122,20 @@ pub struct Report {
     pub failed: Vec<(SessionId, String)>,
     pub tally: RunTally,
     pub outcome: RunOutcome,
+    /// Whether calls were not made because they could have exceeded the budget.
+    pub is_over_budget: bool,
 }
 
 impl Report {
     /// The report of a run without sessions.
     pub(crate) fn empty() -> Self {
         Self::new(Vec::new(), RunTally::default())
+    }
+
+    /// What the run cost.
+    pub fn cost(&self) -> JudgingCost {
+        let RunTally { cost, approximate_cost, .. } = self.tally;
+        JudgingCost { total: cost, approximate: approximate_cost }
     }
 
     /// Groups and sorts the results of sessions.
@@ -143,6 +155,6 @@ impl Report {
         failed.sort();
         let is_cut = skipped.iter().any(|(_, why)| *why == Skip::Stopped);
         let outcome = if is_cut { RunOutcome::Stopped } else { RunOutcome::Done };
-        Self { sessions, skipped, failed, tally, outcome }
+        Self { sessions, skipped, failed, tally, outcome, is_over_budget: false }
     }
 }

@@ -1,7 +1,9 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::payload::Json;
 use ratchet_core::record::score::{Score, ScoreSource};
+use ratchet_core::time::Timestamp;
 
+use super::attach::{self, Attach};
 use super::{NEW_TRACES, Skip};
 use crate::source::{Source, SourceResult};
 
@@ -11,6 +13,12 @@ pub const RUBRIC: &str = "rubric";
 pub const GENERATION: &str = "generation";
 /// The metadata of a score: how many traces were judged.
 pub const TRACES: &str = "traces";
+/// The metadata of a score: who gave it.
+pub const JUDGE: &str = "judge";
+/// The metadata of a score: what the rubric asked.
+pub const FINGERPRINT: &str = "fingerprint";
+/// The metadata of a score: when it was written.
+pub const SCORED_AT: &str = "scored_at";
 /// The metadata of a score: which generation took its place.
 pub const SUPERSEDED_BY: &str = "superseded_by";
 
@@ -26,8 +34,15 @@ impl PreviousScores {
     ///
     /// # Errors
     /// Fails if the source cannot be read.
-    pub async fn read(source: &Source, session: &SessionId, rubric: &str) -> SourceResult<Self> {
-        let mut scores = source.scores_of_session(session).await?;
+    pub async fn read(
+        source: &Source,
+        session: &SessionId,
+        (rubric, attach): (&str, Attach),
+    ) -> SourceResult<Self> {
+        let mut scores = match attach {
+            Attach::Session => source.scores_of_session(session).await?,
+            Attach::FirstTrace => attach::scores_about(source, session).await?,
+        };
         scores.retain(|score| {
             score.source == ScoreSource::Eval
                 && text(score, RUBRIC).as_deref() == Some(rubric)
@@ -57,6 +72,16 @@ impl PreviousScores {
         self.scores.iter().filter(move |score| {
             generation(score).is_some_and(|its| its < newest)
                 && value(score, SUPERSEDED_BY).is_none()
+        })
+    }
+
+    /// Whether a judge has scored the session by a rubric since some time.
+    pub fn is_scored_since(&self, since: Timestamp, judge: &str, fingerprint: &str) -> bool {
+        self.newest().any(|score| {
+            let scored_at = text(score, SCORED_AT).and_then(|at| Timestamp::parse(&at).ok());
+            scored_at.is_some_and(|at| at >= since)
+                && text(score, JUDGE).as_deref() == Some(judge)
+                && text(score, FINGERPRINT).as_deref() == Some(fingerprint)
         })
     }
 
@@ -92,6 +117,6 @@ fn count(score: &Score, key: &str) -> Option<u64> {
     value(score, key)?.as_str().trim_matches('"').parse().ok()
 }
 
-fn text(score: &Score, key: &str) -> Option<String> {
+pub(super) fn text(score: &Score, key: &str) -> Option<String> {
     serde_json::from_str(value(score, key)?.as_str()).ok()
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::judge::rubric::{self, Rubric, RubricError};
 
 use crate::user_files::{self, UserFileError};
 
@@ -20,6 +20,23 @@ pub struct RubricFile {
     pub text: String,
     /// The user's file; `None` for a built-in one.
     pub path: Option<PathBuf>,
+}
+
+/// The rubrics that can be read, and what is wrong with the other files.
+#[derive(Clone, Debug)]
+pub struct ReadableRubrics {
+    /// The built-in rubrics, then the user's.
+    pub rubrics: Vec<Rubric>,
+    pub faults: Vec<RubricFileFault>,
+}
+
+/// What is wrong with a rubric file of the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RubricFileFault {
+    /// The name of the file, without its folder.
+    pub file: String,
+    /// Each with its line, where there is one.
+    pub problems: Vec<String>,
 }
 
 /// Why a rubric cannot be used.
@@ -50,6 +67,33 @@ impl Rubrics {
             own.push(read);
         }
         Ok(Self::above_shipped(own))
+    }
+
+    /// Reads the same files, and passes over those that are invalid: an error in one of them must
+    /// not take the others away.
+    pub fn readable(data: &Path) -> ReadableRubrics {
+        let (mut own, mut faults): (Vec<RubricFile>, Vec<RubricFileFault>) = Default::default();
+        let files = user_files::overrides(data, "rubrics").unwrap_or_else(|error| {
+            faults.push(RubricFileFault::new(&data.join("rubrics"), vec![reason(&error)]));
+            Vec::new()
+        });
+        for file in files {
+            match RubricFile::read(&file) {
+                Ok(read) => match own.iter().find(|it| it.rubric.name == read.rubric.name) {
+                    None => own.push(read),
+                    Some(other) => {
+                        let (name, path) = (&read.rubric.name, other.path.as_deref());
+                        let other = path.map(file_name).unwrap_or_default();
+                        let why = format!("{other} has the same name {name}; rename one");
+                        faults.push(RubricFileFault::new(&file, vec![why]));
+                    }
+                },
+                Err(error) => faults.push(RubricFileFault::new(&file, problems(&error))),
+            }
+        }
+        let entries = Self::above_shipped(own).entries;
+        let rubrics = entries.into_iter().map(|file| file.rubric).collect();
+        ReadableRubrics { rubrics, faults }
     }
 
     /// The built-in rubrics, where there is no data folder.
@@ -107,8 +151,65 @@ impl RubricFile {
     }
 }
 
+impl RubricFileFault {
+    fn new(path: &Path, problems: Vec<String>) -> Self {
+        Self { file: file_name(path), problems }
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What is wrong with a file, without the path of the data folder.
+fn problems(error: &UserFileError) -> Vec<String> {
+    match error {
+        UserFileError::Invalid { source, .. } => match source.downcast_ref::<RubricError>() {
+            Some(RubricError { faults }) => faults.iter().map(ToString::to_string).collect(),
+            None => vec![source.to_string()],
+        },
+        UserFileError::Read { .. } => vec![reason(error)],
+    }
+}
+
+fn reason(error: &UserFileError) -> String {
+    match error {
+        UserFileError::Read { source, .. } => format!("cannot be read: {source}"),
+        UserFileError::Invalid { source, .. } => source.to_string(),
+    }
+}
+
 /// Whether a word names a file rather than a rubric.
 fn is_file(word: &str) -> bool {
     let has_extension = Path::new(word).extension().is_some_and(|extension| extension == "toml");
     has_extension || word.contains(std::path::MAIN_SEPARATOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_with_an_error_leaves_the_others() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = data.path().join("rubrics");
+        std::fs::create_dir(&folder).unwrap();
+        let shipped = rubric::shipped_file(rubric::DEFAULT).unwrap();
+        let named = |name: &str| shipped.replace("\"session-quality\"", &format!("\"{name}\""));
+        std::fs::write(folder.join("fine.toml"), named("fine")).unwrap();
+        std::fs::write(folder.join("wrong.toml"), named("wrong").replace("0.30", "0.90")).unwrap();
+        std::fs::write(folder.join("zwei.toml"), named("fine")).unwrap();
+        std::fs::write(folder.join("broken.toml"), "name = \"x\"\nversion =\n").unwrap();
+        let ReadableRubrics { rubrics, faults } = Rubrics::readable(data.path());
+        let names: Vec<&str> = rubrics.iter().map(|rubric| rubric.name.as_str()).collect();
+        assert_eq!(names, ["session-quality", "session-quality-v0", "fine"]);
+        let files: Vec<&str> = faults.iter().map(|fault| fault.file.as_str()).collect();
+        assert_eq!(files, ["broken.toml", "wrong.toml", "zwei.toml"]);
+        let [broken, wrong, twice] = faults.as_slice() else { panic!("{faults:?}") };
+        assert!(broken.problems[0].starts_with("line 2"), "{broken:?}");
+        assert!(wrong.problems[0].contains("weight"), "{wrong:?}");
+        assert_eq!(twice.problems, ["fine.toml has the same name fine; rename one"]);
+        let place = data.path().display().to_string();
+        assert!(!format!("{faults:?}").contains(&place), "the folder is nobody's business");
+    }
 }

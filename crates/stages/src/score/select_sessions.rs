@@ -4,8 +4,8 @@ use ratchet_core::id::SessionId;
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, TimeWindow, TraceRefFilter};
 
-use super::Skip;
 use super::sample::SampleRate;
+use super::{Skip, attach};
 use crate::source::{Source, SourceResult};
 
 /// Which sessions are to be scored.
@@ -157,18 +157,7 @@ pub(crate) async fn span(
         }));
     }
     // A server's own list would read every trace whole.
-    let asked = TraceRefFilter { session: Some(session.clone()), ..TraceRefFilter::default() };
-    let mut traces: BTreeMap<_, Timestamp> = BTreeMap::new();
-    let mut next = Some(Position::Start);
-    while let Some(at) = next {
-        let slice = source.trace_refs(&asked, &at).await?;
-        for trace_ref in slice.rows {
-            // Where a trace is named several times, it began at the earliest of them.
-            let began = traces.entry(trace_ref.trace).or_insert(trace_ref.timestamp);
-            *began = trace_ref.timestamp.min(*began);
-        }
-        next = slice.next;
-    }
+    let traces = attach::traces(source, session).await?;
     let last_at = traces.values().max().copied();
     let traces = traces.len() as u64;
     Ok(last_at.map(|last_at| SessionLength { traces, observations: None, last_at }))

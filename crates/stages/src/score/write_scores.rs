@@ -4,7 +4,8 @@ use ratchet_core::id::ScoreId;
 use ratchet_core::judge::evidence::Evidence;
 use ratchet_core::judge::offline::success::OUTCOME;
 use ratchet_core::judge::rubric::{OVERALL, Rubric, Scale};
-use ratchet_core::judge::verdict::{Finding, Judgement};
+use ratchet_core::judge::verdict::{ChunkMarks, Finding, Judgement};
+use ratchet_core::money::Money;
 use ratchet_core::payload::Json;
 use ratchet_core::record::score::config::{Category, ConfigValues, ScoreConfig};
 use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget, ScoreValue};
@@ -12,7 +13,10 @@ use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::previous_scores::{GENERATION, PreviousScores, RUBRIC, SUPERSEDED_BY, TRACES};
+use super::attach::{Attach, SESSION};
+use super::previous_scores::{
+    FINGERPRINT, GENERATION, JUDGE, PreviousScores, RUBRIC, SCORED_AT, SUPERSEDED_BY, TRACES,
+};
 use super::{ScoreError, Scored};
 use crate::sink::{Sink, SinkResult};
 
@@ -80,6 +84,7 @@ pub struct ScoreSheet<'a> {
     pub configs: &'a ScoreConfigs,
     /// How likely any session was to be looked at, where that was left to chance.
     pub sampled: Option<f64>,
+    pub attach: Attach,
     pub now: Timestamp,
 }
 
@@ -109,10 +114,14 @@ impl ScoreSheet<'_> {
         let environment = evidence.traces.last().map(|last| last.trace.environment.clone());
         let agent = evidence.traces.first().and_then(|first| first.trace.agent.as_ref());
         let agent = agent.map(|agent| (AGENT.to_owned(), Json::from_value(&json!(agent))));
+        let first = evidence.traces.first().map(|first| ScoreTarget::Trace(first.trace.id.clone()));
         for score in &mut scores {
             score.environment = environment.clone().unwrap_or_default();
             score.metadata.extend(agent.clone());
             score.metadata.sort();
+            if self.attach == Attach::FirstTrace {
+                score.target = first.clone().unwrap_or_else(|| score.target.clone());
+            }
         }
         scores
     }
@@ -126,7 +135,13 @@ impl ScoreSheet<'_> {
     ) -> Score {
         let generation = scored.generation;
         let session = scored.session.to_string();
-        let id = hash(&[&session, &self.rubric.name, name, &generation.to_string()]);
+        let generation = generation.to_string();
+        let id = match self.attach {
+            Attach::Session => hash(&[&session, &self.rubric.name, name, &generation]),
+            Attach::FirstTrace => {
+                hash(&[&session, &self.rubric.name, name, &generation, "first-trace"])
+            }
+        };
         let metadata = self.about(scored).into_iter().chain(about);
         let mut metadata: Vec<(String, Json)> =
             metadata.map(|(key, value)| (key.to_owned(), Json::from_value(&value))).collect();
@@ -154,17 +169,24 @@ impl ScoreSheet<'_> {
         let mut about = vec![
             (RUBRIC, json!(self.rubric.name)),
             ("rubric_version", json!(self.rubric.version)),
-            ("fingerprint", json!(self.rubric.fingerprint())),
-            ("judge", json!(self.judge)),
-            ("cost", json!(scored.judged.cost.dollars())),
+            (FINGERPRINT, json!(self.rubric.fingerprint())),
+            (JUDGE, json!(self.judge)),
+            ("cost", json!(scored.judged.cost.total.dollars())),
             ("chunks", json!(scored.chunks())),
             (TRACES, json!(scored.traces)),
             (GENERATION, json!(scored.generation)),
-            ("scored_at", json!(self.now.to_string())),
+            (SCORED_AT, json!(self.now.to_string())),
         ];
         // An ingestion API drops nulls: what is unknown is left out here too.
         about.push((JUDGE_VERSION, json!(scored.judged.version)));
         about.extend(scored.judged.prompt_hash.iter().map(|hash| ("prompt_hash", json!(hash))));
+        let approximate = scored.judged.cost.approximate;
+        if approximate > Money::ZERO {
+            about.push(("approximate_cost", json!(approximate.dollars())));
+        }
+        if self.attach == Attach::FirstTrace {
+            about.push((SESSION, json!(scored.session.to_string())));
+        }
         about.extend(self.sampled.map(|rate| ("inclusion_probability", json!(rate))));
         about
     }
@@ -181,10 +203,9 @@ impl ScoreSheet<'_> {
             about.push(("p_success", json!(success.probability)));
             about.push(("labels", json!(success.labels)));
         }
-        if let Some(marks) = scored.marks(&judgement.dimension).filter(|_| scored.chunks() > 1) {
-            let (min, max, variance) = (marks.min, marks.max, marks.variance);
-            about.push(("spread", json!({"min": min, "max": max, "variance": variance})));
-        }
+        about.extend(
+            scored.marks(&judgement.dimension).map(ChunkMarks::entries).into_iter().flatten(),
+        );
         about
     }
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use ratchet_agent::error::ModelError;
 use ratchet_core::calendar::Week;
-use ratchet_core::money::Money;
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::quality::label::DATASET;
 use ratchet_core::quality::suggestion::Templates;
@@ -23,7 +22,7 @@ use super::{
 use crate::review::{ReviewError, panel};
 use crate::score::judge::Judge;
 use crate::score::select_sessions::SessionFilter;
-use crate::score::{self, Rescore, ScoreError, ScoringContext, WritePolicy};
+use crate::score::{self, JudgingCost, Rescore, ScoreError, ScoringContext, WritePolicy};
 
 /// The pipeline of one week.
 #[derive(Debug)]
@@ -92,7 +91,7 @@ impl PipelineError {
 
 impl WeekDelivery {
     /// The cost of all model calls.
-    pub fn cost(&self) -> Money {
+    pub fn cost(&self) -> JudgingCost {
         self.scoring.cost + self.done.advice_cost
     }
 
@@ -160,6 +159,7 @@ impl WeeklyPipeline {
             wanted: SessionFilter::These(Vec::new()),
             again: Rescore::Always,
             keeping: WritePolicy::Anew,
+            attach: self.scoring.attach,
             at_once: AT_ONCE,
             batch: None,
         };

@@ -5,11 +5,12 @@ use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{MARKS, Rubric};
 use ratchet_core::payload::Json;
 use ratchet_core::quality::synthesis::{JudgeVersion, Mark, OVERALL, SessionFacts, SessionMarks};
-use ratchet_core::record::score::{Score, ScoreSource, ScoreTarget};
+use ratchet_core::record::score::{Score, ScoreSource};
 use ratchet_core::time::Timestamp;
 use ratchet_remote::langfuse::client::{Position, ScoreFilter, TimeWindow};
 
 use super::looked_at;
+use crate::score::attach::session_of;
 use crate::score::write_scores::{AGENT, JUDGE_VERSION};
 use crate::source::{Source, SourceResult};
 
@@ -54,7 +55,7 @@ struct Book<'a> {
 
 impl Book<'_> {
     fn enter(&mut self, score: Score) {
-        let ScoreTarget::Session(session) = &score.target else { return };
+        let Some(session) = session_of(&score) else { return };
         let is_known = score.name == OVERALL || self.rubric.dimension(&score.name).is_some();
         let Some(value) = self.value(&score).filter(|value| is_known && MARKS.contains(value))
         else {
@@ -81,7 +82,7 @@ impl Book<'_> {
             at: score.timestamp,
             rationale: score.comment.unwrap_or_default(),
         };
-        let marks = self.judged.entry(session.clone()).or_default();
+        let marks = self.judged.entry(session).or_default();
         marks.entry(score.name).or_default().push(given);
     }
 

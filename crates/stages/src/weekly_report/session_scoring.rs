@@ -7,9 +7,10 @@ use ratchet_remote::langfuse::client::TimeWindow;
 use ratchet_store::catalog::RunOutcome;
 
 use super::pipeline::PipelineError;
+use crate::score::attach::Attach;
 use crate::score::judge::Judge;
 use crate::score::select_sessions::{MIN_OBSERVATIONS, SessionCriteria, SessionFilter};
-use crate::score::{self, Rescore, ScoringContext, Skip, WritePolicy};
+use crate::score::{self, JudgingCost, Rescore, ScoringContext, Skip, WritePolicy};
 
 /// Traces that a session must have.
 pub(super) const MIN_TRACES: u64 = 3;
@@ -32,6 +33,7 @@ pub struct SessionScoring {
     pub at_once: usize,
     /// The polling interval of a provider's batch API; `None` for direct calls.
     pub batch: Option<Duration>,
+    pub attach: Attach,
 }
 
 /// The result of scoring the sessions of a time range.
@@ -42,7 +44,7 @@ pub struct WeekScored {
     pub failed: usize,
     /// Sessions that are too short to be scored.
     pub short: usize,
-    pub cost: Money,
+    pub cost: JudgingCost,
     /// Whether the budget was exhausted before all sessions were scored.
     pub is_cut: bool,
 }
@@ -51,7 +53,7 @@ impl WeekScored {
     /// A summary in one line.
     pub fn line(&self) -> String {
         let Self { scored, failed, short, cost, is_cut } = self;
-        let cost = if *cost > Money::ZERO { format!(" for {cost}") } else { String::new() };
+        let cost = if cost.total > Money::ZERO { format!(" for {cost}") } else { String::new() };
         let cut = if *is_cut { ", budget exhausted, the next run continues" } else { "" };
         let short = match short {
             0 => String::new(),
@@ -92,6 +94,7 @@ impl SessionScoring {
             }),
             again: Rescore::IfGrown,
             keeping: WritePolicy::Write,
+            attach: self.attach,
             at_once: self.at_once,
             batch: self.batch,
         };
@@ -103,6 +106,6 @@ impl SessionScoring {
         let (scored, failed) = (report.sessions.len(), report.failed.len());
         let short = report.skipped.iter().filter(|(_, why)| matches!(why, Skip::TooShort { .. }));
         let short = short.count();
-        Ok(WeekScored { scored, failed, short, cost: report.tally.cost, is_cut })
+        Ok(WeekScored { scored, failed, short, cost: report.cost(), is_cut })
     }
 }

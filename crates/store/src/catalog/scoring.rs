@@ -32,6 +32,8 @@ pub struct ScoringRun {
     pub ended_at: Option<Timestamp>,
     pub outcome: RunOutcome,
     pub tally: RunTally,
+    /// When the rescoring began that the run is part of; `None` if it is no rescoring.
+    pub rescore_since: Option<Timestamp>,
 }
 
 /// State of a run.
@@ -87,6 +89,8 @@ pub struct RunTally {
     /// Calls that a lost run may have paid for already.
     pub repeated: u64,
     pub cost: Money,
+    /// The part of the cost that is approximate, because the provider did not report usage.
+    pub approximate_cost: Money,
 }
 
 /// A lease on a session for a run.
@@ -108,7 +112,7 @@ impl ScoringClaim {
 const KIND: JobKind = JobKind::ScoreSession;
 
 const COLUMNS: &str = "id, rubric, judge, started_at, ended_at, outcome, scored, skipped, failed, \
-                       calls, repeated, cost";
+                       calls, repeated, cost, approximate_cost, rescore_since";
 
 impl Catalog {
     /// Upserts a run. A finished run releases its sessions.
@@ -151,6 +155,25 @@ impl Catalog {
         );
         let running = RunOutcome::Running;
         self.transact(move |tx| tx.rows(&sql, &[(&project).into(), running.into()], read)).await
+    }
+
+    /// Returns the last run that rescored sessions by a rubric with a judge.
+    ///
+    /// # Errors
+    /// Fails only when the database does.
+    pub async fn last_rescoring(
+        &self,
+        project: ProjectId,
+        (rubric, judge): (String, String),
+    ) -> StoreResult<Option<ScoringRun>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM scoring_run WHERE project = $1 AND rubric = $2 AND judge = $3 \
+             AND rescore_since IS NOT NULL ORDER BY started_at DESC, id LIMIT 1"
+        );
+        self.transact(move |tx| {
+            tx.one(&sql, &[(&project).into(), (&rubric).into(), (&judge).into()], read)
+        })
+        .await
     }
 
     /// Marks a run as lost, because its process is dead, and releases its sessions.
@@ -240,13 +263,13 @@ fn release(tx: &Tx<'_>, project: &ProjectId, claim: &ScoringClaim) -> StoreResul
 fn write(tx: &Tx<'_>, project: &ProjectId, run: &ScoringRun) -> StoreResult<()> {
     let sql = format!(
         "INSERT INTO scoring_run ({COLUMNS}, project) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
          ON CONFLICT (project, id) DO UPDATE SET ended_at = excluded.ended_at, \
          outcome = excluded.outcome, scored = excluded.scored, skipped = excluded.skipped, \
          failed = excluded.failed, calls = excluded.calls, repeated = excluded.repeated, \
-         cost = excluded.cost"
+         cost = excluded.cost, approximate_cost = excluded.approximate_cost"
     );
-    let RunTally { scored, skipped, failed, calls, repeated, cost } = run.tally;
+    let RunTally { scored, skipped, failed, calls, repeated, cost, approximate_cost } = run.tally;
     let values = [
         (&run.id).into(),
         (&run.rubric).into(),
@@ -260,6 +283,8 @@ fn write(tx: &Tx<'_>, project: &ProjectId, run: &ScoringRun) -> StoreResult<()> 
         calls.into(),
         repeated.into(),
         cost.pico().into(),
+        approximate_cost.pico().into(),
+        run.rescore_since.into(),
         project.into(),
     ];
     tx.execute(&sql, &values).map(drop)
@@ -280,6 +305,8 @@ fn read(row: &Row<'_>) -> StoreResult<ScoringRun> {
             calls: row.get(9)?,
             repeated: row.get(10)?,
             cost: Money::from_pico(row.get(11)?),
+            approximate_cost: Money::from_pico(row.get(12)?),
         },
+        rescore_since: row.get(13)?,
     })
 }

@@ -41,6 +41,8 @@ enum End {
     Stalled,
     /// Before the start of the response.
     Silence,
+    /// When the client disconnects.
+    Never,
 }
 
 impl Asked {
@@ -108,6 +110,11 @@ impl ScriptedResponse {
     /// No response; the connection stays open until the client disconnects.
     pub(super) fn silence() -> Self {
         Self { end: End::Silence, ..Self::bytes("text/plain", Vec::new()) }
+    }
+
+    /// A response without an end.
+    pub(super) fn endless() -> Self {
+        Self { end: End::Never, ..Self::bytes("application/json", Vec::new()) }
     }
 
     /// The first half of it, then the connection breaks.
@@ -208,10 +215,17 @@ fn write(mut stream: &TcpStream, said: &ScriptedResponse) -> io::Result<()> {
     for (name, value) in &said.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
+    if matches!(said.end, End::Never) {
+        head.push_str("\r\n");
+        stream.write_all(head.as_bytes())?;
+        loop {
+            stream.write_all(&[b' '; 64 * 1024])?;
+        }
+    }
     head.push_str(&format!("content-length: {}\r\n\r\n", said.body.len()));
     let sent = match said.end {
         End::Cut | End::Stalled => &said.body[..said.body.len() / 2],
-        End::Whole | End::Silence => said.body.as_slice(),
+        End::Whole | End::Silence | End::Never => said.body.as_slice(),
     };
     stream.write_all(head.as_bytes())?;
     stream.write_all(sent)?;

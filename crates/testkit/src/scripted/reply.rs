@@ -32,6 +32,8 @@ pub enum Failure {
     Stall,
     /// Accepts the request and never answers.
     Silence,
+    /// Answers without end.
+    Endless,
     /// Sends an invalid format.
     Malformed,
     /// A refusal as answer.
@@ -143,6 +145,7 @@ impl Failure {
             (None, _, Some("cut")) => Some(Self::Cut),
             (None, _, Some("stall")) => Some(Self::Stall),
             (None, _, Some("silence")) => Some(Self::Silence),
+            (None, _, Some("endless")) => Some(Self::Endless),
             (None, _, Some("malformed")) => Some(Self::Malformed),
             (None, _, Some("refusal")) => Some(Self::Refusal),
             (None, ..) => None,

@@ -2,6 +2,9 @@
 
 use maud::{Markup, html};
 use ratchet_core::quality::calibration::panel::DriftAlert;
+use ratchet_stages::score::rubrics::RubricFileFault;
+
+use crate::viewer::Viewer;
 
 /// Renders drift alerts of judges; empty without drift.
 pub fn drift(alerts: &[DriftAlert]) -> Markup {
@@ -27,6 +30,32 @@ fn judge(alerts: &[DriftAlert]) -> Markup {
                     }
                 }
             },
+        }
+    }
+}
+
+/// Renders what is wrong with rubric files: in full for owners, whose files they are, else only that
+/// there is something.
+pub fn rubric_files(faults: &[RubricFileFault], viewer: &Viewer) -> Markup {
+    html! {
+        @if !faults.is_empty() {
+            div.alarm role="status" {
+                p {
+                    span.badge.warn { "rubric files" } " "
+                    (faults.len()) @if faults.len() == 1 { " rubric file" } @else { " rubric files" }
+                    " cannot be used; the other rubrics are."
+                    @if !viewer.can_own() { " Owners of the project see why." }
+                }
+                @if viewer.can_own() {
+                    ul {
+                        @for fault in faults {
+                            @for problem in &fault.problems {
+                                li { bdi { code { (fault.file) } } ": " bdi { (problem) } }
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 }

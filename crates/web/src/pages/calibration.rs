@@ -12,11 +12,16 @@ use axum::extract::State;
 use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::judge::rubric::{self, Rubric};
+use ratchet_core::quality::calibration::advice;
 use ratchet_core::quality::calibration::panel::{self, PanelDrift};
-use ratchet_core::quality::calibration::weighted::WeightedAgreement;
-use ratchet_core::quality::calibration::{Agreement, Calibration, OVERALL, TARGET, THRESHOLD};
+use ratchet_core::quality::calibration::weighted::{StratumCoverage, WeightedAgreement};
+use ratchet_core::quality::calibration::{
+    Agreement, Calibration, Headline, MIN_LABELS, OVERALL, TARGET, THRESHOLD, ThresholdResult,
+};
 use ratchet_core::quality::label::DATASET;
+use ratchet_core::stats::undefined::Undefined;
 use ratchet_stages::review::{JudgeSelection, LabelComparison, ReviewError, panel as panels};
+use ratchet_stages::score::rubrics::ReadableRubrics;
 use ratchet_stages::sink::{LocalSink, Sink, SinkError};
 use ratchet_stages::source::{Source, SourceError};
 
@@ -44,7 +49,7 @@ pub(super) fn ends(web: &Web, ctx: &RequestContext) -> (Source, Sink) {
 /// The rubric that the address names: the project's own, or one that comes with Ratchet.
 pub(super) fn rubric(web: &Web, ctx: &RequestContext) -> PageResult<Rubric> {
     let name = ctx.params.get("rubric").unwrap_or(rubric::DEFAULT);
-    let all = web.rubrics()?;
+    let all = web.rubrics().rubrics;
     all.into_iter().find(|rubric| rubric.name == name).ok_or_else(|| PageError::not_there("rubric"))
 }
 
@@ -57,11 +62,12 @@ pub(super) fn by_rubric(ctx: &RequestContext, parts: &[&str]) -> Link {
     }
 }
 
-/// Says by which rubric, and leads to the others.
-pub(super) fn rubrics(web: &Web, ctx: &RequestContext, rubric: &Rubric) -> PageResult<Markup> {
-    let all = web.rubrics()?;
+/// Says by which rubric, leads to the others, and names files that cannot be used.
+pub(super) fn rubrics(web: &Web, ctx: &RequestContext, rubric: &Rubric) -> Markup {
+    let ReadableRubrics { rubrics: all, faults } = web.rubrics();
     let others: Vec<&Rubric> = all.iter().filter(|other| other.name != rubric.name).collect();
-    Ok(html! {
+    html! {
+        (alarm::rubric_files(&faults, &ctx.viewer))
         p.muted {
             "Rubric " bdi { b { (rubric.name) } } ", version " (rubric.version) "."
             @if !others.is_empty() {
@@ -73,7 +79,7 @@ pub(super) fn rubrics(web: &Web, ctx: &RequestContext, rubric: &Rubric) -> PageR
                 "."
             }
         }
-    })
+    }
 }
 
 /// What went wrong with labels or scores, as pages tell it.
@@ -100,7 +106,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
     let panels = panels::read(&sink).await.map_err(|why| refused(why.into()))?;
     let drift: Vec<_> = panel::drifts(&panels).iter().flat_map(PanelDrift::alerts).collect();
     let mut page = Page::new(Section::Calibration, "Calibration");
-    page.summary = summary(&calibration, &held);
+    page.summary = summary(&calibration);
     page.action =
         html! { a.button.primary href=(by_rubric(&ctx, &["labels"])) { "Label sessions" } };
     page.body = html! {
@@ -108,23 +114,22 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
         @if calibration.sessions == 0 { (nothing(&held, &ctx)) }
         @else { (body(&calibration, &held, rubric, &ctx)) }
         (success::draw(&web, &ctx, &held, rubric)?)
-        (rubrics(&web, &ctx, rubric)?)
+        (rubrics(&web, &ctx, rubric))
     };
     Ok(page.show(&ctx))
 }
 
-fn summary(calibration: &Calibration, held: &LabelComparison) -> Markup {
+fn summary(calibration: &Calibration) -> Markup {
     let correlation = calibration.correlation();
     html! {
+        "Judge–human correlation: "
         @match correlation {
             Ok(estimate) => {
-                "Judge–human correlation: " b { (agreement::two(estimate.value)) }
+                b { (agreement::two(estimate.value)) }
                 " (" (agreement::interval(correlation)) ", n = " (figure::grouped(estimate.n))
                 @if calibration.is_weighted() { ", weighted" } ")."
             },
-            Err(why) => {
-                (figure::grouped(held.labelled() as u64)) " sessions labelled. Correlation not available yet: " (why) "."
-            },
+            Err(why) => { (advice::missing(why)) "." },
         }
     }
 }
@@ -155,19 +160,106 @@ fn body(
     let chosen = ctx.params.get("dimension").unwrap_or(OVERALL);
     let all = || std::iter::once(&calibration.overall).chain(&calibration.dimensions);
     let chosen = all().find(|one| one.dimension == chosen).unwrap_or(&calibration.overall);
+    // A link to a dimension opens what it leads to.
+    let is_open = ctx.params.get("dimension").is_some();
     html! {
+        p.lead { (advice::advice(calibration)) }
         (stats(calibration, held))
         (who(held))
-        @if let Some(weighted) = &calibration.weighted { (weighed(weighted)) }
+        @if let Some(weighted) = &calibration.weighted { (coverage(weighted)) }
         h2 { "By dimension" }
-        (dimensions(calibration, chosen, ctx))
-        (dimension::draw(chosen))
+        (standings(calibration))
         (disagreements::draw(calibration, held, rubric, ctx))
+        details.experts open[is_open] {
+            summary { "Statistics for experts" }
+            @if let Some(weighted) = &calibration.weighted { (weighed(weighted)) }
+            h2 { "Agreement by dimension" }
+            (dimensions(calibration, chosen, ctx))
+            (dimension::draw(chosen))
+        }
     }
 }
 
+/// What the figures stand for, and which sessions nobody has labelled.
+fn coverage(weighted: &WeightedAgreement) -> Markup {
+    let columns = vec![
+        Column::text("Score band"),
+        Column::text("Agent"),
+        Column::number("Sessions"),
+        Column::number("In the sample"),
+        Column::number("Labelled"),
+    ];
+    let row = |stratum: &StratumCoverage| Row {
+        id: format!("{}-{}", stratum.band.as_str(), stratum.agent.as_deref().unwrap_or_default()),
+        link: None,
+        cells: vec![
+            html! { (stratum.band.as_str()) },
+            html! { @match &stratum.agent { Some(agent) => { bdi { (agent) } }, None => { span.muted { "all" } } } },
+            html! { (figure::grouped(stratum.population)) },
+            html! { (figure::grouped(stratum.drawn)) },
+            html! {
+                @if stratum.labelled == 0 { span.badge.warn { "none" } }
+                @else { (figure::grouped(stratum.labelled)) }
+            },
+        ],
+        failed: false,
+    };
+    let rows = weighted.strata.iter().map(row).collect();
+    let caption = "What the labels stand for".to_owned();
+    html! {
+        h2 { "What the labels stand for" }
+        p.muted {
+            "The figures stand for " (figure::grouped(weighted.stands_for)) " of "
+            (figure::grouped(weighted.population)) " scored sessions ("
+            (figure::percent(weighted.covered())) "): those of the kinds that have a label, over all weeks."
+        }
+        (table::table(&Table { caption, columns, rows, select_for: None }))
+    }
+}
+
+/// Where the judge can be relied on, one line a dimension.
+fn standings(calibration: &Calibration) -> Markup {
+    let columns = vec![
+        Column::text("Dimension"),
+        Column::number("Labels"),
+        Column::number("Mean difference"),
+        Column::text("95% CI"),
+        Column::text("Judge"),
+    ];
+    let words = ["can be relied on", "cannot be relied on", "not enough data"];
+    let row = |one: &Agreement| {
+        let is_told = one.pairs.len() >= MIN_LABELS;
+        let error = if is_told { one.error } else { Err(too_few(one.pairs.len())) };
+        Row {
+            id: format!("standing-{}", one.dimension),
+            link: None,
+            cells: vec![
+                html! { (one.dimension) },
+                html! { (one.pairs.len()) },
+                agreement::cell(error),
+                html! { @match error {
+                    Ok(_) => { (agreement::interval(error)) },
+                    Err(why) => { span.muted { (advice::missing(why)) } },
+                } },
+                agreement::standing(
+                    if is_told { one.standing } else { ThresholdResult::CannotTell },
+                    words,
+                ),
+            ],
+            failed: false,
+        }
+    };
+    let rows =
+        std::iter::once(&calibration.overall).chain(&calibration.dimensions).map(row).collect();
+    let caption = "Reliability by dimension".to_owned();
+    table::table(&Table { caption, columns, rows, select_for: None })
+}
+
+fn too_few(have: usize) -> Undefined {
+    if have == 0 { Undefined::Empty } else { Undefined::TooFew { have, needed: MIN_LABELS } }
+}
+
 fn stats(calibration: &Calibration, held: &LabelComparison) -> Markup {
-    let overall = &calibration.overall;
     let stat =
         |label: &str, statistic: ratchet_core::quality::calibration::Statistic, says: &str| Stat {
             label: label.to_owned(),
@@ -177,17 +269,13 @@ fn stats(calibration: &Calibration, held: &LabelComparison) -> Markup {
                     interval: Some(agreement::interval(statistic)),
                     provenance: format!("{says}, n = {}", estimate.n),
                 },
-                Err(why) => Value::CannotTell(why.to_string()),
+                Err(why) => Value::CannotTell(advice::missing(why)),
             },
             ..Stat::default()
         };
     let people = held.people().len();
-    let weighted = calibration.weighted.as_ref().filter(|_| calibration.is_weighted());
-    let [follows, error, bias] = match weighted {
-        Some(all) => [all.pearson, all.error, all.bias],
-        None => [overall.pearson, overall.error, overall.bias],
-    };
-    let how = if weighted.is_some() { "weighted by sampling probability" } else { "unweighted" };
+    let Headline { is_weighted, correlation: follows, error, bias, .. } = calibration.headline();
+    let how = if is_weighted { "weighted by sampling probability" } else { "unweighted" };
     html! {
         (stat::row(&[
             stat("Correlation", follows, &format!("Pearson, overall quality, {how}")),
@@ -221,7 +309,7 @@ fn weighed(weighted: &WeightedAgreement) -> Markup {
     html! {
         h2 { "Estimate for all sessions" }
         p.muted {
-            (figure::grouped(weighted.sessions)) " labelled sessions from the weekly sample represent "
+            (figure::grouped(weighted.sessions)) " labelled sessions from the weekly samples represent "
             (figure::grouped(weighted.stands_for)) " sessions. The sample is stratified, so each session is weighted by the inverse of its "
             "sampling probability; the tables below are unweighted."
         }

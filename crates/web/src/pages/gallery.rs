@@ -8,7 +8,7 @@ use axum::routing::get;
 use maud::{Markup, html};
 use ratchet_core::quality::calibration::panel::DriftAlert;
 use ratchet_core::record::observation::{Level, ObservationKind};
-use ratchet_core::stats::{distribution, interval};
+use ratchet_core::stats::{bounded, distribution};
 use ratchet_core::time::Timestamp;
 
 use crate::components::badge::{self, Decider};
@@ -252,7 +252,7 @@ fn moved() -> Markup {
     let samples = [("helpful", vec![0.2, 0.1, 0.4, 0.3]), ("brief", vec![-0.3, 0.2, 0.1])];
     html! {
         @for (name, values) in samples {
-            @if let Ok(difference) = interval::mean(&values) { (whisker::whisker(name, &difference)) }
+            @if let Ok(difference) = bounded::mean_of_differences(&values) { (whisker::whisker(name, &difference)) }
         }
     }
 }

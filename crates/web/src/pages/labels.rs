@@ -110,7 +110,7 @@ async fn list(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
             a href=(ctx.to(&["datasets", DATASET])) { (DATASET) } ". "
             a href=(by_rubric(&ctx, &["calibration"])) { "View calibration" }
         }
-        (rubrics(&web, &ctx, &rubric)?)
+        (rubrics(&web, &ctx, &rubric))
     };
     Ok(page.show(&ctx))
 }

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_core::stats::agreement::{RatingPair, limits, mean_absolute_error, pearson, spearman};
+use ratchet_core::stats::bounded;
 use ratchet_core::stats::categories::{Confusion, Weighting};
 use ratchet_core::stats::interval;
 use ratchet_store::score_stats::{Pair, PairQuery, Pairs, Sample, Side};
@@ -196,7 +197,7 @@ fn as_numbers(points: &[(f64, f64)], left: &str, right: &str) -> Markup {
     let drawn = points.get(..points.len().min(DRAWN)).unwrap_or_default();
     let title = format!("{right} vs. {left}");
     html! {
-        @if let Ok(difference) = interval::mean(&differences) {
+        @if let Ok(difference) = bounded::mean_of_differences(&differences) {
             @let (value, sure) = score_summary::mean(difference);
             p.lead { "Mean difference of " bdi { (right) } ": "
                 b { (value) @if let Some(sure) = sure { " " (sure) } }
@@ -224,7 +225,7 @@ fn of_numbers(points: &[(f64, f64)]) -> Vec<Line<'static>> {
         line("Pearson", pearson(&pairs), "linear correlation; 1 is perfect"),
         line("Spearman", spearman(&pairs), "rank correlation; 1 is perfect"),
         line("Mean absolute error", mean_absolute_error(&pairs), "average absolute difference"),
-        line("Bias", interval::mean(&differences), "second minus first, on average"),
+        line("Bias", bounded::mean_of_differences(&differences), "second minus first, on average"),
         line("Lower limit", limits.map(|it| it.lower), "95% limit of agreement, lower"),
         line("Upper limit", limits.map(|it| it.upper), "95% limit of agreement, upper"),
     ]

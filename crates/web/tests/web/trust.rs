@@ -2,12 +2,14 @@
 
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::offline::SignalSet;
+use ratchet_core::judge::rubric;
 use ratchet_core::quality::calibration::panel::{PanelKey, PanelVerdict};
 use ratchet_core::quality::calibration::sample::Band;
 use ratchet_core::quality::label::{DATASET, Label, LabelOrigin, Mark};
 use ratchet_core::record::score::{ScoreSource, ScoreValue};
 use ratchet_stages::review::{labels, panel, sampling};
 use ratchet_stages::sink::{LocalSink, Sink};
+use ratchet_stages::source::Source;
 use ratchet_store::catalog::Role;
 use ratchet_testkit::build::{START, batch, project, score, span, trace};
 
@@ -90,9 +92,13 @@ async fn label_drawn(
             ]
             .into(),
             drawn: drawn(n),
+            judged: None,
         }
     });
-    labels::keep(&sink(site), DATASET, &given.collect::<Vec<_>>(), START).await.unwrap();
+    let source = Source::Local(site.data.telemetry().clone(), project("shop"));
+    let rubric = rubric::shipped().next().unwrap();
+    let given: Vec<Label> = given.collect();
+    labels::keep((&source, &sink(site)), (DATASET, rubric), &given, START).await.unwrap();
 }
 
 #[tokio::test]
@@ -173,10 +179,17 @@ async fn drawn_sessions_are_weighted_and_success_reads_the_labels() {
     label_drawn(&site, marks, |n| Some(draw(n))).await;
     let page = site.get(CALIBRATION).await;
     check(&page, 200, "Estimate for all sessions");
-    check(&page, 200, "12 labelled sessions from the weekly sample represent 100 sessions.");
-    check(&page, 200, ", weighted).");
+    check(&page, 200, "12 labelled sessions from the weekly samples represent 100 sessions.");
+    check(&page, 200, "stand for 100 of 100 scored sessions (100%)");
+    check(&page, 200, "12 of 30 labels needed");
+    check(&page, 200, "Do not rely on the judge's scores yet");
+    check(&page, 200, "<summary>Statistics for experts</summary>");
     check(&page, 200, "Within threshold");
-    check(&site.get(success).await, 200, "n = 12)");
+    check(&site.get(success).await, 200, "12 of 30 labels needed");
+    let items = sink(&site).dataset_items(DATASET).await.unwrap();
+    let judged = &items[0].metadata["judged"];
+    assert_eq!(judged["judge"], "offline", "what was judged is kept: {judged}");
+    assert!(judged["scores"]["overall_quality"].is_number(), "{judged}");
 }
 
 #[tokio::test]
@@ -195,6 +208,20 @@ async fn rubrics_of_the_project_are_known_to_the_pages() {
     check(&site.get(one).await, 200, "You vs. judge");
     let usual = site.get("/project/shop/labels/session/s1").await;
     assert!(!usual.text.contains("You vs. judge"), "another rubric is another label");
+}
+
+#[tokio::test]
+async fn a_rubric_file_with_an_error_leaves_the_pages_as_they_are() {
+    let site = site().await;
+    let file = site.data.path().join("rubrics/broken.toml");
+    std::fs::write(&file, "name = \"broken\"\nversion =\n").unwrap();
+    for address in [LABELS, CALIBRATION] {
+        let page = site.get(address).await;
+        check(&page, 200, "rubric=kindness");
+        check(&page, 200, "<code>broken.toml</code></bdi>: <bdi>line 2");
+        let folder = site.data.path().display().to_string();
+        assert!(!page.text.contains(&folder), "the path is nobody's business: {}", page.text);
+    }
 }
 
 #[tokio::test]

@@ -1,3 +1,4 @@
+use ratchet_core::unique_keys::duplicate_key;
 use serde_json::{Value, json};
 
 use super::{Anthropic, request_body, response};
@@ -41,11 +42,13 @@ impl Anthropic {
     ) -> Result<(), ModelError> {
         let answer = self.wire.get(&format!("{PATH}/{}/results", plain(id)?)).await?;
         http::lines(answer, |line| {
+            let duplicate_key = duplicate_key(line);
             let line: Value = serde_json::from_slice(line)
                 .map_err(|error| ModelError::Garbled(error.to_string()))?;
             let result = &line["result"];
             let outcome = match result["type"].as_str().unwrap_or_default() {
-                "succeeded" => response(&result["message"], None),
+                "succeeded" => response(&result["message"], None)
+                    .map(|response| ProviderResponse { duplicate_key, ..response }),
                 "errored" => Err(failure(&result["error"])),
                 other => Err(ModelError::CutStream(format!("the batch says {other}"))),
             };

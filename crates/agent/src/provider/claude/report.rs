@@ -72,6 +72,7 @@ impl Report {
             cost: result["total_cost_usd"].as_f64().and_then(Money::from_dollars),
             model: models.and_then(|models| models.keys().next()).cloned(),
             request: result["session_id"].as_str().map(str::to_owned),
+            duplicate_key: None,
         })
     }
 }

@@ -1,10 +1,11 @@
 use ratchet_core::id::SessionId;
 use ratchet_core::money::Money;
+use ratchet_core::quality::calibration::advice;
 use ratchet_core::quality::calibration::change::Shift;
 use ratchet_core::quality::calibration::draft::mark;
 use ratchet_core::quality::calibration::weighted::WeightedAgreement;
 use ratchet_core::quality::calibration::{
-    Agreement, DisagreedSession, Statistic, TARGET, ThresholdResult,
+    Agreement, DisagreedSession, MIN_LABELS, Statistic, TARGET, ThresholdResult,
 };
 use ratchet_stages::review::trial::DraftTrial;
 use ratchet_store::catalog::RunOutcome;
@@ -22,8 +23,14 @@ pub(super) fn of(found: &Found) -> String {
         text += "No labels to compare yet; run `ratchet label` to label this week's sample.\n";
         return text;
     }
-    for one in std::iter::once(&calibration.overall).chain(&calibration.dimensions) {
-        text += &agreement(one, calibration.threshold);
+    text += &standings(found);
+    if found.shows_all {
+        text += &calibration.weighted.as_ref().map(weighed).unwrap_or_default();
+        for one in std::iter::once(&calibration.overall).chain(&calibration.dimensions) {
+            text += &agreement(one, calibration.threshold);
+        }
+    } else {
+        text += "\n--all shows all statistics.\n";
     }
     text += "\nLargest disagreements:\n";
     for one in calibration.apart.iter().filter(|one| one.distance > 0.0).take(APART) {
@@ -59,7 +66,8 @@ fn head(found: &Found) -> String {
         ThresholdResult::NotMet => "not met",
         ThresholdResult::CannotTell => "not enough data",
     };
-    let weighted = if calibration.is_weighted() { ", weighted" } else { "" };
+    let headline = calibration.headline();
+    let weighted = if headline.is_weighted { ", weighted" } else { "" };
     let mut text = format!(
         "{}: {} sessions labelled by {}; first scored by {}\n\
          Judge–human correlation (overall quality): {}{weighted}; target {TARGET}: {standing}\n",
@@ -67,10 +75,68 @@ fn head(found: &Found) -> String {
         held.labelled(),
         or_none(&held.people().join(", ")),
         or_none(&judges.join(", ")),
-        statistic_text(calibration.correlation()),
+        headline_text(headline.correlation),
     );
-    text += &calibration.weighted.as_ref().map(weighed).unwrap_or_default();
+    if headline.error.is_ok() {
+        let (error, bias) = (headline_text(headline.error), headline_text(headline.bias));
+        text += &format!("Mean absolute error: {error}; bias (judge − human): {bias}\n");
+    }
+    if calibration.sessions > 0 {
+        text += &calibration.weighted.as_ref().map(coverage).unwrap_or_default();
+        text += &format!("\n{}\n", advice::advice(calibration));
+    }
     text
+}
+
+/// A headline figure, or how many labels it needs.
+fn headline_text(statistic: Statistic) -> String {
+    match statistic {
+        Ok(_) => statistic_text(statistic),
+        Err(why) => advice::missing(why),
+    }
+}
+
+/// What the figures stand for, and which sessions nobody has labelled.
+fn coverage(weighted: &WeightedAgreement) -> String {
+    let mut text = format!(
+        "The figures stand for {} of {} scored sessions ({:.0}%).\n",
+        weighted.stands_for,
+        weighted.population,
+        100.0 * weighted.covered(),
+    );
+    for stratum in weighted.strata.iter().filter(|stratum| stratum.labelled == 0) {
+        let agent = stratum.agent.as_deref().map(|agent| format!(" of {agent}"));
+        text += &format!(
+            "  no labels yet: {} sessions scored {}{}\n",
+            stratum.population,
+            stratum.band.as_str(),
+            agent.unwrap_or_default()
+        );
+    }
+    text
+}
+
+/// Where the judge can be relied on, one line a dimension.
+fn standings(found: &Found) -> String {
+    let calibration = &found.calibration;
+    let row = |one: &Agreement| {
+        let labels = one.pairs.len();
+        let (error, standing) = match (labels < MIN_LABELS, one.standing) {
+            (true, _) => (format!("{labels} of {MIN_LABELS} labels needed"), "not enough data"),
+            (false, standing) => (
+                statistic_text(one.error),
+                match standing {
+                    ThresholdResult::Met => "can be relied on",
+                    ThresholdResult::NotMet => "cannot be relied on",
+                    ThresholdResult::CannotTell => "not enough data",
+                },
+            ),
+        };
+        [one.dimension.clone(), error, standing.to_owned()]
+    };
+    let all = std::iter::once(&calibration.overall).chain(&calibration.dimensions);
+    let rows: Vec<_> = all.map(row).collect();
+    format!("\n{}", table(["DIMENSION", "MEAN DIFFERENCE FROM PEOPLE", "JUDGE"], &rows))
 }
 
 /// What the sessions that were drawn say of all.
@@ -199,8 +265,8 @@ fn tried(trial: &DraftTrial, found: &Found) -> String {
     }
     let mut text =
         format!("\n{judge} with the drafts, on {judged} of {of} labelled sessions it scored first");
-    if trial.cost > Money::ZERO {
-        text += &format!(", for ${:.4}", trial.cost.dollars());
+    if trial.cost.total > Money::ZERO {
+        text += &format!(", for {}", trial.cost);
     }
     text += "; mean absolute error vs. human:\n";
     let row = |shift: &Shift| {

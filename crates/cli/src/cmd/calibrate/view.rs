@@ -1,4 +1,5 @@
 use ratchet_core::id::SessionId;
+use ratchet_core::quality::calibration::advice;
 use ratchet_core::quality::calibration::change::Shift;
 use ratchet_core::quality::calibration::drift::Drift;
 use ratchet_core::quality::calibration::panel::PanelDrift;
@@ -41,6 +42,7 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
             "measured": statistic(calibration.correlation()),
             "weighted": calibration.is_weighted(),
         },
+        "advice": advice::advice(calibration),
         "weighted": calibration.weighted.as_ref().map(weighted),
         "overall": agreement(&calibration.overall, args.threshold),
         "dimensions": dimensions,
@@ -53,6 +55,7 @@ pub(super) fn of(found: &Found, args: &CalibrateArgs) -> Value {
             "failed": failed(&report.failed),
             "outcome": report.outcome.as_str(),
             "cost": report.tally.cost.dollars(),
+            "approximate_cost": report.tally.approximate_cost.dollars(),
         })),
         "drift": found.drift.iter().map(panel).collect::<Vec<_>>(),
         "success": found.success.as_ref().map(super::success::view),
@@ -85,6 +88,14 @@ fn weighted(weighted: &WeightedAgreement) -> Value {
     json!({
         "sessions": weighted.sessions,
         "stands_for": weighted.stands_for,
+        "population": weighted.population,
+        "strata": weighted.strata.iter().map(|stratum| json!({
+            "band": stratum.band.as_str(),
+            "agent": stratum.agent,
+            "population": stratum.population,
+            "drawn": stratum.drawn,
+            "labelled": stratum.labelled,
+        })).collect::<Vec<_>>(),
         "pearson": statistic(weighted.pearson),
         "mae": statistic(weighted.error),
         "bias": statistic(weighted.bias),
@@ -145,7 +156,8 @@ fn tried(trial: &DraftTrial) -> Value {
         "judged": trial.judged,
         "failed": failed(&trial.failed),
         "outcome": trial.outcome.as_str(),
-        "cost": trial.cost.dollars(),
+        "cost": trial.cost.total.dollars(),
+        "approximate_cost": trial.cost.approximate.dollars(),
     })
 }
 

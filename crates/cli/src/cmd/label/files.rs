@@ -56,7 +56,8 @@ pub(super) async fn import(args: &ImportArgs) -> anyhow::Result<Outcome> {
                 let drawn = asked.iter().find(|(session, _)| *session == label.session);
                 label.drawn = drawn.map(|(_, draw)| draw.clone());
             }
-            labels::keep(&target.sink, &args.at.dataset, &read, Clock::System.now()).await?;
+            let (place, to) = ((&target.source, &target.sink), (args.at.dataset.as_str(), &rubric));
+            labels::keep(place, to, &read, Clock::System.now()).await?;
             Ok(read.len())
         });
     print(&format!("{} labels saved in the dataset {}\n", count.await?, args.at.dataset))?;

@@ -37,6 +37,7 @@ pub(super) struct RubricView {
     name: String,
     version: u32,
     description: String,
+    critics: &'static str,
     judge: JudgeView,
     dimensions: Vec<DimensionView>,
     fingerprint: String,
@@ -68,7 +69,7 @@ struct GradeView {
 
 impl RubricView {
     pub(super) fn new(shelved: &RubricFile) -> Self {
-        let Rubric { name, version, description, dimensions, judge } = &shelved.rubric;
+        let Rubric { name, version, description, dimensions, judge, critics } = &shelved.rubric;
         Self {
             name: name.clone(),
             version: *version,
@@ -77,6 +78,7 @@ impl RubricView {
                 temperature: judge.temperature,
                 max_output_tokens: judge.max_output_tokens,
             },
+            critics: critics.as_str(),
             dimensions: dimensions.iter().map(DimensionView::new).collect(),
             fingerprint: shelved.rubric.fingerprint(),
             from: shelved.origin(),

@@ -11,6 +11,7 @@ use crate::print;
 pub(super) struct EstimateView {
     sessions: u64,
     chunks: u64,
+    calls: u64,
     input_tokens: u64,
     /// What is left of them at full price when all that can be is read from a cache.
     input_tokens_with_cache: u64,
@@ -52,6 +53,7 @@ impl EstimateView {
         Self {
             sessions: estimate.sessions,
             chunks: estimate.chunks,
+            calls: estimate.calls,
             input_tokens: estimate.input,
             input_tokens_with_cache: estimate.input_with_cache(),
             output_tokens: estimate.output,
@@ -61,7 +63,7 @@ impl EstimateView {
     }
 
     pub(super) fn text(&self) -> String {
-        let Self { sessions, chunks, input_tokens, output_tokens, .. } = self;
+        let Self { sessions, chunks, calls, input_tokens, output_tokens, .. } = self;
         let with_cache = self.input_tokens_with_cache;
         let dollars = |amount: Option<f64>| {
             amount.map_or_else(|| "–".to_owned(), |amount| format!("${amount:.4}"))
@@ -75,7 +77,7 @@ impl EstimateView {
             })
             .collect();
         format!(
-            "{sessions} sessions in {chunks} chunks: about {input_tokens} tokens in ({with_cache} \
+            "{sessions} sessions in {chunks} chunks, {calls} calls: about {input_tokens} tokens in ({with_cache} \
              at full price with a cache), {output_tokens} out\n\n{}\nnext: the same command with \
              --judge and without --estimate; --max-cost bounds it\n",
             print::table(["JUDGE", "PRICE", "WITH CACHE", "BATCH"], &rows)

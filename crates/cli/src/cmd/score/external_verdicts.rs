@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::verdict;
+use ratchet_core::unique_keys::UniqueKeys;
 use ratchet_stages::data_target::ScoringTarget;
 use ratchet_stages::score::external_verdicts::{self, SubmittedVerdict};
 use ratchet_stages::score::judge::{ExternalJudge, Judge};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::report::{self, ScoringView};
-use super::{RubricArgs, judge, scoring_context, session_id};
+use super::{AttachArgs, RubricArgs, judge, scoring_context, session_id};
 use crate::data_target::{self, ScoringArgs};
 use crate::exit::Outcome;
 use crate::print::OutputArgs;
@@ -62,6 +63,8 @@ struct OutsideArgs {
     #[arg(long)]
     rescore: bool,
     #[command(flatten)]
+    attach: AttachArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -86,6 +89,7 @@ impl OutsideArgs {
             wanted: SessionFilter::These(vec![session.clone()]),
             again: if self.rescore { Rescore::Always } else { Rescore::IfGrown },
             keeping: WritePolicy::Write,
+            attach: self.attach.target(),
             at_once: 1,
             batch: None,
         })
@@ -144,7 +148,7 @@ struct Submission {
     session_id: String,
     chunk: Option<usize>,
     prompt_hash: Option<String>,
-    verdict: Value,
+    verdict: UniqueKeys,
 }
 
 /// Runs `ratchet score submit`.
@@ -165,7 +169,7 @@ pub(super) async fn submit(args: &SubmitArgs) -> anyhow::Result<Outcome> {
         let verdict = SubmittedVerdict {
             chunk: handed.chunk.unwrap_or(1),
             prompt_hash: handed.prompt_hash.clone(),
-            answer: handed.verdict.to_string(),
+            answer: handed.verdict.0.to_string(),
         };
         external_verdicts::hand_in(&ctx, &request, &session, &verdict).await?;
         let report = ratchet_stages::score::run(&ctx, &request).await?;

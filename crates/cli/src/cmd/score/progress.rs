@@ -1,5 +1,6 @@
 use std::io::{IsTerminal as _, Write as _, stderr};
 
+use ratchet_core::money::Money;
 use ratchet_stages::score::ScoringProgress;
 
 /// Reports scoring progress on stderr, if it is a terminal.
@@ -40,14 +41,14 @@ fn line(progress: &ScoringProgress) -> String {
         line += &format!(", {} failed", tally.failed);
     }
     if tally.calls > 0 {
-        line += &format!(", {} calls, ${:.4}", tally.calls, tally.cost.dollars());
+        let mark = if tally.approximate_cost > Money::ZERO { "≈" } else { "" };
+        line += &format!(", {} calls, {mark}${:.4}", tally.calls, tally.cost.dollars());
     }
     line
 }
 
 #[cfg(test)]
 mod tests {
-    use ratchet_core::money::Money;
     use ratchet_store::catalog::RunTally;
 
     use super::*;

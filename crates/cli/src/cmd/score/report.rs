@@ -20,8 +20,12 @@ pub(super) struct ScoringView {
     pub(super) judge: String,
     pub(super) run: String,
     pub(super) outcome: &'static str,
+    /// Whether it stopped because the next call could have exceeded the budget.
+    pub(super) is_over_budget: bool,
     /// Dollars.
     pub(super) cost: f64,
+    /// The part of it that is approximate, because the provider did not report usage.
+    pub(super) approximate_cost: f64,
     /// How many labels P(success) of the offline judge is fitted to.
     pub(super) labels: Option<u64>,
     #[serde(skip)]
@@ -98,7 +102,9 @@ impl ScoringView {
             judge: request.judge.name().to_owned(),
             run: request.run.clone(),
             outcome: report.outcome.as_str(),
+            is_over_budget: report.is_over_budget,
             cost: report.tally.cost.dollars(),
+            approximate_cost: report.tally.approximate_cost.dollars(),
             labels: report
                 .sessions
                 .iter()
@@ -117,9 +123,14 @@ impl ScoringView {
         }
     }
 
-    /// Sessions that could not be scored are something bad.
+    /// A run that stopped at its budget says so first; sessions that could not be scored are
+    /// something bad.
     pub(super) fn outcome(&self) -> Outcome {
-        if self.failed.is_empty() { Outcome::Done } else { Outcome::FoundBad }
+        match (self.is_over_budget, self.failed.is_empty()) {
+            (true, _) => Outcome::OverBudget,
+            (false, true) => Outcome::Done,
+            (false, false) => Outcome::FoundBad,
+        }
     }
 }
 
@@ -269,7 +280,11 @@ fn summary(view: &ScoringView) -> String {
     let all = scored + skipped + failed;
     let mut text = format!("scored {scored} of {all} sessions, skipped {skipped}, failed {failed}");
     if calls > 0 {
-        text += &format!("; {calls} calls of {} for ${:.4}", view.judge, view.cost);
+        let (mark, note) = match view.approximate_cost {
+            0.0 => ("", String::new()),
+            part => ("≈", format!(" (${part:.4} of it approximate: no usage reported)")),
+        };
+        text += &format!("; {calls} calls of {} for {mark}${:.4}{note}", view.judge, view.cost);
     }
     if repeated > 0 {
         text += &format!(", {repeated} of them started by an interrupted run");
@@ -305,6 +320,9 @@ fn gist(reason: &str) -> String {
 
 fn next_step(view: &ScoringView) -> &'static str {
     let is_stopped = view.outcome == RunOutcome::Stopped.as_str();
+    if view.is_over_budget {
+        return "next: the budget is used up; run the same command to continue\n";
+    }
     if is_stopped {
         return "next: run the same command to continue\n";
     }

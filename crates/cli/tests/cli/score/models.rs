@@ -61,7 +61,7 @@ fn a_budget_ends_a_run_and_the_next_one_goes_on() {
     let data = folder_of(&[Story::new("a", 3), Story::new("b", 3)]);
     let model = ScriptedModel::start().unwrap();
     model.say_always(Reply::document(verdict(0.7)));
-    let none = report(judged(data.path(), &model, &["--max-cost", "0.000001"]), 0);
+    let none = report(judged(data.path(), &model, &["--max-cost", "0.000001"]), 5);
     assert_eq!((&none["outcome"], &none["sessions"]), (&json!("stopped"), &json!([])));
     assert!(model.requests().is_empty(), "nobody was asked");
     let all = report(judged(data.path(), &model, &[]), 0);
@@ -79,7 +79,7 @@ fn a_budget_that_lasts_for_some_is_spent_on_those() {
     let tokens = Tokens { input: 20_000, output: 1_000, ..Tokens::default() };
     model.say_always(Reply { tokens, ..Reply::document(verdict(0.7)) });
     let bounded = ["--concurrency", "1", "--max-cost", "0.12"];
-    let some = report(judged(data.path(), &model, &bounded), 0);
+    let some = report(judged(data.path(), &model, &bounded), 5);
     assert_eq!((&some["outcome"], ids(&some, "sessions").len()), (&json!("stopped"), 2), "{some}");
     assert!(some["cost"].as_f64().unwrap() <= 0.12, "{some}");
     assert!(reason(&some, "skipped", "c").contains("repeat the command to resume"), "{some}");
@@ -108,5 +108,5 @@ fn an_estimate_asks_nobody() {
     }
     assert!(model.requests().is_empty());
     let text = ok(judged(data.path(), &model, &["--estimate"]));
-    assert!(text.contains("1 sessions in 1 chunks"), "{text}");
+    assert!(text.contains("1 sessions in 1 chunks, 1 calls"), "{text}");
 }

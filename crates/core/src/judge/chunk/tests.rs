@@ -81,7 +81,10 @@ fn a_giant_trace_is_cut_and_the_plan_says_to_what() {
     let chunks = plan(&[approximate(500_000)], &ChunkLimits::default());
     let left = approximate(60_869);
     let elided = vec![Elision { trace: 0, to: left }];
-    assert_eq!(chunks, [Chunk { traces: 0..1, overlap: 0, elided, tokens: left }]);
+    assert_eq!(
+        chunks,
+        [Chunk { traces: 0..1, overlap: 0, elided, tokens: left, new_tokens: left }]
+    );
     assert_eq!(planned(left), 70_000);
     let sizes = [measured(1000), measured(500_000), measured(1000)];
     let chunks = plan(&sizes, &ChunkLimits::default());

@@ -15,55 +15,61 @@ use crate::time::Timestamp;
 const SHIPPED: &str = include_str!("../../../../../prices/judges.toml");
 
 /// The usual output per dimension: a score, a sentence or two, and citations.
-const DIMENSION_TOKENS: u64 = 130;
+pub const DIMENSION_TOKENS: u32 = 130;
 
 /// Estimated tokens for judging some sessions. All counts are approximate, without headroom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JudgingEstimate {
     pub sessions: u64,
     pub chunks: u64,
+    /// Model calls: one for each chunk and critic.
+    pub calls: u64,
     /// All input tokens.
     pub input: u64,
     pub output: u64,
-    /// Input that is the same for all chunks of all sessions.
+    /// Input that is the same for all calls.
     pub instructions: u64,
-    /// Input shared by the chunks of a session, once for each session with several chunks.
+    /// Input that several calls of a session share, counted once.
     pub shared: u64,
-    /// The same, once more for each chunk but the first.
+    /// The same, counted for each call but the first.
     pub shared_again: u64,
 }
 
 impl JudgingEstimate {
-    /// Estimates the judging of one session.
-    pub fn of(case: &JudgeCase, instructions: &Instructions, rubric: &Rubric) -> Self {
+    /// Estimates the judging of one session by critics with these instructions.
+    pub fn of(case: &JudgeCase, critics: &[Instructions], rubric: &Rubric) -> Self {
         let chunks = count(case.chunks().len());
         let count_of = |text: &str| Tokens::approximate(text).count;
-        let per_chunk = count_of(instructions.as_str());
+        let calls = chunks * count(critics.len());
+        let again = count(critics.len()).saturating_sub(1);
+        let per_call = critics.first().map_or(0, |critic| count_of(&critic.system));
+        let endings: u64 = critics.iter().map(|critic| count_of(&critic.ending)).sum();
         let shared = count_of(&case.shared);
         let frame = case.chunks().first().map_or(0, |chunk| {
             let empty = crate::judge::chunk::Chunk { traces: 0..0, ..chunk.clone() };
             count_of(&case.chunk_text(&empty, &[]))
         });
         let shown: u64 = case.chunks().iter().map(|chunk| chunk.tokens.count).sum();
-        let written = DIMENSION_TOKENS * count(rubric.dimensions.len());
-        let several = u64::from(chunks > 1);
+        let written = u64::from(DIMENSION_TOKENS) * count(rubric.dimensions.len()) / (again + 1);
+        let (shares, critics_share) = (u64::from(calls > 1), u64::from(again > 0));
         Self {
             sessions: 1,
             chunks,
-            input: (per_chunk + shared + frame) * chunks + shown,
-            output: written.min(u64::from(rubric.judge.max_output_tokens)) * chunks,
-            instructions: per_chunk * chunks,
-            shared: shared * several,
-            shared_again: shared * chunks.saturating_sub(1),
+            calls,
+            input: (per_call + shared + frame) * calls + shown * (again + 1) + endings * chunks,
+            output: written.min(u64::from(rubric.judge.max_output_tokens)) * calls,
+            instructions: per_call * calls,
+            shared: shared * shares + shown * critics_share,
+            shared_again: shared * calls.saturating_sub(1) + shown * again,
         }
     }
 
     /// Splits the input into uncached, cache write and cache read, assuming perfect caching.
     fn cached(&self) -> Cached {
         // The first request writes the instructions to the cache, all others read them.
-        let per_chunk = self.instructions.checked_div(self.chunks).unwrap_or(0);
-        let written = per_chunk + self.shared;
-        let read = self.instructions - per_chunk + self.shared_again;
+        let per_call = self.instructions.checked_div(self.calls).unwrap_or(0);
+        let written = per_call + self.shared;
+        let read = self.instructions - per_call + self.shared_again;
         Cached { fresh: self.input.saturating_sub(written + read), written, read }
     }
 
@@ -80,11 +86,11 @@ impl JudgingEstimate {
         };
         // Prices may depend on the length of a request, so the average request is priced.
         let cost = |kinds: &[(&str, u64)]| {
-            let usual = |tokens: u64| tokens.div_ceil(self.chunks.max(1));
+            let usual = |tokens: u64| tokens.div_ceil(self.calls.max(1));
             let units = kinds.iter().map(|(kind, tokens)| ((*kind).to_owned(), usual(*tokens)));
             let usage = Usage::new(units.collect());
             let call = ModelCall { model, usage: &usage, parameters: None, metadata: None, at };
-            prices.cost(call).map(|cost| cost.total().times(self.chunks))
+            prices.cost(call).map(|cost| cost.total().times(self.calls))
         };
         let plain = cost(&[("input", self.input), ("output", self.output)])?;
         let Cached { fresh, written, read } = self.cached();
@@ -107,6 +113,7 @@ impl Add for JudgingEstimate {
         Self {
             sessions: self.sessions + other.sessions,
             chunks: self.chunks + other.chunks,
+            calls: self.calls + other.calls,
             input: self.input + other.input,
             output: self.output + other.output,
             instructions: self.instructions + other.instructions,
@@ -212,6 +219,7 @@ mod tests {
         JudgingEstimate {
             sessions: 1,
             chunks,
+            calls: chunks,
             input: 60_000 * chunks,
             output: 1_000 * chunks,
             instructions: 3_000 * chunks,

@@ -13,9 +13,14 @@ pub const FILE: &str = "judge-system.md";
 /// The system prompt: procedure, criteria and output format.
 ///
 /// Depends on the rubric alone and never on the recording, so that it is the same for all sessions
-/// of a run.
+/// of a run. The instructions of a critic for one dimension differ only after the evidence: so all
+/// critics of a chunk share what a provider caches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instructions(String);
+pub struct Instructions {
+    pub(super) system: String,
+    /// After the evidence; empty where one judge is asked about all dimensions.
+    pub(super) ending: String,
+}
 
 impl Instructions {
     /// Combines a general text ([`SHIPPED`] or the user's own), the rubric's criteria and the JSON
@@ -28,21 +33,35 @@ impl Instructions {
         for dimension in &rubric.dimensions {
             text.push_str(&criterion(dimension));
         }
-        text.push_str(&format!(
-            "\n# Form of the answer\n\nJSON that fits this schema:\n{schema}\n"
-        ));
-        Self(text)
+        text.push_str(&form(schema));
+        Self { system: text, ending: String::new() }
     }
 
-    /// Returns the text.
+    /// Combines the same for a critic: the criteria of its rubric follow the evidence.
+    pub fn critic(general: &str, rubric: &Rubric, schema: &Value) -> Self {
+        let system = format!(
+            "{}\n\nThe criterion, and the form of the answer, follow the evidence.\n",
+            general.trim()
+        );
+        let criteria: String = rubric.dimensions.iter().map(criterion).collect();
+        let ending = format!("\n# Criteria: {}\n{criteria}{}", rubric.name, form(schema));
+        Self { system, ending }
+    }
+
+    /// Returns the system prompt.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.system
     }
 
     /// Returns a short hash of the text, to be stored with verdicts.
     pub fn fingerprint(&self) -> String {
-        digits(Sha256::new_with_prefix(&self.0), FINGERPRINT_DIGITS)
+        let hash = Sha256::new_with_prefix(&self.system).chain_update(&self.ending);
+        digits(hash, FINGERPRINT_DIGITS)
     }
+}
+
+fn form(schema: &Value) -> String {
+    format!("\n# Form of the answer\n\nJSON that fits this schema:\n{schema}\n")
 }
 
 fn criterion(dimension: &Dimension) -> String {

@@ -3,7 +3,7 @@ mod safety;
 use serde_json::json;
 
 use super::*;
-use crate::judge::rubric::{Aggregation, Dimension, Grade, JudgeSettings, Rubric, Scale};
+use crate::judge::rubric::{Aggregation, Critics, Dimension, Grade, JudgeSettings, Rubric, Scale};
 use crate::record::observation::ObservationKind;
 use crate::sessions::{agent, generation, session, step, tool, trace, turn, user};
 
@@ -32,6 +32,7 @@ fn rubric() -> Rubric {
             dimension("care", Scale::Numeric, Aggregation::Mean),
         ],
         judge: JudgeSettings { temperature: 0.0, max_output_tokens: 1000 },
+        critics: Critics::Together,
     }
 }
 
@@ -92,7 +93,7 @@ fn a_session_is_written_like_this() {
             json!(null),
         ),
     ]);
-    let JudgePrompt { system, shared, chunk } = prompt(&evidence);
+    let JudgePrompt { system, shared, chunk, ending: _ } = prompt(&evidence);
     let written = format!("{system}\n=====\n{shared}=====\n{chunk}");
     assert_eq!(written, EXPECTED, "as written now:\n{written}");
 }
@@ -216,6 +217,46 @@ fn a_hash_tells_prompts_apart() {
 }
 
 #[test]
+fn critics_differ_only_after_the_evidence() {
+    let evidence = session(vec![turn(json!("a"), vec![], json!("b"))]);
+    let case = case(&evidence, &ChunkLimits::default());
+    let rubric = Rubric { critics: Critics::PerDimension, ..rubric() };
+    let prompts: Vec<JudgePrompt> = rubric
+        .critics()
+        .iter()
+        .map(|critic| {
+            let instructions = Instructions::critic("Judge this.", critic, &json!({}));
+            case.prompt(&case.chunks()[0], &instructions, &[])
+        })
+        .collect();
+    let [done, care] = prompts.as_slice() else { panic!("{prompts:?}") };
+    assert_eq!(
+        (&done.system, &done.shared, &done.chunk),
+        (&care.system, &care.shared, &care.chunk)
+    );
+    assert!(done.ending.contains("## done\n") && !done.ending.contains("## care\n"));
+    assert!(done.message().ends_with(&done.ending));
+    assert_ne!(done.hash(), care.hash());
+}
+
+#[test]
+fn chunks_follow_the_counts_of_a_provider() {
+    let limits = ChunkLimits::new(1000, 800, 1200).unwrap();
+    let asked =
+        |n: usize| turn(json!(format!("{n}: {}", "word ".repeat(150))), vec![], json!("ok"));
+    let mut case = case(&session((0..12).map(asked).collect()), &limits);
+    assert!(case.chunks().len() > 1 && case.planned_size() > 1000);
+    assert_eq!(case.trace_texts().count(), 12);
+    let measured = Tokens { count: 50, provenance: Provenance::Measured };
+    case.replan(&[measured; 12], &limits);
+    let [only] = case.chunks() else { panic!("{:?}", case.chunks()) };
+    assert_eq!(only.tokens, Tokens { count: 600, ..measured }, "no headroom for measured counts");
+    case.replan(&[Tokens { count: 300, ..measured }; 12], &limits);
+    assert!(case.chunks().len() > 4);
+    assert_eq!(case.as_one_chunk().chunks().len(), 1);
+}
+
+#[test]
 fn an_empty_session_has_no_chunk() {
     assert!(case(&session(vec![]), &ChunkLimits::default()).chunks().is_empty());
 }
@@ -236,7 +277,7 @@ fn an_estimate_counts_what_would_be_sent() {
     let asked =
         |n: usize| turn(json!(format!("{n}: {}", "word ".repeat(150))), vec![], json!("ok"));
     let case = case(&session((0..12).map(asked).collect()), &limits);
-    let estimate = JudgingEstimate::of(&case, &instructions(), &rubric());
+    let estimate = JudgingEstimate::of(&case, &[instructions()], &rubric());
     let prompts = case.chunks().iter().map(|chunk| case.prompt(chunk, &instructions(), &[]));
     let sent = prompts.map(|prompt| {
         Tokens::approximate(&prompt.system).count + Tokens::approximate(&prompt.message()).count
@@ -245,6 +286,12 @@ fn an_estimate_counts_what_would_be_sent() {
     assert!(estimate.input.abs_diff(sent) * 50 < sent, "{} for {sent}", estimate.input);
     assert_eq!((estimate.sessions, estimate.chunks), (1, case.chunks().len() as u64));
     assert!(estimate.input_with_cache() < estimate.input);
+    let alone = Instructions::critic("Judge this.", &rubric(), &json!({}));
+    let apart = JudgingEstimate::of(&case, &[alone.clone(), alone], &rubric());
+    assert_eq!(apart.calls, estimate.calls * 2);
+    assert!(apart.input > estimate.input * 3 / 2, "the evidence is sent to both critics");
+    let cached = apart.input_with_cache();
+    assert!(cached < apart.input * 3 / 4, "{cached} of {}: read again from the cache", apart.input);
     let both = estimate.clone() + estimate.clone();
     assert_eq!((both.sessions, both.input), (2, estimate.input * 2));
 }

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::{Aggregation, Dimension, Grade, JudgeSettings, Rubric, Scale};
+use super::{Aggregation, Critics, Dimension, Grade, JudgeSettings, Rubric, Scale};
 
 /// Strategy for valid rubrics: one to five dimensions of every type.
 pub(crate) fn rubric() -> impl Strategy<Value = Rubric> {
@@ -22,7 +22,9 @@ pub(crate) fn rubric() -> impl Strategy<Value = Rubric> {
                     let aggregation = aggregation(&scale, is_usual);
                     Dimension { name, weight, scale, criteria, aggregation }
                 });
-            Rubric { name, version, description, dimensions: dimensions.collect(), judge }
+            let critics = if version % 2 == 0 { Critics::Together } else { Critics::PerDimension };
+            let dimensions = dimensions.collect();
+            Rubric { name, version, description, dimensions, judge, critics }
         },
     )
 }

@@ -44,11 +44,12 @@ pub fn difference(before: &Rubric, after: &Rubric) -> Vec<Change> {
     changes
 }
 
-fn whole(rubric: &Rubric) -> [(Part, String); 5] {
+fn whole(rubric: &Rubric) -> [(Part, String); 6] {
     [
         (Part::Name, rubric.name.clone()),
         (Part::Version, rubric.version.to_string()),
         (Part::Description, rubric.description.clone()),
+        (Part::Critics, rubric.critics.as_str().to_owned()),
         (Part::Temperature, rubric.judge.temperature.to_string()),
         (Part::MaxOutputTokens, rubric.judge.max_output_tokens.to_string()),
     ]

@@ -8,6 +8,7 @@ pub enum Part {
     Name,
     Version,
     Description,
+    Critics,
     Temperature,
     MaxOutputTokens,
     /// The list of dimensions and its order.
@@ -26,6 +27,7 @@ impl Part {
             Self::Name => "name",
             Self::Version => "version",
             Self::Description => "description",
+            Self::Critics => "critics",
             Self::Temperature => "judge.temperature",
             Self::MaxOutputTokens => "judge.max_output_tokens",
             Self::Dimensions => "dimensions",

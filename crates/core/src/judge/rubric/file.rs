@@ -2,7 +2,8 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::{
-    Aggregation, Dimension, Grade, JudgeSettings, Part, Rubric, RubricError, RubricFault, Scale,
+    Aggregation, Critics, Dimension, Grade, JudgeSettings, Part, Rubric, RubricError, RubricFault,
+    Scale,
 };
 use crate::document::{self, Malformed, line_at};
 
@@ -16,6 +17,8 @@ struct Document {
     version: u32,
     description: String,
     #[serde(default)]
+    critics: CriticsWord,
+    #[serde(default)]
     judge: JudgeEntry,
     #[serde(default)]
     dimension: Vec<Spanned<DimensionEntry>>,
@@ -27,8 +30,19 @@ struct Written<'a> {
     name: &'a str,
     version: u32,
     description: &'a str,
+    /// Left out if it is the default, so that fingerprints of older rubrics stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    critics: Option<CriticsWord>,
     judge: JudgeEntry,
     dimension: Vec<DimensionEntry>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum CriticsWord {
+    #[default]
+    Together,
+    PerDimension,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -110,12 +124,16 @@ fn settle(document: Document, text: &str) -> (Rubric, Vec<usize>, Vec<RubricFaul
         }));
         dimensions.push(dimension(entry));
     }
-    let Document { name, version, description, judge, dimension: _ } = document;
+    let Document { name, version, description, critics, judge, dimension: _ } = document;
     let judge = JudgeSettings {
         temperature: judge.temperature,
         max_output_tokens: judge.max_output_tokens,
     };
-    (Rubric { name, version, description, dimensions, judge }, lines, misplaced)
+    let critics = match critics {
+        CriticsWord::Together => Critics::Together,
+        CriticsWord::PerDimension => Critics::PerDimension,
+    };
+    (Rubric { name, version, description, dimensions, judge, critics }, lines, misplaced)
 }
 
 fn misplaced_grades(entry: &DimensionEntry) -> Option<&'static str> {
@@ -148,6 +166,10 @@ pub(super) fn write(rubric: &Rubric) -> String {
         name: &rubric.name,
         version: rubric.version,
         description: &rubric.description,
+        critics: match rubric.critics {
+            Critics::Together => None,
+            Critics::PerDimension => Some(CriticsWord::PerDimension),
+        },
         judge: rubric.judge.into(),
         dimension: rubric.dimensions.iter().map(entry).collect(),
     };

@@ -54,7 +54,7 @@ fn faults_name_their_place_and_their_reason() {
         "version = 1",
         "version = 1\nverison = 2",
         &["line 4: unknown field `verison`, expected one of `name`, `version`, `description`, \
-           `judge`, `dimension`"],
+           `critics`, `judge`, `dimension`"],
     );
     check(
         "\"numeric\"",

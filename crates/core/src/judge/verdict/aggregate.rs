@@ -9,8 +9,8 @@ const TIE_TOLERANCE: f64 = 1e-9;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChunkVerdict {
     pub verdict: Verdict,
-    /// Size of the chunk: its weight in a mean.
-    pub tokens: u64,
+    /// Tokens that no earlier chunk has: its weight in a mean.
+    pub new_tokens: u64,
 }
 
 /// The verdict on a session, with those on its chunks.
@@ -24,15 +24,24 @@ pub struct SessionVerdict {
 /// The scores of all chunks for one dimension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChunkMarks {
-    /// In chunk order.
-    pub findings: Vec<Finding>,
+    /// The verdicts on the dimension, in chunk order.
+    pub verdicts: Vec<ChunkMark>,
     /// `None` if no chunk has a score.
     pub min: Option<f64>,
     pub max: Option<f64>,
     /// Sample variance; 0 for a single score.
     pub variance: Option<f64>,
-    /// Whether a vote was tied, so that the worse grade was taken.
-    pub is_tie: bool,
+    /// The grades that got as many votes as the one that was taken, which is the worst of them;
+    /// empty without a tie.
+    pub tied_with: Vec<String>,
+}
+
+/// The verdict on one dimension of one chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkMark {
+    pub judgement: Judgement,
+    /// Tokens that no earlier chunk has.
+    pub new_tokens: u64,
 }
 
 /// A score of one chunk with its weight.
@@ -41,7 +50,7 @@ struct Mark<'a> {
     /// Number of the chunk, from 1.
     part: usize,
     value: f64,
-    tokens: u64,
+    new_tokens: u64,
     judgement: &'a Judgement,
 }
 
@@ -64,26 +73,27 @@ fn settle(dimension: &Dimension, chunks: &[ChunkVerdict]) -> (Judgement, ChunkMa
         .filter_map(|(part, (judgement, chunk))| {
             let judgement = (*judgement)?;
             let value = judgement.finding.value()?;
-            Some(Mark { part, value, tokens: chunk.tokens, judgement })
+            Some(Mark { part, value, new_tokens: chunk.new_tokens, judgement })
         })
         .collect();
     let judged = match chunks {
-        [_] => marks.first().map(|only| (only.judgement.clone(), false)),
+        [_] => marks.first().map(|only| (only.judgement.clone(), Vec::new())),
         _ => by_rule(dimension.aggregation, &marks, chunks.len()),
     };
-    let (judgement, is_tie) = judged.unwrap_or_else(|| {
-        (not_observable(dimension, sent.iter().copied().flatten().last()), false)
+    let (judgement, tied_with) = judged.unwrap_or_else(|| {
+        (not_observable(dimension, sent.iter().copied().flatten().last()), Vec::new())
     });
     let values: Vec<_> = marks.iter().map(|mark| mark.value).collect();
-    let finding = |sent: &Option<&Judgement>| {
-        sent.map_or(Finding::NotObservable, |judgement| judgement.finding.clone())
+    let chunk_mark = |(sent, chunk): (&Option<&Judgement>, &ChunkVerdict)| ChunkMark {
+        judgement: sent.cloned().unwrap_or_else(|| not_observable(dimension, None)),
+        new_tokens: chunk.new_tokens,
     };
     let chunk_marks = ChunkMarks {
-        findings: sent.iter().map(finding).collect(),
+        verdicts: sent.iter().zip(chunks).map(chunk_mark).collect(),
         min: values.iter().copied().reduce(f64::min),
         max: values.iter().copied().reduce(f64::max),
         variance: variance(&values),
-        is_tie,
+        tied_with,
     };
     (judgement, chunk_marks)
 }
@@ -99,11 +109,16 @@ fn not_observable(dimension: &Dimension, sent: Option<&Judgement>) -> Judgement 
     })
 }
 
-/// Applies the rule, and returns whether a tie was broken; `None` without scores.
-fn by_rule(rule: Aggregation, marks: &[Mark<'_>], parts: usize) -> Option<(Judgement, bool)> {
+/// Applies the rule, and returns the grades that tied with the one taken; `None` without scores.
+fn by_rule(
+    rule: Aggregation,
+    marks: &[Mark<'_>],
+    parts: usize,
+) -> Option<(Judgement, Vec<String>)> {
     let mut rising = marks.to_vec();
     rising.sort_by(|one, other| {
-        let by_value = one.value.total_cmp(&other.value).then(one.tokens.cmp(&other.tokens));
+        let by_value =
+            one.value.total_cmp(&other.value).then(one.new_tokens.cmp(&other.new_tokens));
         by_value.then(one.judgement.confidence.total_cmp(&other.judgement.confidence))
     });
     let judged = match rule {
@@ -112,7 +127,7 @@ fn by_rule(rule: Aggregation, marks: &[Mark<'_>], parts: usize) -> Option<(Judge
         Aggregation::Worst => most_confident(rising.chunk_by(|a, b| a.value == b.value).next()?),
         Aggregation::Last => marks.last().map(|last| last.judgement.clone()),
     };
-    Some((judged?, false))
+    Some((judged?, Vec::new()))
 }
 
 /// Returns the most confident judgement, the earliest among equals, with all citations.
@@ -124,13 +139,13 @@ fn most_confident(marks: &[Mark<'_>]) -> Option<Judgement> {
     Some(Judgement { evidence: cited(marks), ..best.judgement.clone() })
 }
 
-/// Returns the token-weighted mean of ascending scores; the rationale is from the lowest and the
+/// Returns the mean of ascending scores, weighted by new tokens; the rationale is from the lowest and the
 /// highest.
 fn mean(rising: &[Mark<'_>], parts: usize) -> Option<Judgement> {
     let (lowest, highest) = (rising.first()?, rising.last()?);
-    let has_tokens = rising.iter().any(|mark| mark.tokens > 0);
+    let has_tokens = rising.iter().any(|mark| mark.new_tokens > 0);
     let weight = |mark: &Mark<'_>| {
-        if has_tokens { float(usize::try_from(mark.tokens).unwrap_or(usize::MAX)) } else { 1.0 }
+        if has_tokens { float(usize::try_from(mark.new_tokens).unwrap_or(usize::MAX)) } else { 1.0 }
     };
     let weights: f64 = rising.iter().map(weight).sum();
     let weighed = |of: fn(&Mark<'_>) -> f64| {
@@ -162,8 +177,9 @@ fn describe(which: &str, mark: &Mark<'_>, parts: usize) -> String {
     format!("{which} ({:.2}, part {} of {parts}): {why}", mark.value, mark.part)
 }
 
-/// Returns the confidence-weighted majority; ties go to the worse grade.
-fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, bool)> {
+/// Returns the confidence-weighted majority, and the grades that tied with it; ties go to the worse
+/// grade.
+fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, Vec<String>)> {
     let has_confidence = rising.iter().any(|mark| mark.judgement.confidence > 0.0);
     let weight = |mark: &Mark<'_>| if has_confidence { mark.judgement.confidence } else { 1.0 };
     let groups: Vec<_> = rising
@@ -180,7 +196,12 @@ fn vote(rising: &[Mark<'_>]) -> Option<(Judgement, bool)> {
         confidence: (confidence * weight / total).clamp(0.0, 1.0),
         ..most_confident(group)?
     };
-    Some((judged, winners.next().is_some()))
+    let label = |(group, _): &(&[Mark<'_>], f64)| match &group.first()?.judgement.finding {
+        Finding::Grade(grade) => Some(grade.label.clone()),
+        Finding::Number(number) => Some(number.to_string()),
+        Finding::NotObservable => None,
+    };
+    Some((judged, winners.filter_map(label).collect()))
 }
 
 /// Returns all citations in order.

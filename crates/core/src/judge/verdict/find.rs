@@ -1,55 +1,17 @@
-use std::fmt;
+use serde_json::{Map, Value};
 
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use serde_json::Value;
+use crate::unique_keys::UniqueKeys;
 
 /// The maximum size of an answer.
 pub const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// The maximum number of braces tried as the start of an object, to bound the work.
 const MAX_TRIES: usize = 1_000;
 
-/// A JSON object without duplicate keys: a second value for the same key must not pass unnoticed.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Entries(pub(super) Vec<(String, Value)>);
-
-impl Entries {
-    pub(super) fn get(&self, key: &str) -> Option<&Value> {
-        self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value)
-    }
-}
-
-impl<'de> Deserialize<'de> for Entries {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(EntriesVisitor)
-    }
-}
-
-struct EntriesVisitor;
-
-impl<'de> Visitor<'de> for EntriesVisitor {
-    type Value = Entries;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
-        let mut entries: Vec<(String, Value)> = Vec::new();
-        while let Some((key, value)) = map.next_entry::<String, Value>()? {
-            if entries.iter().any(|(own, _)| *own == key) {
-                return Err(A::Error::custom(format!("the key {key:?} stands twice")));
-            }
-            entries.push((key, value));
-        }
-        Ok(Entries(entries))
-    }
-}
-
 /// Finds the one JSON object of an answer that could be a verdict: bare, in a code fence, or within
 /// prose.
 ///
 /// Objects without any of the `keys` are ignored if another has one.
-pub(super) fn find_object(answer: &str, keys: &[&str]) -> Result<Entries, String> {
+pub(super) fn find_object(answer: &str, keys: &[&str]) -> Result<Map<String, Value>, String> {
     if answer.len() > MAX_ANSWER_BYTES {
         return Err(format!(
             "{} bytes are too long; answer with the JSON object only",
@@ -60,7 +22,7 @@ pub(super) fn find_object(answer: &str, keys: &[&str]) -> Result<Entries, String
     if let Some(problem) = doubled {
         return Err(problem);
     }
-    let concerns = |object: &&Entries| keys.iter().any(|key| object.get(key).is_some());
+    let concerns = |object: &&Map<String, Value>| keys.iter().any(|key| object.contains_key(*key));
     let mut fitting: Vec<_> = objects.iter().filter(concerns).collect();
     fitting.dedup();
     match fitting.as_slice() {
@@ -76,24 +38,24 @@ pub(super) fn find_object(answer: &str, keys: &[&str]) -> Result<Entries, String
     }
 }
 
-/// Returns every outermost JSON object in a text, and the first duplicate key.
-fn objects(text: &str) -> (Vec<Entries>, Option<String>) {
+/// Returns every outermost JSON object in a text, and the first duplicate key at any depth.
+fn objects(text: &str) -> (Vec<Map<String, Value>>, Option<String>) {
     let (mut found, mut doubled) = (Vec::new(), None);
     let mut rest = text;
     for _ in 0..MAX_TRIES {
         let Some(at) = rest.find('{') else { break };
         let (_, from) = rest.split_at(at);
-        let mut stream = serde_json::Deserializer::from_str(from).into_iter::<Entries>();
+        let mut stream = serde_json::Deserializer::from_str(from).into_iter::<UniqueKeys>();
         let length = match stream.next() {
-            Some(Ok(entries)) => {
-                found.push(entries);
+            Some(Ok(UniqueKeys(Value::Object(object)))) => {
+                found.push(object);
                 stream.byte_offset()
             }
             Some(Err(error)) if error.is_data() => {
                 doubled = doubled.or_else(|| Some(error.to_string()));
                 1
             }
-            Some(Err(_)) | None => 1,
+            Some(Ok(_) | Err(_)) | None => 1,
         };
         rest = from.get(length..).unwrap_or_default();
     }

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
-use super::find::{Entries, find_object};
+use super::find::find_object;
 use super::{Finding, Judgement, MAX_CITATIONS, MAX_RATIONALE_CHARS, Verdict};
 use crate::judge::rubric::{Dimension, MARKS, Rubric, Scale};
 
@@ -52,8 +52,8 @@ impl Verdict {
             let mut reader = Reader { dimension, traces, faults: &mut faults };
             dimensions.extend(reader.judgement(object.get(&dimension.name)));
         }
-        let unknown = object.0.iter().filter(|(key, _)| rubric.dimension(key).is_none());
-        faults.extend(unknown.map(|(key, _)| VerdictFault {
+        let unknown = object.keys().filter(|key| rubric.dimension(key).is_none());
+        faults.extend(unknown.map(|key| VerdictFault {
             place: short(key),
             problem: "is not a dimension of the rubric; leave it out".to_owned(),
         }));
@@ -62,15 +62,14 @@ impl Verdict {
     }
 }
 
-fn verdict_object(answer: &str, rubric: &Rubric) -> Result<Entries, String> {
+fn verdict_object(answer: &str, rubric: &Rubric) -> Result<Map<String, Value>, String> {
     let names = rubric.dimensions.iter().map(|dimension| dimension.name.as_str());
     let keys: Vec<_> = names.chain([WRAPPER]).collect();
     let object = find_object(answer, &keys)?;
     let is_wrapper_a_dimension = rubric.dimension(WRAPPER).is_some();
-    match object.0.as_slice() {
-        [(key, Value::Object(inner))] if key == WRAPPER && !is_wrapper_a_dimension => {
-            let inner = inner.iter().map(|(key, value)| (key.clone(), value.clone()));
-            Ok(Entries(inner.collect()))
+    match object.get(WRAPPER) {
+        Some(Value::Object(inner)) if object.len() == 1 && !is_wrapper_a_dimension => {
+            Ok(inner.clone())
         }
         _ => Ok(object),
     }
@@ -101,7 +100,7 @@ impl Reader<'_> {
         let finding = self.finding(sent.get("score"));
         let rationale = self.words(if is_unobservable { "reason" } else { "rationale" }, sent);
         let evidence = self.evidence(sent.get("evidence"), is_unobservable);
-        let confidence = self.confidence(sent.get("confidence"), is_unobservable);
+        let confidence = self.confidence(sent.get("confidence"));
         Some(Judgement {
             dimension: self.dimension.name.clone(),
             finding: finding?,
@@ -177,11 +176,11 @@ impl Reader<'_> {
         (self.faults.len() == before).then_some(cited)
     }
 
-    fn confidence(&mut self, sent: Option<&Value>, is_optional: bool) -> Option<f64> {
-        if sent.is_none() && is_optional {
-            return Some(1.0);
-        }
-        match sent.and_then(Value::as_f64).filter(|number| MARKS.contains(number)) {
+    /// A judge that does not say how sure it is counts in full: votes without confidences are plain
+    /// majorities.
+    fn confidence(&mut self, sent: Option<&Value>) -> Option<f64> {
+        let Some(sent) = sent else { return Some(1.0) };
+        match sent.as_f64().filter(|number| MARKS.contains(number)) {
             Some(number) => Some(number),
             None => self.fault("confidence", "must be a number from 0 to 1"),
         }

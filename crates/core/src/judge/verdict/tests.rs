@@ -7,8 +7,10 @@ use super::{
     schema,
 };
 use crate::json_schema::Schema;
+use crate::judge::chunk::{self, ChunkLimits};
 use crate::judge::rubric::{Aggregation, Dimension, Rubric, Scale, arbitrary, shipped};
 use crate::payload::Json;
+use crate::record::tokens::{Provenance, Tokens};
 
 const TRACES: std::ops::RangeInclusive<u32> = 3..=9;
 
@@ -76,6 +78,10 @@ fn an_answer_without_one_clear_verdict_is_refused() {
     let twice = r#"{"tool_mastery": 1, "tool_mastery": 2}"#;
     let [fault] = read(twice).unwrap_err().try_into().unwrap();
     assert!(fault.contains("\"tool_mastery\" stands twice"), "{fault}");
+    let mut nested = fine().to_string();
+    nested = nested.replacen("\"score\":0.75", "\"score\":0.75,\"score\":1", 1);
+    let [fault] = read(&nested).unwrap_err().try_into().unwrap();
+    assert!(fault.contains("\"score\" stands twice"), "{fault}");
     let long = " ".repeat(super::MAX_ANSWER_BYTES + 1);
     assert!(read(&long).unwrap_err()[0].contains("too long"));
 }
@@ -133,6 +139,13 @@ fn reasons_and_confidence_are_needed_and_bounded() {
         let expected = "tool_mastery.confidence: must be a number from 0 to 1";
         check("/tool_mastery/confidence", wrong, &[expected]);
     }
+}
+
+#[test]
+fn a_judge_that_does_not_say_how_sure_it_is_counts_in_full() {
+    let mut answer = fine();
+    answer["tool_mastery"].as_object_mut().unwrap().remove("confidence");
+    assert_eq!(read(&answer.to_string()).unwrap().dimensions[2].confidence, 1.0);
 }
 
 #[test]
@@ -197,7 +210,7 @@ fn joined(dimension: &str, scores: [Value; 3]) -> SessionVerdict {
         let mut answer = fine();
         answer[dimension]["score"] = score;
         let verdict = read(&answer.to_string()).unwrap();
-        ChunkVerdict { verdict, tokens }
+        ChunkVerdict { verdict, new_tokens: tokens }
     };
     let chunks: Vec<_> = scores.into_iter().zip([100, 300, 100]).map(chunk).collect();
     aggregate(session_quality(), &chunks)
@@ -215,6 +228,10 @@ fn settles(dimension: &str, scores: [Value; 3], expected: &Value) -> Value {
 fn each_dimension_is_aggregated_by_its_own_rule() {
     let sent = settles("tool_mastery", [json!(1.0), json!(0.5), json!(0.0)], &json!(0.5));
     assert_eq!(sent["chunk_scores"], json!([1.0, 0.5, 0.0]));
+    let verdicts = sent["chunk_verdicts"].as_array().unwrap();
+    assert_eq!((verdicts.len(), &verdicts[1]["new_tokens"]), (3, &json!(300)));
+    assert_eq!(verdicts[1]["rationale"], "So it is.");
+    assert_eq!((&sent["tie"], &sent["tied_with"]), (&json!(false), &json!([])));
     assert_eq!((&sent["min"], &sent["max"]), (&json!(0.0), &json!(1.0)));
     assert_eq!(sent["variance"], json!(0.25));
     assert_eq!(
@@ -228,12 +245,52 @@ fn each_dimension_is_aggregated_by_its_own_rule() {
     settles("security_compliance", dire, &json!("violation"));
 }
 
+/// The vectors of chunk aggregation and votes.
+#[test]
+fn chunk_scores_match_the_vectors() {
+    let tokens = [3000, 3000, 3000, 800];
+    let chunks = [0.9, 0.7, 0.4, 0.8].into_iter().zip(tokens).map(|(score, new_tokens)| {
+        let mut answer = fine();
+        answer["tool_mastery"]["score"] = json!(score);
+        ChunkVerdict { verdict: read(&answer.to_string()).unwrap(), new_tokens }
+    });
+    let session = aggregate(session_quality(), &chunks.collect::<Vec<_>>());
+    let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-9;
+    let marks = &session.marks[2];
+    assert!(near(session.verdict.dimensions[2].finding.value(), 0.677_551_020_408_163_3));
+    assert!(near(marks.min, 0.4) && near(marks.max, 0.9));
+    assert!(near(marks.variance, 0.046_666_666_666_666_66));
+    let tie = vote(&[("satisfied", 1.0), ("neutral", 1.0), ("dissatisfied", 1.0)]);
+    assert_eq!(tie["score"], "dissatisfied");
+    assert_eq!(tie["tied_with"], json!(["neutral", "satisfied"]));
+}
+
+/// Two chunks of unequal size that share traces: what they share counts once.
+#[test]
+fn overlap_is_not_counted_twice() {
+    let size = |count: u64| Tokens { count, provenance: Provenance::Measured };
+    let limits = ChunkLimits::new(1_000, 900, 1_100).unwrap().with_overlap(1);
+    let planned = chunk::plan(&[500, 300, 400].map(size), &limits);
+    let sizes: Vec<(u64, u64)> =
+        planned.iter().map(|chunk| (chunk.tokens.count, chunk.new_tokens.count)).collect();
+    assert_eq!(sizes, [(800, 800), (700, 400)]);
+    let chunks = planned.iter().zip([1.0, 0.2]).map(|(chunk, score)| {
+        let mut answer = fine();
+        answer["tool_mastery"]["score"] = json!(score);
+        let verdict = read(&answer.to_string()).unwrap();
+        ChunkVerdict { verdict, new_tokens: chunk.new_tokens.count }
+    });
+    let session = aggregate(session_quality(), &chunks.collect::<Vec<_>>());
+    let mean = session.verdict.dimensions[2].finding.value().unwrap();
+    assert!((mean - (800.0 + 0.2 * 400.0) / 1_200.0).abs() < 1e-9, "{mean}");
+}
+
 fn vote(grades: &[(&str, f64)]) -> Value {
     let chunk = |&(label, confidence): &(&str, f64)| {
         let mut answer = fine();
         answer["user_satisfaction"] = json!(
             {"score": label, "rationale": label, "evidence": [5], "confidence": confidence});
-        ChunkVerdict { verdict: read(&answer.to_string()).unwrap(), tokens: 1 }
+        ChunkVerdict { verdict: read(&answer.to_string()).unwrap(), new_tokens: 1 }
     };
     let chunks: Vec<_> = grades.iter().map(chunk).collect();
     let sent = aggregate(session_quality(), &chunks).to_json("s-1", session_quality());
@@ -246,7 +303,10 @@ fn votes_count_by_confidence_and_the_worse_wins_a_tie() {
     assert_eq!((&sent["score"], &sent["tie"]), (&json!("satisfied"), &json!(false)));
     let sent = vote(&[("satisfied", 0.3), ("neutral", 0.1), ("neutral", 0.2)]);
     assert_eq!((&sent["score"], &sent["tie"]), (&json!("neutral"), &json!(true)));
-    assert_eq!(sent["rationale"], "neutral");
+    assert_eq!(
+        (&sent["rationale"], &sent["tied_with"]),
+        (&json!("neutral"), &json!(["satisfied"]))
+    );
     let sent = vote(&[("satisfied", 0.0), ("satisfied", 0.0), ("neutral", 0.0)]);
     assert_eq!(sent["score"], "satisfied");
 }
@@ -264,7 +324,7 @@ fn a_dimension_without_chunk_scores_is_not_observable() {
 #[test]
 fn a_session_is_told_in_one_object() {
     let verdict = read(&fine().to_string()).unwrap();
-    let session = aggregate(session_quality(), &[ChunkVerdict { verdict, tokens: 9 }]);
+    let session = aggregate(session_quality(), &[ChunkVerdict { verdict, new_tokens: 9 }]);
     insta::assert_json_snapshot!(session.to_json("s-1", session_quality()));
 }
 
@@ -305,7 +365,7 @@ fn verdict(rubric: &Rubric) -> impl Strategy<Value = Verdict> + use<> {
 fn judged() -> impl Strategy<Value = (Rubric, Vec<ChunkVerdict>)> {
     arbitrary::rubric().prop_flat_map(|rubric| {
         let chunk = (verdict(&rubric), 0..1000_u64)
-            .prop_map(|(verdict, tokens)| ChunkVerdict { verdict, tokens });
+            .prop_map(|(verdict, tokens)| ChunkVerdict { verdict, new_tokens: tokens });
         (Just(rubric), vec(chunk, 1..6))
     })
 }
@@ -362,7 +422,7 @@ proptest! {
             prop_assert_eq!(marks.0.variance, marks.1.variance);
             if dimension.aggregation != Aggregation::Last {
                 prop_assert_eq!(one, other);
-                prop_assert_eq!(marks.0.is_tie, marks.1.is_tie);
+                prop_assert_eq!(&marks.0.tied_with, &marks.1.tied_with);
             }
         }
     }

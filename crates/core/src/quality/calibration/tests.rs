@@ -4,7 +4,7 @@ use super::change::compare;
 use super::draft::{Disagreement, criterion, question, revised, rewritten};
 use super::drift::{DriftVerdict, Judged, drift};
 use super::*;
-use crate::judge::rubric::{Aggregation, Grade, JudgeSettings};
+use crate::judge::rubric::{Aggregation, Critics, Grade, JudgeSettings};
 use crate::stats::near;
 
 const HUMAN: [f64; 20] = [
@@ -35,6 +35,7 @@ fn rubric() -> Rubric {
             dimension("grade", 0.5, Scale::Ordered((1..=5).map(grade).collect())),
         ],
         judge: JudgeSettings { temperature: 0.0, max_output_tokens: 1000 },
+        critics: Critics::Together,
     }
 }
 
@@ -107,13 +108,84 @@ fn drawn_sessions_count_for_those_they_stand_for() {
     };
     near(weighted.bias.unwrap().value, 0.05 * bias(0..10) + 0.95 * bias(10..20));
     assert!(weighted.within.unwrap().interval.is_some());
-    assert!(weighed.is_weighted() && weighed.correlation() == weighted.pearson);
+    let few = Undefined::TooFew { have: 20, needed: MIN_LABELS };
+    assert!(weighed.is_weighted() && weighed.correlation() == Err(few));
+    assert_eq!(advice::missing(few), "20 of 30 labels needed");
     assert_ne!(weighted.pearson.unwrap().value, weighed.overall.pearson.unwrap().value);
     assert_eq!(weighed.overall.pearson, plain.overall.pearson, "the plain numbers stand beside");
     // A session that a person chose has no sampling weight and is left out.
     cases[0].drawn = None;
     let fewer = report(&rubric(), &cases, THRESHOLD).weighted.unwrap();
     assert_eq!((fewer.sessions, fewer.stands_for), (19, 200));
+}
+
+/// Twice the twenty sessions, drawn in two weeks; a third stratum has no label.
+#[test]
+fn weeks_are_pooled_and_what_has_no_label_is_shown() {
+    let draw = |week: &str, band: sample::Band, population: u64| LabelOrigin {
+        week: week.to_owned(),
+        seed: "seed".to_owned(),
+        band,
+        agent: None,
+        population,
+        taken: 10,
+    };
+    let week = |week: &str| -> Vec<LabelledSession> {
+        let named = |(n, case): (usize, LabelledSession)| LabelledSession {
+            session: SessionId::parse(&format!("{week}-{n}")).unwrap(),
+            drawn: Some(draw(
+                week,
+                if n < 10 { sample::Band::Poor } else { sample::Band::Good },
+                if n < 10 { 10 } else { 190 },
+            )),
+            ..case
+        };
+        twenty().into_iter().enumerate().map(named).collect()
+    };
+    let cases = [week("2026-11-01"), week("2026-11-08")].concat();
+    let unlabelled = draw("2026-11-08", sample::Band::Fair, 100);
+    let found = report_of_sample(&rubric(), &cases, std::slice::from_ref(&unlabelled), THRESHOLD);
+    let weighted = found.weighted.as_ref().unwrap();
+    assert_eq!((weighted.stands_for, weighted.population), (400, 500));
+    near(weighted.covered(), 0.8);
+    let strata: Vec<(sample::Band, u64, u64, u64)> =
+        weighted.strata.iter().map(|it| (it.band, it.population, it.drawn, it.labelled)).collect();
+    assert_eq!(
+        strata,
+        [
+            (sample::Band::Poor, 20, 20, 20),
+            (sample::Band::Fair, 100, 10, 0),
+            (sample::Band::Good, 380, 20, 20),
+        ]
+    );
+    let headline = found.headline();
+    assert_eq!((headline.labels, headline.is_weighted), (40, true));
+    assert_eq!(headline.correlation, weighted.pearson);
+    let words = advice::advice(&found);
+    assert!(words.starts_with("Trust ") && words.contains("within 0.20 of people"), "{words}");
+    let few = report(&rubric(), &twenty()[..5], THRESHOLD);
+    let expected =
+        "Do not rely on the judge's scores yet: 5 of 30 labels needed. Label 25 more sessions.";
+    assert_eq!(advice::advice(&few), expected);
+}
+
+/// A stratum with one label cannot show how much labels vary; it joins the others of its band.
+#[test]
+fn strata_with_one_label_are_joined() {
+    let mut cases = twenty();
+    for (n, case) in cases.iter_mut().enumerate() {
+        case.drawn = Some(LabelOrigin {
+            week: "2026-11-08".to_owned(),
+            seed: "seed".to_owned(),
+            band: sample::Band::Good,
+            agent: Some(if n == 0 { "rare" } else { "usual" }.to_owned()),
+            population: 100,
+            taken: if n == 0 { 1 } else { 19 },
+        });
+    }
+    let weighted = report(&rubric(), &cases, THRESHOLD).weighted.unwrap();
+    assert_eq!((weighted.strata.len(), weighted.stands_for), (2, 200));
+    assert!(weighted.error.unwrap().interval.is_some(), "{weighted:?}");
 }
 
 #[test]

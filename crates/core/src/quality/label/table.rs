@@ -101,7 +101,7 @@ impl<'a> LabelColumns<'a> {
         within("labeled_by", &by, MAX_BY)?;
         within("why", why.as_deref().unwrap_or_default(), MAX_WHY)?;
         let rubric = self.rubric.name.clone();
-        Ok(Label { session, by, at, why, rubric, marks, drawn: None })
+        Ok(Label { session, by, at, why, rubric, marks, drawn: None, judged: None })
     }
 }
 

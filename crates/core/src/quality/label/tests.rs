@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::table::{LabelColumns, LabelDefaults, written};
 use super::*;
-use crate::judge::rubric::{Aggregation, Grade, JudgeSettings};
+use crate::judge::rubric::{Aggregation, Critics, Grade, JudgeSettings};
 
 fn rubric() -> Rubric {
     let grade = |label: &str, value: f64| Grade { label: label.to_owned(), value };
@@ -23,6 +23,7 @@ fn rubric() -> Rubric {
             dimension("tool_mastery", Scale::Numeric),
         ],
         judge: JudgeSettings { temperature: 0.0, max_output_tokens: 1000 },
+        critics: Critics::Together,
     }
 }
 
@@ -46,20 +47,28 @@ fn label() -> Label {
             population: 40,
             taken: 4,
         }),
+        judged: Some(JudgedBefore {
+            judge: "offline".to_owned(),
+            rubric_version: 2,
+            generation: 1,
+            marks: [("task_completion".to_owned(), 0.85)].into(),
+        }),
     }
 }
 
 #[test]
 fn a_label_is_a_dataset_item() {
-    let item = label().item();
+    let item = label().item(DATASET);
     let expected = item.expected_output.clone().unwrap();
     assert_eq!(expected, json!({ "task_completion": "partial", "tool_mastery": null }));
     assert_eq!(item.metadata["sample"]["inclusion_probability"], json!(0.1));
     assert_eq!(Label::read(&item.input, &expected, &item.metadata), Some(label()));
     let again = Label { why: None, ..label() };
-    assert_eq!(again.item().id, item.id, "labelling again changes the same item");
+    assert_eq!(again.item(DATASET).id, item.id, "labelling again changes the same item");
     let other = Label { by: "bob".to_owned(), ..label() };
-    assert_ne!(other.item().id, item.id, "each has a label of their own");
+    assert_ne!(other.item(DATASET).id, item.id, "each has a label of their own");
+    assert_ne!(label().item("second").id, item.id, "each dataset has an item of its own");
+    assert_eq!(item.metadata["judged"]["rubric_version"], json!(2), "what was judged is kept");
 }
 
 /// The format of the quality monitor's first design document.
@@ -82,8 +91,9 @@ fn labels_of_other_programs_are_read() {
 #[test]
 fn a_draw_waits_as_an_item_without_an_answer() {
     let (session, draw) = (label().session, label().drawn.unwrap());
-    let item = draw.item(&session);
+    let item = draw.item(&session, DATASET);
     assert_eq!(item.expected_output, None);
+    assert_ne!(draw.item(&session, "second").id, item.id, "datasets are drawn apart");
     assert_eq!(LabelOrigin::of_item(&item.input, &item.metadata), Some((session, draw)));
 }
 
@@ -117,7 +127,7 @@ fn read(table: &str) -> Vec<String> {
 #[test]
 fn tables_are_read_as_they_are_written() {
     let rubric = rubric();
-    let label = Label { drawn: None, ..label() };
+    let label = Label { drawn: None, judged: None, ..label() };
     let table = written(std::slice::from_ref(&label), &rubric);
     assert_eq!(
         table,

@@ -3,12 +3,13 @@ use std::ops::RangeInclusive;
 use ratchet_core::id::SessionId;
 use ratchet_core::judge::chunk::Chunk;
 use ratchet_core::judge::evidence::Evidence;
-use ratchet_core::judge::judge_prompt::{EarlierSummary, Instructions, JudgeCase, JudgePrompt};
+use ratchet_core::judge::judge_prompt::{EarlierSummary, JudgeCase, JudgePrompt};
+use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::judge::verdict::{self, ChunkVerdict, Verdict};
-use ratchet_core::money::Money;
 
+use super::super::JudgingCost;
 use super::super::write_scores::hash;
-use super::{Briefing, JudgeContext, Judged, ModelJudge, NoVerdict};
+use super::{Critic, ExternalJudge, JudgeContext, Judged, ModelJudge, NoVerdict};
 
 /// A session that is judged chunk by chunk.
 pub(in super::super) struct ChunkedSession<'a> {
@@ -16,7 +17,7 @@ pub(in super::super) struct ChunkedSession<'a> {
     pub(super) session: SessionId,
     judge: &'a str,
     case: JudgeCase,
-    instructions: Instructions,
+    critics: Vec<Critic>,
 }
 
 /// The verdict on a chunk.
@@ -25,7 +26,7 @@ pub(in super::super) struct ChunkScore {
     verdict: Verdict,
     traces: RangeInclusive<u32>,
     prompt: String,
-    cost: Money,
+    cost: JudgingCost,
 }
 
 /// The prompt for a chunk, and what the verdict may cite.
@@ -37,21 +38,54 @@ pub(in super::super) struct Question {
     pub(in super::super) traces: RangeInclusive<u32>,
     /// Which chunk, from 1.
     pub(in super::super) chunk: usize,
+    /// What is asked: all dimensions, or one.
+    pub(in super::super) rubric: Rubric,
+}
+
+/// A verdict and its cost.
+type Answer = (Verdict, JudgingCost);
+
+/// A chunk with its questions, in the order of the critics; some are answered.
+pub(in super::super) struct OpenChunk {
+    parts: Vec<(Question, Option<Answer>)>,
+}
+
+impl OpenChunk {
+    /// The questions without an answer.
+    pub(in super::super) fn unanswered(&self) -> impl Iterator<Item = &Question> {
+        self.parts.iter().filter(|(_, answer)| answer.is_none()).map(|(question, _)| question)
+    }
 }
 
 impl<'a> ChunkedSession<'a> {
-    pub(in super::super) fn new(
+    /// A session before a model: by the critics of the rubric, in chunks that the provider counted
+    /// where it counts.
+    pub(in super::super) async fn of_model(
         judge_ctx: &'a JudgeContext<'a>,
         evidence: &Evidence,
-        judge: &'a str,
-        briefing: &Briefing,
+        judge: &'a ModelJudge,
+    ) -> Self {
+        let critics = judge.briefing.critics(judge_ctx.rubric);
+        let mut case = judge.briefing.case(evidence);
+        if let Some(critic) = critics.first() {
+            judge.plan(&mut case, critic).await;
+        }
+        Self { judge_ctx, session: evidence.session.clone(), judge: &judge.name, case, critics }
+    }
+
+    /// A session before somebody who is handed prompts: one for each chunk, whatever critics the
+    /// rubric asks for.
+    pub(in super::super) fn external(
+        judge_ctx: &'a JudgeContext<'a>,
+        evidence: &Evidence,
+        judge: &'a ExternalJudge,
     ) -> Self {
         Self {
             judge_ctx,
             session: evidence.session.clone(),
-            judge,
-            case: briefing.case(evidence),
-            instructions: briefing.instructions(judge_ctx.rubric),
+            judge: &judge.name,
+            case: judge.briefing.case(evidence),
+            critics: vec![judge.briefing.one_judge(judge_ctx.rubric)],
         }
     }
 
@@ -64,13 +98,15 @@ impl<'a> ChunkedSession<'a> {
     /// it ends at the first chunk without a verdict.
     pub(super) async fn to_the_end(&self, asked: Option<&ModelJudge>) -> Result<Judged, NoVerdict> {
         let mut scored = Vec::with_capacity(self.chunks());
-        while let Some(question) = self.next(&mut scored).await? {
-            let Some(judge) = asked else {
-                let (next, of) = (question.chunk, self.chunks());
-                return Err(NoVerdict::Waiting { next, of });
-            };
-            let (verdict, cost) = judge.ask(self, &question).await?;
-            scored.push(ChunkScore::new(question, verdict, cost));
+        while let Some(mut open) = self.next(&mut scored).await? {
+            for (question, answer) in open.parts.iter_mut().filter(|(_, known)| known.is_none()) {
+                let Some(judge) = asked else {
+                    let (next, of) = (question.chunk, self.chunks());
+                    return Err(NoVerdict::Waiting { next, of });
+                };
+                *answer = Some(judge.ask(self, question).await?);
+            }
+            scored.push(ChunkScore::new(open));
         }
         if scored.is_empty() {
             return Err(NoVerdict::Failed("there is nothing to judge".to_owned()));
@@ -78,22 +114,28 @@ impl<'a> ChunkedSession<'a> {
         Ok(self.sum_up(scored))
     }
 
-    /// Adds stored verdicts, and returns the first chunk without one.
+    /// Adds stored verdicts, and returns the first chunk that has not all of them.
     pub(in super::super) async fn next(
         &self,
         scored: &mut Vec<ChunkScore>,
-    ) -> Result<Option<Question>, NoVerdict> {
+    ) -> Result<Option<OpenChunk>, NoVerdict> {
         while let Some(chunk) = self.case.chunks().get(scored.len()) {
-            let question = self.question(chunk, scored);
-            match self.said(&question).await? {
-                Some((verdict, cost)) => scored.push(ChunkScore::new(question, verdict, cost)),
-                None => return Ok(Some(question)),
+            let mut parts = Vec::with_capacity(self.critics.len());
+            for critic in &self.critics {
+                let question = self.question(chunk, critic, scored);
+                let answer = self.said(&question).await?;
+                parts.push((question, answer));
             }
+            let open = OpenChunk { parts };
+            if open.unanswered().next().is_some() {
+                return Ok(Some(open));
+            }
+            scored.push(ChunkScore::new(open));
         }
         Ok(None)
     }
 
-    fn question(&self, chunk: &Chunk, scored: &[ChunkScore]) -> Question {
+    fn question(&self, chunk: &Chunk, critic: &Critic, scored: &[ChunkScore]) -> Question {
         let earlier: Vec<EarlierSummary<'_>> = scored
             .iter()
             .map(|scored| EarlierSummary {
@@ -101,32 +143,34 @@ impl<'a> ChunkedSession<'a> {
                 verdict: &scored.verdict,
             })
             .collect();
-        let prompt = self.case.prompt(chunk, &self.instructions, &earlier);
-        let key = hash(&[self.judge, &prompt.hash()]);
-        Question { prompt, key, traces: self.case.citable(chunk), chunk: scored.len() + 1 }
+        let prompt = self.case.prompt(chunk, &critic.instructions, &earlier);
+        Question {
+            key: hash(&[self.judge, &prompt.hash()]),
+            prompt,
+            traces: self.case.citable(chunk),
+            chunk: scored.len() + 1,
+            rubric: critic.rubric.clone(),
+        }
     }
 
     /// The stored verdict on a chunk, if it can still be parsed.
-    async fn said(&self, question: &Question) -> Result<Option<(Verdict, Money)>, NoVerdict> {
+    async fn said(&self, question: &Question) -> Result<Option<Answer>, NoVerdict> {
         let Some(paid) = self.judge_ctx.ledger.said(&question.key).await? else { return Ok(None) };
-        let read = Verdict::read(&paid.answer, self.judge_ctx.rubric, &question.traces);
-        Ok(read.ok().map(|verdict| (verdict, paid.cost)))
+        let read = Verdict::read(&paid.answer, &question.rubric, &question.traces);
+        let cost = JudgingCost { total: paid.cost, approximate: paid.approximate_cost };
+        Ok(read.ok().map(|verdict| (verdict, cost)))
     }
 
     fn sum_up(&self, scored: Vec<ChunkScore>) -> Judged {
-        let cost = scored.iter().fold(Money::ZERO, |sum, scored| sum + scored.cost);
-        let prompt_hash = match scored.as_slice() {
-            [only] => only.prompt.clone(),
-            several => {
-                hash(&several.iter().map(|scored| scored.prompt.as_str()).collect::<Vec<_>>())
-            }
-        };
+        let cost = scored.iter().fold(JudgingCost::default(), |sum, scored| sum + scored.cost);
+        let prompt_hash =
+            hash_of(scored.iter().map(|scored| scored.prompt.as_str()).collect::<Vec<_>>());
         let said: Vec<ChunkVerdict> = scored
             .into_iter()
             .zip(self.case.chunks())
             .map(|(scored, chunk)| ChunkVerdict {
                 verdict: scored.verdict,
-                tokens: chunk.tokens.count,
+                new_tokens: chunk.new_tokens.count,
             })
             .collect();
         let whole = verdict::aggregate(self.judge_ctx.rubric, &said);
@@ -136,8 +180,29 @@ impl<'a> ChunkedSession<'a> {
 }
 
 impl ChunkScore {
-    fn new(question: Question, verdict: Verdict, cost: Money) -> Self {
-        let prompt = question.prompt.hash();
-        Self { verdict, traces: question.traces, prompt, cost }
+    /// Joins the verdicts of the critics, which stand in the order of the dimensions.
+    fn new(open: OpenChunk) -> Self {
+        let traces = open.parts.first().map(|(question, _)| question.traces.clone());
+        let prompts: Vec<String> =
+            open.parts.iter().map(|(question, _)| question.prompt.hash()).collect();
+        let (mut dimensions, mut cost) = (Vec::new(), JudgingCost::default());
+        for (verdict, paid) in open.parts.into_iter().filter_map(|(_, answer)| answer) {
+            dimensions.extend(verdict.dimensions);
+            cost += paid;
+        }
+        Self {
+            verdict: Verdict { dimensions },
+            traces: traces.unwrap_or(1..=0),
+            prompt: hash_of(prompts.iter().map(String::as_str).collect()),
+            cost,
+        }
+    }
+}
+
+/// One hash as it is; several in one.
+fn hash_of(hashes: Vec<&str>) -> String {
+    match hashes.as_slice() {
+        [only] => (*only).to_owned(),
+        several => hash(several),
     }
 }

@@ -1,13 +1,16 @@
+use std::borrow::Cow;
+
+use ratchet_agent::budget::BudgetExceeded;
 use ratchet_agent::error::ModelError;
 use ratchet_agent::request::{CacheablePart, LlmRequest, ResponseFormat, Turn};
 use ratchet_agent::response::LlmResponse;
-use ratchet_core::judge::judge_prompt;
+use ratchet_core::judge::judge_prompt::{self, DIMENSION_TOKENS, JudgePrompt};
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_core::judge::verdict::{self, Verdict};
 use ratchet_core::money::Money;
 
-use super::super::ScoreError;
 use super::super::journal::JudgeAnswer;
+use super::super::{JudgingCost, ScoreError};
 use super::chunks::{ChunkedSession, Question};
 use super::{ModelJudge, NoVerdict, is_hopeless};
 
@@ -31,10 +34,10 @@ impl ModelJudge {
         &self,
         chunked: &ChunkedSession<'_>,
         question: &Question,
-    ) -> Result<(Verdict, Money), NoVerdict> {
+    ) -> Result<(Verdict, JudgingCost), NoVerdict> {
         let judge_ctx = chunked.judge_ctx;
-        let mut ask = Self::first(judge_ctx.rubric, question);
-        let mut cost = Money::ZERO;
+        let mut ask = Self::request(&question.rubric, &question.prompt);
+        let mut cost = JudgingCost::default();
         let mut faults = Vec::new();
         for _ in 0..=REPAIRS {
             if (judge_ctx.is_stopping)() {
@@ -67,20 +70,63 @@ impl ModelJudge {
         Err(NoVerdict::Failed(format!("no usable answer in {tries} attempts: {faults}")))
     }
 
-    /// The first model request for a chunk.
-    pub(in super::super) fn first(rubric: &Rubric, question: &Question) -> LlmRequest {
-        let prompt = &question.prompt;
+    /// The first model request for a chunk. Critics are told the form of the answer after the
+    /// evidence: a schema of their own would come before it, and nothing could be read from the
+    /// provider's cache.
+    pub(in super::super) fn request(rubric: &Rubric, prompt: &JudgePrompt) -> LlmRequest {
+        let shared = CacheablePart::cached(prompt.shared.as_str());
+        let (parts, form) = if prompt.ending.is_empty() {
+            let chunk = CacheablePart::new(prompt.chunk.as_str());
+            (vec![shared, chunk], ResponseFormat::Json(verdict::schema(rubric)))
+        } else {
+            let chunk = CacheablePart::cached(prompt.chunk.as_str());
+            let ending = CacheablePart::new(prompt.ending.as_str());
+            (vec![shared, chunk, ending], ResponseFormat::Text)
+        };
         LlmRequest {
             system: vec![CacheablePart::cached(prompt.system.as_str())],
-            turns: vec![Turn::User(vec![
-                CacheablePart::cached(prompt.shared.as_str()),
-                CacheablePart::new(prompt.chunk.as_str()),
-            ])],
+            turns: vec![Turn::User(parts)],
             tools: Vec::new(),
-            form: ResponseFormat::Json(verdict::schema(rubric)),
+            form,
             temperature: Some(rubric.judge.temperature),
             max_tokens: rubric.judge.max_output_tokens,
         }
+    }
+
+    /// Sends a request. Where the budget does not allow it, waits for what the calls under way do
+    /// not use, then asks for a shorter answer, so that little of the budget is left over.
+    async fn within_budget(
+        &self,
+        ask: &LlmRequest,
+        rubric: &Rubric,
+    ) -> Result<LlmResponse, ModelError> {
+        let mut ask = Cow::Borrowed(ask);
+        loop {
+            let settled = self.budget.settled();
+            let answer = self.model.complete(&ask, &self.budget).await;
+            let Err(ModelError::OverBudget(exceeded)) = &answer else { return answer };
+            if self.budget.more_is_left(settled).await {
+                continue;
+            }
+            let BudgetExceeded::Money { left, .. } = exceeded else { return answer };
+            match self.shortened(&ask, *left, rubric) {
+                Some(shorter) => ask = Cow::Owned(shorter),
+                None => return answer,
+            }
+        }
+    }
+
+    /// The same request for a shorter answer that the money left allows; none below twice the
+    /// usual length.
+    fn shortened(&self, ask: &LlmRequest, left: Money, rubric: &Rubric) -> Option<LlmRequest> {
+        let dimensions = u32::try_from(rubric.dimensions.len()).unwrap_or(u32::MAX);
+        let shortest = dimensions.saturating_mul(2 * DIMENSION_TOKENS);
+        let lengths = [ask.max_tokens / 4 * 3, ask.max_tokens / 2, shortest];
+        let mut lengths = lengths.into_iter().filter(|to| (shortest..ask.max_tokens).contains(to));
+        lengths.find_map(|max_tokens| {
+            let shorter = LlmRequest { max_tokens, ..ask.clone() };
+            self.model.most(&shorter).is_some_and(|most| most <= left).then_some(shorter)
+        })
     }
 
     async fn once(
@@ -88,18 +134,22 @@ impl ModelJudge {
         chunked: &ChunkedSession<'_>,
         question: &Question,
         ask: &LlmRequest,
-        cost: &mut Money,
+        cost: &mut JudgingCost,
     ) -> Result<ModelAnswer, NoVerdict> {
         let ledger = chunked.judge_ctx.ledger;
-        let mut pay = |paid: Option<Money>| {
-            let paid = paid.unwrap_or(Money::ZERO);
-            *cost = *cost + paid;
-            ledger.pay(paid);
+        let answer = self.within_budget(ask, &question.rubric).await;
+        let paid = match &answer {
+            Ok(response) => Some(JudgingCost::from(response)),
+            // What cannot be used, and what was refused, is billed all the same.
+            Err(error) => error.bill().map(JudgingCost::from),
         };
-        match self.model.complete(ask, &self.budget).await {
-            Ok(LlmResponse { text, cost: paid, .. }) => {
-                pay(paid);
-                let read = Verdict::read(&text, chunked.judge_ctx.rubric, &question.traces);
+        if let Some(paid) = paid {
+            *cost += paid;
+            ledger.pay(paid);
+        }
+        match answer {
+            Ok(LlmResponse { text, .. }) => {
+                let read = Verdict::read(&text, &question.rubric, &question.traces);
                 Ok(match read {
                     Ok(verdict) => ModelAnswer::Judged(verdict, text),
                     Err(faults) => {
@@ -109,18 +159,16 @@ impl ModelJudge {
                 })
             }
             Err(ModelError::InvalidResponse(bad)) => {
-                pay(bad.cost);
                 Ok(ModelAnswer::Unusable { said: bad.said, faults: vec![bad.why] })
-            }
-            Err(ModelError::OverBudget(_)) => {
-                ledger.end_call(&question.key).await?;
-                ledger.run_dry();
-                Err(NoVerdict::Stopped)
             }
             Err(error) => {
                 ledger.end_call(&question.key).await?;
                 if is_hopeless(&error) {
                     return Err(NoVerdict::Broken(ScoreError::Judge(error)));
+                }
+                if let ModelError::OverBudget(_) = error {
+                    ledger.refuse_call(&self.budget);
+                    return Err(NoVerdict::Stopped);
                 }
                 Err(NoVerdict::Failed(error.to_string()))
             }

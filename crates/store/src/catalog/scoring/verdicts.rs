@@ -19,10 +19,12 @@ pub struct PaidVerdict {
     pub answer: String,
     /// Cost, including failed attempts.
     pub cost: Money,
+    /// The part of the cost that is approximate, because the provider did not report usage.
+    pub approximate_cost: Money,
     pub created_at: Timestamp,
 }
 
-const COLUMNS: &str = "prompt, session, rubric, judge, answer, cost, created_at";
+const COLUMNS: &str = "prompt, session, rubric, judge, answer, cost, approximate_cost, created_at";
 
 impl Catalog {
     /// Records the start of a judge call. Returns true if a run that ended without an answer made
@@ -69,9 +71,10 @@ impl Catalog {
         self.transact(move |tx| {
             let sql = format!(
                 "INSERT INTO scoring_verdict ({COLUMNS}, project) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
                  ON CONFLICT (project, prompt) DO UPDATE SET answer = excluded.answer, \
-                 cost = excluded.cost, created_at = excluded.created_at"
+                 cost = excluded.cost, approximate_cost = excluded.approximate_cost, \
+                 created_at = excluded.created_at"
             );
             let values = [
                 (&paid.prompt).into(),
@@ -80,6 +83,7 @@ impl Catalog {
                 (&paid.judge).into(),
                 (&paid.answer).into(),
                 paid.cost.pico().into(),
+                paid.approximate_cost.pico().into(),
                 paid.created_at.into(),
                 (&project).into(),
             ];
@@ -133,6 +137,7 @@ fn read(row: &Row<'_>) -> StoreResult<PaidVerdict> {
         judge: row.get(3)?,
         answer: row.get(4)?,
         cost: Money::from_pico(row.get(5)?),
-        created_at: row.get(6)?,
+        approximate_cost: Money::from_pico(row.get(6)?),
+        created_at: row.get(7)?,
     })
 }

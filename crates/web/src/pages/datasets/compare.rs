@@ -8,7 +8,7 @@ use ratchet_core::id::TraceId;
 use ratchet_core::record::limit::elide;
 use ratchet_core::record::score::Score;
 use ratchet_core::record::trace::Content;
-use ratchet_core::stats::interval;
+use ratchet_core::stats::bounded;
 use ratchet_store::experiment::{
     ExperimentItemQuery, ExperimentQuery, Outcome, StoredExperimentItem,
 };
@@ -291,7 +291,7 @@ fn statistics(pairs: &[Pair]) -> Markup {
         } @else {
             div.whiskers {
                 @for (name, values) in moved.iter().take(WHISKERS) {
-                    @if let Ok(difference) = interval::mean(values) { (whisker::whisker(&elide(name, 60), &difference)) }
+                    @if let Ok(difference) = bounded::mean_of_differences(values) { (whisker::whisker(&elide(name, 60), &difference)) }
                 }
             }
             @if moved.len() > WHISKERS { p.muted { "Only the first " (WHISKERS) " scores are shown." } }

@@ -186,10 +186,11 @@ pub(super) async fn keep(
         session: id.clone(),
         marks,
         why,
+        judged: None,
     };
-    let (_, sink) = ends(&web, &ctx);
-    let kept = labels::keep(&sink, DATASET, &[label], ctx.now).await;
-    kept.map_err(|why| refused(why.into()))?;
+    let (source, sink) = ends(&web, &ctx);
+    let kept = labels::keep((&source, &sink), (DATASET, rubric), &[label], ctx.now).await;
+    kept.map_err(refused)?;
     let back = by_rubric(&ctx, &["labels", "session", &id.to_string()]).with("done", "1");
     Ok(Redirect::to(&back.to_string()))
 }
