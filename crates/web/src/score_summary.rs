@@ -70,7 +70,10 @@ fn together(data_type: DataType, judgements: &[&ScoreValueRow]) -> ScoreAggregat
         DataType::Numeric => {
             let numbers: Vec<f64> =
                 judgements.iter().filter_map(|judgement| judgement.value.number()).collect();
-            ScoreAggregate::Numbers(bounded::mean_of_scores(&numbers).ok(), distribution::bins(&numbers, 20))
+            ScoreAggregate::Numbers(
+                bounded::mean_of_scores(&numbers).ok(),
+                distribution::bins(&numbers, 20),
+            )
         }
         DataType::Boolean => {
             let is_yes = |judgement: &&&ScoreValueRow| judgement.value == ScoreValue::Boolean(true);

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::http::{Asked, ScriptedResponse};
-use super::{Failure, Reply};
+use super::{Failure, Reply, Tokens};
 
 /// The tool that the model must call, if the request names one.
 pub(super) fn tool(asked: &Value) -> Option<&str> {
@@ -80,9 +80,12 @@ fn call(call: &super::Call) -> Value {
     json!({"id": call.id, "type": "function", "function": function})
 }
 
-/// Cached tokens are part of the prompt here.
+/// Cached tokens are part of the prompt here. A reply without tokens reports no usage.
 fn usage(reply: &Reply) -> Value {
     let tokens = reply.tokens;
+    if tokens == Tokens::default() {
+        return Value::Null;
+    }
     let prompt = tokens.input + tokens.cache_read + tokens.cache_write;
     json!({
         "prompt_tokens": prompt,

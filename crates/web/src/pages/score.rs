@@ -16,7 +16,7 @@ use crate::components::chart::{self, Form, OverTime, Series};
 use crate::components::plot::PlotHeight;
 use crate::components::stat::{self, Stat, Value};
 use crate::components::table::{self, Column, Row, Table};
-use crate::components::{empty, figure};
+use crate::components::{badge, empty, figure};
 use crate::frame::{Page, Section};
 use crate::page_error::PageResult;
 use crate::request_context::RequestContext;
@@ -267,7 +267,7 @@ fn list(scores: &[Score], ctx: &RequestContext) -> Markup {
         link: None,
         cells: vec![
             html! { bdi { (elide(&score_summary::value(&score.value), 200)) } },
-            score_summary::judge_badge(score.source),
+            badge::decided(score_summary::decider(score), &score_summary::judge_name(score)),
             score_summary::target(&score.target, ctx),
             html! { @if let Some(comment) = &score.comment {
                 @let comment = elide(comment, 500);

@@ -28,5 +28,5 @@ fn scores_hang_on_the_first_trace_where_sessions_have_none() {
             .arg("--data")
             .arg(data.path()),
     );
-    assert_eq!(week["report"]["sessions"], json!(1), "{week}");
+    assert_eq!(week["report"]["synthesis"]["sessions"], json!(1), "{week}");
 }

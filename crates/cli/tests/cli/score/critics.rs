@@ -39,7 +39,7 @@ fn write_rubric(data: &Path) {
 }
 
 fn critic(dimension: &str, score: f64) -> Reply {
-    let about = json!({"score": score, "rationale": "so", "evidence": [1], "confidence": 1});
+    let about = json!({"score": score, "rationale": "so", "evidence": [], "confidence": 1});
     Reply::text(&json!({dimension: about}).to_string()).on(&format!("## {dimension}"))
 }
 

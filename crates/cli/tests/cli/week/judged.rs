@@ -84,7 +84,9 @@ fn a_model_judges_a_week_by_the_users_rubric_and_within_a_budget() {
     model.say_always(Reply::document(plain(0.9)));
     let judge = ["--judge", "anthropic"];
     let poor = asking(week(data, &judge).args(["--max-cost", "0.000001"]), &model);
-    let poor: Value = serde_json::from_str(&done(poor)).unwrap();
+    let poor = poor.run();
+    assert_eq!(poor.code, Some(5), "stopped at its cost cap: {}", poor.stderr);
+    let poor: Value = serde_json::from_str(&poor.stdout).unwrap();
     assert_eq!((&poor["scored"], &poor["stopped_by_budget"]), (&json!(0), &json!(true)), "{poor}");
     assert!(model.requests().is_empty(), "nobody was asked");
     let rich = asking(week(data, &judge).args(["--max-cost", "5"]), &model);

@@ -174,7 +174,9 @@ impl<'a> ChunkedSession<'a> {
             })
             .collect();
         let whole = verdict::aggregate(self.judge_ctx.rubric, &said);
-        let version = self.instructions.fingerprint();
+        let versions: Vec<String> =
+            self.critics.iter().map(|critic| critic.instructions.fingerprint()).collect();
+        let version = hash_of(versions.iter().map(String::as_str).collect());
         Judged { whole, prompt_hash: Some(prompt_hash), version, success: None, cost }
     }
 }
