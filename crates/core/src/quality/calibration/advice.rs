@@ -25,7 +25,7 @@ pub fn advice(calibration: &Calibration) -> String {
         );
     }
     let of = |standing: ThresholdResult| -> Vec<&Agreement> {
-        calibration.dimensions.iter().filter(|one| one.standing == standing).collect()
+        calibration.dimensions.iter().filter(|one| told(one) == standing).collect()
     };
     let threshold = calibration.threshold;
     let mut sentences = Vec::new();
@@ -49,6 +49,11 @@ pub fn advice(calibration: &Calibration) -> String {
         sentences.push(format!("More labels are needed to tell for {}.", names(&open)));
     }
     sentences.join(" ")
+}
+
+/// Where a dimension stands, once it has enough labels.
+fn told(one: &Agreement) -> ThresholdResult {
+    if one.pairs.len() < MIN_LABELS { ThresholdResult::CannotTell } else { one.standing }
 }
 
 /// A dimension, and which way the judge errs if that is significant.
