@@ -4,10 +4,9 @@ use ratchet_core::judge::offline::success::fit::MIN_LABELS;
 use ratchet_core::judge::offline::success::model::feature_name;
 use ratchet_core::judge::rubric::Rubric;
 use ratchet_stages::review::LabelComparison;
-use ratchet_stages::score::rubrics::RubricsError;
 
 use crate::components::copy;
-use crate::page_error::PageResult;
+use crate::page_error::{PageError, PageResult};
 use crate::request_context::RequestContext;
 use crate::web::Web;
 
@@ -23,7 +22,10 @@ pub(super) fn draw(
     held: &LabelComparison,
     rubric: &Rubric,
 ) -> PageResult<Markup> {
-    let model = web.success_model(&ctx.project_id(), rubric).map_err(RubricsError::from)?;
+    let model = web.success_model(&ctx.project_id(), rubric).map_err(|_| {
+        // The error names a path of the data folder.
+        PageError::Bad("the fitted P(success) of this project cannot be read".to_owned())
+    })?;
     let labels = held.successes(rubric).len();
     if labels == 0 && model.is_none() {
         return Ok(html! {});
