@@ -135,6 +135,11 @@ impl Server {
         })
     }
 
+    /// Returns the open data folder.
+    pub(crate) fn store(&self) -> Store {
+        self.folder.clone()
+    }
+
     /// Makes one more key for the project, for a client of our own.
     pub(crate) async fn another_key(&self, note: &str) -> anyhow::Result<KeyPair> {
         Ok(self.member_key(note, Permissions::NONE).await?.1)

@@ -4,19 +4,24 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
+use ratchet_core::calendar::Zone;
 use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
 use ratchet_server::rate_limit::Rate;
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::{Stop, Stopper};
 use ratchet_store::blocking::run_blocking;
+use ratchet_store::Store;
 use ratchet_store::catalog::KeyPair;
+use ratchet_store::project::ProjectId;
 
 use crate::config::layers::Flag;
 use crate::config::{Config, ConfigArgs};
 use crate::demo::closing_message::{self, Recorded};
-use crate::demo::send::Visitor;
-use crate::demo::{Traffic, imagine};
+use crate::demo::ledger::Ledger;
+use crate::demo::scoring::{DemoScoring, Reports};
+use crate::demo::send::Client;
+use crate::demo::{DemoData, Timeline, generate};
 use crate::exit::Outcome;
 use crate::first_start::FirstKeysFor;
 use crate::print::print;
@@ -36,12 +41,18 @@ pub(crate) struct DemoArgs {
     /// Random seed; the same seed and end give the same data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// End of the week, such as 2026-01-31T12:00:00Z [default: now]
+    /// End of the data, such as 2026-01-31T12:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Exit after recording instead of serving
+    /// Exit afterwards instead of serving
     #[arg(long, requires = "data")]
     once: bool,
+    /// Record only: no scores, labels and reports
+    #[arg(long)]
+    unscored: bool,
+    /// Write what was planted in the data to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
 }
 
 impl DemoArgs {
@@ -74,7 +85,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     config.warn_of_unknown_variables();
     // Demo data is no secret, so the pages need no sign-in.
     config.open_on_loopback();
-    // A week of thumbs comes at once, and from one address.
+    // All thumbs come at once, and from one address.
     config.limits.public_rate = Rate { per_second: 1_000.0, burst: 1_000.0 };
     if config.log.filter == "info" {
         // Messages go to stdout; the log shows only warnings and errors.
@@ -93,11 +104,18 @@ async fn demo(config: &Config, args: &DemoArgs, end: Timestamp) -> anyhow::Resul
     let server = Server::open(config, "ratchet demo", FirstKeysFor::Reader).await?;
     print(&startup_message::text(&server))?;
     let key = key(config, &server).await?;
-    let visitor = Arc::new(Visitor::new(startup_message::url(server.bound.web), key)?);
+    let client = Arc::new(Client::new(startup_message::url(server.bound.web), key)?);
     let (stopper, stop) = shutdown::signal();
-    let load = Load { seed: args.seed, end, stays_up: !args.once };
+    let load = Load {
+        args,
+        timeline: Timeline::new(end, &Zone::of_this_machine()),
+        client,
+        store: server.store(),
+        data: config.data.clone(),
+        project: server.start_outcome.project.id.clone(),
+    };
     let work = async {
-        let loading = load.run(&visitor, &stopper, &stop);
+        let loading = load.run(&stopper, &stop);
         let (served, loaded) = tokio::join!(server.run(stop.clone()), loading);
         loaded.and(served)
     };
@@ -116,55 +134,67 @@ async fn key(config: &Config, server: &Server) -> anyhow::Result<KeyPair> {
     }
 }
 
-/// Settings of the recording.
-struct Load {
-    seed: u64,
-    end: Timestamp,
-    stays_up: bool,
+/// Recording and scoring of the demo.
+struct Load<'a> {
+    args: &'a DemoArgs,
+    timeline: Timeline,
+    client: Arc<Client>,
+    store: Store,
+    data: PathBuf,
+    project: ProjectId,
 }
 
-impl Load {
-    /// Records the week until stopped. A failure stops the server too.
-    async fn run(
-        &self,
-        visitor: &Arc<Visitor>,
-        stopper: &Stopper,
-        stop: &Stop,
-    ) -> anyhow::Result<()> {
+impl Load<'_> {
+    /// Records and scores until stopped. A failure stops the server too.
+    async fn run(&self, stopper: &Stopper, stop: &Stop) -> anyhow::Result<()> {
         let recorded = tokio::select! {
-            recorded = self.record(visitor) => recorded,
+            recorded = self.load() => recorded,
             () = stop.requested() => return Ok(()),
         };
-        if recorded.is_err() || !self.stays_up {
+        if recorded.is_err() || self.args.once {
             stopper.stop();
         }
-        let text = closing_message::text(&recorded?, visitor, self.stays_up);
+        let project = self.project.as_str();
+        let text = closing_message::text(&recorded?, &self.client, project, !self.args.once);
         print(&text)?;
         Ok(())
     }
 
-    async fn record(&self, visitor: &Arc<Visitor>) -> anyhow::Result<Recorded> {
+    async fn load(&self) -> anyhow::Result<Recorded> {
         let started = Instant::now();
-        let (seed, end) = (self.seed, self.end);
-        let Traffic { exports, scores, verdicts, shelf, examples, traces, spans } =
-            run_blocking(move || imagine(seed, end)).await?;
-        eprintln!("recording a week of {traces} traces over OTLP/HTTP …");
+        let (seed, timeline) = (self.args.seed, self.timeline.clone());
+        let data = run_blocking(move || generate(seed, &timeline)).await?;
+        let DemoData { exports, thumbs, catalog, ledger } = data;
+        if let Some(file) = &self.args.ledger {
+            std::fs::write(file, serde_json::to_vec_pretty(&ledger)?)
+                .with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        let spans = exports.iter().map(|export| export.spans).sum::<usize>().max(1);
+        eprintln!("recording {} traces of two weeks over OTLP/HTTP …", ledger.traces);
         let mut reported = 0;
-        visitor
-            .export(exports, |recorded| {
-                let tenth = recorded * 10 / spans.max(1);
-                if tenth > reported {
-                    reported = tenth;
-                    eprintln!("  {recorded} of {spans} spans");
-                }
-            })
-            .await?;
-        let thumbs = scores.len();
-        visitor.score(scores).await?;
-        let configs = visitor.configs(&shelf.configs).await?;
-        visitor.judge(&verdicts, &configs).await?;
-        visitor.shelve(&shelf, &configs).await?;
-        Ok(Recorded { traces, spans, thumbs, examples, took: started.elapsed() })
+        let tell = |recorded: usize| {
+            let quarter = recorded * 4 / spans;
+            if quarter > reported {
+                reported = quarter;
+                eprintln!("  {recorded} of {spans} spans");
+            }
+        };
+        self.client.export(exports, tell).await?;
+        self.client.score(thumbs).await?;
+        self.client.create_catalog(&catalog).await?;
+        let reports = if self.args.unscored { None } else { Some(self.score(&ledger).await?) };
+        Ok(Recorded { ledger, reports, took: started.elapsed() })
+    }
+
+    async fn score(&self, ledger: &Ledger) -> anyhow::Result<Reports> {
+        let scoring = DemoScoring {
+            store: self.store.clone(),
+            data: self.data.clone(),
+            project: self.project.clone(),
+            timeline: &self.timeline,
+            ledger,
+        };
+        Box::pin(scoring.run(|line| eprintln!("{line}"))).await
     }
 }
 

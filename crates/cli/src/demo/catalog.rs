@@ -1,61 +1,105 @@
-//! What a team keeps beside its traffic: prompts, a dataset with its runs, a queue, remarks.
+//! What a team keeps beside its traffic: prompts, a dataset with its runs, a queue, comments.
 
-/// Prompts and how they changed.
-mod prompts;
+use std::sync::LazyLock;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::people;
-use super::people::Place;
-use super::stories::support::Trial;
+use super::agents::{self, Environment};
+use super::conversation::Trial;
+use super::script::parse;
 use super::story::Run;
+use super::traffic::Traffic;
 use super::wire;
 
-/// The dataset that each release of the support desk is tried on.
-pub(crate) const DATASET: &str = "support-regressions";
-/// The prompt by which one sees that a shelf is filled.
-pub(crate) const FIRST_PROMPT: &str = "support-desk/system";
-/// Runs that wait for somebody to look at them, and how many of them were looked at.
-const QUEUED: usize = 24;
-const LOOKED_AT: usize = 9;
+static DATA: LazyLock<Data> = LazyLock::new(|| parse(include_str!("data/catalog.toml")));
 
-/// Everything on the shelf, as bodies of requests.
+/// Number of traces in the queue, and how many of them are done.
+const QUEUED: usize = 24;
+const DONE: usize = 9;
+
+#[derive(Debug, Deserialize)]
+struct Data {
+    prompts: Vec<Prompt>,
+    dataset: Named,
+    queue: Named,
+    remarks: Remarks,
+}
+
+/// A version of a prompt.
+#[derive(Debug, Deserialize)]
+struct Prompt {
+    name: String,
+    tags: Vec<String>,
+    #[serde(default)]
+    labels: Vec<String>,
+    why: String,
+    text: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Named {
+    name: String,
+    description: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Remarks {
+    bad: Vec<String>,
+}
+
+/// The catalog, as bodies of requests.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct Catalog {
     /// Versions of prompts, oldest first.
     pub(crate) prompts: Vec<Value>,
     pub(crate) dataset: Value,
     pub(crate) items: Vec<Value>,
-    /// What each release made of each item.
-    pub(crate) tries: Vec<Value>,
+    /// The output of each release for each item.
+    pub(crate) run_items: Vec<Value>,
     pub(crate) configs: Vec<Value>,
     /// The queue, without the ids of its configs.
     pub(crate) queue: Value,
-    /// What is in the queue.
     pub(crate) queued: Vec<Value>,
-    /// What people said, without the project.
+    /// Without the project.
     pub(crate) comments: Vec<Value>,
 }
 
-/// Fills the shelf with what belongs to a week.
-pub(crate) fn fill(runs: &[Run], trials: &[Vec<Trial>]) -> Shelf {
-    Shelf {
-        prompts: prompts::all(),
+/// Returns the catalog that belongs to the traffic.
+pub(crate) fn of(traffic: &Traffic) -> Catalog {
+    let trials = traffic.trials.iter().enumerate();
+    let Data { dataset, queue, .. } = &*DATA;
+    Catalog {
+        prompts: DATA.prompts.iter().map(prompt).collect(),
         dataset: json!({
-            "name": DATASET,
-            "description": "Customers of whom every release of the support desk must take care.",
+            "name": dataset.name,
+            "description": dataset.description,
             "metadata": { "owner": "support", "since": "4.7" },
         }),
-        items: trials.iter().enumerate().filter_map(|(nth, tried)| item(nth, tried)).collect(),
-        tries: trials.iter().enumerate().flat_map(|(nth, tried)| tries(nth, tried)).collect(),
+        items: trials.clone().filter_map(|(nth, tried)| item(nth, tried)).collect(),
+        run_items: trials.flat_map(|(nth, tried)| run_items(nth, tried)).collect(),
         configs: configs(),
-        queue: json!({
-            "name": "Support answers to check",
-            "description": "Runs that customers were unhappy with, newest first.",
-        }),
-        queued: unhappy(runs).take(QUEUED).enumerate().map(queued).collect(),
-        comments: comments(runs),
+        queue: json!({ "name": queue.name, "description": queue.description }),
+        queued: unhappy(traffic).take(QUEUED).enumerate().map(queued).collect(),
+        comments: comments(traffic),
     }
+}
+
+/// Returns the prompt by which one sees that the catalog is there.
+pub(crate) fn first_prompt() -> &'static str {
+    DATA.prompts.first().map_or("", |prompt| &prompt.name)
+}
+
+fn prompt(prompt: &Prompt) -> Value {
+    json!({
+        "type": "text",
+        "name": prompt.name,
+        "prompt": prompt.text,
+        "labels": prompt.labels,
+        "tags": prompt.tags,
+        "config": { "temperature": 0.3 },
+        "commitMessage": prompt.why,
+    })
 }
 
 fn item_id(nth: usize) -> String {
@@ -65,7 +109,7 @@ fn item_id(nth: usize) -> String {
 fn item(nth: usize, tried: &[Trial]) -> Option<Value> {
     let Trial { ask, expected, topic, .. } = tried.first()?;
     Some(json!({
-        "datasetName": DATASET,
+        "datasetName": DATA.dataset.name,
         "id": item_id(nth),
         "input": { "message": ask },
         "expectedOutput": expected,
@@ -73,7 +117,7 @@ fn item(nth: usize, tried: &[Trial]) -> Option<Value> {
     }))
 }
 
-fn tries(nth: usize, tried: &[Trial]) -> Vec<Value> {
+fn run_items(nth: usize, tried: &[Trial]) -> Vec<Value> {
     let one = |trial: &Trial| {
         let release = trial.run.release;
         json!({
@@ -88,10 +132,9 @@ fn tries(nth: usize, tried: &[Trial]) -> Vec<Value> {
 }
 
 fn configs() -> Vec<Value> {
-    let labels = ["unsolved", "handed over", "solved"];
-    let categories: Vec<Value> = labels
-        .iter()
-        .enumerate()
+    let categories = ["unsolved", "handed over", "solved"];
+    let categories: Vec<Value> = (0u8..)
+        .zip(categories)
         .map(|(value, label)| json!({ "label": label, "value": value }))
         .collect();
     vec![
@@ -100,20 +143,21 @@ fn configs() -> Vec<Value> {
             "description": "Did it answer what was asked, with a next step?",
         }),
         json!({ "name": "outcome", "dataType": "CATEGORICAL", "categories": categories }),
-        json!({ "name": "goal_reached", "dataType": "BOOLEAN" }),
     ]
 }
 
-/// Runs in production that went badly, the newest first.
-fn unhappy(runs: &[Run]) -> impl Iterator<Item = &Run> {
-    let is_unhappy = |run: &&Run| {
-        run.agent.name == people::SUPPORT.name && run.place == Place::Prod && run.quality < 0.4
-    };
-    runs.iter().rev().filter(is_unhappy)
+/// Returns traces in production that went badly, the newest first.
+fn unhappy(traffic: &Traffic) -> impl Iterator<Item = &Run> {
+    traffic.runs.iter().rev().filter(|run| {
+        run.agent.name == agents::SUPPORT.name
+            && run.environment == Environment::Prod
+            && run.release.is_bad
+            && run.quality < 0.4
+    })
 }
 
 fn queued((nth, run): (usize, &Run)) -> Value {
-    let is_done = nth + LOOKED_AT >= QUEUED;
+    let is_done = nth + DONE >= QUEUED;
     json!({
         "objectId": wire::hex(&run.id),
         "objectType": "TRACE",
@@ -121,24 +165,8 @@ fn queued((nth, run): (usize, &Run)) -> Value {
     })
 }
 
-const REMARKS: [&str; 4] = [
-    "`find_order` is called with **order_no**; the tool takes `order_id`. Came with 4.8.0.",
-    "The customer gave the number in the first message. We must not ask for it again.",
-    "Good example for the training set: the guard *did* flag it, nobody looked.",
-    "Refunded by hand, reference in the ticket. Same cause as yesterday.",
-];
-
-/// What people wrote under runs that went badly, and under one session.
-fn comments(runs: &[Run]) -> Vec<Value> {
-    let on = |kind: &str, id: String, content: &str| json!({ "objectType": kind, "objectId": id, "content": content });
-    let mut said: Vec<Value> = unhappy(runs)
-        .zip(REMARKS)
-        .map(|(run, remark)| on("TRACE", wire::hex(&run.id), remark))
-        .collect();
-    let circles = runs.iter().rev().find(|run| run.tags.contains(&"coding") && run.quality < 0.4);
-    said.extend(circles.map(|run| {
-        let content = "It edits the same file back and forth from the third prompt on.";
-        on("SESSION", run.session.clone(), content)
-    }));
-    said
+/// Returns what reviewers wrote under traces of the bad release.
+fn comments(traffic: &Traffic) -> Vec<Value> {
+    let on = |(run, content): (&Run, &String)| json!({ "objectType": "TRACE", "objectId": wire::hex(&run.id), "content": content });
+    unhappy(traffic).zip(&DATA.remarks.bad).map(on).collect()
 }

@@ -3,10 +3,10 @@
 use ratchet_core::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::people::{Caching, Model};
+use super::agents::{Caching, Model};
 use super::seeded_random::Chance;
 use super::story::{Completion, Message, Outcome, Step, Tokens, ToolCall, Work};
-use super::words::{self, Slots};
+use super::words;
 
 /// A place in the story: what time it is, and what chance has in store.
 #[derive(Debug)]
@@ -30,44 +30,11 @@ impl Scene {
         self.now = self.now.plus_nanos(nanos);
     }
 
-    /// Writes a sentence from one of several templates.
-    pub(crate) fn say(&mut self, templates: &[&str], slots: Slots<'_>) -> String {
-        words::say_one(&mut self.chance, templates, slots)
-    }
-
     /// A step that took about that many milliseconds.
     pub(crate) fn step(&mut self, work: Work, median_ms: f64, outcome: Outcome) -> Step {
         let (id, start) = (self.chance.bytes(), self.now);
         self.pass_ms(median_ms);
         Step { id, start, end: self.now, work, outcome, children: Vec::new() }
-    }
-
-    /// A step that lasts as long as the steps within.
-    pub(crate) fn within(&mut self, tell: impl FnOnce(&mut Self) -> (Work, Vec<Step>)) -> Step {
-        let (id, start) = (self.chance.bytes(), self.now);
-        self.pass_ms(2.0);
-        let (work, children) = tell(self);
-        self.pass_ms(3.0);
-        Step { id, start, end: self.now, work, outcome: Outcome::Fine, children }
-    }
-
-    /// Steps that begin together; the scene goes on when the last has ended.
-    pub(crate) fn together(
-        &mut self,
-        count: usize,
-        mut tell: impl FnMut(&mut Self, usize) -> Step,
-    ) -> Vec<Step> {
-        let start = self.now;
-        let mut last = start;
-        let mut steps = Vec::with_capacity(count);
-        for nth in 0..count {
-            self.now = start;
-            self.pass_ms(4.0);
-            steps.push(tell(self, nth));
-            last = last.max(self.now);
-        }
-        self.now = last;
-        steps
     }
 
     /// A tool call that answers after about that many milliseconds.
@@ -211,12 +178,6 @@ impl Dialogue {
         self.context += tokens;
     }
 
-    /// Forgets most of what was said: the context was compacted into a summary.
-    pub(crate) fn compact(&mut self, summary_tokens: u64) {
-        self.context = words::tokens(&self.system) + summary_tokens;
-        self.cached = 0;
-    }
-
     /// The model answers, and with that asks for tools if there are any calls.
     pub(crate) fn answer(&mut self, scene: &mut Scene, text: String, calls: Vec<ToolCall>) -> Step {
         let reply = Message::Assistant { text, calls };
@@ -240,23 +201,6 @@ impl Dialogue {
         self.hear(reply);
         let work = Work::Model(Box::new(call));
         Step { id, start, end: scene.now, work, outcome: Outcome::Fine, children: Vec::new() }
-    }
-
-    /// The model asks for tools; they run one after the other, and it hears their results.
-    pub(crate) fn use_tools(
-        &mut self,
-        scene: &mut Scene,
-        thought: String,
-        errands: Vec<Errand>,
-    ) -> Vec<Step> {
-        let calls = errands.iter().map(|errand| errand.call.clone()).collect();
-        let mut steps = vec![self.answer(scene, thought, calls)];
-        for errand in errands {
-            let call = errand.call.clone();
-            steps.extend(scene.run(errand));
-            self.hear(Message::Tool(call));
-        }
-        steps
     }
 
     fn recorded(&self) -> Vec<Message> {

@@ -1,4 +1,4 @@
-//! Sending the week to a server, as agents and their users would.
+//! Sends the traffic to a server, as agents and their users would.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,28 +8,24 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse
 use prost::Message as _;
 use ratchet_remote::http;
 use ratchet_store::catalog::KeyPair;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::catalog::{FIRST_PROMPT, Shelf};
+use super::catalog::{self, Catalog};
 use super::wire::Export;
 
 /// Requests under way at once: several agents, one machine.
 const AT_ONCE: usize = 4;
 
-/// Events in one request, as SDKs batch them.
-const EVENTS_AT_ONCE: usize = 200;
-
-/// Someone who talks to a server over its public interfaces.
+/// A client of a server's public interfaces.
 #[derive(Debug)]
-pub(crate) struct Visitor {
+pub(crate) struct Client {
     client: reqwest::Client,
     web: String,
     key: KeyPair,
 }
 
-impl Visitor {
-    /// A visitor with a key.
+impl Client {
     pub(crate) fn new(web: String, key: KeyPair) -> anyhow::Result<Self> {
         // A proxy in the environment is not for talking to this very process.
         let client = http::on_this_machine().build().context("cannot start an HTTP client")?;
@@ -58,8 +54,8 @@ impl Visitor {
         loop {
             let room = AT_ONCE - under_way.len();
             for export in waiting.by_ref().take(room) {
-                let visitor = Arc::clone(self);
-                under_way.spawn(async move { visitor.export_one(export).await });
+                let client = Arc::clone(self);
+                under_way.spawn(async move { client.export_one(export).await });
             }
             let Some(ended) = under_way.join_next().await else {
                 return Ok(());
@@ -76,8 +72,8 @@ impl Visitor {
         loop {
             let room = AT_ONCE - under_way.len();
             for score in waiting.by_ref().take(room) {
-                let visitor = Arc::clone(self);
-                under_way.spawn(async move { visitor.score_one(&score).await });
+                let client = Arc::clone(self);
+                under_way.spawn(async move { client.score_one(&score).await });
             }
             let Some(ended) = under_way.join_next().await else {
                 return Ok(());
@@ -86,58 +82,26 @@ impl Visitor {
         }
     }
 
-    /// Gives what judges said, many at once. People judge by a config.
-    pub(crate) async fn judge(
-        &self,
-        verdicts: &[Value],
-        configs: &BTreeMap<String, Value>,
-    ) -> anyhow::Result<()> {
-        for some in verdicts.chunks(EVENTS_AT_ONCE) {
-            let event = |body: &Value| {
-                let mut body = body.clone();
-                let config = body["name"].as_str().and_then(|name| configs.get(name));
-                if body["source"] == "ANNOTATION" {
-                    body["configId"] = config.cloned().unwrap_or_default();
-                }
-                json!({
-                    "id": format!("event-{}", body["id"].as_str().unwrap_or_default()),
-                    "type": "score-create",
-                    "timestamp": body["timestamp"],
-                    "body": body,
-                })
-            };
-            let batch: Vec<Value> = some.iter().map(event).collect();
-            let answer = self.post("ingestion", &json!({ "batch": batch })).await?;
-            if answer["errors"].as_array().is_some_and(|errors| !errors.is_empty()) {
-                bail!("scores were refused: {}", answer["errors"]);
-            }
-        }
-        Ok(())
-    }
-
-    /// Fills the shelf, unless somebody has done so before.
-    pub(crate) async fn shelve(
-        &self,
-        shelf: &Shelf,
-        configs: &BTreeMap<String, Value>,
-    ) -> anyhow::Result<()> {
-        let first = FIRST_PROMPT.replace('/', "%2F");
+    /// Creates the catalog, unless it is there already.
+    pub(crate) async fn create_catalog(&self, catalog: &Catalog) -> anyhow::Result<()> {
+        let configs = self.configs(&catalog.configs).await?;
+        let first = catalog::first_prompt().replace('/', "%2F");
         if self.get(&format!("v2/prompts/{first}?version=1")).await?.is_some() {
             return Ok(());
         }
-        for prompt in &shelf.prompts {
+        for prompt in &catalog.prompts {
             self.post("v2/prompts", prompt).await?;
         }
-        self.post("v2/datasets", &shelf.dataset).await?;
-        for item in &shelf.items {
+        self.post("v2/datasets", &catalog.dataset).await?;
+        for item in &catalog.items {
             self.post("dataset-items", item).await?;
         }
-        for tried in &shelf.tries {
+        for tried in &catalog.run_items {
             self.post("dataset-run-items", tried).await?;
         }
-        self.queue(shelf, configs).await?;
+        self.queue(catalog, &configs).await?;
         let projects = self.get("projects").await?.unwrap_or_default();
-        for comment in &shelf.comments {
+        for comment in &catalog.comments {
             let mut comment = comment.clone();
             comment["projectId"] = projects["data"][0]["id"].clone();
             self.post("comments", &comment).await?;
@@ -146,10 +110,7 @@ impl Visitor {
     }
 
     /// The ids of the configs by their names; what is missing is made.
-    pub(crate) async fn configs(
-        &self,
-        wanted: &[Value],
-    ) -> anyhow::Result<BTreeMap<String, Value>> {
+    async fn configs(&self, wanted: &[Value]) -> anyhow::Result<BTreeMap<String, Value>> {
         let known = self.get("score-configs?limit=100").await?.unwrap_or_default();
         let mut configs = BTreeMap::new();
         for config in wanted {
@@ -165,8 +126,8 @@ impl Visitor {
         Ok(configs)
     }
 
-    async fn queue(&self, shelf: &Shelf, configs: &BTreeMap<String, Value>) -> anyhow::Result<()> {
-        let mut queue = shelf.queue.clone();
+    async fn queue(&self, catalog: &Catalog, configs: &BTreeMap<String, Value>) -> anyhow::Result<()> {
+        let mut queue = catalog.queue.clone();
         queue["scoreConfigIds"] = ["helpfulness", "outcome"]
             .iter()
             .filter_map(|name| configs.get(*name))
@@ -174,7 +135,7 @@ impl Visitor {
             .collect();
         let queue = self.post("annotation-queues", &queue).await?;
         let id = queue["id"].as_str().unwrap_or_default();
-        for item in &shelf.queued {
+        for item in &catalog.queued {
             self.post(&format!("annotation-queues/{id}/items"), item).await?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
-use super::people::{Agent, Model, Place, Release};
+use super::agents::{Agent, Model, Environment, Release};
 
 /// One agent run: a trace.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Run {
     /// What it is about, for the list of traces.
     pub(crate) name: String,
     pub(crate) agent: &'static Agent,
-    pub(crate) place: Place,
+    pub(crate) environment: Environment,
     pub(crate) release: &'static Release,
     pub(crate) user: String,
     /// Which conversation it belongs to.
@@ -25,6 +25,28 @@ pub(crate) struct Run {
     pub(crate) asked_by: Option<AskedBy>,
     /// Hidden quality from 0 to 1, from which thumbs follow.
     pub(crate) quality: f64,
+    pub(crate) course: Course,
+}
+
+/// How a conversation goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Course {
+    Good,
+    /// The user has to correct the agent.
+    Rocky,
+    /// A tool fails and the agent gives up.
+    Failing,
+}
+
+impl Course {
+    pub(crate) const fn quality(self) -> f64 {
+        match self {
+            Self::Good => 0.92,
+            Self::Rocky => 0.55,
+            Self::Failing => 0.12,
+        }
+    }
 }
 
 /// A step of another run.
@@ -145,7 +167,7 @@ pub(crate) struct Thumb {
     pub(crate) up: bool,
     pub(crate) comment: Option<String>,
     pub(crate) at: Timestamp,
-    pub(crate) place: Place,
+    pub(crate) environment: Environment,
 }
 
 impl Run {

@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message as _;
 use serde_json::{Value, json};
 
-use super::people::Convention;
+use super::agents::Convention;
 use super::story::{Run, Thumb};
 use span::SpanAttributes;
 
@@ -55,7 +55,7 @@ pub(crate) fn score(thumb: &Thumb) -> Value {
         "name": "thumbs_feedback",
         "value": u8::from(thumb.up),
         "dataType": "BOOLEAN",
-        "environment": thumb.place.name(),
+        "environment": thumb.environment.name(),
         "timestamp": thumb.at.to_string(),
     });
     if let Some(comment) = &thumb.comment {
@@ -99,18 +99,18 @@ fn resource(run: &Run) -> SpanAttributes {
     match run.agent.convention {
         Convention::Langfuse => {
             resource.text("telemetry.sdk.language", "python");
-            resource.text("langfuse.environment", run.place.name());
+            resource.text("langfuse.environment", run.environment.name());
             resource
                 .text("langfuse.release", &format!("{}@{}", run.agent.name, run.release.version));
         }
         Convention::GenAi => {
             resource.text("telemetry.sdk.language", "nodejs");
-            resource.text("deployment.environment.name", run.place.name());
+            resource.text("deployment.environment.name", run.environment.name());
         }
         Convention::ClaudeCode => {
             resource.text("os.type", "linux");
             resource.text("host.arch", "amd64");
-            resource.text("deployment.environment.name", run.place.name());
+            resource.text("deployment.environment.name", run.environment.name());
         }
     }
     resource

@@ -28,12 +28,6 @@ pub(crate) fn say(chance: &mut Chance, template: &str, slots: Slots<'_>) -> Stri
     text
 }
 
-/// Writes a sentence from one of several templates.
-pub(crate) fn say_one(chance: &mut Chance, templates: &[&str], slots: Slots<'_>) -> String {
-    let template = chance.choose(templates).copied().unwrap_or_default();
-    say(chance, template, slots)
-}
-
 fn fill(text: &mut String, name: &str, slots: Slots<'_>) {
     match slots.iter().find(|(slot, _)| *slot == name) {
         Some((_, value)) => text.push_str(value),

@@ -28,7 +28,7 @@ const WEEK: &str = "2026-11-08";
 fn demo() -> TempDir {
     let folder = TempDir::new().unwrap();
     let data = folder.path().to_str().unwrap();
-    done(ratchet(&["demo", "--once", "--data", data, "--until", END]));
+    done(ratchet(&["demo", "--once", "--unscored", "--data", data, "--until", END]));
     folder
 }
 

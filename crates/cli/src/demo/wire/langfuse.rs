@@ -1,7 +1,7 @@
 use opentelemetry_proto::tonic::trace::v1::Span;
 use serde_json::{Value, json};
 
-use crate::demo::stories::support;
+use crate::demo::conversation;
 use crate::demo::story::{Completion, Message, Outcome, Run, Step, ToolCall, Work};
 
 use super::each_step;
@@ -26,7 +26,7 @@ fn about_the_trace(run: &Run, attributes: &mut SpanAttributes) {
     attributes.text("user.id", &run.user);
     attributes.text("session.id", &run.session);
     attributes.texts("langfuse.trace.tags", &run.tags);
-    attributes.text("langfuse.environment", run.place.name());
+    attributes.text("langfuse.environment", run.environment.name());
     attributes.text("langfuse.version", run.release.version);
     attributes.text("langfuse.trace.metadata.agent", run.agent.name);
 }
@@ -110,7 +110,7 @@ fn reply(message: &Message) -> Value {
     match message {
         Message::User(text) => json!({ "role": "user", "content": text }),
         Message::Photo(text) => {
-            let photo = json!({ "type": "image_url", "image_url": { "url": support::photo() } });
+            let photo = json!({ "type": "image_url", "image_url": { "url": conversation::photo() } });
             json!({ "role": "user", "content": [{ "type": "text", "text": text }, photo] })
         }
         Message::Tool(call) => {

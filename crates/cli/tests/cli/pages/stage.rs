@@ -64,7 +64,8 @@ impl Stage {
     pub(super) fn demo(&self) -> &Served {
         self.demo.get_or_init(|| {
             let data = TempDir::new().unwrap();
-            let demo = ratchet(&["demo", "--once", "--seed", "4", "--data"]).arg(data.path());
+            let demo = ["demo", "--once", "--unscored", "--seed", "4", "--data"];
+            let demo = ratchet(&demo).arg(data.path());
             ok(demo
                 .env("RATCHET_INIT_PROJECT_ID", PROJECT)
                 .env("RATCHET_INIT_PUBLIC_KEY", PUBLIC_KEY)

@@ -1,8 +1,8 @@
-//! Who takes part: models, agents with their releases, and people.
+//! Who takes part: models, agents with their releases, and users.
 
 use ratchet_core::time::Timestamp;
 
-use super::rhythm::{Rhythm, Week};
+use super::timeline::{Rhythm, Timeline};
 use super::seeded_random::Chance;
 
 /// A model and how it behaves on an ordinary day.
@@ -38,11 +38,13 @@ const fn claude(name: &'static str, first_token_ms: f64, speed: f64) -> Model {
     Model { name, provider: "anthropic", first_token_ms, speed, caching, reasoning: 0.0 }
 }
 
-/// Anthropic's largest everyday model: leads research and coding.
+/// Anthropic's largest everyday model: leads coding.
 pub(crate) static OPUS: Model = claude("claude-opus-5", 1_450.0, 58.0);
-/// Anthropic's middle model: plans trips.
+/// The same without a prompt cache: every call pays for its whole prompt.
+pub(crate) static OPUS_UNCACHED: Model = Model { caching: Caching::Off, ..claude("claude-opus-5", 1_450.0, 58.0) };
+/// Anthropic's middle model: leads coding.
 pub(crate) static SONNET: Model = claude("claude-sonnet-5", 900.0, 82.0);
-/// Anthropic's small model: scouts and explores.
+/// Anthropic's small model: explores code.
 pub(crate) static HAIKU: Model = claude("claude-haiku-4-5-20251001", 420.0, 150.0);
 /// OpenAI's middle model: answers customers, thinking first.
 pub(crate) static TERRA: Model = Model {
@@ -94,78 +96,102 @@ pub(crate) enum Convention {
 #[derive(Debug)]
 pub(crate) struct Agent {
     pub(crate) name: &'static str,
-    /// How its spans are written.
     pub(crate) convention: Convention,
     /// The prompt it runs on, where it says so.
     pub(crate) prompt: Option<&'static str>,
-    /// Its releases, oldest first.
+    pub(crate) model: &'static Model,
+    /// The model of its sub-agents and small tasks.
+    pub(crate) helper: &'static Model,
+    /// Oldest first.
     pub(crate) releases: &'static [Release],
-    /// When its users are awake.
     pub(crate) rhythm: Rhythm,
+    /// The first of its users in the list of names, and how many there are.
+    pub(crate) users: (usize, u32),
+    pub(crate) sessions_per_day: f64,
 }
 
 /// One release of an agent.
 #[derive(Debug)]
 pub(crate) struct Release {
     pub(crate) version: &'static str,
-    /// The version of the prompt in it.
     pub(crate) prompt_version: u64,
-    /// When it went to production, in days before the end of the week.
-    pub(crate) days_ago: f64,
-    /// Whether it is the one that should not have gone out.
+    /// When it went to production, in hours since the second week began.
+    pub(crate) hour: i64,
+    /// Whether it is the planted bad release.
     pub(crate) is_bad: bool,
 }
 
-const fn release(version: &'static str, prompt_version: u64, days_ago: f64) -> Release {
-    Release { version, prompt_version, days_ago, is_bad: false }
+const fn release(version: &'static str, prompt_version: u64, hour: i64) -> Release {
+    Release { version, prompt_version, hour, is_bad: false }
 }
 
-/// Answers the customers of Kettle & Crane, a shop for kitchen machines.
+const LONG_AGO: i64 = -10_000;
+
+/// Answers the customers of Kettle & Crane, a shop for kitchen machines. Release 4.8.0, out from
+/// Tuesday to Friday of the second week, calls the order tool with an argument it does not have.
 pub(crate) static SUPPORT: Agent = Agent {
     name: "support-desk",
     convention: Convention::Langfuse,
     prompt: Some("support-desk/system"),
+    model: &TERRA,
+    helper: &LUNA,
     releases: &[
-        release("4.7.2", 2, 30.0),
-        Release { version: "4.8.0", prompt_version: 3, days_ago: 4.1, is_bad: true },
-        release("4.8.1", 4, 2.9),
+        release("4.7.2", 2, LONG_AGO),
+        Release { version: "4.8.0", prompt_version: 3, hour: 2 * 24 + 9, is_bad: true },
+        release("4.8.1", 4, 5 * 24 + 16),
     ],
     rhythm: Rhythm::Home,
-};
-pub(crate) static TRAVEL: Agent = Agent {
-    name: "trip-planner",
-    convention: Convention::GenAi,
-    prompt: None,
-    releases: &[release("2.3.0", 5, 30.0), release("2.4.0", 6, 5.2)],
-    rhythm: Rhythm::Home,
+    users: (0, 140),
+    sessions_per_day: 13.0,
 };
 /// Looks things up and writes briefs, for people and for other agents.
 pub(crate) static RESEARCH: Agent = Agent {
     name: "research-desk",
     convention: Convention::GenAi,
     prompt: None,
-    releases: &[release("1.11.0", 3, 30.0), release("1.11.1", 3, 1.6)],
+    model: &SONNET,
+    helper: &FLASH,
+    releases: &[release("1.11.0", 3, LONG_AGO), release("1.11.1", 3, 24 + 10)],
     rhythm: Rhythm::Office,
+    users: (140, 14),
+    sessions_per_day: 4.5,
+};
+/// Answers questions about the shop from its warehouse, and costs more than the others together.
+pub(crate) static ANALYST: Agent = Agent {
+    name: "data-analyst",
+    convention: Convention::GenAi,
+    prompt: None,
+    model: &OPUS_UNCACHED,
+    helper: &HAIKU,
+    releases: &[release("0.9.4", 1, LONG_AGO), release("0.9.5", 1, -3 * 24)],
+    rhythm: Rhythm::Office,
+    users: (154, 12),
+    sessions_per_day: 4.5,
 };
 /// Writes code with a developer in a terminal.
 pub(crate) static CODING: Agent = Agent {
     name: "claude-code",
     convention: Convention::ClaudeCode,
     prompt: None,
-    releases: &[release("2.1.325", 1, 30.0)],
+    model: &SONNET,
+    helper: &HAIKU,
+    releases: &[release("2.1.325", 1, LONG_AGO), release("2.1.331", 1, 24 + 8)],
     rhythm: Rhythm::Office,
+    users: (166, 7),
+    sessions_per_day: 1.6,
 };
+pub(crate) static AGENTS: [&Agent; 4] = [&SUPPORT, &RESEARCH, &ANALYST, &CODING];
 
-/// How long before production a release runs in beta, in days.
-const BETA_LEAD_DAYS: f64 = 1.0;
+/// How long before production a release runs in beta, in hours.
+const BETA_LEAD: i64 = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Environment {
     Beta,
     Prod,
 }
 
-impl Place {
+impl Environment {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Beta => "beta",
@@ -175,19 +201,19 @@ impl Place {
 }
 
 impl Agent {
-    /// The release that ran at a moment; beta gets each a day before production.
+    /// Returns the release that ran at a moment; beta gets each a day before production.
     pub(crate) fn release_at(
         &'static self,
-        week: Week,
+        timeline: &Timeline,
         at: Timestamp,
-        place: Place,
+        environment: Environment,
     ) -> &'static Release {
-        let lead = match place {
-            Place::Beta => BETA_LEAD_DAYS,
-            Place::Prod => 0.0,
+        let lead = match environment {
+            Environment::Beta => BETA_LEAD,
+            Environment::Prod => 0,
         };
-        let is_out = |release: &&Release| week.days_ago(release.days_ago + lead) <= at;
-        static NONE: Release = release("0.0.0", 0, 0.0);
+        let is_out = |release: &&Release| timeline.at_hour(release.hour - lead) <= at;
+        static NONE: Release = release("0.0.0", 0, 0);
         self.releases.iter().rev().find(is_out).or(self.releases.first()).unwrap_or(&NONE)
     }
 }
@@ -220,43 +246,27 @@ const FAMILY: [&str; 20] = [
     "Vega",
 ];
 
-/// Someone who talks to an agent.
+/// A user of an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) given: &'static str,
-    /// How the agents know them.
+    /// The user id that agents record.
     pub(crate) id: String,
 }
 
-/// The same people every time: chance decides who comes, not who exists.
-pub(crate) fn person(chance: &mut Chance, crowd: Crowd) -> Person {
-    let (first, many) = match crowd {
-        Crowd::Customers => (0, 180),
-        Crowd::Travellers => (180, 70),
-        Crowd::Analysts => (250, 14),
-        Crowd::Developers => (264, 7),
-    };
-    // Squaring favours the first few: some people come back often.
+/// Returns one of an agent's users. A seed decides who comes, not who exists.
+pub(crate) fn person(chance: &mut Chance, agent: &Agent) -> Person {
+    let (first, many) = agent.users;
+    // The product favours the first few: some people come back often.
     let share = chance.unit() * chance.unit();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "a share of at most 180 people"
+        reason = "a share of at most 140 people"
     )]
     let nth = first + (share * f64::from(many)) as usize;
     let given = GIVEN.get(nth % GIVEN.len()).copied().unwrap_or("Mira");
     let family =
         FAMILY.get(nth / GIVEN.len() * 7 % FAMILY.len() + nth % 2).copied().unwrap_or("Marsh");
     Person { given, id: format!("{}.{}", given.to_lowercase(), family.to_lowercase()) }
-}
-
-/// Which people an agent serves.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Crowd {
-    /// People with a kettle that leaks.
-    Customers,
-    /// People who want to be elsewhere.
-    Travellers,
-    Analysts,
-    Developers,
 }
