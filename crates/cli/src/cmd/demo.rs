@@ -10,8 +10,8 @@ use ratchet_server::clock::Clock;
 use ratchet_server::rate_limit::Rate;
 use ratchet_server::shutdown;
 use ratchet_server::shutdown::{Stop, Stopper};
-use ratchet_store::blocking::run_blocking;
 use ratchet_store::Store;
+use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::KeyPair;
 use ratchet_store::project::ProjectId;
 

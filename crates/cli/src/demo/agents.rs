@@ -2,8 +2,8 @@
 
 use ratchet_core::time::Timestamp;
 
-use super::timeline::{Rhythm, Timeline};
 use super::seeded_random::Chance;
+use super::timeline::{Rhythm, Timeline};
 
 /// A model and how it behaves on an ordinary day.
 #[derive(Debug)]
@@ -41,7 +41,8 @@ const fn claude(name: &'static str, first_token_ms: f64, speed: f64) -> Model {
 /// Anthropic's largest everyday model: leads coding.
 pub(crate) static OPUS: Model = claude("claude-opus-5", 1_450.0, 58.0);
 /// The same without a prompt cache: every call pays for its whole prompt.
-pub(crate) static OPUS_UNCACHED: Model = Model { caching: Caching::Off, ..claude("claude-opus-5", 1_450.0, 58.0) };
+pub(crate) static OPUS_UNCACHED: Model =
+    Model { caching: Caching::Off, ..claude("claude-opus-5", 1_450.0, 58.0) };
 /// Anthropic's middle model: leads coding.
 pub(crate) static SONNET: Model = claude("claude-sonnet-5", 900.0, 82.0);
 /// Anthropic's small model: explores code.
@@ -266,7 +267,8 @@ pub(crate) fn person(chance: &mut Chance, agent: &Agent) -> Person {
     )]
     let nth = first + (share * f64::from(many)) as usize;
     let given = GIVEN.get(nth % GIVEN.len()).copied().unwrap_or("Mira");
-    let family =
-        FAMILY.get(nth / GIVEN.len() * 7 % FAMILY.len() + nth % 2).copied().unwrap_or("Marsh");
+    // Both steps share no factor with the number of names, so that nobody has a namesake.
+    let family = (nth * 7 + nth / GIVEN.len()) % FAMILY.len();
+    let family = FAMILY.get(family).copied().unwrap_or("Marsh");
     Person { given, id: format!("{}.{}", given.to_lowercase(), family.to_lowercase()) }
 }

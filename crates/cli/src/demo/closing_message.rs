@@ -56,7 +56,10 @@ fn tour(ledger: &Ledger, pages: &str, is_scored: bool) -> String {
         ));
     }
     stops.push((
-        format!("A session of {} {}: {} fails, the agent gives up", bad.agent, bad.release, bad.tool),
+        format!(
+            "A session of {} {}: {} fails, the agent gives up",
+            bad.agent, bad.release, bad.tool
+        ),
         format!("{pages}/sessions/{worst}"),
     ));
     stops.push((
@@ -68,7 +71,10 @@ fn tour(ledger: &Ledger, pages: &str, is_scored: bool) -> String {
         format!("{pages}/datasets/support-regressions/runs"),
     ));
     stops.push((
-        format!("Where the money goes: one trace of {} costs more than a day of support", ledger.costly_agent),
+        format!(
+            "Where the money goes: {} reads whole tables, without a prompt cache",
+            ledger.costly_agent
+        ),
         format!("{pages}/traces?q=agent%3A{}", ledger.costly_agent),
     ));
     if is_scored {
@@ -76,7 +82,7 @@ fn tour(ledger: &Ledger, pages: &str, is_scored: bool) -> String {
             format!("How far to trust the judges; {} has drifted", ledger.drifted_judge.judge),
             format!("{pages}/calibration"),
         ));
-        stops.push(("What to change next".to_owned(), format!("{pages}/suggestions")));
+        stops.push(("What to change next".to_owned(), format!("{pages}/reports/suggestions")));
     }
     let mut text = "\nFive minutes, in this order:\n".to_owned();
     for (nth, (what, link)) in (1..).zip(stops) {

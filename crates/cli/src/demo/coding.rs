@@ -93,9 +93,7 @@ pub(crate) fn tell(begin: Beginning, nth: usize) -> Told {
     let (tasks, arcs) = (&BOOK.tasks, &BOOK.arcs);
     // Each round of arcs begins with another task, so that every arc meets every task.
     let (round, tasks_turn) = (nth / arcs.len(), nth % arcs.len());
-    let Some((task, arc)) =
-        tasks.get((nth + round) % tasks.len()).zip(arcs.get(tasks_turn))
-    else {
+    let Some((task, arc)) = tasks.get((nth + round) % tasks.len()).zip(arcs.get(tasks_turn)) else {
         return Told::default();
     };
     let Some(repository) = BOOK.repositories.get(&task.repository) else { return Told::default() };
@@ -282,8 +280,7 @@ impl Coding {
 
     fn test(&mut self, passes: bool) -> Vec<Step> {
         self.is_green = passes;
-        let (output, code) =
-            if passes { (&self.task.success, 0) } else { (&self.task.failure, 1) };
+        let (output, code) = if passes { (&self.task.success, 0) } else { (&self.task.failure, 1) };
         let outcome = if passes { Outcome::Fine } else { failed("Exit code 1") };
         let result = json!({ "stdout": output, "exit_code": code });
         let call = bash(&self.repository.test, result, 9_500.0);
@@ -331,8 +328,10 @@ impl Coding {
 
     /// A sub-agent explores on its own and comes back with a sentence.
     fn send_sub_agent(&mut self) -> Vec<Step> {
-        let question = self.say("Find [every caller of|all uses of] {symbol} and who relies on it.");
-        let answer = self.say("{symbol} is called from {file} and {second}; only {file} relies on it.");
+        let question =
+            self.say("Find [every caller of|all uses of] {symbol} and who relies on it.");
+        let answer =
+            self.say("{symbol} is called from {file} and {second}; only {file} relies on it.");
         let arguments = json!({
             "subagent_type": "Explore",
             "description": self.say("Find uses of {symbol}"),

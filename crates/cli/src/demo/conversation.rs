@@ -16,7 +16,7 @@ use super::timeline::MINUTE;
 use super::words;
 
 /// How likely a conversation fails that needs the tool which the bad release breaks.
-const BROKEN: f64 = 0.92;
+const BROKEN: f64 = 0.78;
 /// The same for other releases: services are down now and then.
 const UNLUCKY: f64 = 0.05;
 const ROCKY: f64 = 0.09;
@@ -227,9 +227,8 @@ impl Teller {
     fn exchange(&mut self, turn: &Exchange, course: Course) {
         // The question decides which of the answers fits, where there are as many.
         let nth = usize::try_from(self.scene.chance.between(0, 99)).unwrap_or(0);
-        let pick = |texts: &[String]| {
-            texts.get(nth % texts.len().max(1)).cloned().unwrap_or_default()
-        };
+        let pick =
+            |texts: &[String]| texts.get(nth % texts.len().max(1)).cloned().unwrap_or_default();
         let ask = self.facts.fill(&mut self.scene.chance, &pick(&turn.ask));
         let say = if turn.ask.len() == turn.say.len() {
             self.facts.fill(&mut self.scene.chance, &pick(&turn.say))
@@ -259,8 +258,7 @@ impl Teller {
         let run = self.run(self.agent, root, course);
         self.thumb(&run);
         for mut other in std::mem::take(&mut self.asked) {
-            other.asked_by =
-                other.asked_by.map(|asked_by| AskedBy { trace: run.id, ..asked_by });
+            other.asked_by = other.asked_by.map(|asked_by| AskedBy { trace: run.id, ..asked_by });
             self.runs.push(other);
         }
         self.runs.push(run);

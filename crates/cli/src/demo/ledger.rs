@@ -131,8 +131,7 @@ fn sessions(
         }
         let of_run = traffic.thumbs.iter().filter(|thumb| thumb.trace == run.id);
         for thumb in of_run {
-            let count =
-                if thumb.up { &mut session.thumbs_up } else { &mut session.thumbs_down };
+            let count = if thumb.up { &mut session.thumbs_up } else { &mut session.thumbs_down };
             *count += 1;
         }
     }

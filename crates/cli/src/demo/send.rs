@@ -126,7 +126,11 @@ impl Client {
         Ok(configs)
     }
 
-    async fn queue(&self, catalog: &Catalog, configs: &BTreeMap<String, Value>) -> anyhow::Result<()> {
+    async fn queue(
+        &self,
+        catalog: &Catalog,
+        configs: &BTreeMap<String, Value>,
+    ) -> anyhow::Result<()> {
         let mut queue = catalog.queue.clone();
         queue["scoreConfigIds"] = ["helpfulness", "outcome"]
             .iter()

@@ -3,7 +3,7 @@
 use ratchet_core::time::Timestamp;
 use serde_json::Value;
 
-use super::agents::{Agent, Model, Environment, Release};
+use super::agents::{Agent, Environment, Model, Release};
 
 /// One agent run: a trace.
 #[derive(Debug)]

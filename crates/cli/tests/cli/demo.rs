@@ -1,4 +1,11 @@
-use std::collections::BTreeMap;
+//! The demo: what it records, and that its reports say what was planted.
+
+/// Every statement of a report, checked.
+mod claims;
+/// What was planted.
+mod planted;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -11,17 +18,20 @@ use ratchet_store::Store;
 use ratchet_store::aggregate::{AggregateQuery, Dimension, Group, Step};
 use ratchet_store::project::ProjectId;
 use ratchet_store::query::{
-    Detail, Direction, PageNumber, Paging, ScoreQuery, ScoresOn, SessionQuery, TimeRange,
-    TraceOrder, TraceQuery,
+    Condition, Detail, Direction, ObservationColumn, PageNumber, Paging, ScoreQuery, ScoresOn,
+    SessionQuery, TimeRange, TraceOrder, TraceQuery,
 };
 use ratchet_testkit::http;
+use ratchet_testkit::process::Launch;
 use ratchet_testkit::wait::Lines;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::{fails, ok, ratchet};
+use planted::Ledger;
 
 const PROJECT: &str = "demo";
-const END: &str = "2026-11-15T12:00:00Z";
+const END: &str = "2026-11-17T12:00:00Z";
 const EVERYTHING: Paging = Paging::Numbered(PageNumber { page: 1, limit: 10_000 });
 
 /// What a demo left in its folder.
@@ -30,6 +40,10 @@ struct Left {
     sessions: Vec<Session>,
     scores: Vec<Score>,
     kinds: BTreeMap<String, i64>,
+    /// Cost in dollars by session.
+    costs: BTreeMap<String, f64>,
+    /// Failed observations by name, of the planted release.
+    errors: BTreeMap<String, i64>,
     unknown_costs: i64,
 }
 
@@ -46,12 +60,12 @@ fn read(data: &Path) -> Left {
             paging: EVERYTHING,
             detail: Detail::Row,
         };
-        let kinds = AggregateQuery {
+        let sums = |by: Dimension, conditions: Vec<Condition<ObservationColumn>>| AggregateQuery {
             project: project.clone(),
             range,
-            by: vec![Dimension::Kind],
+            by: vec![by],
             step: Step::Whole,
-            conditions: Vec::new(),
+            conditions,
         };
         let sessions = SessionQuery {
             project: project.clone(),
@@ -60,55 +74,80 @@ fn read(data: &Path) -> Left {
             paging: EVERYTHING,
         };
         let scores = ScoreQuery {
-            project,
+            project: project.clone(),
             range,
             on: ScoresOn::Anything,
             conditions: Vec::new(),
             paging: EVERYTHING,
         };
         let telemetry = &folder.telemetry;
-        let groups = telemetry.aggregate(kinds).await.unwrap().groups;
-        let kind = |group: &Group| group.key[0].clone().unwrap_or_default();
+        let kinds = telemetry.aggregate(sums(Dimension::Kind, Vec::new())).await.unwrap().groups;
+        let costs = telemetry.aggregate(sums(Dimension::Session, Vec::new())).await.unwrap().groups;
+        let bad = vec![Condition::equals(ObservationColumn::Version, "4.8.0".to_owned())];
+        let names = telemetry.aggregate(sums(Dimension::Name, bad)).await.unwrap().groups;
+        let key = |group: &Group| group.key[0].clone().unwrap_or_default();
         Left {
             traces: telemetry.traces(traces).await.unwrap().rows,
             sessions: telemetry.sessions(sessions).await.unwrap().rows,
             scores: telemetry.scores(scores).await.unwrap().rows,
-            kinds: groups.iter().map(|group| (kind(group), group.sums.count)).collect(),
-            unknown_costs: groups.iter().map(|group| group.sums.cost_unknown).sum(),
+            unknown_costs: kinds.iter().map(|group| group.sums.cost_unknown).sum(),
+            kinds: kinds.iter().map(|group| (key(group), group.sums.count)).collect(),
+            costs: costs.iter().map(|it| (key(it), it.sums.cost.dollars())).collect(),
+            errors: names.iter().map(|it| (key(it), it.sums.errors)).collect(),
         }
     })
 }
 
-fn record(data: &Path) -> String {
-    let demo = ratchet(&["demo", "--once", "--seed", "3", "--until", END, "--data"]).arg(data);
-    ok(demo
+fn demo(data: &Path, args: &[&str]) -> Launch {
+    let demo = ratchet(&["demo", "--once", "--until", END, "--data"]).arg(data).args(args);
+    demo.env("TZ", "UTC")
         .env("RATCHET_INIT_PROJECT_ID", PROJECT)
         .env("RATCHET_INIT_PUBLIC_KEY", "pk-lf-demo")
-        .env("RATCHET_INIT_SECRET_KEY", "sk-lf-demo"))
+        .env("RATCHET_INIT_SECRET_KEY", "sk-lf-demo")
+}
+
+/// Runs a demo with a seed and returns its folder and what was planted in it.
+fn scored(seed: &str) -> (TempDir, Ledger, String) {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("ledger.json");
+    let told = ok(demo(data.path(), &["--seed", seed, "--ledger", file.to_str().unwrap()]));
+    let ledger = Ledger::read(&file);
+    (data, ledger, told)
 }
 
 #[test]
-fn a_week_is_recorded_and_understood() {
-    let data = tempfile::tempdir().unwrap();
-    let told = record(data.path());
+fn what_was_planted_is_recorded_and_every_statement_of_the_reports_is_true() {
+    let (data, ledger, told) = scored("3");
     let left = read(data.path());
-    assert!(told.contains(&format!("Recorded {} traces", left.traces.len())), "{told}");
-    assert!((1_050..1_200).contains(&left.traces.len()), "{} traces", left.traces.len());
-    for name in ["thumbs_feedback", "helpfulness", "outcome", "grounded"] {
-        let of = left.scores.iter().filter(|score| score.name == name);
-        assert!(of.count() > 100, "too few scores of {name}");
+    check_recorded(&left, &ledger, &told);
+    for week in [1, 2] {
+        claims::check(&report(data.path(), &ledger, week), &ledger, week, &left.scores);
     }
-    assert!(left.sessions.len() > 300, "{} sessions", left.sessions.len());
+}
 
-    let agents = ["support-desk", "trip-planner", "research-desk", "claude-code"];
-    for agent in agents {
-        let of = left.traces.iter().filter(|trace| trace.agent.as_deref() == Some(agent));
-        let known = of.filter(|trace| trace.session.is_some() && trace.user.is_some());
-        assert!(known.count() > 90, "too few traces of {agent}");
-    }
-    for environment in ["beta", "prod"] {
-        let of = left.traces.iter().filter(|trace| trace.environment.as_str() == environment);
-        assert!(of.count() > 100, "too few traces in {environment}");
+/// The report of a week as JSON and as Markdown, from the stored scores.
+fn report(data: &Path, ledger: &Ledger, week: u8) -> (Value, String) {
+    let of = &ledger.weeks[usize::from(week) - 1];
+    let show = |format: &str| {
+        let args = ["week", "--of", of, "--zone", "UTC", "--judge", "none", "--format", format];
+        ok(ratchet(&args).arg("--data").arg(data))
+    };
+    (serde_json::from_str(&show("json")).unwrap(), show("markdown"))
+}
+
+fn check_recorded(left: &Left, ledger: &Ledger, told: &str) {
+    assert!(told.contains(&format!("Recorded {} traces", left.traces.len())), "{told}");
+    assert_eq!(left.traces.len(), ledger.traces);
+    assert_eq!(left.sessions.len(), ledger.sessions.len());
+    let thumbs = left.scores.iter().filter(|score| score.name == "thumbs_feedback").count();
+    assert_eq!(thumbs, ledger.thumbs);
+    for trace in &left.traces {
+        let planted = &ledger.sessions[&trace.session.as_ref().unwrap().to_string()];
+        let is_asked = trace.agent.as_deref() != Some(planted.agent.as_str());
+        assert!(!is_asked || trace.agent.as_deref() == Some("research-desk"), "{trace:?}");
+        assert_eq!(trace.environment.as_str(), planted.environment);
+        assert_eq!(trace.user.as_deref(), Some(planted.user.as_str()));
+        assert!(is_asked || trace.version.as_deref() == Some(&planted.release), "{trace:?}");
     }
     for kind in [
         ObservationKind::Generation,
@@ -121,14 +160,45 @@ fn a_week_is_recorded_and_understood() {
         assert!(left.kinds.get(kind.as_str()).copied().unwrap_or(0) > 50, "too few of {kind:?}");
     }
     assert_eq!(left.unknown_costs, 0);
+    check_costs(left, ledger);
+    let of_bad = ledger.sessions.values().filter(|it| it.release == ledger.bad_release.release);
+    let planted: i64 = of_bad.map(|it| it.errors_of(&ledger.bad_release.tool)).sum();
+    assert_eq!(left.errors[&ledger.bad_release.tool], planted);
+    assert!(planted > 100, "{planted}");
+}
+
+/// The costly agent costs several times as much a session as any other.
+fn check_costs(left: &Left, ledger: &Ledger) {
+    let per_session = |agent: &str| {
+        let sessions = ledger.sessions.iter().filter(|(_, it)| it.agent == agent);
+        let costs: Vec<f64> = sessions.map(|(session, _)| left.costs[session]).collect();
+        costs.iter().sum::<f64>() / costs.len() as f64
+    };
+    let agents: BTreeSet<&str> = ledger.sessions.values().map(|it| it.agent.as_str()).collect();
+    assert_eq!(agents.len(), 4);
+    let costly = per_session(&ledger.costly_agent);
+    for agent in agents.into_iter().filter(|agent| *agent != ledger.costly_agent) {
+        let cost = per_session(agent);
+        assert!(costly > 2.0 * cost, "{agent} {cost}, {} {costly}", ledger.costly_agent);
+    }
 }
 
 #[test]
-fn the_same_week_twice_is_one_week() {
+fn any_seed_tells_the_same_story() {
+    for seed in ["1", "2"] {
+        let (data, ledger, _) = scored(seed);
+        let (report, _) = report(data.path(), &ledger, 2);
+        claims::check_story(&report, &ledger);
+    }
+}
+
+#[test]
+fn the_same_demo_twice_is_one_demo() {
     let data = tempfile::tempdir().unwrap();
-    record(data.path());
+    let record = || ok(demo(data.path(), &["--unscored"]));
+    record();
     let first = read(data.path());
-    record(data.path());
+    record();
     let second = read(data.path());
     assert_eq!(first.traces.len(), second.traces.len());
     assert_eq!(first.kinds, second.kinds);

@@ -19,9 +19,8 @@ pub(super) fn places(task: &Task, repository: &Repository) -> Vec<Use> {
     let words = task.plan.iter().filter_map(|step| step.split(' ').next_back());
     let searches = std::iter::once(task.symbol.as_str()).chain(words).map(|word| grep(task, word));
     let changed = task.changes.iter().filter(|change| !change.old.is_empty());
-    let changed = changed.flat_map(|change| {
-        [1, 81].map(|line| read(task, &change.file, line, &change.old))
-    });
+    let changed =
+        changed.flat_map(|change| [1, 81].map(|line| read(task, &change.file, line, &change.old)));
     let others = repository.others.iter().flat_map(|file| {
         [1, 81, 161].map(|line| read(task, file, line, &preview(&task.repository, file, line)))
     });
@@ -65,10 +64,18 @@ fn preview(project: &str, file: &str, line: u64) -> String {
     let (stem, extension) = file.rsplit_once('.').unwrap_or((file, ""));
     let stem = stem.rsplit('/').next().unwrap_or(stem);
     match extension {
-        "rs" => format!("use crate::{{Decimal, Error}};\n\n/// Opens {stem} {line}.\npub fn open_{line}(path: &Path) -> Result<Self, Error> {{"),
-        "py" => format!("import logging\n\nlog = logging.getLogger(\"{project}.{stem}\")\n\n\ndef step_{line}(rows):"),
-        "ts" | "tsx" => format!("import {{ api }} from '../api/client'\n\nexport function {stem}{line}() {{"),
-        "go" => format!("package {stem}\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\nfunc step{line}(ctx context.Context) error {{"),
+        "rs" => format!(
+            "use crate::{{Decimal, Error}};\n\n/// Opens {stem} {line}.\npub fn open_{line}(path: &Path) -> Result<Self, Error> {{"
+        ),
+        "py" => format!(
+            "import logging\n\nlog = logging.getLogger(\"{project}.{stem}\")\n\n\ndef step_{line}(rows):"
+        ),
+        "ts" | "tsx" => {
+            format!("import {{ api }} from '../api/client'\n\nexport function {stem}{line}() {{")
+        }
+        "go" => format!(
+            "package {stem}\n\nimport (\n\t\"context\"\n\t\"time\"\n)\n\nfunc step{line}(ctx context.Context) error {{"
+        ),
         _ => format!("# {project}\n\n{stem}, part {line}"),
     }
 }

@@ -20,8 +20,7 @@ impl Teller {
         if self.breaks(key) {
             return self.broken(tool, call, thought);
         }
-        let mut steps =
-            vec![self.dialogue.answer(&mut self.scene, thought, vec![call.clone()])];
+        let mut steps = vec![self.dialogue.answer(&mut self.scene, thought, vec![call.clone()])];
         match tool.kind {
             ToolKind::Tool => {
                 let errand = Errand { call: call.clone(), median_ms: tool.ms, trouble: HICCUP };
@@ -67,8 +66,7 @@ impl Teller {
             (None, Some(message)) => Trouble::BadArguments(message),
             (_, None) | (Some(_), Some(_)) => Trouble::Unavailable,
         };
-        let mut steps =
-            vec![self.dialogue.answer(&mut self.scene, thought, vec![call.clone()])];
+        let mut steps = vec![self.dialogue.answer(&mut self.scene, thought, vec![call.clone()])];
         for _ in 0..2 {
             let step = self.scene.tool_fails(call.clone(), trouble);
             if let Work::Tool(failed) = &step.work {

@@ -110,7 +110,8 @@ fn reply(message: &Message) -> Value {
     match message {
         Message::User(text) => json!({ "role": "user", "content": text }),
         Message::Photo(text) => {
-            let photo = json!({ "type": "image_url", "image_url": { "url": conversation::photo() } });
+            let photo =
+                json!({ "type": "image_url", "image_url": { "url": conversation::photo() } });
             json!({ "role": "user", "content": [{ "type": "text", "text": text }, photo] })
         }
         Message::Tool(call) => {
