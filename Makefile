@@ -13,7 +13,7 @@ DATA ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## build Ratchet, record a realistic week of agent traffic, and stay up to be looked at
+demo: ## build Ratchet, record and score two weeks of agent traffic, and serve them
 	$(CARGO) run --profile demo --locked -p ratchet-cli --bin ratchet -- demo
 
 dev: ## run a server from source on a throw-away folder, or: make dev DATA=DIR

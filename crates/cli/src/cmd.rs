@@ -76,7 +76,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the server: APIs, OTLP ingestion and web UI
     Serve(serve::ServeArgs),
-    /// Run a server with a week of sample data
+    /// Run a server with two weeks of sample data, scored and reported
     Demo(demo::DemoArgs),
     /// Import traces from other tools
     Import(import::ImportCommand),
