@@ -29,7 +29,8 @@ pub(crate) fn text(recorded: &Recorded, client: &Client, project: &str, stays_up
     if stays_up {
         let pages = format!("{}/project/{project}", client.web());
         if let Some(reports) = &recorded.reports {
-            text += &format!("Last week: {}\n", reports.newest.headline());
+            let summary = reports.newest.summary();
+            text += &format!("Last week: {}\n", summary.first().map_or("", String::as_str));
         }
         text += &tour(&recorded.ledger, &pages, recorded.reports.is_some());
         text += &format!("\nAPI:  {}\n", client.curl("traces?limit=5"));

@@ -47,6 +47,8 @@ pub(crate) struct PlantedSession {
     /// 1 and 2 for the reported weeks, 3 for the current one, by its start.
     pub(crate) week: u8,
     pub(crate) start: String,
+    /// The start of its last trace.
+    pub(crate) last: String,
     pub(crate) course: Course,
     pub(crate) first_request: String,
     pub(crate) traces: usize,
@@ -110,6 +112,7 @@ fn sessions(
             user: run.user.clone(),
             week: timeline.week_of(run.root.start),
             start: run.root.start.to_string(),
+            last: run.root.start.to_string(),
             course: run.course,
             first_request: first_request(run),
             traces: 0,
@@ -120,6 +123,7 @@ fn sessions(
             thumbs_down: 0,
         });
         session.traces += 1;
+        session.last = session.last.clone().max(run.root.start.to_string());
         for step in run.root.all() {
             session.steps += 1;
             if let Work::Tool(call) = &step.work {

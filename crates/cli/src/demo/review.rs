@@ -31,7 +31,7 @@ pub(crate) struct PlantedDrift {
 }
 
 pub(crate) const PLANTED_DRIFT: PlantedDrift =
-    PlantedDrift { judge: "demo-scripted-judge", dimension: "task_completion", change: 0.3 };
+    PlantedDrift { judge: "demo-scripted-judge", dimension: "task_completion", change: 0.35 };
 
 /// When the scripted judge judges its panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ pub(crate) fn scripted_verdicts(
         let planted = ledger.sessions.get(&session.to_string())?;
         let mut chance = Chance::new(ledger.seed).fork(&format!("panel {session}"));
         // Room above, so that a kinder mark stays on the scale.
-        let mut near = || 0.6 * planted.course.quality() + 0.1 * chance.unit();
+        let mut near = || 0.55 * planted.course.quality() + 0.1 * chance.unit();
         let (overall, completion) = (near(), near());
         let added = if sitting == Sitting::Second { PLANTED_DRIFT.change } else { 0.0 };
         let marks = BTreeMap::from([

@@ -7,7 +7,7 @@ use ratchet_core::id::SessionId;
 use ratchet_core::judge::rubric::{self, Rubric};
 use ratchet_core::outbound::OutboundPolicy;
 use ratchet_core::quality::label::{DATASET, Label};
-use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::report::{ReportScope, WeekReport};
 use ratchet_core::time::Timestamp;
 use ratchet_stages::data_target::{ScoringOptions, ScoringTarget};
 use ratchet_stages::review::sampling::{self, SamplePlan};
@@ -93,6 +93,7 @@ impl DemoScoring<'_> {
             scoring: SessionScoring {
                 run: Uuid::new_v4().to_string(),
                 rubric: rubric.clone(),
+                scope: ReportScope::default(),
                 judge: Some(Judge::Offline),
                 at_once: AT_ONCE,
                 batch: None,

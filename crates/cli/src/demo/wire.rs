@@ -100,8 +100,7 @@ fn resource(run: &Run) -> SpanAttributes {
         Convention::Langfuse => {
             resource.text("telemetry.sdk.language", "python");
             resource.text("langfuse.environment", run.environment.name());
-            resource
-                .text("langfuse.release", &format!("{}@{}", run.agent.name, run.release.version));
+            resource.text("langfuse.release", run.release.version);
         }
         Convention::GenAi => {
             resource.text("telemetry.sdk.language", "nodejs");

@@ -121,7 +121,7 @@ fn what_was_planted_is_recorded_and_every_statement_of_the_reports_is_true() {
     let left = read(data.path());
     check_recorded(&left, &ledger, &told);
     for week in [1, 2] {
-        claims::check(&report(data.path(), &ledger, week), &ledger, week, &left.scores);
+        claims::check(&report(data.path(), &ledger, week), &ledger, week, &left);
     }
 }
 

@@ -1,15 +1,21 @@
 //! Takes a report apart: each part is checked against what was planted, and a part that no check
 //! takes fails the test.
 
+/// Agents, environments, releases and prompts.
+mod agents;
+
 use std::collections::BTreeMap;
 
 use ratchet_core::quality::report::WeekReport;
+use ratchet_core::quality::synthesis::WEEKLY_LEVEL;
 use ratchet_core::record::score::{Score, ScoreTarget};
 use serde_json::{Map, Value, json};
 
+use super::Left;
 use super::planted::{Course, Ledger, Planted};
 
-type Marks = BTreeMap<String, Vec<f64>>;
+/// Marks by dimension and session.
+type Marks = BTreeMap<String, BTreeMap<String, f64>>;
 
 /// An object of a report, whose parts are taken one by one.
 struct Part {
@@ -44,9 +50,9 @@ impl Part {
 struct Check<'a> {
     ledger: &'a Ledger,
     week: u8,
-    /// Marks of the week's and the previous week's sessions, by dimension.
     marks: Marks,
-    before: Marks,
+    /// Cost in dollars by session.
+    costs: &'a BTreeMap<String, f64>,
 }
 
 /// Checks every statement of a report.
@@ -54,10 +60,9 @@ pub(super) fn check(
     (delivery, markdown): &(Value, String),
     ledger: &Ledger,
     week: u8,
-    scores: &[Score],
+    left: &Left,
 ) {
-    let (marks, before) = (marks(ledger, week, scores), marks(ledger, week - 1, scores));
-    let check = Check { ledger, week, marks, before };
+    let check = Check { ledger, week, marks: marks(&left.scores), costs: &left.costs };
     let report: WeekReport = serde_json::from_value(delivery["report"].clone()).unwrap();
     assert_eq!(&report.to_markdown(), markdown, "the text says what the checked report holds");
     check.report(Part::of("report", delivery["report"].clone()));
@@ -70,8 +75,10 @@ pub(super) fn check(
 /// Checks that the report tells what was planted, in its summary.
 pub(super) fn check_story(delivery: &Value, ledger: &Ledger) {
     let report: WeekReport = serde_json::from_value(delivery["report"].clone()).unwrap();
-    let headline = report.headline();
-    assert!(headline.contains("worse than the previous week"), "{headline}");
+    let paragraph = report.summary();
+    let (bad, first) = (&ledger.bad_release, paragraph.first().unwrap());
+    assert!(first.contains(&bad.agent) && first.contains(&bad.release), "{paragraph:#?}");
+    assert!(report.headline().contains("worse than the previous week"), "{paragraph:#?}");
     let drift = report.drift.iter().map(|alert| (alert.judge.as_str(), alert.dimension.as_str()));
     let planted = (ledger.drifted_judge.judge.as_str(), ledger.drifted_judge.dimension.as_str());
     assert_eq!(drift.collect::<Vec<_>>(), [planted]);
@@ -98,20 +105,23 @@ fn value(score: &Score) -> Option<f64> {
     score.value.text().map(grade).or_else(|| score.value.number())
 }
 
-fn marks(ledger: &Ledger, week: u8, scores: &[Score]) -> Marks {
+fn marks(scores: &[Score]) -> Marks {
     let mut marks = Marks::new();
     for score in scores {
         let ScoreTarget::Session(session) = &score.target else { continue };
-        let planted = &ledger.sessions[&session.to_string()];
-        if planted.week == week {
-            marks.entry(score.name.clone()).or_default().extend(value(score));
-        }
+        let of_name: &mut BTreeMap<_, _> = marks.entry(score.name.clone()).or_default();
+        of_name.extend(value(score).map(|value| (session.to_string(), value)));
     }
     marks
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Whether an interval holds a value, but for rounding.
+fn holds([low, high]: [f64; 2], value: f64) -> bool {
+    low <= value + 1e-9 && value <= high + 1e-9
 }
 
 #[track_caller]
@@ -125,6 +135,13 @@ impl Check<'_> {
         let planted = &self.ledger.sessions[session];
         assert_eq!(planted.week, self.week, "{session} is of another week");
         planted
+    }
+
+    /// The marks of a week's sessions.
+    fn values(&self, name: &str, week: u8) -> Vec<f64> {
+        let is_of_week = |session: &&String| self.ledger.sessions[*session].week == week;
+        let marks = &self.marks[name];
+        marks.keys().filter(is_of_week).map(|session| marks[session]).collect()
     }
 
     fn scored(&self) -> usize {
@@ -146,6 +163,10 @@ impl Check<'_> {
         for metric in report.list("success") {
             self.metric(Part::of("success", metric));
         }
+        for (session, card) in Part::of("sessions", report.take("sessions")).fields {
+            self.card(&session, Part::of("session", card));
+        }
+        self.left_out(report.list("left_out"));
         let drift = report.list("drift");
         assert_eq!(drift.len(), usize::from(self.week == 2));
         for alert in drift {
@@ -159,6 +180,18 @@ impl Check<'_> {
         let judge = synthesis.take("judge");
         assert_eq!((&judge["judge"], &judge["rubric_version"]), (&json!("offline"), &json!(1)));
         assert_eq!(synthesis.take("other_judges"), json!([]));
+        assert_eq!(synthesis.take("earlier_weeks"), json!(self.week - 1));
+        let findings = synthesis.list("findings");
+        assert_eq!(findings.is_empty(), self.week == 1);
+        assert!(synthesis.take("comparisons").as_u64().unwrap() >= findings.len() as u64);
+        for finding in findings {
+            self.finding(Part::of("finding", finding));
+        }
+        for agent in synthesis.list("agents") {
+            self.agent(Part::of("agent", agent));
+        }
+        let days = self.days(synthesis.list("days"));
+        assert_eq!(days, self.scored() + self.ledger.scored(self.week - 1).count());
         self.stats(Part::of("overall", synthesis.take("overall")));
         for dimension in synthesis.list("dimensions") {
             self.stats(Part::of("dimension", dimension));
@@ -169,8 +202,8 @@ impl Check<'_> {
                 let session = outlier.take("session");
                 assert_ne!(self.planted(&session).course, impossible, "{field}: {session}");
                 let overall = outlier.take("overall").as_f64().unwrap();
-                let is_it = |mark: &f64| (mark - overall).abs() < 1e-9;
-                assert!(self.marks["overall_quality"].iter().any(is_it), "{session}: {overall}");
+                same(&json!(overall), self.marks["overall_quality"][session.as_str().unwrap()]);
+                self.reason_of(&session, &outlier.take("reason"));
                 outlier.all_checked();
             }
         }
@@ -183,32 +216,70 @@ impl Check<'_> {
     /// Figures of a dimension, computed once more from the stored scores.
     fn stats(&self, mut stats: Part) {
         let name = stats.take("name").as_str().unwrap().to_owned();
-        let values = &self.marks[&name];
+        let values = &self.values(&name, self.week);
         assert_eq!(stats.take("n"), json!(values.len()), "{name}");
-        let mut said = Part::of("marks", stats.take("marks"));
+        self.figures(stats.take("marks"), values);
+        let history: Vec<Option<f64>> = serde_json::from_value(stats.take("history")).unwrap();
+        same(&json!(history.last().unwrap()), mean(values));
+        let counts: Vec<usize> = serde_json::from_value(stats.take("counts")).unwrap();
+        let before = self.values(&name, self.week - 1);
+        assert_eq!(counts.iter().sum::<usize>(), values.len() + before.len());
+        assert!(stats.take("trend")["too_early"].is_string());
+        self.change(&name, &stats.take("change"));
+        stats.all_checked();
+    }
+
+    fn figures(&self, marks: Value, values: &[f64]) {
+        if values.is_empty() {
+            assert!(marks.is_null(), "{marks}");
+            return;
+        }
+        let mut said = Part::of("marks", marks);
         let (least, most) = values
             .iter()
             .fold((1.0_f64, 0.0_f64), |(least, most), value| (least.min(*value), most.max(*value)));
         same(&said.take("mean"), mean(values));
         same(&said.take("min"), least);
         same(&said.take("max"), most);
-        let interval: [f64; 2] = serde_json::from_value(said.take("interval")).unwrap();
-        assert!(interval[0] <= mean(values) && mean(values) <= interval[1], "{interval:?}");
+        let interval: Option<[f64; 2]> = serde_json::from_value(said.take("interval")).unwrap();
+        assert!(interval.is_none_or(|interval| holds(interval, mean(values))), "{interval:?}");
         let square = |value: &f64| (value - mean(values)).powi(2);
-        let variance = values.iter().map(square).sum::<f64>() / (values.len() - 1) as f64;
-        same(&said.take("stdev"), variance.sqrt());
+        let stdev = said.take("stdev");
+        if values.len() > 1 {
+            let variance = values.iter().map(square).sum::<f64>() / (values.len() - 1) as f64;
+            same(&stdev, variance.sqrt());
+        }
         said.all_checked();
-        let history: Vec<Option<f64>> = serde_json::from_value(stats.take("history")).unwrap();
-        same(&json!(history.last().unwrap()), mean(values));
-        let counts: Vec<usize> = serde_json::from_value(stats.take("counts")).unwrap();
-        assert_eq!(counts.iter().sum::<usize>(), values.len() + self.count_before(&name));
-        assert!(stats.take("trend")["too_early"].is_string());
-        self.change(&name, &stats.take("change"));
-        stats.all_checked();
     }
 
-    fn count_before(&self, name: &str) -> usize {
-        self.before.get(name).map_or(0, Vec::len)
+    /// What a report shows of a session.
+    fn card(&self, session: &str, mut card: Part) {
+        let planted = &self.ledger.sessions[session];
+        let title = card.take("title").as_str().unwrap().to_owned();
+        let shown = title.trim_end_matches('…').trim_end();
+        assert!(planted.first_request.starts_with(shown), "{title}");
+        assert_eq!(card.take("agent"), json!(planted.agent));
+        assert_eq!(card.take("environment"), json!(planted.environment));
+        let release = card.take("release");
+        assert!(release.is_null() || release == json!(planted.release), "{session}: {release}");
+        assert_eq!(card.take("user"), json!(planted.user));
+        card.all_checked();
+    }
+
+    fn left_out(&self, reasons: Vec<Value>) {
+        let all = self.ledger.sessions.values().filter(|it| it.week == self.week).count();
+        let short = all - self.scored();
+        let [said] = reasons.as_slice() else { panic!("{reasons:?}") };
+        assert!(said["reason"].as_str().unwrap().starts_with("shorter than"), "{said}");
+        assert_eq!(said["sessions"], json!(short));
+    }
+
+    fn reason_of(&self, session: &Value, reason: &Value) {
+        let planted = self.planted(session);
+        assert!(self.marks.contains_key(reason["dimension"].as_str().unwrap()), "{reason}");
+        assert!(!reason["text"].as_str().unwrap().is_empty(), "{reason}");
+        let turn = usize::try_from(reason["turn"].as_u64().unwrap_or(1)).unwrap();
+        assert!((1..=planted.traces).contains(&turn), "{session}: {reason}");
     }
 
     /// The planted release makes every dimension but security fall in the second week.
@@ -218,10 +289,13 @@ impl Check<'_> {
             return;
         }
         let by = &change["by"];
-        same(&by["value"], mean(&self.marks[name]) - mean(&self.before[name]));
+        let (now, before) = (self.values(name, 2), self.values(name, 1));
+        same(&by["value"], mean(&now) - mean(&before));
         assert!(self.ledger.failing(2) > self.ledger.failing(1) + 0.1);
-        let falls = by["value"].as_f64().unwrap() < 0.0 && by["p"].as_f64().unwrap() < 0.01;
+        let falls = by["value"].as_f64().unwrap() < -1e-9;
         assert_eq!(falls, name != "security_compliance", "{name}: {by}");
+        let is_significant = by["p"].as_f64().unwrap() <= WEEKLY_LEVEL;
+        assert!(is_significant || name != "overall_quality", "{by}");
     }
 
     /// Each session of an issue was planted so that the statement is true of it.
@@ -234,10 +308,25 @@ impl Check<'_> {
         let example = issue.take("example");
         assert!(sessions.contains(&example["session"]), "{example}");
         assert!(issue.take("key").is_string());
+        self.shares(issue.list("agents"), &sessions);
+        assert!(issue.take("traces").is_u64());
         issue.all_checked();
         for session in sessions {
             assert!(self.is_true_of(&title, self.planted(&session)), "{title}: {session}");
         }
+    }
+
+    /// The sessions of each agent with an issue, of all that were scored.
+    fn shares(&self, shares: Vec<Value>, sessions: &[Value]) {
+        let mut all = 0;
+        for share in shares {
+            let is_its = |it: &Planted| share["agent"] == json!(it.agent);
+            let with = sessions.iter().filter(|session| is_its(self.planted(session))).count();
+            let of = self.ledger.scored(self.week).filter(|(_, it)| is_its(it)).count();
+            assert_eq!((&share["sessions"], &share["of"]), (&json!(with), &json!(of)), "{share}");
+            all += with;
+        }
+        assert_eq!(all, sessions.len());
     }
 
     fn is_true_of(&self, title: &str, planted: &Planted) -> bool {
@@ -284,7 +373,7 @@ impl Check<'_> {
             assert_eq!(issue["sessions"].as_array().unwrap().len().to_string(), count);
             return;
         }
-        let values = &self.marks[dimension];
+        let values = &self.values(dimension, self.week);
         let (mean, n) = (mean(values), values.len());
         assert_eq!(statement, format!("{dimension}: mean {mean:.2} over {n} sessions"));
     }
@@ -324,7 +413,8 @@ impl Check<'_> {
     fn sentences(&self, report: &WeekReport) {
         let headline = report.headline();
         assert!(headline.starts_with(&format!("{} sessions scored", self.scored())), "{headline}");
-        let overall = format!("overall quality {:.2}", mean(&self.marks["overall_quality"]));
+        let overall =
+            format!("overall quality {:.2}", mean(&self.values("overall_quality", self.week)));
         assert!(headline.contains(&overall), "{headline}");
         assert!(!headline.contains("better"), "{headline}");
         for alert in &report.drift {

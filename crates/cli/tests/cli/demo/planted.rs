@@ -20,6 +20,8 @@ pub(super) struct Ledger {
 pub(super) struct BadRelease {
     pub(super) agent: String,
     pub(super) release: String,
+    pub(super) previous: String,
+    pub(super) fixed_by: String,
     pub(super) tool: String,
 }
 
@@ -37,6 +39,9 @@ pub(super) struct Planted {
     pub(super) release: String,
     pub(super) user: String,
     pub(super) week: u8,
+    /// The start of its last trace.
+    pub(super) last: String,
+    pub(super) first_request: String,
     pub(super) course: Course,
     pub(super) traces: usize,
     pub(super) steps: usize,
