@@ -7,7 +7,6 @@ mod agents;
 use std::collections::BTreeMap;
 
 use ratchet_core::quality::report::WeekReport;
-use ratchet_core::quality::synthesis::WEEKLY_LEVEL;
 use ratchet_core::record::score::{Score, ScoreTarget};
 use serde_json::{Map, Value, json};
 
@@ -78,7 +77,6 @@ pub(super) fn check_story(delivery: &Value, ledger: &Ledger) {
     let paragraph = report.summary();
     let (bad, first) = (&ledger.bad_release, paragraph.first().unwrap());
     assert!(first.contains(&bad.agent) && first.contains(&bad.release), "{paragraph:#?}");
-    assert!(report.headline().contains("worse than the previous week"), "{paragraph:#?}");
     let drift = report.drift.iter().map(|alert| (alert.judge.as_str(), alert.dimension.as_str()));
     let planted = (ledger.drifted_judge.judge.as_str(), ledger.drifted_judge.dimension.as_str());
     assert_eq!(drift.collect::<Vec<_>>(), [planted]);
@@ -294,8 +292,6 @@ impl Check<'_> {
         assert!(self.ledger.failing(2) > self.ledger.failing(1) + 0.1);
         let falls = by["value"].as_f64().unwrap() < -1e-9;
         assert_eq!(falls, name != "security_compliance", "{name}: {by}");
-        let is_significant = by["p"].as_f64().unwrap() <= WEEKLY_LEVEL;
-        assert!(is_significant || name != "overall_quality", "{by}");
     }
 
     /// Each session of an issue was planted so that the statement is true of it.
@@ -417,6 +413,8 @@ impl Check<'_> {
             format!("overall quality {:.2}", mean(&self.values("overall_quality", self.week)));
         assert!(headline.contains(&overall), "{headline}");
         assert!(!headline.contains("better"), "{headline}");
+        let has_fallen = report.synthesis.overall.change.clear_drop().is_some();
+        assert_eq!(headline.contains("worse than the previous week"), has_fallen, "{headline}");
         for alert in &report.drift {
             assert!(alert.words().contains(" higher since "), "{}", alert.words());
         }
