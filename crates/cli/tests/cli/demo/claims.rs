@@ -164,7 +164,7 @@ impl Check<'_> {
         for (session, card) in Part::of("sessions", report.take("sessions")).fields {
             self.card(&session, Part::of("session", card));
         }
-        self.left_out(report.list("left_out"));
+        self.left_out(&report.list("left_out"));
         let drift = report.list("drift");
         assert_eq!(drift.len(), usize::from(self.week == 2));
         for alert in drift {
@@ -264,10 +264,10 @@ impl Check<'_> {
         card.all_checked();
     }
 
-    fn left_out(&self, reasons: Vec<Value>) {
+    fn left_out(&self, reasons: &[Value]) {
         let all = self.ledger.sessions.values().filter(|it| it.week == self.week).count();
         let short = all - self.scored();
-        let [said] = reasons.as_slice() else { panic!("{reasons:?}") };
+        let [said] = reasons else { panic!("{reasons:?}") };
         assert!(said["reason"].as_str().unwrap().starts_with("shorter than"), "{said}");
         assert_eq!(said["sessions"], json!(short));
     }

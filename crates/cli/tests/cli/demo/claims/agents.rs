@@ -148,7 +148,8 @@ impl Check<'_> {
         let name = variant.take("name").as_str().unwrap().to_owned();
         let sessions = self.in_both(|it| is_its(it) && of(it) == name);
         assert_eq!(variant.take("n"), json!(sessions.len()), "{name}");
-        let first = sessions.iter().map(|(_, it)| &it.last[..10]).min().unwrap();
+        let day = |(_, it): &(&str, &Planted)| it.last.split('T').next().unwrap().to_owned();
+        let first = sessions.iter().map(day).min().unwrap();
         assert_eq!(variant.take("first_day"), json!(first));
         let values = self.overall_of(&sessions);
         self.figures(variant.take("marks"), &values);
