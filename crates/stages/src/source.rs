@@ -62,7 +62,7 @@ impl Source {
                 let query = SessionQuery {
                     project: project.clone(),
                     range: range(between),
-                    environments: Vec::new(),
+                    conditions: Vec::new(),
                     paging: paging(at, SLICE),
                 };
                 Ok(slice(telemetry.sessions(query).await?))

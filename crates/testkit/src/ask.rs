@@ -47,7 +47,7 @@ pub fn all_sessions(project: &ProjectId) -> SessionQuery {
     SessionQuery {
         project: project.clone(),
         range: TimeRange::default(),
-        environments: Vec::new(),
+        conditions: Vec::new(),
         paging: ONE_PAGE,
     }
 }

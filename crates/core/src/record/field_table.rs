@@ -10,22 +10,25 @@ use crate::catalog::filter::FilterKind;
 mod columns;
 mod tables;
 
-pub use columns::{ObservationColumn, ScoreColumn, TraceColumn, TraceOrder};
-pub use tables::{OBSERVATION, SCORE, TRACE};
+pub use columns::{ObservationColumn, ScoreColumn, SessionColumn, TraceColumn, TraceOrder};
+pub use tables::{OBSERVATION, SCORE, SESSION, TRACE};
 
 /// A field of lists: a column, a filter or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordField {
     Name,
     Time,
+    FirstMessage,
     Kind,
     Level,
     Latency,
+    Duration,
     FirstToken,
     Tokens,
     InputTokens,
     OutputTokens,
     Cost,
+    Traces,
     Observations,
     Errors,
     Scores,
@@ -49,6 +52,7 @@ pub enum RecordField {
     Bookmarked,
     Public,
     Root,
+    LastActivity,
 }
 
 /// What a field is called and what its values are, the same for every record that has it.
@@ -123,14 +127,18 @@ pub enum NumberUnit {
 }
 
 /// The fields of lists, in the order of their columns.
-pub static FIELDS: [FieldFacts; 33] = [
+pub static FIELDS: [FieldFacts; 37] = [
     fact(RecordField::Name, "Name", FieldKind::Text).both("name"),
     fact(RecordField::Time, "Time", FieldKind::Start).column("time"),
+    fact(RecordField::FirstMessage, "First message", FieldKind::Payload).column("first_message"),
     fact(RecordField::Kind, "Type", FieldKind::Choice).both("type"),
     fact(RecordField::Level, "Level", FieldKind::Choice).both("level"),
     number(RecordField::Latency, "Latency", NumberUnit::Seconds)
         .filter("latency")
         .column("latency_seconds"),
+    number(RecordField::Duration, "Duration", NumberUnit::Seconds)
+        .filter("duration")
+        .column("duration_seconds"),
     number(RecordField::FirstToken, "Time to first token", NumberUnit::Seconds)
         .filter("first-token")
         .column("first_token_seconds"),
@@ -142,6 +150,7 @@ pub static FIELDS: [FieldFacts; 33] = [
         .filter("output-tokens")
         .column("output_tokens"),
     number(RecordField::Cost, "Cost", NumberUnit::Dollars).filter("cost").column("cost_usd"),
+    number(RecordField::Traces, "Traces", NumberUnit::Count).both("traces"),
     number(RecordField::Observations, "Observations", NumberUnit::Count)
         .filter("observations")
         .column("steps"),
@@ -169,6 +178,7 @@ pub static FIELDS: [FieldFacts; 33] = [
     fact(RecordField::Bookmarked, "Bookmarked", FieldKind::Boolean).filter("bookmarked"),
     fact(RecordField::Public, "Public", FieldKind::Boolean).filter("public"),
     fact(RecordField::Root, "Root", FieldKind::Boolean).filter("root"),
+    fact(RecordField::LastActivity, "Last activity", FieldKind::Time).column("last_activity"),
 ];
 
 const fn fact(field: RecordField, label: &'static str, kind: FieldKind) -> FieldFacts {
@@ -334,6 +344,7 @@ mod tests {
     fn tables_are_consistent() {
         check(&TRACE);
         check(&OBSERVATION);
+        check(&SESSION);
         check(&SCORE);
     }
 }

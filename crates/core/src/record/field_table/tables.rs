@@ -1,6 +1,6 @@
 use super::{
     FieldKind, NumberUnit, ObservationColumn as O, RecordColumn, RecordField as F, RecordTable,
-    ScoreColumn as S, TraceColumn as T, TraceOrder,
+    ScoreColumn as S, SessionColumn, TraceColumn as T, TraceOrder,
 };
 
 type ApiNames = &'static [&'static str];
@@ -145,6 +145,38 @@ pub static OBSERVATION: RecordTable<O> = RecordTable {
         F::Environment,
         F::Trace,
         F::Status,
+    ],
+};
+
+/// The fields of a session.
+pub static SESSION: RecordTable<SessionColumn> = RecordTable {
+    columns: &[
+        text(SessionColumn::Id, &["id"]).shown(F::Session),
+        of(SessionColumn::FirstMessage, FieldKind::Payload, &[]).listed(F::FirstMessage),
+        of(SessionColumn::CreatedAt, FieldKind::Start, &["createdAt"]).listed(F::Time),
+        of(SessionColumn::LastActivity, FieldKind::Time, &["lastActivity"]).listed(F::LastActivity),
+        text(SessionColumn::Environment, &["environment"]).shown(F::Environment),
+        text(SessionColumn::Users, &["userIds", "userId"]).shown(F::User),
+        count(SessionColumn::TraceCount, &["countTraces"]).shown(F::Traces),
+        count(SessionColumn::ErrorCount, &["errorCount"]).shown(F::Errors),
+        seconds(SessionColumn::Duration, &["sessionDuration"]).shown(F::Duration),
+        count(SessionColumn::TotalTokens, &["totalTokens", "tokens"]).shown(F::Tokens),
+        dollars(SessionColumn::Cost, &["totalCost"]).shown(F::Cost),
+        count(SessionColumn::ScoreCount, &[]).asked(F::Scores),
+        of(SessionColumn::ScoreNumbers, FieldKind::ScoreNumbers, &["scores_avg", "scores"]),
+        of(SessionColumn::ScoreLabels, FieldKind::ScoreLabels, &["score_categories"]),
+        of(SessionColumn::ScoreTruths, FieldKind::ScoreBooleans, &["score_booleans"]),
+    ],
+    usual: &[
+        F::Session,
+        F::FirstMessage,
+        F::User,
+        F::Traces,
+        F::Duration,
+        F::Tokens,
+        F::Cost,
+        F::Errors,
+        F::LastActivity,
     ],
 };
 
