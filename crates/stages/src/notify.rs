@@ -41,7 +41,7 @@ const VAPID: &str = "vapid";
 
 /// Limits of the notifier.
 #[derive(Clone, Copy, Debug)]
-pub struct CourierLimits {
+pub struct DeliveryLimits {
     /// Concurrent deliveries.
     pub at_once: usize,
     /// Timeout of a delivery.
@@ -51,7 +51,7 @@ pub struct CourierLimits {
     pub backoff: Backoff,
 }
 
-impl Default for CourierLimits {
+impl Default for DeliveryLimits {
     fn default() -> Self {
         Self {
             at_once: 16,
@@ -70,7 +70,7 @@ pub struct Notifier {
     pub server: String,
     pub outbound: OutboundPolicy,
     pub pace: Arc<dyn BackoffClock>,
-    pub limits: CourierLimits,
+    pub limits: DeliveryLimits,
 }
 
 impl Notifier {

@@ -77,7 +77,7 @@ impl MediaFiles {
         for some in hashes.chunks(FILES_AT_ONCE) {
             let here = self.clone();
             let remove = move |hash| here.remove(hash);
-            removed += catalog.each_unknown_media(some.to_vec(), remove).await?;
+            removed += catalog.for_each_orphan_file(some.to_vec(), remove).await?;
         }
         Ok(removed)
     }

@@ -62,7 +62,7 @@ pub(super) async fn until(goal_changes: &mut watch::Receiver<ProcessGoal>, goal:
 }
 
 /// Starts the tasks that read from, write to and supervise a process.
-pub(super) fn attend(
+pub(super) fn supervise_process(
     (mut child, mut supervisor): (Child, Option<Supervisor>),
     command: &ClaudeCommand,
     slot: ProcessSlot,

@@ -8,7 +8,7 @@ use ratchet_core::time::Timestamp;
 use ratchet_server::clock::Clock;
 use ratchet_server::rate_limit::Rate;
 use ratchet_server::shutdown;
-use ratchet_server::shutdown::{Stop, Stopper};
+use ratchet_server::shutdown::{Stop, StopSender};
 use ratchet_store::blocking::run_blocking;
 use ratchet_store::catalog::KeyPair;
 
@@ -128,7 +128,7 @@ impl Load {
     async fn run(
         &self,
         visitor: &Arc<Visitor>,
-        stopper: &Stopper,
+        stopper: &StopSender,
         stop: &Stop,
     ) -> anyhow::Result<()> {
         let recorded = tokio::select! {

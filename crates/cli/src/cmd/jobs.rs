@@ -6,7 +6,7 @@ use ratchet_store::catalog::JobKey;
 use crate::administration::Administration;
 use crate::data_target::{self, TargetArgs};
 use crate::exit::Outcome;
-use crate::print::{OutputArgs, one_line, table, unsteered};
+use crate::print::{OutputArgs, one_line, table, without_control_characters};
 use crate::runtime;
 
 /// `ratchet jobs …`
@@ -142,7 +142,7 @@ fn jobs_text(found: &JobsView) -> String {
 fn row(job: &JobView) -> [String; 7] {
     let next = job.next_attempt_at.as_deref().unwrap_or("-");
     // Whole: it is what the other commands take.
-    let id = unsteered(&job.id).collect();
+    let id = without_control_characters(&job.id).collect();
     let attempts = job.attempts.to_string();
     let reason = one_line(job.reason.as_deref().unwrap_or("-"));
     let state = if job.is_held { format!("{}, paused", job.state) } else { job.state.clone() };

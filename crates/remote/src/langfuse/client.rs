@@ -134,7 +134,7 @@ impl LangfuseClient {
         pace: Box<dyn BackoffClock>,
     ) -> Result<Self, ClientError> {
         let base = address(&access.url)?;
-        let http = http::toward(&base)
+        let http = http::client_builder_for(&base)
             .timeout(limits.timeout)
             // A redirected POST would arrive as a GET.
             .redirect(redirect::Policy::none())
@@ -258,7 +258,7 @@ impl Inner {
 
 impl Failure {
     fn of(error: reqwest::Error) -> Self {
-        match http::distrust(&error) {
+        match http::tls_error_of(&error) {
             Some(cause) => Self::Distrusted(cause),
             None => Self::Transport(error),
         }

@@ -1,5 +1,5 @@
 use ratchet_core::id::SessionId;
-use ratchet_store::catalog::{Actor, Catalog, Verb};
+use ratchet_store::catalog::{Actor, AuditAction, Catalog};
 use ratchet_store::project::ProjectId;
 
 use super::error::ChatError;
@@ -24,7 +24,7 @@ impl ChatService {
         &self,
         project: ProjectId,
         chat_id: SessionId,
-        effect: (Verb, Option<String>),
+        effect: (AuditAction, Option<String>),
     ) -> Result<(), ChatError> {
         let now = (self.shared.clock)();
         Ok(self.catalog().audit_chat(project, chat_id, effect, now).await?)

@@ -120,7 +120,7 @@ impl Launcher {
             kept_lines: TranscriptMirror::On,
             ..ClaudeOptions::default()
         };
-        let workspace = held.as_ref().map_or(named, WorkFolder::entrance);
+        let workspace = held.as_ref().map_or(named, WorkFolder::start_path);
         let folders = ClaudeFolders { workspace, config, temp: self.scratch(&chat.id) };
         let supervision = self.folders.supervision.clone();
         let command = ClaudeCommand::new(&self.folders.program, folders, supervision);

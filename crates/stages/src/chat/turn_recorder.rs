@@ -145,7 +145,7 @@ impl TurnRecorder {
                 && let Some(turn) = self.entered.take()
             {
                 // A compaction is reported before the command that requested it.
-                transcript.go_on_in(turn);
+                transcript.continue_turn(turn);
             }
             if let LineResult::Said(patches) = transcript.take(line, &mut self.turns) {
                 self.spent.note(&patches);
@@ -160,7 +160,7 @@ impl TurnRecorder {
         let own = self.transcripts.iter_mut().find(|(file, _)| !file.contains(SUBAGENTS));
         let mut new = Transcript::new();
         let transcript = own.map_or(&mut new, |(_, transcript)| transcript);
-        transcript.go_on_in(turn.clone());
+        transcript.continue_turn(turn.clone());
         for line in lines {
             if let LineResult::Said(patches) = transcript.take(&line, &mut self.turns) {
                 self.spent.note(&patches);
@@ -242,7 +242,7 @@ impl TurnRecorder {
     }
 
     /// A turn was interrupted, but not by the agent.
-    pub(super) fn broke_off(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
+    pub(super) fn turn_interrupted(&mut self, turn: &TraceId, why: &str, at: Timestamp) {
         self.fill(turn, at);
         self.over(turn, Some(Level::Error), Some(why.to_owned()), at);
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::cache::Cache;
 use super::permission::Permissions;
 use super::sql::{FromColumn, Row, Value};
-use super::{Catalog, Noun, Verb, credentials, project};
+use super::{AuditAction, AuditObject, Catalog, credentials, project};
 use crate::project::ProjectId;
 use crate::{StoreError, StoreResult};
 
@@ -157,8 +157,8 @@ impl Catalog {
                 ],
                 || format!("the public key {public}"),
             )?;
-            let audited = Verb::Made.what(Noun::Key, &key.id).named(public);
-            tx.note(&key.project, now, &audited.became(described(&key)))?;
+            let audited = AuditAction::Made.what(AuditObject::Key, &key.id).named(public);
+            tx.audit(&key.project, now, &audited.became(described(&key)))?;
             Ok((key, pair))
         })
         .await
@@ -195,8 +195,9 @@ impl Catalog {
             let update = "UPDATE api_key SET permissions = $1 WHERE id = $2";
             tx.execute(update, &[permissions.into(), (&before.id).into()])?;
             let after = ApiKey { permissions, ..before.clone() };
-            let audited = Verb::Changed.what(Noun::Key, &after.id).named(&after.public_key);
-            tx.note(&project, now, &audited.was(described(&before)).became(described(&after)))?;
+            let audited =
+                AuditAction::Changed.what(AuditObject::Key, &after.id).named(&after.public_key);
+            tx.audit(&project, now, &audited.was(described(&before)).became(described(&after)))?;
             Ok(after)
         });
         let changed = set.await?;
@@ -221,8 +222,10 @@ impl Catalog {
             let delete = format!("DELETE FROM api_key WHERE {which}");
             tx.execute(&delete, &[(&project).into(), (&key).into()])?;
             let found = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?;
-            let audited = Verb::Revoked.what(Noun::Key, &found.key.id).named(&found.key.public_key);
-            tx.note(&project, now, &audited.was(described(&found.key)))?;
+            let audited = AuditAction::Revoked
+                .what(AuditObject::Key, &found.key.id)
+                .named(&found.key.public_key);
+            tx.audit(&project, now, &audited.was(described(&found.key)))?;
             Ok(found)
         });
         let revoked = revoke.await?;

@@ -186,7 +186,7 @@ impl Writer {
         if group.batches.is_empty() {
             return;
         }
-        let room = self.check_room(group.weight);
+        let room = self.check_free_space(group.weight);
         let outcome = room.and_then(|()| self.write(group.batches.iter().map(|(batch, _)| batch)));
         let is_shared_fate =
             group.batches.len() == 1 || !matches!(outcome, Err(StoreError::Database(_)));
@@ -207,7 +207,7 @@ impl Writer {
     }
 
     /// Rejects a write that would use the disk reserve.
-    fn check_room(&mut self, weight: usize) -> StoreResult<()> {
+    fn check_free_space(&mut self, weight: usize) -> StoreResult<()> {
         // Data is written twice: to the WAL, then from the WAL to the database.
         let wanted = (weight as u64).saturating_mul(2);
         let checked = self.checkpoint_if_low(wanted).map_or(Ok(()), |space| space.check(wanted));

@@ -104,7 +104,7 @@ impl Transcript {
     }
 
     /// Sets the current turn, until a line starts another.
-    pub fn go_on_in(&mut self, turn: TraceId) {
+    pub fn continue_turn(&mut self, turn: TraceId) {
         self.turn = Some(turn);
     }
 

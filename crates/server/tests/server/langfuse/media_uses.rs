@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use ratchet_core::time::Timestamp;
-use ratchet_stages::record::sweep::sweep;
+use ratchet_stages::record::retention_sweep::sweep;
 use serde_json::{Value, json};
 
 use super::datasets::{dataset, item};

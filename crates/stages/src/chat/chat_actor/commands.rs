@@ -150,7 +150,7 @@ impl ChatActor {
         self.withdraw_all();
         if let Some(turn) = self.state.turn().cloned() {
             // The state says that it is closed; that is no error.
-            drop(self.break_off(&turn, "the chat was closed"));
+            drop(self.end_interrupted_turn(&turn, "the chat was closed"));
         }
         self.first = None;
         self.launch += 1;

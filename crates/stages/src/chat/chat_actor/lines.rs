@@ -55,7 +55,7 @@ impl ChatActor {
                 self.activity += 1;
                 self.set_idle_clock();
             }
-            Some(LineSignal::Mode(mode)) => self.heard_mode(&mode),
+            Some(LineSignal::Mode(mode)) => self.reported_mode(&mode),
             Some(LineSignal::PutOff(message)) if self.is_about_turn(&message) => {
                 self.is_put_off = true
             }
@@ -86,7 +86,7 @@ impl ChatActor {
         if self.apply(ChatInput::Began(turn.clone())).is_ok() {
             let at = self.now();
             self.recorder.began(&turn, at, Beginning::Agent);
-            self.regain();
+            self.reacquire_slot();
         }
     }
 
@@ -108,7 +108,7 @@ impl ChatActor {
         self.why = end.result.clone().filter(|_| end.is_error);
         drop(self.apply(ChatInput::Ended));
         self.why = None;
-        self.regain();
+        self.reacquire_slot();
         self.part_if_outdated();
     }
 
@@ -147,7 +147,7 @@ impl ChatActor {
             return;
         }
         self.asks.remove(ask);
-        self.regain();
+        self.reacquire_slot();
         let body = EventBody::default().text("id", ask.as_str()).text("decision", "withdrawn");
         let event = body.into_event(EventKind::Answered);
         self.answered(ask, &event.body);

@@ -81,7 +81,7 @@ impl ChatActor {
     }
 
     /// The agent continues on its own, and is counted again as soon as a permit is free.
-    pub(super) fn regain(&mut self) {
+    pub(super) fn reacquire_slot(&mut self) {
         let Some(running) = &self.running else { return };
         if running.process.has_slot() || matches!(self.state, ChatState::Waiting { .. }) {
             return;
@@ -146,7 +146,7 @@ impl ChatActor {
         self.is_put_off = false;
         self.tell_stopped(&turn);
         drop(self.apply(ChatInput::Ended));
-        self.regain();
+        self.reacquire_slot();
         self.part_if_outdated();
     }
 

@@ -127,7 +127,7 @@ async fn wind_up(
         recorder.answered(&ask, &withdrawn.body, now);
         events.push(withdrawn);
     }
-    recorder.broke_off(turn, RESTARTED, now);
+    recorder.turn_interrupted(turn, RESTARTED, now);
     // Recording adds prices; a running call is billed, too.
     recorder.billed(turn, None, true, now);
     Ok(events)

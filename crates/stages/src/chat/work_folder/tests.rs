@@ -104,7 +104,8 @@ fn a_process_starts_in_the_folder_that_was_opened() {
     let work = open(&real.join("top/work"), &root(&real)).unwrap();
     fs::rename(real.join("top/work"), real.join("top/old")).unwrap();
     symlink(real.join("other"), real.join("top/work")).unwrap();
-    let ran = Command::new("pwd").current_dir(work.entrance()).env_remove("PWD").output().unwrap();
+    let ran =
+        Command::new("pwd").current_dir(work.start_path()).env_remove("PWD").output().unwrap();
     let told = String::from_utf8(ran.stdout).unwrap();
     assert_eq!(Path::new(told.trim()), real.join("top/old"));
 }

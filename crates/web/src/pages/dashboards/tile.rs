@@ -79,7 +79,7 @@ async fn answer(
     let mut since = None;
     if !question.is_of_sums(telemetry) && ctx.params.get("all").is_none() {
         let range = TimeRange { from: Some(time.0), to: Some(time.1) };
-        if let ScanRange::Since(from) = sums::reach(web, ctx, range).await? {
+        if let ScanRange::Since(from) = sums::scan_start(web, ctx, range).await? {
             question.shorten(TimeRange { from: Some(from), to: None });
             since = Some(from);
         }
