@@ -22,7 +22,6 @@ pub struct OutgoingMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryResponse {
     pub status: StatusCode,
-    /// From `Retry-After`.
     pub retry_after: Option<Duration>,
 }
 
@@ -49,7 +48,7 @@ impl OutgoingMessage {
             });
         let answer = request.send().await.map_err(DeliveryError::unsent)?;
         let retry_after = answer.headers().get(RETRY_AFTER).and_then(|text| text.to_str().ok());
-        let retry_after = retry_after.and_then(|text| parse_retry_after(text, now));
+        let retry_after = retry_after.and_then(|text| parse_retry_after(text, Some(now)));
         Ok(DeliveryResponse { status: answer.status(), retry_after })
     }
 }

@@ -207,7 +207,8 @@ impl Inner {
         let answer = builder.send().await.map_err(Failure::of)?;
         let status = answer.status();
         let retry_after = answer.headers().get(RETRY_AFTER).and_then(|header| header.to_str().ok());
-        let retry_after = retry_after.and_then(|header| parse_retry_after(header, self.pace.now()));
+        let retry_after =
+            retry_after.and_then(|header| parse_retry_after(header, Some(self.pace.now())));
         let location = answer.headers().get(LOCATION).cloned();
         let text = self.text(answer).await?;
         if status.is_success() {
