@@ -20,7 +20,6 @@ use crate::request::LlmRequest;
 use crate::response::{LlmResponse, OUTPUT_TOOL, ProviderResponse, StopReason};
 use crate::retry::{MODEL_BACKOFF, failed};
 
-/// Timeout of one call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Model prices at a point in time.
@@ -344,7 +343,6 @@ struct Bill {
     cost: Option<Money>,
 }
 
-/// Metadata of a response.
 struct ResponseMetadata {
     bill: Bill,
     attempts: u32,

@@ -105,7 +105,6 @@ pub(crate) const fn judge(source: ScoreSource) -> &'static str {
     }
 }
 
-/// Badge of a score source.
 pub(crate) fn judge_badge(source: ScoreSource) -> Markup {
     html! {
         span title={ "source " (source.as_str()) } {

@@ -212,7 +212,6 @@ async fn find(
     app.store.telemetry.runs(query).await?.rows.pop().ok_or(missing)
 }
 
-/// All items of one experiment.
 fn items_of(project: &ProjectId, experiment: &str, paging: Paging) -> ExperimentItemQuery {
     let of = ExperimentQuery {
         project: project.clone(),

@@ -83,7 +83,6 @@ pub struct ItemVersion {
 #[derive(Clone, Debug)]
 pub struct DatasetItemQuery {
     pub project: ProjectId,
-    /// Name of the dataset.
     pub dataset_name: Option<String>,
     pub source_trace: Option<String>,
     pub source_observation: Option<String>,

@@ -162,7 +162,6 @@ pub(super) fn read_experiment(row: &Row<'_>) -> rusqlite::Result<Experiment> {
     })
 }
 
-/// Reads an item with its experiment.
 pub(super) fn read_item(row: &Row<'_>) -> rusqlite::Result<StoredExperimentItem> {
     let (start, end): (Option<Column<Timestamp>>, Option<Column<Timestamp>>) =
         (row.get(16)?, row.get(17)?);

@@ -115,7 +115,6 @@ pub(super) struct TraceRow {
 }
 
 impl TraceRow {
-    /// A new trace.
     pub(super) fn new(no: i64, patch: TracePatch, now: Timestamp) -> Self {
         let sums = TraceSums::default();
         Self { no, patch, sums, payload: None, blocks: 0, created_at: now, updated_at: now }

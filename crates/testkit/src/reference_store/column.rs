@@ -182,7 +182,6 @@ fn judged<'a>(scores: impl Iterator<Item = &'a Score>, data_type: DataType) -> C
     Cell::Labels(scores.map(label).collect())
 }
 
-/// The context of a record.
 pub(super) struct RecordContext {
     pub(super) steps: Vec<Observation>,
     pub(super) scores: Vec<Score>,
@@ -197,7 +196,6 @@ impl RecordContext {
         })
     }
 
-    /// The scores on an observation.
     fn on_step(&self, seen: &Observation) -> impl Iterator<Item = &Score> {
         let target = ScoreTarget::Observation(seen.trace.clone(), seen.id.clone());
         self.scores.iter().filter(move |score| score.target == target)

@@ -122,7 +122,6 @@ fn first_message(ends: &SessionEnds) -> Markup {
     html! { span title=(opening) { bdi { (opening) } } }
 }
 
-/// Link to a user.
 pub(super) fn user_link(user: Option<&str>, ctx: &RequestContext) -> Markup {
     html! {
         @if let Some(user) = user {

@@ -12,7 +12,6 @@ use super::tools::{Call, Tools, duration, in_a_line, short_input};
 /// Width of lines where it is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Output target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputTarget {
     /// A pipe or a file: the agent's text as it is.

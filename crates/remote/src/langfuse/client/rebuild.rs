@@ -19,7 +19,6 @@ use super::{ClientError, LangfuseClient, observations_v2};
 use crate::langfuse::wire::observation_v2::ObservationV2View;
 use ratchet_core::issue::Issue;
 
-/// Page size of the list.
 const LIST_PAGE_SIZE: u64 = 100;
 /// Page size when all observations of a trace or session are read.
 const FULL_PAGE_SIZE: u64 = 200;

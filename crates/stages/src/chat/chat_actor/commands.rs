@@ -14,7 +14,6 @@ use super::pending_writes::Effect;
 use super::{ChatActor, TaskResult};
 
 impl ChatActor {
-    /// Executes a command.
     pub(super) fn execute(&mut self, command: ChatCommand) {
         match command {
             ChatCommand::Send { message, by, reply } => {

@@ -175,7 +175,6 @@ impl ChatActor {
     }
 }
 
-/// Refuses a command.
 fn refuse(command: ChatCommand, why: &str) {
     let error = || ChatError::Agent(why.to_owned());
     // The caller may be gone.

@@ -25,11 +25,9 @@ use crate::time_buckets;
 use crate::time_buckets::TimeBuckets;
 use crate::web::Web;
 
-/// Data of a chart.
 pub(super) struct ChartData {
     pub(super) shape: Shape,
     pub(super) rows: Vec<MetricsRow>,
-    /// Time buckets, if it has any.
     pub(super) course: TimeBuckets,
     /// Approximate part of the cost.
     pub(super) approximate_cost: Money,
