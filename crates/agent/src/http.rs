@@ -79,13 +79,13 @@ impl ProviderHttp {
         let status = answer.status().as_u16();
         let retry_after = retry_after(answer.headers());
         let body = whole(answer).await.unwrap_or_default();
-        let why = self.access.scrub(&error_message(&body));
+        let why = self.access.redact_secrets(&error_message(&body));
         Err(failure(status, retry_after, why))
     }
 
     fn unsent(&self, error: reqwest::Error) -> ModelError {
         let is_unsent = error.is_connect() || error.is_builder();
-        let why = self.access.scrub(&innermost(&error.without_url()));
+        let why = self.access.redact_secrets(&innermost(&error.without_url()));
         if is_unsent {
             ModelError::Unreachable { place: self.access.base_url.clone(), why }
         } else {

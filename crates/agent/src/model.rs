@@ -222,14 +222,14 @@ impl Model {
                 Ok(response) => return Ok(response),
                 Err(failure) => failure,
             };
-            if !self.learn(ask, &failure) {
+            if !self.update_capabilities(ask, &failure) {
                 return Err(failure);
             }
         }
     }
 
     /// Updates the capabilities after a rejection; false when there is nothing to change.
-    pub(crate) fn learn(&self, ask: &LlmRequest, failure: &ModelError) -> bool {
+    pub(crate) fn update_capabilities(&self, ask: &LlmRequest, failure: &ModelError) -> bool {
         let mut capabilities = self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
         let better = capabilities.after(ask, failure);
         *capabilities = better.unwrap_or(*capabilities);

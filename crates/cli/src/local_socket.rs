@@ -145,7 +145,7 @@ async fn receive(
     };
     let made = context.catalog.create_key(new, Clock::System.now()).await;
     let (key, KeyPair { public_key, secret_key }) = made.context("cannot create a key")?;
-    let _local = context.local_keys.note(&key.id);
+    let _local = context.local_keys.register(&key.id);
     let welcome = Welcome {
         url: context.url.clone(),
         public_key: public_key.clone(),

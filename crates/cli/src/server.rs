@@ -144,7 +144,7 @@ impl Server {
     pub(crate) async fn local_key(&self, note: &str) -> anyhow::Result<(KeyPair, LocalKey)> {
         let permissions = Permissions::NONE.with(Permission::Chat);
         let (key, pair) = self.member_key(note, permissions).await?;
-        Ok((pair, self.app.local_keys.note(&key.id)))
+        Ok((pair, self.app.local_keys.register(&key.id)))
     }
 
     async fn member_key(

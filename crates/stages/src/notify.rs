@@ -174,7 +174,7 @@ impl Notifier {
     async fn attempt(&self, due: DueDelivery) {
         let now = self.pace.now();
         let age = age(due.made_at, now);
-        let reached = match self.letter(&due, now).await {
+        let reached = match self.request(&due, now).await {
             Some(letter) => self.send(letter, &due.receiver, now).await,
             None => Err(DeliveryState::Failed),
         };
@@ -231,7 +231,7 @@ impl Notifier {
     }
 
     /// The request to send; `None` if it can never be built.
-    async fn letter(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
+    async fn request(&self, due: &DueDelivery, now: Timestamp) -> Option<OutgoingMessage> {
         let message = match due.kind {
             NotificationKind::Test => {
                 test_message(due.project.as_str(), &self.server).payload(due.made_at).to_string()
@@ -247,7 +247,7 @@ impl Notifier {
                 let target = PushTarget::read(endpoint.expose(), p256dh, auth.expose()).ok()?;
                 let contact = self.server.starts_with("https://").then(|| self.server.clone());
                 let key = vapid(&self.store, contact, now).await.ok()?;
-                target.letter(&key, (due.kind, &message), now).ok()
+                target.message(&key, (due.kind, &message), now).ok()
             }
         }
     }

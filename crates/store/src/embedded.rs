@@ -163,7 +163,7 @@ impl EmbeddedEngine {
     }
 
     pub(crate) fn space(&self) -> Option<DiskSpace> {
-        self.room.look()
+        self.room.free_space()
     }
 
     pub(crate) fn check_free_space(&self) -> StoreResult<()> {

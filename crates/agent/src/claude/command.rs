@@ -139,7 +139,7 @@ impl ClaudeCommand {
     }
 
     /// What `initialize` says: all that is too long, or too secret, for arguments.
-    pub(super) fn greeting(&self) -> Value {
+    pub(super) fn initialize_request(&self) -> Value {
         let options = &self.options;
         let mut said = Map::new();
         match &options.system_prompt {
@@ -179,7 +179,11 @@ impl ClaudeFolders {
     }
 
     /// Writes a document that others must not read beside the temporary files of the chat.
-    pub(super) fn keep(&self, name: &str, document: &Value) -> Result<PathBuf, ClaudeError> {
+    pub(super) fn write_private(
+        &self,
+        name: &str,
+        document: &Value,
+    ) -> Result<PathBuf, ClaudeError> {
         let path = self.temp.join(name);
         write_private(&path, document.to_string().as_bytes())
             .map_err(|source| ClaudeError::Folder { path: path.clone(), source })?;

@@ -75,7 +75,7 @@ impl ProcessSupervisor {
             () = process::until(&mut self.goal_changes, ProcessGoal::End) => {
                 (EndCause::Requested, self.end_it().await)
             }
-            () = pending.silence(self.timeouts.silence) => (EndCause::IdleTimeout, self.kill_it().await),
+            () = pending.wait_until_idle(self.timeouts.silence) => (EndCause::IdleTimeout, self.kill_it().await),
             () = lost(&mut self.supervisor) => (EndCause::Unsupervised, self.kill_it().await),
         }
     }

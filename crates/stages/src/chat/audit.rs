@@ -20,7 +20,7 @@ impl ChatService {
     }
 
     /// Writes an audit log entry about a chat. Messages have none: their events name the author.
-    pub(super) async fn note(
+    pub(super) async fn audit(
         &self,
         project: ProjectId,
         chat_id: SessionId,

@@ -88,7 +88,7 @@ impl TurnRecorder {
         std::mem::take(&mut self.patches).merged()
     }
 
-    pub(super) fn began(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
+    pub(super) fn turn_started(&mut self, turn: &TraceId, at: Timestamp, beginning: Beginning<'_>) {
         self.last = Some(turn.clone());
         self.unkept = UnpersistedOutput::default();
         self.unkept.begin_at(at);
@@ -123,7 +123,7 @@ impl TurnRecorder {
     }
 
     /// Takes output of the agent, which the transcript will contain soon.
-    pub(super) fn heard(&mut self, line: &str) {
+    pub(super) fn agent_output(&mut self, line: &str) {
         self.unkept.take(line);
         self.retried();
         if line.contains(SHORTENED) {
@@ -132,7 +132,7 @@ impl TurnRecorder {
     }
 
     /// Takes new lines of the transcript.
-    pub(super) fn kept(&mut self, file: &str, lines: &[String]) {
+    pub(super) fn transcript_lines(&mut self, file: &str, lines: &[String]) {
         for line in lines {
             self.unkept.kept(line);
             if file.contains(SUBAGENTS) && !self.transcripts.contains_key(file) {
@@ -170,7 +170,7 @@ impl TurnRecorder {
     }
 
     /// A person is prompted.
-    pub(super) fn asked(
+    pub(super) fn prompt_opened(
         &mut self,
         asked: &PermissionPrompt,
         turn: Option<&TraceId>,
@@ -198,7 +198,7 @@ impl TurnRecorder {
     }
 
     /// Restores an open prompt after a restart.
-    pub(super) fn asked_before(&mut self, ask: &str, turn: &TraceId, at: Timestamp) {
+    pub(super) fn prompt_restored(&mut self, ask: &str, turn: &TraceId, at: Timestamp) {
         self.asked.insert(ask.to_owned(), (turn.clone(), at));
     }
 

@@ -43,7 +43,7 @@ impl Boundary {
     ///
     /// # Errors
     /// Fails if the path leads elsewhere now or does not exist, or if it is no longer allowed.
-    pub fn again(
+    pub fn reopen(
         &self,
         canonical: &Path,
         by: WorkspaceSource,

@@ -161,8 +161,8 @@ impl Catalog {
             Ok(())
         })
         .await?;
-        self.keys.forget_all(&gone);
-        self.recording_settings.forget(&gone);
+        self.keys.invalidate_project(&gone);
+        self.recording_settings.invalidate(&gone);
         Ok(())
     }
 

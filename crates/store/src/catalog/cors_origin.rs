@@ -46,7 +46,7 @@ impl Catalog {
             Ok(kept)
         });
         let kept = kept.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(kept)
     }
 }

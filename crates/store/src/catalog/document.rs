@@ -137,7 +137,7 @@ impl Documents<'_> {
     ///
     /// # Errors
     /// Fails if the project has too many of that kind.
-    pub fn keep(&self, kind: DocumentKind, document: &Document) -> StoreResult<()> {
+    pub fn upsert(&self, kind: DocumentKind, document: &Document) -> StoreResult<()> {
         let sql = format!("SELECT 1 {FROM} AND id = $3");
         let which = [self.project.into(), kind.as_str().into(), (&document.id).into()];
         let verb =

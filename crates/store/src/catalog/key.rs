@@ -102,8 +102,8 @@ struct StoredKey {
 pub(super) struct KeyCache(Cache<String, StoredKey>);
 
 impl KeyCache {
-    pub(super) fn forget_all(&self, project: &ProjectId) {
-        self.0.forget_those(|stored| stored.key.project == *project);
+    pub(super) fn invalidate_project(&self, project: &ProjectId) {
+        self.0.invalidate_where(|stored| stored.key.project == *project);
     }
 }
 
@@ -201,7 +201,7 @@ impl Catalog {
             Ok(after)
         });
         let changed = set.await?;
-        self.keys.0.forget(&changed.public_key);
+        self.keys.0.invalidate(&changed.public_key);
         Ok(changed)
     }
 
@@ -229,7 +229,7 @@ impl Catalog {
             Ok(found)
         });
         let revoked = revoke.await?;
-        self.keys.0.forget(&revoked.key.public_key);
+        self.keys.0.invalidate(&revoked.key.public_key);
         Ok(revoked.key)
     }
 

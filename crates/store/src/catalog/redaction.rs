@@ -77,7 +77,7 @@ impl Catalog {
             Ok(Ok(kept))
         });
         let added = added.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(added)
     }
 
@@ -101,7 +101,7 @@ impl Catalog {
             Ok(found)
         });
         let removed = removed.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(removed)
     }
 }

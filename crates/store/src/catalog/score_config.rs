@@ -53,7 +53,7 @@ impl Catalog {
             Ok(kept)
         });
         let kept = kept.await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(kept)
     }
 
@@ -99,7 +99,7 @@ impl Catalog {
             Ok(kept)
         };
         let changed = self.transact_or_refuse(work).await?;
-        self.recording_settings.forget(&owner);
+        self.recording_settings.invalidate(&owner);
         Ok(changed)
     }
 }

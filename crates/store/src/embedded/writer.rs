@@ -219,7 +219,7 @@ impl Writer {
     /// Checkpoints and truncates the WAL if the disk would have less than its reserve after growing
     /// by so many bytes and by the WAL's size. Returns the free space.
     fn checkpoint_if_low(&mut self, wanted: u64) -> Option<DiskSpace> {
-        let space = self.room.look()?;
+        let space = self.room.free_space()?;
         let log = compact::log_bytes(&self.file);
         if space.check(log.saturating_add(wanted)).is_ok() {
             return Some(space);
@@ -229,12 +229,12 @@ impl Writer {
         {
             tracing::warn!(error.cause = %error, "cannot checkpoint the WAL to free disk space");
         }
-        self.room.look()
+        self.room.free_space()
     }
 
     /// Free space, which limits the pages that one compaction slice may move.
     pub(super) fn free_bytes(&self) -> Option<DiskSpace> {
-        self.room.look()
+        self.room.free_space()
     }
 
     fn write<'a>(

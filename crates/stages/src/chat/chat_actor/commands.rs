@@ -68,7 +68,7 @@ impl ChatActor {
         self.emit(body.into_event(EventKind::Message));
         let at = self.now();
         let beginning = Beginning::Person { by, message: &id, content: &content };
-        self.recorder.began(&turn, at, beginning);
+        self.recorder.turn_started(&turn, at, beginning);
         self.why = None;
         self.is_put_off = false;
         self.apply(ChatInput::Sent(turn.clone()))?;

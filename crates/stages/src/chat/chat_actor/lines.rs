@@ -36,7 +36,7 @@ impl ChatActor {
         let LineOutcome { events, sign } = self.reader.take(raw, turn);
         if let Some(LineSignal::Kept { file, lines }) = &sign {
             // Repeats other lines, for the transcript.
-            return self.recorder.kept(file, lines);
+            return self.recorder.transcript_lines(file, lines);
         }
         // A turn starts before its first event and ends after its last.
         if let Some(LineSignal::Began { mode, .. }) = &sign {
@@ -44,7 +44,7 @@ impl ChatActor {
             self.mode.clone_from(mode);
         }
         self.raw(raw);
-        self.recorder.heard(raw);
+        self.recorder.agent_output(raw);
         for event in events {
             self.emit(event);
         }
@@ -85,7 +85,7 @@ impl ChatActor {
         let Some(turn) = own_turn(raw).filter(|_| is_free) else { return };
         if self.apply(ChatInput::Began(turn.clone())).is_ok() {
             let at = self.now();
-            self.recorder.began(&turn, at, Beginning::Agent);
+            self.recorder.turn_started(&turn, at, Beginning::Agent);
             self.reacquire_slot();
         }
     }
@@ -121,9 +121,9 @@ impl ChatActor {
             return self.answer_nothing(request);
         }
         let at = self.now();
-        self.recorder.asked(&asked, self.state.turn(), at);
+        self.recorder.prompt_opened(&asked, self.state.turn(), at);
         self.emit(asked.to_event());
-        self.rest();
+        self.release_slot();
         let (ask, limit) = (asked.id.clone(), self.shared.limits.answer);
         self.asks.insert(ask.clone(), asked);
         self.tasks.push(Box::pin(async move {

@@ -90,10 +90,10 @@ fn a_path_that_leads_elsewhere_by_now_is_refused() {
     let (_top, real) = place();
     let boundary = own_machine(None);
     let path = boundary.open(&real.join("top/work"), WorkspaceSource::OwnMachine).unwrap().path();
-    assert_eq!(boundary.again(&path, WorkspaceSource::OwnMachine).unwrap().path(), path);
+    assert_eq!(boundary.reopen(&path, WorkspaceSource::OwnMachine).unwrap().path(), path);
     fs::rename(&path, real.join("top/old")).unwrap();
     symlink(real.join("other"), &path).unwrap();
-    let why = boundary.again(&path, WorkspaceSource::OwnMachine).unwrap_err().to_string();
+    let why = boundary.reopen(&path, WorkspaceSource::OwnMachine).unwrap_err().to_string();
     assert!(why.contains("not the folder any more"), "{why}");
 }
 
@@ -140,7 +140,7 @@ fn the_data_folder_and_what_is_around_it_are_no_workspace() {
         }
         for name in ["top/work", "other"] {
             let path = boundary.open(&real.join(name), by).unwrap().path();
-            boundary.again(&path, by).unwrap();
+            boundary.reopen(&path, by).unwrap();
         }
     }
 }
