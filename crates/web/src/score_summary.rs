@@ -219,7 +219,7 @@ pub(crate) fn target(target: &ScoreTarget, ctx: &RequestContext) -> Markup {
             ScoreTarget::Observation(trace, observation) => {
                 a href=(ctx.to(&["traces", &trace.to_string()])
                     .with("observation", observation.to_string())) title=(observation) {
-                    "step " code { (short(observation.to_string())) }
+                    "observation " code { (short(observation.to_string())) }
                 }
             },
             ScoreTarget::Session(session) => {

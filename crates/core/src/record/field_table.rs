@@ -218,7 +218,7 @@ impl RecordField {
 pub struct RecordTable<C: 'static> {
     pub columns: &'static [RecordColumn<C>],
     /// The fields that a list shows by default, in order.
-    pub usual: &'static [RecordField],
+    pub default_columns: &'static [RecordField],
 }
 
 /// A field of a record: its column in the store and where users meet it.
@@ -226,7 +226,7 @@ pub struct RecordTable<C: 'static> {
 pub struct RecordColumn<C> {
     pub column: C,
     pub kind: FieldKind,
-    /// Names in filters of the API, the usual one first; empty if the API cannot filter by it.
+    /// Names in filters of the API, the preferred one first; empty if the API cannot filter by it.
     pub api: &'static [&'static str],
     /// The field of lists that it is, if it is one.
     pub field: Option<RecordField>,
@@ -245,21 +245,21 @@ impl<C> RecordColumn<C> {
     }
 
     /// A column of lists and a filter of their language.
-    const fn shown(mut self, field: RecordField) -> Self {
+    const fn column_and_filter(mut self, field: RecordField) -> Self {
         self.field = Some(field);
         (self.is_filter, self.is_listed) = (true, true);
         self
     }
 
     /// A filter of the language of lists, but no column.
-    const fn asked(mut self, field: RecordField) -> Self {
+    const fn filter_only(mut self, field: RecordField) -> Self {
         self.field = Some(field);
         self.is_filter = true;
         self
     }
 
     /// A column of lists, but no filter of their language.
-    const fn listed(mut self, field: RecordField) -> Self {
+    const fn column_only(mut self, field: RecordField) -> Self {
         self.field = Some(field);
         self.is_listed = true;
         self
@@ -335,7 +335,7 @@ mod tests {
             let same = table.columns.iter().filter(|other| other.field == column.field);
             assert_eq!(same.count(), 1, "{what:?}");
         }
-        for field in table.usual {
+        for field in table.default_columns {
             assert!(table.listed(*field).is_some(), "{field:?}");
         }
     }

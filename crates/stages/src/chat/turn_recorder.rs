@@ -19,7 +19,9 @@ use ratchet_core::chat::unpersisted::UnpersistedOutput;
 use ratchet_core::id::{ObservationId, SessionId, TraceId};
 use ratchet_core::payload::{Json, Payload};
 use ratchet_core::record::claude_code::Patches;
-use ratchet_core::record::claude_code::transcript::{AgentAbout, LineResult, Transcript, Turns};
+use ratchet_core::record::claude_code::transcript::{
+    LineResult, SubAgentMetadata, Transcript, Turns,
+};
 use ratchet_core::record::field::{Field, Stamp, StampedValue, WriteKind};
 use ratchet_core::record::merge::{Earliest, Latest, Metadata};
 use ratchet_core::record::observation::{Level, ObservationKind, ObservationPatch};
@@ -137,7 +139,7 @@ impl TurnRecorder {
             self.unkept.kept(line);
             if file.contains(SUBAGENTS) && !self.transcripts.contains_key(file) {
                 // The first line names the call that started the sub-agent, if any.
-                let transcript = Transcript::of_agent(AgentAbout::parse(line));
+                let transcript = Transcript::of_agent(SubAgentMetadata::parse(line));
                 self.transcripts.insert(file.to_owned(), transcript);
             }
             let transcript = self.transcripts.entry(file.to_owned()).or_default();
@@ -147,7 +149,7 @@ impl TurnRecorder {
                 // A compaction is reported before the command that requested it.
                 transcript.continue_turn(turn);
             }
-            if let LineResult::Said(patches) = transcript.take(line, &mut self.turns) {
+            if let LineResult::Patches(patches) = transcript.take(line, &mut self.turns) {
                 self.spent.note(&patches);
                 self.patches.extend(patches);
             }
@@ -162,7 +164,7 @@ impl TurnRecorder {
         let transcript = own.map_or(&mut new, |(_, transcript)| transcript);
         transcript.continue_turn(turn.clone());
         for line in lines {
-            if let LineResult::Said(patches) = transcript.take(&line, &mut self.turns) {
+            if let LineResult::Patches(patches) = transcript.take(&line, &mut self.turns) {
                 self.spent.note(&patches);
                 self.patches.extend(patches);
             }

@@ -112,7 +112,7 @@ impl Catalog {
                     || format!("a project with the name {name}"),
                 )?;
                 let audited =
-                    AuditAction::Changed.what(AuditObject::Project, id.as_str()).named(&name);
+                    AuditAction::Changed.on(AuditObject::Project, id.as_str()).named(&name);
                 tx.audit(&id, now, &audited.was(before.name).became(&name))?;
             }
             if let Some(days) = change.retention_days {
@@ -126,7 +126,7 @@ impl Catalog {
                     &[(&id).into(), (&metadata).into(), now.into()],
                 )?;
                 let audited =
-                    AuditAction::Changed.what(AuditObject::Project, id.as_str()).named("metadata");
+                    AuditAction::Changed.on(AuditObject::Project, id.as_str()).named("metadata");
                 tx.audit(&id, now, &audited)?;
             }
             project::find(tx, &id)
@@ -146,7 +146,7 @@ impl Catalog {
             let project = project::find(tx, &id)?;
             // Before the deletes, so that its number is greater than those of the deleted entries.
             let audited =
-                AuditAction::Deleted.what(AuditObject::Project, id.as_str()).named(&project.name);
+                AuditAction::Deleted.on(AuditObject::Project, id.as_str()).named(&project.name);
             tx.audit_server(now, &audited)?;
             for table in TABLES {
                 tx.execute(&format!("DELETE FROM {table} WHERE project = $1"), &[(&id).into()])?;
@@ -269,8 +269,7 @@ impl Catalog {
             let sql = "DELETE FROM membership WHERE project = $1 AND person = $2";
             tx.execute(sql, &[(&id).into(), (&user).into()])?;
             let user = user::find(tx, &user)?;
-            let audited =
-                AuditAction::Removed.what(AuditObject::Member, &user.id).named(&user.email);
+            let audited = AuditAction::Removed.on(AuditObject::Member, &user.id).named(&user.email);
             tx.audit(&id, now, &audited.was(role.as_str()))
         })
         .await
@@ -286,7 +285,7 @@ impl Catalog {
             let sql = "UPDATE person SET role = $1 WHERE id = $2";
             tx.execute(sql, &[role.into(), (&user).into()])?;
             must_have_owner(tx)?;
-            let audited = AuditAction::Changed.what(AuditObject::Person, &user).named(&found.email);
+            let audited = AuditAction::Changed.on(AuditObject::Person, &user).named(&found.email);
             tx.audit_server(now, &audited.was(found.role.as_str()).became(role.as_str()))?;
             Ok(User { role, ..found })
         })
@@ -306,7 +305,7 @@ impl Catalog {
             }
             tx.execute("DELETE FROM person WHERE id = $1", &[(&user).into()])?;
             must_have_owner(tx)?;
-            let audited = AuditAction::Deleted.what(AuditObject::Person, &user).named(&found.email);
+            let audited = AuditAction::Deleted.on(AuditObject::Person, &user).named(&found.email);
             tx.audit_server(now, &audited.was(found.role.as_str()))
         })
         .await
@@ -331,7 +330,7 @@ pub(super) fn join(
         &[id.into(), (&user.id).into(), role.into()],
     )?;
     let verb = if before.is_some() { AuditAction::Changed } else { AuditAction::Added };
-    let audited = verb.what(AuditObject::Member, &user.id).named(&user.email).became(role.as_str());
+    let audited = verb.on(AuditObject::Member, &user.id).named(&user.email).became(role.as_str());
     let audited = match before {
         Some(before) => audited.was(before.as_str()),
         None => audited,

@@ -96,7 +96,7 @@ pub(super) struct AuditChange<'a> {
 
 impl AuditAction {
     /// An entry about an object; the object's id is also its name, unless [`AuditChange::named`] sets one.
-    pub(super) const fn what(self, noun: AuditObject, object: &str) -> AuditChange<'_> {
+    pub(super) const fn on(self, noun: AuditObject, object: &str) -> AuditChange<'_> {
         AuditChange { verb: self, noun, object, name: object, was: None, became: None }
     }
 }
@@ -223,10 +223,10 @@ impl Catalog {
         self.transact(move |tx| {
             let [one] = ids.as_slice() else {
                 let name = format!("{} of them", ids.len());
-                let audited = AuditAction::Deleted.what(noun, "").named(&name).was(ids.join(", "));
+                let audited = AuditAction::Deleted.on(noun, "").named(&name).was(ids.join(", "));
                 return tx.audit(&project, now, &audited);
             };
-            tx.audit(&project, now, &AuditAction::Deleted.what(noun, one))
+            tx.audit(&project, now, &AuditAction::Deleted.on(noun, one))
         })
         .await
     }

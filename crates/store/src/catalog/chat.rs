@@ -123,7 +123,7 @@ impl Catalog {
             );
             tx.insert(&sql, &values, || format!("chat {id}"))?;
             let object = id.to_string();
-            let entry = AuditAction::Made.what(AuditObject::Chat, &object).became(workspace);
+            let entry = AuditAction::Made.on(AuditObject::Chat, &object).became(workspace);
             let entry = match title {
                 Some(title) => entry.named(title),
                 None => entry,
@@ -151,7 +151,7 @@ impl Catalog {
         self.transact(move |tx| {
             let title = title(tx, &project, &id)?;
             let object = id.to_string();
-            let entry = verb.what(AuditObject::Chat, &object);
+            let entry = verb.on(AuditObject::Chat, &object);
             let entry = title.as_deref().map_or(entry.clone(), |title| entry.named(title));
             let entry = became.as_deref().map_or(entry.clone(), |became| entry.became(became));
             tx.audit(&project, now, &entry)
@@ -235,7 +235,7 @@ impl Catalog {
             let values = [(&project).into(), (&id).into(), title.clone().into()];
             require_row(tx.execute(sql, &values)?, &id)?;
             let (object, title) = (id.to_string(), title.as_deref().unwrap_or_default());
-            let entry = AuditAction::Changed.what(AuditObject::Chat, &object).named(title);
+            let entry = AuditAction::Changed.on(AuditObject::Chat, &object).named(title);
             tx.audit(&project, now, &entry.was(before).became(title))
         })
         .await

@@ -41,7 +41,7 @@ impl Catalog {
             }
             let kept = all(tx, &project)?;
             let audited =
-                AuditAction::Changed.what(AuditObject::PageOrigins, "").was(described(&before));
+                AuditAction::Changed.on(AuditObject::PageOrigins, "").was(described(&before));
             tx.audit(&project, now, &audited.became(described(&kept)))?;
             Ok(kept)
         });

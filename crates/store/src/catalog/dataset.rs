@@ -207,7 +207,7 @@ fn write_checked(
     }
     write(tx, project, &dataset)?;
     let verb = if is_new { AuditAction::Made } else { AuditAction::Changed };
-    tx.audit(project, now, &verb.what(AuditObject::Dataset, &dataset.id).named(&dataset.name))?;
+    tx.audit(project, now, &verb.on(AuditObject::Dataset, &dataset.id).named(&dataset.name))?;
     Ok(Saving::Done(dataset))
 }
 

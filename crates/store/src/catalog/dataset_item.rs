@@ -237,7 +237,7 @@ impl Catalog {
             let item = find(tx, &project, &id, None)?;
             let item = item.ok_or_else(|| StoreError::NotFound(format!("Dataset item {id}")))?;
             end_version(tx, &project, (&id, next_moment(Some(item.valid_from), now)))?;
-            let audited = AuditAction::Deleted.what(AuditObject::DatasetItem, &id);
+            let audited = AuditAction::Deleted.on(AuditObject::DatasetItem, &id);
             tx.audit(&project, now, &audited.was(format!("of {}", item.dataset_name)))?;
             Ok(item)
         })

@@ -162,7 +162,7 @@ impl Documents<'_> {
             return Err(StoreError::BadQuery(what));
         }
         let name = name(&document.body).unwrap_or_else(|| document.id.clone());
-        let audited = verb.what(kind.noun(), &document.id).named(&name);
+        let audited = verb.on(kind.noun(), &document.id).named(&name);
         self.tx.audit(self.project, document.updated_at, &audited)
     }
 
@@ -175,7 +175,7 @@ impl Documents<'_> {
         let sql = "DELETE FROM document WHERE project = $1 AND kind = $2 AND id = $3";
         self.tx.execute(sql, &[self.project.into(), kind.as_str().into(), id.into()])?;
         let name = name(&found.body).unwrap_or_else(|| id.to_owned());
-        self.tx.audit(self.project, now, &AuditAction::Deleted.what(kind.noun(), id).named(&name))
+        self.tx.audit(self.project, now, &AuditAction::Deleted.on(kind.noun(), id).named(&name))
     }
 
     /// Returns the project's LLM connection of a provider, which documents may reference.

@@ -83,7 +83,7 @@ fn link(tx: &Tx<'_>, identity: &Identity, user: &User, now: Timestamp) -> StoreR
     let sql = "INSERT INTO identity (issuer, subject, person, created_at) VALUES ($1, $2, $3, $4)";
     let (issuer, subject) = (&identity.issuer, &identity.subject);
     tx.execute(sql, &[issuer.into(), subject.into(), (&user.id).into(), now.into()])?;
-    let audited = AuditAction::Changed.what(AuditObject::Person, &user.id).named(&user.email);
+    let audited = AuditAction::Changed.on(AuditObject::Person, &user.id).named(&user.email);
     tx.audit_server(now, &audited.became(format!("signs in through {issuer}")))
 }
 

@@ -157,7 +157,7 @@ impl Catalog {
                 ],
                 || format!("the public key {public}"),
             )?;
-            let audited = AuditAction::Made.what(AuditObject::Key, &key.id).named(public);
+            let audited = AuditAction::Made.on(AuditObject::Key, &key.id).named(public);
             tx.audit(&key.project, now, &audited.became(described(&key)))?;
             Ok((key, pair))
         })
@@ -196,7 +196,7 @@ impl Catalog {
             tx.execute(update, &[permissions.into(), (&before.id).into()])?;
             let after = ApiKey { permissions, ..before.clone() };
             let audited =
-                AuditAction::Changed.what(AuditObject::Key, &after.id).named(&after.public_key);
+                AuditAction::Changed.on(AuditObject::Key, &after.id).named(&after.public_key);
             tx.audit(&project, now, &audited.was(described(&before)).became(described(&after)))?;
             Ok(after)
         });
@@ -223,7 +223,7 @@ impl Catalog {
             tx.execute(&delete, &[(&project).into(), (&key).into()])?;
             let found = found.ok_or_else(|| StoreError::NotFound(format!("key {key}")))?;
             let audited = AuditAction::Revoked
-                .what(AuditObject::Key, &found.key.id)
+                .on(AuditObject::Key, &found.key.id)
                 .named(&found.key.public_key);
             tx.audit(&project, now, &audited.was(described(&found.key)))?;
             Ok(found)

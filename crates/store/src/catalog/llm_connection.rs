@@ -141,7 +141,7 @@ impl Catalog {
             let kept =
                 kept.ok_or_else(|| StoreError::NotFound(format!("connection {}", new.provider)))?;
             let verb = if before.is_some() { AuditAction::Changed } else { AuditAction::Added };
-            let audited = verb.what(AuditObject::Connection, &kept.id).named(&kept.provider);
+            let audited = verb.on(AuditObject::Connection, &kept.id).named(&kept.provider);
             tx.audit(&project, now, &audited.became(described(&kept)))?;
             Ok(kept)
         })
@@ -191,7 +191,7 @@ impl Catalog {
         self.transact(move |tx| {
             let found = CONNECTIONS.delete(tx, &project, &id)?;
             let audited =
-                AuditAction::Removed.what(AuditObject::Connection, &id).named(&found.provider);
+                AuditAction::Removed.on(AuditObject::Connection, &id).named(&found.provider);
             tx.audit(&project, now, &audited.was(described(&found)))
         })
         .await

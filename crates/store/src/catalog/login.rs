@@ -78,7 +78,7 @@ impl Catalog {
                 ],
             )?;
             let audited =
-                AuditAction::SignedIn.what(AuditObject::Person, &user.id).named(&user.email);
+                AuditAction::SignedIn.on(AuditObject::Person, &user.id).named(&user.email);
             tx.audit_server(now, &audited.became(&login.client))?;
             Ok((login, token))
         })

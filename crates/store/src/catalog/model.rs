@@ -71,7 +71,7 @@ impl Catalog {
             }
             let kept = MODELS.find(tx, &project, &kept.id)?.unwrap_or(kept);
             let verb = if before.is_some() { AuditAction::Changed } else { AuditAction::Made };
-            let audited = verb.what(AuditObject::Model, &kept.id).named(&kept.definition.name);
+            let audited = verb.on(AuditObject::Model, &kept.id).named(&kept.definition.name);
             let audited = audited.became(described(&kept.definition));
             let audited = match &before {
                 Some(before) => audited.was(described(&before.definition)),
@@ -99,7 +99,7 @@ impl Catalog {
         self.transact(move |tx| {
             let found = MODELS.delete(tx, &project, &id)?;
             let audited =
-                AuditAction::Deleted.what(AuditObject::Model, &id).named(&found.definition.name);
+                AuditAction::Deleted.on(AuditObject::Model, &id).named(&found.definition.name);
             tx.audit(&project, now, &audited.was(described(&found.definition)))?;
             prices.set(&project, ready(&MODELS.all(tx, &project)?));
             Ok(())

@@ -162,7 +162,7 @@ impl Catalog {
             )?;
             job::hold(tx, (&project, JobKind::Notice, &id), false)?;
             let made = RECEIVERS.require(tx, &project, &id)?;
-            let audited = verb.what(noun(kind), &id).named(&made.name);
+            let audited = verb.on(noun(kind), &id).named(&made.name);
             tx.audit(&project, now, &audited.became(described(&made)))?;
             Ok(made)
         })
@@ -204,7 +204,7 @@ impl Catalog {
                 sign_with(tx, (&project, &id), secret, &secrets)?;
             }
             let after = RECEIVERS.require(tx, &project, &id)?;
-            let audited = AuditAction::Changed.what(noun(after.kind), &id).named(&after.name);
+            let audited = AuditAction::Changed.on(noun(after.kind), &id).named(&after.name);
             let became = match change.secret.is_some() {
                 true => format!("{}, another secret", described(&after)),
                 false => described(&after),
@@ -239,7 +239,7 @@ fn remove(
 ) -> StoreResult<()> {
     job::delete_group(tx, (project, JobKind::Notice, &known.id))?;
     RECEIVERS.delete(tx, project, &known.id)?;
-    let audited = AuditAction::Removed.what(noun(known.kind), &known.id).named(&known.name);
+    let audited = AuditAction::Removed.on(noun(known.kind), &known.id).named(&known.name);
     tx.audit(project, now, &audited.was(described(known)))
 }
 

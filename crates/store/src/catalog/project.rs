@@ -47,7 +47,7 @@ impl Catalog {
             let sql = "DELETE FROM deleted_project WHERE id = $1";
             tx.execute(sql, &[(&project.id).into()])?;
             let audited = AuditAction::Made
-                .what(AuditObject::Project, project.id.as_str())
+                .on(AuditObject::Project, project.id.as_str())
                 .named(&project.name);
             tx.audit(&project.id, now, &audited.became(kept_for(retention_days)))?;
             Ok(project)
@@ -91,7 +91,7 @@ pub(super) fn keep_for(
     let project = find(tx, id)?;
     let sql = "UPDATE project SET retention_days = $1 WHERE id = $2";
     tx.execute(sql, &[days.into(), id.into()])?;
-    let audited = AuditAction::Changed.what(AuditObject::Project, id.as_str()).named(&project.name);
+    let audited = AuditAction::Changed.on(AuditObject::Project, id.as_str()).named(&project.name);
     let (was, becomes) = (kept_for(project.retention_days), kept_for(days));
     tx.audit(id, now, &audited.was(was).became(becomes))?;
     Ok(Project { retention_days: days, ..project })

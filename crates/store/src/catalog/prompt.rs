@@ -151,7 +151,7 @@ impl Catalog {
             for label in &labels {
                 let before = PROMPTS.labelled(tx, which, label)?;
                 PROMPTS.move_label(tx, which, (label, version), now)?;
-                let audited = AuditAction::Labelled.what(AuditObject::Prompt, which.1);
+                let audited = AuditAction::Labelled.on(AuditObject::Prompt, which.1);
                 tx.audit(&project, now, &moved(audited, label, before, version))?;
             }
             find(tx, &project, &reference)?.ok_or_else(missing)

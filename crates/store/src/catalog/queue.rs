@@ -108,7 +108,7 @@ impl Catalog {
             tx.audit(
                 &project,
                 now,
-                &AuditAction::Made.what(AuditObject::Queue, &id).named(&new.name),
+                &AuditAction::Made.on(AuditObject::Queue, &id).named(&new.name),
             )?;
             let NewQueue { name, description, score_configs } = new;
             Ok(Queue { id, name, description, score_configs, created_at: now, updated_at: now })
@@ -259,7 +259,7 @@ impl Catalog {
             tx.audit(
                 &of.project,
                 now,
-                &AuditAction::Removed.what(AuditObject::QueueItem, &id).was(was),
+                &AuditAction::Removed.on(AuditObject::QueueItem, &id).was(was),
             )
         })
         .await
@@ -284,7 +284,7 @@ impl Catalog {
                 &[(&of.project).into(), (&of.queue).into(), (&person).into()],
             )?;
             let audited =
-                AuditAction::Assigned.what(AuditObject::Queue, &queue.id).named(&queue.name);
+                AuditAction::Assigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
             tx.audit(&of.project, now, &audited.became(user.email))
         })
         .await
@@ -309,7 +309,7 @@ impl Catalog {
                 return Err(StoreError::NotFound(format!("the assignment of {person}")));
             }
             let audited =
-                AuditAction::Unassigned.what(AuditObject::Queue, &queue.id).named(&queue.name);
+                AuditAction::Unassigned.on(AuditObject::Queue, &queue.id).named(&queue.name);
             tx.audit(&of.project, now, &audited.was(user::find(tx, &person)?.email))
         })
         .await

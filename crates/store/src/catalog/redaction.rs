@@ -72,7 +72,7 @@ impl Catalog {
                 || format!("the redaction rule {}", kept.id),
             )?;
             let audited =
-                AuditAction::Added.what(AuditObject::RedactionRule, &kept.id).named(what.kind());
+                AuditAction::Added.on(AuditObject::RedactionRule, &kept.id).named(what.kind());
             tx.audit(&project, now, &audited.became(described(&kept.rule)))?;
             Ok(Ok(kept))
         });
@@ -95,7 +95,7 @@ impl Catalog {
         let removed = self.transact(move |tx| {
             let found = RULES.delete(tx, &project, &id)?;
             let audited = AuditAction::Removed
-                .what(AuditObject::RedactionRule, &id)
+                .on(AuditObject::RedactionRule, &id)
                 .named(found.rule.what.kind());
             tx.audit(&project, now, &audited.was(described(&found.rule)))?;
             Ok(found)

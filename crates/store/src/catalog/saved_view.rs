@@ -132,7 +132,7 @@ impl Catalog {
                 ],
             )?;
             let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
-            let audited = verb.what(AuditObject::View, &id).named(&new.name);
+            let audited = verb.on(AuditObject::View, &id).named(&new.name);
             tx.audit(&project, now, &audited.became(format!("{}?{}", new.page.as_str(), new.query)))
         })
         .await
@@ -153,7 +153,7 @@ impl Catalog {
             tx.audit(
                 &project,
                 now,
-                &AuditAction::Deleted.what(AuditObject::View, &id).named(&found.name),
+                &AuditAction::Deleted.on(AuditObject::View, &id).named(&found.name),
             )
         })
         .await

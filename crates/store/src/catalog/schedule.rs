@@ -154,7 +154,7 @@ impl Catalog {
                 ],
             )?;
             let verb = if known.is_some() { AuditAction::Changed } else { AuditAction::Made };
-            let audited = verb.what(AuditObject::Schedule, &new.name).named(&new.name);
+            let audited = verb.on(AuditObject::Schedule, &new.name).named(&new.name);
             tx.audit(&project, now, &audited.became(format!("{} {}", new.cron, new.zone)))?;
             SCHEDULES.require(tx, &project, &new.name)
         })
@@ -183,7 +183,7 @@ impl Catalog {
             )?;
             let word = if to == ScheduleToggle::On { "on" } else { "off" };
             let audited =
-                AuditAction::Changed.what(AuditObject::Schedule, &name).named(&name).became(word);
+                AuditAction::Changed.on(AuditObject::Schedule, &name).named(&name).became(word);
             tx.audit(&project, now, &audited)?;
             SCHEDULES.require(tx, &project, &name)
         })
@@ -211,7 +211,7 @@ impl Catalog {
             tx.audit(
                 &project,
                 now,
-                &AuditAction::Deleted.what(AuditObject::Schedule, &name).named(&name),
+                &AuditAction::Deleted.on(AuditObject::Schedule, &name).named(&name),
             )
         })
         .await

@@ -113,8 +113,7 @@ fn audit(
     let config = &kept.config;
     let archived = if config.is_archived { ", archived" } else { "" };
     let became = format!("{}{archived}", config.values.data_type().as_str().to_lowercase());
-    let audited =
-        verb.what(AuditObject::ScoreConfig, &config.id).named(&config.name).became(became);
+    let audited = verb.on(AuditObject::ScoreConfig, &config.id).named(&config.name).became(became);
     tx.audit(project, kept.updated_at, &audited)
 }
 

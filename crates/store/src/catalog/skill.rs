@@ -105,7 +105,7 @@ impl Catalog {
             let said = Json::from_value(&tags.clone().into());
             redaction::must_pass(tx, &project, &[("tags", &said)])?;
             SKILLS.set_tags(tx, which, &tags, now)?;
-            let audited = AuditAction::Changed.what(AuditObject::Skill, &name);
+            let audited = AuditAction::Changed.on(AuditObject::Skill, &name);
             tx.audit(&project, now, &audited.became(format!("tags: {}", tags.join(", "))))?;
             must_find(tx, which, &newest)
         })
@@ -143,7 +143,7 @@ impl Catalog {
                        WHERE project = $1 AND name = $2 AND version = $3";
             let values = [(&project).into(), (&name).into(), version.into(), now.into()];
             tx.execute(sql, &values)?;
-            let audited = AuditAction::Labelled.what(AuditObject::Skill, &name);
+            let audited = AuditAction::Labelled.on(AuditObject::Skill, &name);
             let audited = audited.was(described(version, &skill.labels));
             tx.audit(&project, now, &audited.became(described(version, &labels)))?;
             must_find(tx, which, &pick)
@@ -181,7 +181,7 @@ impl Catalog {
             }
             SKILLS.after_deletion(tx, which, now)?;
             let audited =
-                AuditAction::Deleted.what(AuditObject::Skill, &name).was(format!("v{version}"));
+                AuditAction::Deleted.on(AuditObject::Skill, &name).was(format!("v{version}"));
             tx.audit(&project, now, &audited)
         })
         .await

@@ -91,7 +91,7 @@ impl Catalog {
             tx.execute(sql, &which)?;
             note_step(tx, (&project, &id), to, now)?;
             let audited = AuditAction::Changed
-                .what(AuditObject::Suggestion, &id)
+                .on(AuditObject::Suggestion, &id)
                 .named(&known.suggestion.title);
             let audited = audited.was(known.progress.as_str()).became(to.as_str());
             tx.audit(&project, now, &audited)?;

@@ -137,7 +137,7 @@ impl Catalog {
             let sql = "UPDATE person SET password_hash = $1 WHERE id = $2";
             tx.execute(sql, &[hash.into(), (&user).into()])?;
             login::end_all_but(tx, &user, kept_session.as_deref().unwrap_or_default())?;
-            let audited = AuditAction::Changed.what(AuditObject::Person, &user).named(&found.email);
+            let audited = AuditAction::Changed.on(AuditObject::Person, &user).named(&found.email);
             tx.audit_server(now, &audited.became("another password"))?;
             Ok(found)
         })
@@ -174,7 +174,7 @@ pub(super) fn insert(tx: &Tx<'_>, user: User, password_hash: &str) -> StoreResul
             user.created_at.into(),
         ],
     )?;
-    let audited = AuditAction::Made.what(AuditObject::Person, &user.id).named(&user.email);
+    let audited = AuditAction::Made.on(AuditObject::Person, &user.id).named(&user.email);
     tx.audit_server(user.created_at, &audited.became(user.role.as_str()))?;
     Ok(user)
 }

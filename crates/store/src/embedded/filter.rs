@@ -348,7 +348,7 @@ pub(super) fn trace_kind(column: TraceColumn) -> Kind {
         ),
         TraceColumn::ScoreNumbers => score_columns::of_trace(DataType::Numeric),
         TraceColumn::ScoreLabels => score_columns::of_trace(DataType::Categorical),
-        TraceColumn::ScoreTruths => score_columns::of_trace(DataType::Boolean),
+        TraceColumn::ScoreBooleans => score_columns::of_trace(DataType::Boolean),
         TraceColumn::DebugCount => Kind::Number("t.debugs"),
         TraceColumn::DefaultCount => Kind::Number("t.defaults"),
         TraceColumn::WarningCount => Kind::Number("t.warnings"),
@@ -379,7 +379,7 @@ pub(super) fn is_of_trace(column: ObservationColumn) -> bool {
             | ObservationColumn::ScoreCount
             | ObservationColumn::ScoreNumbers
             | ObservationColumn::ScoreLabels
-            | ObservationColumn::ScoreTruths
+            | ObservationColumn::ScoreBooleans
             | ObservationColumn::TraceName
             | ObservationColumn::TraceUser
             | ObservationColumn::TraceSession
@@ -436,7 +436,7 @@ pub(super) fn observation_kind(column: ObservationColumn) -> Kind {
         ObservationColumn::ScoreCount => Kind::Number(SCORES_OF_OBSERVATION),
         ObservationColumn::ScoreNumbers => score_columns::of_observation(DataType::Numeric),
         ObservationColumn::ScoreLabels => score_columns::of_observation(DataType::Categorical),
-        ObservationColumn::ScoreTruths => score_columns::of_observation(DataType::Boolean),
+        ObservationColumn::ScoreBooleans => score_columns::of_observation(DataType::Boolean),
         ObservationColumn::InputTokens => Kind::Number("o.input_tokens"),
         ObservationColumn::OutputTokens => Kind::Number("o.output_tokens"),
         ObservationColumn::TotalTokens => Kind::Number("o.total_tokens"),

@@ -57,7 +57,7 @@ async fn show(State(web): State<Web>, ctx: RequestContext) -> PageResult<Markup>
 
 /// A table of sessions, made of [`row`]s.
 pub(super) fn list(rows: Vec<Row>) -> Markup {
-    let columns = SESSION.usual.iter().map(|field| {
+    let columns = SESSION.default_columns.iter().map(|field| {
         let column = ListColumn(*field);
         Column { align: column.align(), ..Column::text(column.title()) }
     });
@@ -68,7 +68,7 @@ pub(super) fn list(rows: Vec<Row>) -> Markup {
 
 /// A row of the sessions table.
 pub(super) fn row(session: &Session, ends: &SessionEnds, ctx: &RequestContext) -> Row {
-    let columns = SESSION.usual.iter().filter_map(|field| SESSION.listed(*field));
+    let columns = SESSION.default_columns.iter().filter_map(|field| SESSION.listed(*field));
     Row {
         link: Some(ctx.to(&["sessions", session.id.to_string().as_str()])),
         cells: columns.map(|column| cell(column.column, session, ends, ctx)).collect(),
@@ -112,7 +112,7 @@ fn cell(
         SessionColumn::ScoreCount
         | SessionColumn::ScoreNumbers
         | SessionColumn::ScoreLabels
-        | SessionColumn::ScoreTruths => html! {},
+        | SessionColumn::ScoreBooleans => html! {},
     }
 }
 

@@ -10,7 +10,7 @@ use crate::claude::options::{
     TranscriptMirror,
 };
 
-/// What makes the program write_lines to us and not to a terminal.
+/// Makes the program exchange lines of JSON over pipes instead of using a terminal.
 const ALWAYS: [&str; 6] = [
     "--output-format=stream-json",
     "--input-format=stream-json",

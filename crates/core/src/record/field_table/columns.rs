@@ -27,7 +27,7 @@ pub enum TraceColumn {
     /// Categories of the scores on it and its observations, by name.
     ScoreLabels,
     /// `True` or `False` of the boolean scores on it and its observations, by name.
-    ScoreTruths,
+    ScoreBooleans,
     DebugCount,
     DefaultCount,
     WarningCount,
@@ -90,7 +90,7 @@ pub enum ObservationColumn {
     /// Categories of its scores, by name.
     ScoreLabels,
     /// `True` or `False` of its boolean scores, by name.
-    ScoreTruths,
+    ScoreBooleans,
     InputTokens,
     OutputTokens,
     TotalTokens,
@@ -141,7 +141,7 @@ pub enum SessionColumn {
     /// Categories of the scores on the session itself, by name.
     ScoreLabels,
     /// `True` or `False` of the boolean scores on the session itself, by name.
-    ScoreTruths,
+    ScoreBooleans,
 }
 
 /// The columns of a score that can be filtered, including its trace's.

@@ -22,11 +22,11 @@ impl ChatActor {
             }
             Some(FromClaude::Lost { bytes }) => {
                 self.emit_error(&format!(
-                    "the agent said {bytes} bytes in one line, too many to keep"
+                    "the agent wrote a line of {bytes} bytes, too long to store"
                 ));
             }
             Some(FromClaude::Ended(end)) => self.died(&end.to_string()),
-            None => self.died("the agent is gone"),
+            None => self.died("the agent has exited"),
         }
     }
 

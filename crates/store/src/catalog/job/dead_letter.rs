@@ -84,5 +84,5 @@ fn not_dead(job: &JobRecord) -> StoreError {
 fn audited(verb: AuditAction, job: &JobRecord) -> AuditChange<'_> {
     let reason = job.state.error.as_deref().unwrap_or_default();
     let was = format!("{} {}: {reason}", job.kind.as_str(), job.state.phase.as_str());
-    verb.what(AuditObject::Job, &job.id).was(was)
+    verb.on(AuditObject::Job, &job.id).was(was)
 }

@@ -50,7 +50,7 @@ impl Catalog {
             for label in new.labels.iter().map(String::as_str).chain([LATEST]) {
                 PROMPTS.move_label(tx, (&project, &new.name), (label, version), now)?;
             }
-            let audited = AuditAction::Made.what(AuditObject::Prompt, &new.name);
+            let audited = AuditAction::Made.on(AuditObject::Prompt, &new.name);
             tx.audit(&project, now, &audited.became(described(version, &new.labels)))?;
             let reference = Reference { name: new.name, pick: Pick::Version(version) };
             find(tx, &project, &reference)?

@@ -40,7 +40,7 @@ impl Catalog {
             }
             PROMPTS.after_deletion(tx, which, now)?;
             let versions: Vec<String> = going.iter().map(|version| format!("v{version}")).collect();
-            let audited = AuditAction::Deleted.what(AuditObject::Prompt, &name);
+            let audited = AuditAction::Deleted.on(AuditObject::Prompt, &name);
             tx.audit(&project, now, &audited.was(versions.join(", ")))
         })
         .await

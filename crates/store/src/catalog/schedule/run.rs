@@ -127,7 +127,7 @@ impl Catalog {
             }
             job::enqueue(tx, &project, &new_run(&schedule, now), now)?;
             let audited =
-                AuditAction::Changed.what(AuditObject::Schedule, &schedule).named(&schedule);
+                AuditAction::Changed.on(AuditObject::Schedule, &schedule).named(&schedule);
             tx.audit(&project, now, &audited.became("run now"))?;
             let asked = last_runs(tx, &project, &schedule, 1)?.into_iter().next();
             asked.ok_or_else(|| StoreError::NotFound(format!("a run of {schedule}")))

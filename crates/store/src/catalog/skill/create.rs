@@ -63,7 +63,7 @@ impl Catalog {
             }
             SKILLS.move_label(tx, which, (LATEST, version), now)?;
             let audited =
-                AuditAction::Made.what(AuditObject::Skill, &new.name).became(format!("v{version}"));
+                AuditAction::Made.on(AuditObject::Skill, &new.name).became(format!("v{version}"));
             tx.audit(&project, now, &audited)?;
             must_find(tx, which, &Pick::Version(version))
         })

@@ -33,6 +33,6 @@ pub(super) fn kind(column: SessionColumn) -> StoreResult<Kind> {
         ),
         SessionColumn::ScoreNumbers => score_columns::of_session(DataType::Numeric),
         SessionColumn::ScoreLabels => score_columns::of_session(DataType::Categorical),
-        SessionColumn::ScoreTruths => score_columns::of_session(DataType::Boolean),
+        SessionColumn::ScoreBooleans => score_columns::of_session(DataType::Boolean),
     })
 }

@@ -123,7 +123,7 @@ fn of_scope(ctx: &RequestContext) -> Vec<FilterCondition> {
     let agent = scope.agent.as_deref().map(|word| (RecordField::Agent, word));
     let terms = environment.into_iter().chain(agent);
     let terms = terms.map(|(field, word)| Term::word(field, word)).collect();
-    Filter { terms }.to_kept(Counted::Observations).unwrap_or_default()
+    Filter { terms }.to_stored(Counted::Observations).unwrap_or_default()
 }
 
 /// How many records the figures are made of: the last figure of each row, or all of its bins.

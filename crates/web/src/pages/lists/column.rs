@@ -25,12 +25,12 @@ impl ListColumn {
     }
 
     /// Default columns of a list.
-    pub(super) fn usual(on: ListKind) -> Vec<Self> {
-        let usual = match on {
-            ListKind::Traces => TRACE.usual,
-            ListKind::Observations => OBSERVATION.usual,
+    pub(super) fn defaults(on: ListKind) -> Vec<Self> {
+        let fields = match on {
+            ListKind::Traces => TRACE.default_columns,
+            ListKind::Observations => OBSERVATION.default_columns,
         };
-        usual.iter().copied().map(Self).collect()
+        fields.iter().copied().map(Self).collect()
     }
 
     /// The word in the address, and in exports.
