@@ -48,12 +48,12 @@ pub(super) async fn list(
 ) -> ApiResult<Json<Paged<SessionView>>> {
     let page = params.page();
     let environments = params.list("environment");
-    let environment = (!environments.is_empty())
-        .then(|| Condition { column: SessionColumn::Environment, test: Test::AnyOf(environments) });
-    let simple = Filter {
-        range: params.range("fromTimestamp", "toTimestamp"),
-        conditions: environment.into_iter().collect(),
-    };
+    let mut simple =
+        Filter { range: params.range("fromTimestamp", "toTimestamp"), conditions: Vec::new() };
+    if !environments.is_empty() {
+        let test = Test::AnyOf(environments);
+        simple.conditions.push(Condition { column: SessionColumn::Environment, test });
+    }
     let filter = params.filter_over(&field_table::SESSION, simple);
     let query = SessionQuery {
         project: caller.project.clone(),
