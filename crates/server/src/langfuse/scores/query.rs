@@ -35,6 +35,7 @@ pub(super) struct ScoreParams {
     to_timestamp: Option<Time>,
     /// Any of these environments.
     environment: Option<Vec<String>>,
+    /// Source of the score.
     source: Option<ScoreSourceName>,
     /// Comparison operator for the value: =, !=, >, >=, <, <=.
     operator: Option<String>,
